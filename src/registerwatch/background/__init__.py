@@ -1,0 +1,1 @@
+"""Work in the background: loops that end cleanly with the process."""

@@ -1,0 +1,48 @@
+"""Bringing a database to the schema of this program, by Alembic, one history for both databases."""
+
+from pathlib import Path
+
+from alembic import command
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection
+
+from registerwatch.db.engine import Database
+from registerwatch.errors import DatabaseUnavailable
+
+MIGRATIONS = Path(__file__).parent / "migrations"
+
+
+async def upgrade(database: Database) -> None:
+    """Apply every migration that is missing. Safe to call at each start and from several processes.
+
+    Raises `DatabaseUnavailable` when the database was made by a newer program.
+    """
+    if database.sqlite_path is not None:
+        database.sqlite_path.parent.mkdir(parents=True, exist_ok=True)
+    async with database.transaction() as connection:
+        await connection.run_sync(_upgrade)
+
+
+def _upgrade(connection: Connection) -> None:
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql("SELECT pg_advisory_xact_lock(7023401)")
+    config = _config(connection)
+    script = ScriptDirectory.from_config(config)
+    current = MigrationContext.configure(connection).get_current_revision()
+    known = {revision.revision for revision in script.walk_revisions()}
+    if current is not None and current not in known:
+        raise DatabaseUnavailable(
+            f"The database is at schema {current}, which this program does not know: it was made by a newer "
+            "version. Install that version, or restore a backup of before the upgrade."
+        )
+    if current != script.get_current_head():
+        command.upgrade(config, "head")
+
+
+def _config(connection: Connection) -> Config:
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS))
+    config.attributes["connection"] = connection
+    return config

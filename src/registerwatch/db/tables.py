@@ -1,0 +1,73 @@
+"""The tables, as SQLAlchemy Core metadata. Migrations lead to exactly this; a test compares them.
+
+Instants are whole unix seconds (UTC). JSON is kept as text, ready to be sent.
+"""
+
+from sqlalchemy import BigInteger, Boolean, Column, Integer, MetaData, Table, Text
+
+metadata = MetaData(
+    naming_convention={"ix": "ix_%(table_name)s_%(column_0_name)s", "pk": "pk_%(table_name)s"},
+)
+
+_RowId = BigInteger().with_variant(Integer, "sqlite")
+
+devices = Table(
+    "devices",
+    metadata,
+    Column("id", _RowId, primary_key=True),
+    Column("uuid", Text, nullable=False, unique=True, comment="the register's own id of the record"),
+    Column("primary_di", Text, nullable=False, index=True, comment="UDI-DI; several records can share one"),
+    Column("is_current", Boolean, nullable=False, comment="the one record that answers for its UDI-DI"),
+    Column("latest_version", Boolean, nullable=False),
+    Column("version_number", Integer, nullable=False, comment="0 when the source does not tell"),
+    Column("legislation_code", Text, nullable=False, comment="last segment of the register's code, or empty"),
+    Column("detail_version", Integer, comment="version whose detail was read from the register, null if never"),
+    Column("revision", BigInteger, nullable=False, index=True, comment="number of the change that stored this"),
+    Column("read_at", BigInteger, nullable=False, comment="last successful reading, unix seconds"),
+    Column("document", Text, nullable=False, comment="the device as the service serves it"),
+)
+
+actors = Table(
+    "actors",
+    metadata,
+    Column("srn", Text, primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("country", Text, nullable=False, comment="ISO 3166 code of two letters, or empty"),
+    Column("status_code", Text, nullable=False, comment="the register's full code, or empty"),
+    Column("device_total", Integer, comment="the register's own count, null when it was never asked"),
+    Column("complete", Boolean, nullable=False, comment="whether it was read as an actor, not only named by a device"),
+    Column("read_at", BigInteger, nullable=False, comment="last successful reading, unix seconds"),
+)
+
+copy_state = Table(
+    "copy_state",
+    metadata,
+    Column("id", Integer, primary_key=True, comment="always 1"),
+    Column("copy_id", Text, nullable=False, comment="tells an index whether it belongs to this copy"),
+    Column("revision", BigInteger, nullable=False, comment="number of the last stored change"),
+    Column("devices", BigInteger, nullable=False, comment="rows of devices"),
+    Column("last_read_at", BigInteger, comment="last successful read of the register"),
+)
+
+fills = Table(
+    "fills",
+    metadata,
+    Column("source", Text, primary_key=True, comment="datalake, register, or a file's address"),
+    Column("cursor", Text, nullable=False, comment="where to go on: an address, a page, a line"),
+    Column("records", BigInteger, nullable=False, comment="records read so far in this run"),
+    Column("changed", BigInteger, nullable=False, comment="records stored because they were new or changed"),
+    Column("started_at", BigInteger, nullable=False),
+    Column("updated_at", BigInteger, nullable=False),
+    Column("finished_at", BigInteger, comment="null while the run is unfinished"),
+)
+
+register_budget = Table(
+    "register_budget",
+    metadata,
+    Column("id", Integer, primary_key=True, comment="always 1"),
+    Column("spent", Text, nullable=False, comment="JSON: requests sent in each of the last seconds"),
+    Column("paused_until", BigInteger, nullable=False, comment="no request before this; the register throttled us"),
+    Column("throttled", Integer, nullable=False, comment="times in a row that the register throttled us"),
+)
+
+__all__ = ["actors", "copy_state", "devices", "fills", "metadata", "register_budget"]

@@ -1,0 +1,55 @@
+"""The error tree: what can go wrong, with stable codes and no HTTP in it.
+
+Each surface has one table that maps these codes to its own answers.
+"""
+
+
+class RegisterwatchError(Exception):
+    """Anything the service refuses or cannot do. `str(error)` is a sentence for the person who asked."""
+
+    code = "error"
+
+
+class InvalidInput(RegisterwatchError):
+    """What was asked cannot be understood; the message says what would be."""
+
+    code = "invalid-input"
+
+
+class RateLimited(RegisterwatchError):
+    """Too many requests from one client address.
+
+    `retry_after` is in whole seconds, at least 1. `limit` requests are allowed in `window` seconds.
+    """
+
+    code = "rate-limited"
+
+    def __init__(self, message: str, *, retry_after: int, limit: int, window: int) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+        self.limit = limit
+        self.window = window
+
+
+class ConfigurationError(RegisterwatchError):
+    """Settings that contradict each other or cannot work; the message says what to set."""
+
+    code = "configuration"
+
+
+class DatabaseUnavailable(RegisterwatchError):
+    """The database does not answer, or is of another version than the program."""
+
+    code = "database-unavailable"
+
+
+class FillRefused(RegisterwatchError):
+    """A fill of the copy cannot start or go on; what was stored so far stays stored."""
+
+    code = "fill-refused"
+
+
+class IndexUnavailable(RegisterwatchError):
+    """The search index cannot be opened or written."""
+
+    code = "index-unavailable"

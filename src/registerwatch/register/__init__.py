@@ -1,0 +1,1 @@
+"""The register: reading EUDAMED, keeping a stored copy of it, searching the copy."""

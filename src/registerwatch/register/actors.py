@@ -1,0 +1,107 @@
+"""Reading one actor by SRN: who it is, how many registrations it has, a page of its devices."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import msgspec
+
+from registerwatch.register.codes import label
+from registerwatch.register.documents import StoredActor, StoredDocuments
+from registerwatch.register.identifiers import kind
+from registerwatch.register.index import Filters, SearchIndex
+from registerwatch.register.outcome import NotFound
+from registerwatch.register.pacing import Clock
+from registerwatch.register.records import SearchRow
+from registerwatch.register.refresh import Refresher
+from registerwatch.register.times import iso_utc
+
+DEVICE_ROWS = 20
+
+_row = msgspec.json.Decoder(SearchRow)
+
+
+@dataclass(frozen=True, slots=True)
+class ActorAnswer:
+    """An actor as it is served. An empty `name` together with `error` means that it was not found."""
+
+    srn: str
+    name: str = ""
+    country: str = ""
+    manufacturer_status: str = ""
+    manufacturer_status_code: str = ""
+    device_total: int = 0
+    devices: list[SearchRow] = field(default_factory=list)
+    read_at: str | None = None
+    error: str | None = None
+
+
+class Actors:
+    """Actors of one copy. `fresh_for` is in seconds; `trouble` tells why the index cannot list all devices."""
+
+    def __init__(
+        self,
+        documents: StoredDocuments,
+        index: SearchIndex,
+        refresher: Refresher,
+        clock: Clock,
+        fresh_for: float,
+        trouble: Callable[[], str | None],
+    ) -> None:
+        self._documents = documents
+        self._index = index
+        self._refresher = refresher
+        self._clock = clock
+        self._fresh_for = fresh_for
+        self._trouble = trouble
+
+    async def actor(self, srn: str, filters: Filters | None = None, *, page: int = 1) -> ActorAnswer:
+        """The actor with one page (1-based, 20 rows) of its devices; read through when the copy has none."""
+        if kind(srn) != "srn":
+            return ActorAnswer(srn, error="This is no SRN. An SRN has the form CC-XX-digits, such as DE-MF-000006413.")
+        stored = await self._documents.actor(srn)
+        error = None
+        if stored is None:
+            error = await self._read_through(srn)
+            stored = await self._documents.actor(srn)
+        elif not stored.actor.complete or stored.read_at < self._clock.now() - self._fresh_for:
+            self._refresher.refresh_behind(srn)
+        if stored is None:
+            return ActorAnswer(srn, error=error or NOT_REGISTERED)
+        return await self._answer(stored, filters or Filters(), page)
+
+    async def is_stored(self, srn: str) -> bool:
+        """Whether the copy has this actor, so that no request to the register is needed."""
+        return kind(srn) != "srn" or self._refresher.remembered(srn) is not None or bool(await self._documents.actor(srn))
+
+    async def _read_through(self, srn: str) -> str | None:
+        """Read the actor now; the reason why that brought nothing, or None."""
+        result = await self._refresher.read_through(srn)
+        if result is None:
+            return None
+        if isinstance(result, NotFound):
+            return NOT_REGISTERED
+        return f"This actor is not in the copy, and the register could not be read. {result.reason}"
+
+    async def _answer(self, stored: StoredActor, filters: Filters, page: int) -> ActorAnswer:
+        actor = stored.actor
+        hits = await asyncio.to_thread(
+            self._index.by_srn, actor.srn, filters, limit=DEVICE_ROWS, offset=(page - 1) * DEVICE_ROWS
+        )
+        rows = [_row.decode(document) for document in await self._documents.rows(hits.ids)]
+        unfiltered = filters == Filters()
+        total = actor.device_total if unfiltered and actor.device_total is not None else hits.total
+        return ActorAnswer(
+            srn=actor.srn,
+            name=actor.name,
+            country=actor.country,
+            manufacturer_status=label(actor.status_code),
+            manufacturer_status_code=actor.status_code,
+            device_total=total,
+            devices=rows,
+            read_at=iso_utc(stored.read_at),
+            error=self._refresher.trouble(actor.srn) or self._trouble(),
+        )
+
+
+NOT_REGISTERED = "The register has no actor with this SRN."

@@ -1,0 +1,93 @@
+"""EUDAMED's codes and their English labels.
+
+A code is a path such as `refdata.risk-class.class-iia`; its last segment carries the meaning. A code that is not
+listed here is shown as its last segment made readable, never dropped and never an error. Source: EUDAMED's public pages.
+"""
+
+from enum import StrEnum
+
+STATUS_PREFIX = "refdata.device-model-status."
+RISK_PREFIX = "refdata.risk-class."
+LEGISLATION_PREFIX = "refdata.applicable-legislation."
+CERTIFICATE_STATUS_PREFIX = "refdata.certificate-status."
+ACTOR_STATUS_PREFIX = "refdata.actor-status."
+
+_LABELS = {
+    STATUS_PREFIX + "on-the-market": "On the EU market",
+    STATUS_PREFIX + "no-longer-on-the-market": "No longer placed on the EU market",
+    STATUS_PREFIX + "not-intended-for-eu-market": "Not intended for the EU market",
+    RISK_PREFIX + "class-i": "Class I",
+    RISK_PREFIX + "class-iia": "Class IIa",
+    RISK_PREFIX + "class-iib": "Class IIb",
+    RISK_PREFIX + "class-iii": "Class III",
+    RISK_PREFIX + "class-a": "Class A",
+    RISK_PREFIX + "class-b": "Class B",
+    RISK_PREFIX + "class-c": "Class C",
+    RISK_PREFIX + "class-d": "Class D",
+    RISK_PREFIX + "aimdd": "Active implantable (AIMDD)",
+    RISK_PREFIX + "ivd-general": "IVD general",
+    RISK_PREFIX + "ivd-annex-ii-list-a": "IVD Annex II List A",
+    RISK_PREFIX + "ivd-annex-ii-list-b": "IVD Annex II List B",
+    RISK_PREFIX + "ivd-devices-self-testing": "IVD self-testing",
+    LEGISLATION_PREFIX + "mdr": "MDR",
+    LEGISLATION_PREFIX + "ivdr": "IVDR",
+    LEGISLATION_PREFIX + "mdd": "MDD",
+    LEGISLATION_PREFIX + "aimdd": "AIMDD",
+    LEGISLATION_PREFIX + "ivdd": "IVDD",
+}
+
+REGULATIONS = frozenset({"mdr", "ivdr"})
+"""Legislations in force, as last segments; the other ones are directives, whose registrations are legacy."""
+
+
+class StatusFilter(StrEnum):
+    """Values of the search filter `status`."""
+
+    ON = "on"
+    OFF = "off"
+    NOT_EU = "not-eu"
+
+    @property
+    def code(self) -> str:
+        """The register's code of this market status."""
+        return STATUS_PREFIX + _STATUS_SEGMENTS[self]
+
+
+_STATUS_SEGMENTS = {
+    StatusFilter.ON: "on-the-market",
+    StatusFilter.OFF: "no-longer-on-the-market",
+    StatusFilter.NOT_EU: "not-intended-for-eu-market",
+}
+
+
+class RiskFilter(StrEnum):
+    """Values of the search filter `risk`. Legacy risk classes have none."""
+
+    I = "i"  # noqa: E741  # the class's name
+    IIA = "iia"
+    IIB = "iib"
+    III = "iii"
+    A = "a"
+    B = "b"
+    C = "c"
+    D = "d"
+
+    @property
+    def code(self) -> str:
+        """The register's code of this risk class."""
+        return f"{RISK_PREFIX}class-{self.value}"
+
+
+STATUS_BY_CODE = {status.code: status for status in StatusFilter}
+RISK_BY_CODE = {risk.code: risk for risk in RiskFilter}
+
+
+def label(code: str) -> str:
+    """The English label of a code; of an unknown one, its last segment made readable; of an empty one, empty."""
+    known = _LABELS.get(code)
+    return known if known is not None else segment(code).replace("-", " ").replace("_", " ").capitalize()
+
+
+def segment(code: str) -> str:
+    """The last segment of a code: `mdr` of `refdata.applicable-legislation.mdr`."""
+    return code.rpartition(".")[2]

@@ -1,0 +1,291 @@
+"""The stored copy: writing what was read, telling what is stored. All SQL that writes the copy is here.
+
+Every stored change takes the next number of one increasing revision. The row that holds the last number is locked for
+the length of a storing transaction, so whoever follows the revisions in order misses none.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Row, bindparam, text
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from registerwatch.db.engine import Database
+from registerwatch.register.eudamed.client import KnownRecord
+from registerwatch.register.records import (
+    Actor,
+    Carries,
+    Device,
+    DeviceReading,
+    Standing,
+    document,
+    from_document,
+    merge,
+    standing,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceChange:
+    """A record that storing made or altered; `old` is None for a new one."""
+
+    old: Device | None
+    new: Device
+    is_current: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CopyState:
+    """Size and age of the copy. Instants are unix seconds."""
+
+    copy_id: str
+    revision: int
+    devices: int
+    last_read_at: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Stored:
+    """A row as it stands before storing."""
+
+    device_json: str
+    standing: Standing
+    is_current: bool
+    detail_version: int | None
+
+
+class StoredCopy:
+    """The copy in one database."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def state(self) -> CopyState:
+        """Size, age and identity of the copy."""
+        async with self._database.reading() as connection:
+            row = (await connection.execute(_STATE)).one()
+        return CopyState(row.copy_id, row.revision, row.devices, row.last_read_at)
+
+    async def known(self, udi: str) -> dict[str, KnownRecord]:
+        """The stored records of a UDI-DI, by uuid."""
+        async with self._database.reading() as connection:
+            rows = (await connection.execute(_KNOWN, {"udi": udi})).all()
+        return {row.uuid: KnownRecord(from_document(row.document), row.detail_version) for row in rows}
+
+    async def store(self, readings: Iterable[DeviceReading], *, read_at: int) -> list[DeviceChange]:
+        """Store what one read or one page of a source told, in one transaction."""
+        async with self._database.transaction() as connection:
+            return await self.store_in(connection, readings, read_at=read_at)
+
+    async def store_in(
+        self, connection: AsyncConnection, readings: Iterable[DeviceReading], *, read_at: int
+    ) -> list[DeviceChange]:
+        """The same inside a transaction that the caller has open."""
+        told = {reading.device.uuid: reading for reading in readings}
+        if not told:
+            return []
+        revision = (await connection.execute(_LOCK[self._database.kind])).scalar_one()
+        stored = await _stored(connection, told)
+        batch = _Batch(told, stored, revision, read_at)
+        if batch.rows:
+            await connection.execute(_UPSERT, batch.rows)
+        if batch.reread:
+            await connection.execute(_REREAD, batch.reread)
+        if batch.rows or batch.reread:
+            await connection.execute(
+                _ADVANCE,
+                {"revision": batch.revision, "added": batch.added, "read_at": read_at if batch.live else None},
+            )
+        await _name_actors(connection, [change.new for change in batch.changes], read_at)
+        return batch.changes
+
+    async def store_actor(self, actor: Actor, *, read_at: int) -> bool:
+        """Store an actor that was read. True when a field changed."""
+        async with self._database.transaction() as connection:
+            before = (await connection.execute(_ACTOR, {"srn": actor.srn})).one_or_none()
+            await connection.execute(_UPSERT_ACTOR, {**_actor_row(actor), "read_at": read_at})
+            await connection.execute(_READ, {"read_at": read_at})
+        return before is None or _actor(before) != actor
+
+    async def store_bulk_actors(self, actors: Sequence[Actor], *, read_at: int) -> None:
+        """Store actors of a bulk source; one that was read from the register itself stays as it is."""
+        if actors:
+            async with self._database.transaction() as connection:
+                await connection.execute(_NAME_ACTOR, [{**_actor_row(actor), "read_at": read_at} for actor in actors])
+
+
+class _Batch:
+    """What one storing transaction has to write, worked out in memory."""
+
+    def __init__(
+        self, told: Mapping[str, DeviceReading], stored: Mapping[str, _Stored], revision: int, read_at: int
+    ) -> None:
+        self.revision, self._read_at = revision, read_at
+        self.rows: list[dict[str, Any]] = []
+        self.reread: list[dict[str, Any]] = []
+        self.changes: list[DeviceChange] = []
+        self.added = 0
+        self.live = any(reading.carries is not Carries.SOME for reading in told.values())
+        merged = {uuid: self._merge(reading, stored.get(uuid)) for uuid, reading in told.items()}
+        current = _current_uuids(
+            {uuid: (device.udi, stands) for uuid, (device, stands) in merged.items() if device is not None}, stored
+        )
+        for uuid, (device, stands) in merged.items():
+            if device is not None:
+                self._put(told[uuid], device, stands, stored.get(uuid), uuid in current)
+        for uuid, row in stored.items():
+            untouched = merged[uuid][0] is None if uuid in merged else True
+            if untouched and row.is_current != (uuid in current):
+                self._flag(row, uuid in current)
+
+    def _merge(self, reading: DeviceReading, row: _Stored | None) -> tuple[Device | None, Standing]:
+        before = from_document(row.device_json) if row else None
+        device = merge(before, reading, stored_detail_version=row.detail_version if row else None)
+        if device is None:
+            return None, standing(reading)
+        return device, Standing(device.uuid, reading.latest_version, device.legislation_code, device.version or 0)
+
+    def _put(
+        self, reading: DeviceReading, device: Device, stands: Standing, row: _Stored | None, is_current: bool
+    ) -> None:
+        detail_version = reading.detail_version
+        if detail_version is None and row is not None:
+            detail_version = row.detail_version
+        text_form = document(device).decode()
+        if row and row.device_json == text_form and row.standing == stands and row.is_current == is_current:
+            if reading.carries is not Carries.SOME:
+                self.reread.append({"uuid": device.uuid, "read_at": self._read_at, "detail_version": detail_version})
+            return
+        if row is None:
+            self.added += 1
+        self._write(device, text_form, stands, is_current, detail_version)
+        self.changes.append(DeviceChange(from_document(row.device_json) if row else None, device, is_current))
+
+    def _flag(self, row: _Stored, is_current: bool) -> None:
+        """A record that another one displaced, or that stands again."""
+        device = from_document(row.device_json)
+        self._write(device, row.device_json, row.standing, is_current, row.detail_version)
+
+    def _write(
+        self, device: Device, text_form: str, stands: Standing, is_current: bool, detail_version: int | None
+    ) -> None:
+        self.revision += 1
+        self.rows.append(
+            {
+                "uuid": device.uuid,
+                "primary_di": device.udi,
+                "is_current": is_current,
+                "latest_version": stands.latest_version,
+                "version_number": stands.version_number,
+                "legislation_code": stands.legislation_code,
+                "detail_version": detail_version,
+                "revision": self.revision,
+                "read_at": self._read_at,
+                "document": text_form,
+            }
+        )
+
+
+def _current_uuids(told: Mapping[str, tuple[str, Standing]], stored: Mapping[str, _Stored]) -> set[str]:
+    """Of every UDI-DI in sight, the uuid of the record that answers for it."""
+    by_di: dict[str, list[Standing]] = defaultdict(list)
+    for udi, stands in told.values():
+        by_di[udi].append(stands)
+    for uuid, row in stored.items():
+        if uuid not in told:
+            by_di[from_document(row.device_json).udi].append(row.standing)
+    return {min(standings, key=lambda stands: stands.rank).uuid for standings in by_di.values()}
+
+
+async def _stored(connection: AsyncConnection, told: Mapping[str, DeviceReading]) -> dict[str, _Stored]:
+    """Rows of the same records, and of every other record with the same UDI-DIs."""
+    udis = list({reading.device.udi for reading in told.values()})
+    rows = [*(await connection.execute(_BY_UDI, {"udis": udis})).all()]
+    seen = {row.uuid for row in rows}
+    if missing := [uuid for uuid in told if uuid not in seen]:
+        rows += (await connection.execute(_BY_UUID, {"uuids": missing})).all()
+    return {row.uuid: _row(row) for row in rows}
+
+
+def _row(row: Row[Any]) -> _Stored:
+    stands = Standing(row.uuid, bool(row.latest_version), row.legislation_code, row.version_number)
+    return _Stored(row.document, stands, bool(row.is_current), row.detail_version)
+
+
+async def _name_actors(connection: AsyncConnection, devices: Iterable[Device], read_at: int) -> None:
+    """Keep a thin record of every manufacturer that a device names, for actors that were never read themselves."""
+    named = {
+        device.manufacturer_srn: {
+            "srn": device.manufacturer_srn,
+            "name": device.manufacturer_name,
+            "country": device.manufacturer_srn[:2],
+            "status_code": device.manufacturer_status_code,
+            "device_total": None,
+            "complete": False,
+            "read_at": read_at,
+        }
+        for device in devices
+        if device.manufacturer_srn and device.manufacturer_name
+    }
+    if named:
+        await connection.execute(_NAME_ACTOR, sorted(named.values(), key=lambda row: str(row["srn"])))
+
+
+def _actor_row(actor: Actor) -> dict[str, Any]:
+    return {name: getattr(actor, name) for name in Actor.__struct_fields__}
+
+
+def _actor(row: Row[Any]) -> Actor:
+    return Actor(
+        srn=row.srn,
+        name=row.name,
+        country=row.country,
+        status_code=row.status_code,
+        device_total=row.device_total,
+        complete=bool(row.complete),
+    )
+
+
+_STATE = text("SELECT copy_id, revision, devices, last_read_at FROM copy_state WHERE id = 1")
+_LOCK = {
+    "sqlite": text("SELECT revision FROM copy_state WHERE id = 1"),
+    "postgresql": text("SELECT revision FROM copy_state WHERE id = 1 FOR UPDATE"),
+}
+_ADVANCE = text(
+    "UPDATE copy_state SET revision = :revision, devices = devices + :added,"
+    " last_read_at = COALESCE(:read_at, last_read_at) WHERE id = 1"
+).bindparams(bindparam("read_at", type_=None))
+_READ = text("UPDATE copy_state SET last_read_at = :read_at WHERE id = 1")
+_COLUMNS = "uuid, is_current, latest_version, version_number, legislation_code, detail_version, document"
+_BY_UDI = text(f"SELECT {_COLUMNS} FROM devices WHERE primary_di IN :udis").bindparams(bindparam("udis", expanding=True))
+_BY_UUID = text(f"SELECT {_COLUMNS} FROM devices WHERE uuid IN :uuids").bindparams(bindparam("uuids", expanding=True))
+_KNOWN = text("SELECT uuid, document, detail_version FROM devices WHERE primary_di = :udi")
+_UPSERT = text(
+    "INSERT INTO devices (uuid, primary_di, is_current, latest_version, version_number, legislation_code,"
+    " detail_version, revision, read_at, document)"
+    " VALUES (:uuid, :primary_di, :is_current, :latest_version, :version_number, :legislation_code,"
+    " :detail_version, :revision, :read_at, :document)"
+    " ON CONFLICT (uuid) DO UPDATE SET primary_di = excluded.primary_di, is_current = excluded.is_current,"
+    " latest_version = excluded.latest_version, version_number = excluded.version_number,"
+    " legislation_code = excluded.legislation_code, detail_version = excluded.detail_version,"
+    " revision = excluded.revision, read_at = excluded.read_at, document = excluded.document"
+)
+_REREAD = text("UPDATE devices SET read_at = :read_at, detail_version = :detail_version WHERE uuid = :uuid")
+_ACTOR = text("SELECT * FROM actors WHERE srn = :srn")
+_UPSERT_ACTOR = text(
+    "INSERT INTO actors (srn, name, country, status_code, device_total, complete, read_at)"
+    " VALUES (:srn, :name, :country, :status_code, :device_total, :complete, :read_at)"
+    " ON CONFLICT (srn) DO UPDATE SET name = excluded.name, country = excluded.country,"
+    " status_code = CASE WHEN excluded.status_code = '' THEN actors.status_code ELSE excluded.status_code END,"
+    " device_total = excluded.device_total, complete = excluded.complete, read_at = excluded.read_at"
+)
+_NAME_ACTOR = text(
+    "INSERT INTO actors (srn, name, country, status_code, device_total, complete, read_at)"
+    " VALUES (:srn, :name, :country, :status_code, :device_total, :complete, :read_at)"
+    " ON CONFLICT (srn) DO UPDATE SET name = excluded.name,"
+    " status_code = CASE WHEN excluded.status_code = '' THEN actors.status_code ELSE excluded.status_code END"
+    " WHERE NOT actors.complete AND (actors.name <> excluded.name"
+    " OR (excluded.status_code <> '' AND actors.status_code <> excluded.status_code))"
+)

@@ -1,0 +1,188 @@
+"""The bulk Data Lake: every device in pages, without certificates and dates, hours behind the register."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+from urllib.parse import parse_qsl, urlsplit
+
+import msgspec
+
+from registerwatch.register.codes import LEGISLATION_PREFIX, RISK_PREFIX, STATUS_PREFIX, label
+from registerwatch.register.eudamed.mapping import text
+from registerwatch.register.eudamed.requests import Question, RegisterRequests
+from registerwatch.register.outcome import NoSuchRecord, RegisterFailure
+from registerwatch.register.pacing import Priority
+from registerwatch.register.records import Actor, ActorReference, Carries, Device, DeviceReading
+
+Row = TypeVar("Row")
+
+FULL_PAGE = 1_000
+"""A page of exactly so many rows without `nextLink` is taken as cut off."""
+
+_RISKS = {
+    -203: "class-i", -204: "class-iia", -205: "class-iib", -10: "class-iii",
+    -199: "class-a", -200: "class-b", -201: "class-c", -202: "class-d",
+    -154: "aimdd", -155: "ivd-annex-ii-list-a", -156: "ivd-annex-ii-list-b",
+    -157: "ivd-general", -219: "ivd-devices-self-testing",
+}  # fmt: skip
+_LEGISLATIONS = {-197: "mdr", -198: "ivdr", -53: "mdd", -54: "aimdd", -55: "ivdd"}
+_STATUSES = {-11: "on-the-market", -12: "no-longer-on-the-market", -790: "not-intended-for-eu-market"}
+
+
+class DeviceRow(msgspec.Struct, frozen=True, rename="upper"):
+    """Columns of `/udi` that matter. Other columns are never decoded."""
+
+    uuid: str
+    primary_di: str | None = None
+    basic_udi: str | None = None
+    trade_name: str | None = None
+    device_name: str | None = None
+    device_model: str | None = None
+    reference: str | None = None
+    risk_class_id: int | str | None = None
+    applicable_legislation_id: int | str | None = None
+    device_status_type_id: int | str | None = None
+    nomenclature_code: str | None = None
+    mf_srn: str | None = None
+    mf_name: str | None = None
+    ar_srn: str | None = None
+    ar_name: str | None = None
+    version_number: int | str | None = None
+    latest_version: bool | int | str | None = None
+
+
+class ActorRow(msgspec.Struct, frozen=True, rename="upper"):
+    """Columns of `/actors` that matter. The columns with personal data have no field here."""
+
+    actor_id: str | None = None
+    name: str | None = None
+    status: str | None = None
+    act_country_iso2_code: str | None = None
+
+
+class Page(msgspec.Struct, Generic[Row], frozen=True):
+    """One page of either list."""
+
+    value: list[Row]
+    next_link: str | None = msgspec.field(name="nextLink", default=None)
+
+
+_device_pages = msgspec.json.Decoder(Page[DeviceRow])
+_actor_pages = msgspec.json.Decoder(Page[ActorRow])
+
+
+@dataclass(frozen=True, slots=True)
+class BulkPage(Generic[Row]):
+    """Rows of one page, and the cursor that asks for the next one: None after the last."""
+
+    rows: list[Row]
+    cursor: str | None
+
+
+class DataLakeClient:
+    """Pages through the Data Lake at `base_url`, at the mirror's pace."""
+
+    def __init__(self, requests: RegisterRequests, base_url: str) -> None:
+        self._requests = requests
+        self._base = base_url.rstrip("/")
+
+    async def devices(self, cursor: str | None = None) -> AsyncIterator[BulkPage[DeviceReading]]:
+        """Pages of devices from the start or from a cursor. Raises `RegisterFailure`."""
+        async for page in self._pages("/udi", _device_pages, cursor):
+            readings = [reading_of_row(row) for row in page.value if text(row.uuid) and text(row.primary_di)]
+            yield BulkPage(readings, page.next_link)
+
+    async def actors(self) -> AsyncIterator[list[Actor]]:
+        """Pages of actors. Raises `RegisterFailure`."""
+        async for page in self._pages("/actors", _actor_pages, None):
+            yield [actor_of_row(row) for row in page.value if text(row.actor_id)]
+
+    async def _pages(
+        self, path: str, decoder: "msgspec.json.Decoder[Page[Row]]", cursor: str | None
+    ) -> AsyncIterator["Page[Row]"]:
+        url, params = self._base + path, {"api-version": "v1.0", "format": "json"}
+        if cursor is not None:
+            url, params = self._own(cursor)
+        while True:
+            page = await self._page(url, params, decoder)
+            if page.next_link is None and len(page.value) == FULL_PAGE:
+                raise RegisterFailure("The Data Lake broke off after a full page without saying where the next one is.")
+            yield page
+            if page.next_link is None:
+                return
+            link = self._own(page.next_link)
+            if link == (url, params):
+                raise RegisterFailure("The Data Lake's next page is the page it has just given.")
+            url, params = link
+
+    async def _page(self, url: str, params: dict[str, str], decoder: "msgspec.json.Decoder[Page[Row]]") -> "Page[Row]":
+        deadline = self._requests.deadline(Priority.MIRROR)
+        try:
+            return await self._requests.get(
+                Question(url, params, decoder), priority=Priority.MIRROR, deadline=deadline
+            )
+        except NoSuchRecord as redirect:
+            raise RegisterFailure("The Data Lake redirected the request to another page.") from redirect
+
+    def _own(self, link: str) -> tuple[str, dict[str, str]]:
+        """A link's address and parameters. A link to another host is refused: it would lead us anywhere."""
+        parts, own = urlsplit(link), urlsplit(self._base)
+        if (parts.scheme, parts.netloc) != (own.scheme, own.netloc):
+            raise RegisterFailure("The Data Lake's link to the next page leads to another host.")
+        return f"{parts.scheme}://{parts.netloc}{parts.path}", dict(parse_qsl(parts.query, keep_blank_values=True))
+
+
+def reading_of_row(row: DeviceRow) -> DeviceReading:
+    """A bulk row as a reading that tells some of a device and lags behind the register."""
+    status, risk, legislation = (
+        _code(STATUS_PREFIX, _STATUSES, row.device_status_type_id),
+        _code(RISK_PREFIX, _RISKS, row.risk_class_id),
+        _code(LEGISLATION_PREFIX, _LEGISLATIONS, row.applicable_legislation_id),
+    )
+    device = Device(
+        uuid=text(row.uuid),
+        udi=text(row.primary_di),
+        basic_udi=text(row.basic_udi),
+        trade_name=text(row.trade_name),
+        device_name=text(row.device_name),
+        device_model=text(row.device_model),
+        reference=text(row.reference),
+        status=label(status),
+        status_code=status,
+        risk_class=label(risk),
+        risk_class_code=risk,
+        legislation=label(legislation),
+        legislation_code=legislation,
+        emdn=tuple(term.strip() for term in text(row.nomenclature_code).split(",") if term.strip()),
+        manufacturer_srn=text(row.mf_srn),
+        manufacturer_name=text(row.mf_name),
+        authorised_representative=ActorReference(text(row.ar_srn), text(row.ar_name)) if text(row.ar_srn) else None,
+        version=_whole(row.version_number),
+    )
+    superseded = text(row.latest_version).lower() in {"false", "0", "n", "no"}
+    return DeviceReading(device=device, carries=Carries.SOME, latest_version=not superseded, lags=True)
+
+
+def actor_of_row(row: ActorRow) -> Actor:
+    """A bulk actor. Its status has no code there, so the text stands in its place."""
+    return Actor(
+        srn=text(row.actor_id),
+        name=text(row.name),
+        country=text(row.act_country_iso2_code),
+        status_code=text(row.status),
+    )
+
+
+def _code(prefix: str, segments: dict[int, str], identity: int | str | None) -> str:
+    """The register's code for a Data Lake id; an unknown id stays readable as `…unknown-<id>`."""
+    number = _whole(identity)
+    if number is None:
+        return ""
+    return prefix + segments.get(number, f"unknown-{abs(number)}")
+
+
+def _whole(value: int | str | None) -> int | None:
+    try:
+        return None if value is None else int(value)
+    except ValueError:
+        return None

@@ -1,0 +1,85 @@
+"""Reading one device by UDI-DI: from the copy at once, from the register where the copy has none."""
+
+from dataclasses import dataclass
+
+import msgspec
+
+from registerwatch.register.documents import SqliteDocuments, StoredDocument, StoredDocuments
+from registerwatch.register.identifiers import kind
+from registerwatch.register.outcome import NotFound
+from registerwatch.register.pacing import Clock
+from registerwatch.register.refresh import Refresher
+from registerwatch.register.times import iso_utc
+
+LONGEST_UDI = 50
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceAnswer:
+    """A device as it is served: its JSON, and a tag that changes when the JSON's meaning does."""
+
+    body: bytes
+    tag: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class NoDevice:
+    """There is no device to show. `reason` says whether the register has none or could not be read."""
+
+    udi: str
+    reason: str
+
+
+class Devices:
+    """Devices of one copy. `fresh_for` is in seconds."""
+
+    def __init__(self, documents: StoredDocuments, refresher: Refresher, clock: Clock, fresh_for: float) -> None:
+        self._documents = documents
+        self._refresher = refresher
+        self._clock = clock
+        self._fresh_for = fresh_for
+        self._now = documents.device_now if isinstance(documents, SqliteDocuments) else None
+
+    async def stored(self, udi: str) -> DeviceAnswer | None:
+        """What the copy has, however old; an old one is refreshed behind the reader's back. None when it has nothing."""
+        stored = self._now(udi) if self._now else await self._documents.device(udi)
+        if stored is None:
+            return None
+        if not stored.in_full or stored.read_at < self._clock.now() - self._fresh_for:
+            self._refresher.refresh_behind(udi)
+        return self._answer(udi, stored)
+
+    async def device(self, udi: str) -> DeviceAnswer | NoDevice:
+        """The device, read through from the register when the copy has none. Takes a bounded time."""
+        return await self.stored(udi) or await self._read_through(udi)
+
+    def asks_register(self, udi: str) -> bool:
+        """Whether a device that is not stored would cost a request to the register."""
+        return could_be_udi(udi) and self._refresher.remembered(udi) is None
+
+    async def _read_through(self, udi: str) -> DeviceAnswer | NoDevice:
+        if not could_be_udi(udi):
+            return NoDevice(udi, "This is no UDI-DI, so no device can have it.")
+        result = await self._refresher.read_through(udi)
+        if result is None:
+            stored = await self._documents.device(udi)
+            return self._answer(udi, stored) if stored else NoDevice(udi, NOT_REGISTERED)
+        if isinstance(result, NotFound):
+            return NoDevice(udi, NOT_REGISTERED)
+        return NoDevice(udi, f"{UNREADABLE} {result.reason}")
+
+    def _answer(self, udi: str, stored: StoredDocument) -> DeviceAnswer:
+        trouble = self._refresher.trouble(udi)
+        error = b"null" if trouble is None else msgspec.json.encode(trouble)
+        body = b'%s,"read_at":"%s","error":%s}' % (stored.document[:-1], iso_utc(stored.read_at).encode(), error)
+        tag = b'W/"%d.%d%s"' % (stored.revision, stored.read_at, b"" if trouble is None else b".e")
+        return DeviceAnswer(body, tag)
+
+
+NOT_REGISTERED = "The register has no device with this UDI-DI."
+UNREADABLE = "This device is not in the copy, and the register could not be read."
+
+
+def could_be_udi(identifier: str) -> bool:
+    """Whether asking the register for this identifier can find anything."""
+    return identifier.isascii() and identifier.isprintable() and len(identifier) <= LONGEST_UDI and kind(identifier) == "udi"

@@ -1,0 +1,229 @@
+"""Reading stored documents, without an ORM: one prepared statement, the stored bytes handed on as they are.
+
+On SQLite the statement runs on the event loop, over a read-only connection: it takes about ten microseconds, a thread
+would cost more than that. On PostgreSQL it is a prepared statement on a pooled connection.
+"""
+
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from psycopg import OperationalError
+from psycopg.rows import tuple_row
+from psycopg_pool import AsyncConnectionPool, PoolTimeout
+
+from registerwatch.db.engine import Database, sqlite_read_only
+from registerwatch.errors import DatabaseUnavailable
+from registerwatch.register.records import Actor
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDocument:
+    """A device's document as stored, with the number of its last change and its last reading (unix seconds)."""
+
+    document: bytes
+    revision: int
+    read_at: int
+    in_full: bool
+    """Whether it was ever read from the register itself, with its detail and certificates."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredActor:
+    """An actor as stored, with its last reading (unix seconds)."""
+
+    actor: Actor
+    read_at: int
+
+
+class StoredDocuments(Protocol):
+    """Reads of the copy that must be quick."""
+
+    async def device(self, udi: str) -> StoredDocument | None:
+        """The current record of a UDI-DI."""
+
+    async def rows(self, ids: Sequence[int]) -> list[bytes]:
+        """The documents with these row ids, in this order; one that is gone meanwhile is left out."""
+
+    async def actor(self, srn: str) -> StoredActor | None:
+        """An actor by SRN."""
+
+    async def changed_since(self, revision: int, limit: int) -> "list[ChangedRow]":
+        """Rows whose last change is later than `revision`, in the order of changes, at most `limit`."""
+
+    async def revision(self) -> tuple[str, int]:
+        """Identity of the copy and the number of its last change."""
+
+    async def close(self) -> None:
+        """Close the connections."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedRow:
+    """A row for those who follow the copy's revisions."""
+
+    id: int
+    revision: int
+    is_current: bool
+    udi: str
+    document: bytes
+
+
+_DEVICE = "SELECT document, revision, read_at, detail_version IS NOT NULL FROM devices WHERE primary_di = {} AND is_current"
+_ACTOR = "SELECT srn, name, country, status_code, device_total, complete, read_at FROM actors WHERE srn = {}"
+_CHANGED = (
+    "SELECT id, revision, is_current, primary_di, document FROM devices WHERE revision > {} ORDER BY revision LIMIT {}"
+)
+_REVISION = "SELECT copy_id, revision FROM copy_state WHERE id = 1"
+
+
+def stored_documents(database: Database) -> StoredDocuments:
+    """The reader that fits the database."""
+    path = database.sqlite_path
+    if path is not None:
+        return SqliteDocuments(path)
+    return PostgresDocuments(database.url.set(drivername="postgresql").render_as_string(hide_password=False))
+
+
+class SqliteDocuments:
+    """Over a read-only connection that is opened at the first read."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._opened: sqlite3.Connection | None = None
+
+    @property
+    def _connection(self) -> sqlite3.Connection:
+        if self._opened is None:
+            self._opened = sqlite_read_only(self._path)
+        return self._opened
+
+    def device_now(self, udi: str) -> StoredDocument | None:
+        """The current record of a UDI-DI, without a switch of tasks."""
+        row = self._one(_DEVICE_SQLITE, udi)
+        return StoredDocument(row[0], row[1], row[2], bool(row[3])) if row else None
+
+    async def device(self, udi: str) -> StoredDocument | None:
+        return self.device_now(udi)
+
+    async def rows(self, ids: Sequence[int]) -> list[bytes]:
+        found = (self._one(_ROW_SQLITE, row_id) for row_id in ids)
+        return [row[0] for row in found if row]
+
+    async def actor(self, srn: str) -> StoredActor | None:
+        row = self._one(_ACTOR_SQLITE, srn)
+        if row is None:
+            return None
+        texts = [value.decode() if isinstance(value, bytes) else value for value in row]
+        return _stored_actor(texts)
+
+    async def changed_since(self, revision: int, limit: int) -> list[ChangedRow]:
+        rows = self._all(_CHANGED_SQLITE, revision, limit)
+        return [ChangedRow(row[0], row[1], bool(row[2]), row[3].decode(), row[4]) for row in rows]
+
+    async def revision(self) -> tuple[str, int]:
+        row = self._one(_REVISION)
+        if row is None:
+            raise DatabaseUnavailable("The database has no copy; run `registerwatch db upgrade`.")
+        return row[0].decode(), row[1]
+
+    async def close(self) -> None:
+        if self._opened is not None:
+            self._opened.close()
+            self._opened = None
+
+    def _one(self, statement: str, *parameters: object) -> "tuple[Any, ...] | None":
+        try:
+            row: tuple[Any, ...] | None = self._connection.execute(statement, parameters).fetchone()
+        except sqlite3.Error as error:
+            raise DatabaseUnavailable(f"The database does not answer: {error}") from error
+        return row
+
+    def _all(self, statement: str, *parameters: object) -> "list[tuple[Any, ...]]":
+        try:
+            return self._connection.execute(statement, parameters).fetchall()
+        except sqlite3.Error as error:
+            raise DatabaseUnavailable(f"The database does not answer: {error}") from error
+
+
+class PostgresDocuments:
+    """Over a pool of autocommit connections that is opened at the first read."""
+
+    def __init__(self, conninfo: str) -> None:
+        self._pool = AsyncConnectionPool(
+            conninfo,
+            min_size=1,
+            max_size=8,
+            timeout=10,
+            open=False,
+            kwargs={"autocommit": True, "row_factory": tuple_row, "application_name": "registerwatch reads"},
+        )
+        self._is_open = False
+
+    async def device(self, udi: str) -> StoredDocument | None:
+        row = await self._one(_DEVICE.format("%s"), udi)
+        return StoredDocument(row[0].encode(), row[1], row[2], row[3]) if row else None
+
+    async def rows(self, ids: Sequence[int]) -> list[bytes]:
+        found = {row[0]: row[1] for row in await self._all("SELECT id, document FROM devices WHERE id = ANY(%s)", list(ids))}
+        return [found[row_id].encode() for row_id in ids if row_id in found]
+
+    async def actor(self, srn: str) -> StoredActor | None:
+        row = await self._one(_ACTOR.format("%s"), srn)
+        return _stored_actor(row) if row else None
+
+    async def changed_since(self, revision: int, limit: int) -> list[ChangedRow]:
+        rows = await self._all(_CHANGED.format("%s", "%s"), revision, limit)
+        return [ChangedRow(row[0], row[1], row[2], row[3], row[4].encode()) for row in rows]
+
+    async def revision(self) -> tuple[str, int]:
+        row = await self._one(_REVISION)
+        if row is None:
+            raise DatabaseUnavailable("The database has no copy; run `registerwatch db upgrade`.")
+        return row[0], row[1]
+
+    async def close(self) -> None:
+        if self._is_open:
+            await self._pool.close()
+
+    async def _one(self, statement: str, *parameters: object) -> "tuple[Any, ...] | None":
+        rows = await self._all(statement, *parameters)
+        return rows[0] if rows else None
+
+    async def _all(self, statement: str, *parameters: object) -> "list[tuple[Any, ...]]":
+        if not self._is_open:
+            await self._pool.open()
+            self._is_open = True
+        try:
+            try:
+                return await self._fetch(statement, parameters)
+            except OperationalError:  # a pooled connection may have died since its last use: once more on another
+                return await self._fetch(statement, parameters)
+        except (OperationalError, PoolTimeout) as error:
+            raise DatabaseUnavailable(f"The database does not answer: {error}") from error
+
+    async def _fetch(self, statement: str, parameters: Sequence[object]) -> "list[tuple[Any, ...]]":
+        async with self._pool.connection() as connection:
+            cursor = await connection.execute(statement.encode(), parameters, prepare=True)
+            return await cursor.fetchall()
+
+
+def _stored_actor(row: Sequence[Any]) -> StoredActor:
+    srn, name, country, status_code, device_total, complete, read_at = row
+    actor = Actor(
+        srn=srn,
+        name=name,
+        country=country,
+        status_code=status_code,
+        device_total=device_total,
+        complete=bool(complete),
+    )
+    return StoredActor(actor, read_at)
+
+
+_DEVICE_SQLITE = _DEVICE.format("?")
+_ROW_SQLITE = "SELECT document FROM devices WHERE id = ?"
+_ACTOR_SQLITE = _ACTOR.format("?")
+_CHANGED_SQLITE = _CHANGED.format("?", "?")

@@ -1,0 +1,1 @@
+"""EUDAMED's public JSON interface: its wire forms, its requests with their guards, what one read brings."""

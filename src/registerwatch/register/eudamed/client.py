@@ -1,0 +1,297 @@
+"""Reading the register: a device by UDI-DI, an actor by SRN, the newest registrations.
+
+Each read has one of three results: found, not found, could not be read. A device takes the search, the detail and the
+Basic UDI-DI record; the detail is left out when its version is already stored.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import msgspec
+import structlog
+
+from registerwatch.register.eudamed import mapping, wire
+from registerwatch.register.eudamed.guards import MADE_UP_VALUE, Proofs, check_page, check_probe
+from registerwatch.register.eudamed.requests import Question, RegisterRequests
+from registerwatch.register.identifiers import is_actor_of_devices
+from registerwatch.register.outcome import Found, NoSuchRecord, NotFound, RegisterFailure, Unreadable
+from registerwatch.register.pacing import Clock, Priority
+from registerwatch.register.records import Actor, Device, DeviceReading, standing
+
+log = structlog.get_logger(__name__)
+
+Answer = TypeVar("Answer")
+Row = TypeVar("Row")
+
+LANGUAGE = {"languageIso2Code": "en"}
+PAGE_SIZE = 300
+ACTOR_PAGE_SIZE = 20
+MOST_TWINS = 8
+EOS_COST = 2
+"""The register tolerates half as many actor searches as device searches a minute."""
+
+_device_page = msgspec.json.Decoder(wire.Page[wire.DeviceRow])
+_detail = msgspec.json.Decoder(wire.DeviceDetail)
+_basic = msgspec.json.Decoder(wire.BasicUdiRecord)
+_actor_page = msgspec.json.Decoder(wire.Page[wire.ActorRow])
+_certificate_page = msgspec.json.Decoder(wire.Page[wire.CertificateRow])
+
+
+@dataclass(frozen=True, slots=True)
+class KnownRecord:
+    """A stored record, so that a read can leave out what it has: the device and the version its detail was read at."""
+
+    device: Device
+    detail_version: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ActorReading:
+    """An actor and the first rows of its devices. Rows name the manufacturer, so an authorised representative has none."""
+
+    actor: Actor
+    rows: list[DeviceReading] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class NewestPage:
+    """One page of the whole register, newest registrations first."""
+
+    rows: list[DeviceReading]
+    total: int
+    last: bool
+
+
+class EudamedClient:
+    """Reads the register at `base_url` through one paced sender of requests."""
+
+    def __init__(self, requests: RegisterRequests, base_url: str, clock: Clock) -> None:
+        self._requests = requests
+        self._base = base_url.rstrip("/")
+        self._clock = clock
+        self._proofs = Proofs()
+
+    async def read_device(
+        self, udi: str, *, known: Mapping[str, KnownRecord] | None = None, priority: Priority = Priority.WAITING
+    ) -> Found[list[DeviceReading]] | NotFound | Unreadable:
+        """Every record of a UDI-DI that the register lists, the current one first and read in full.
+
+        `known` are the stored records of the same UDI-DI, by uuid.
+        """
+        read = _Read(self, priority, known or {})
+        try:
+            readings = await read.device(udi)
+        except RegisterFailure as failure:
+            return Unreadable(failure.reason)
+        return Found(readings) if readings else NotFound()
+
+    async def read_actor(self, srn: str, *, priority: Priority = Priority.WAITING) -> Found[ActorReading] | NotFound | Unreadable:
+        """An actor, the count of its registrations and its first device rows."""
+        try:
+            reading = await _Read(self, priority, {}).actor(srn)
+        except RegisterFailure as failure:
+            return Unreadable(failure.reason)
+        return Found(reading) if reading else NotFound()
+
+    async def newest(self, page: int) -> NewestPage:
+        """Page `page` (0-based, 300 rows) of the whole register. Raises `RegisterFailure`."""
+        read = _Read(self, Priority.MIRROR, {})
+        params = {"page": str(page), **_sized(PAGE_SIZE)}
+        answer = await read.ask("/devices/udiDiData", params, _device_page, check=_check_listing)
+        rows = [mapping.reading_of_row(row) for row in answer.content if mapping.text(row.primary_di)]
+        return NewestPage(rows, answer.total_elements, answer.last is not False and not len(answer.content) == PAGE_SIZE)
+
+
+class _Read:
+    """One read: its priority, its deadline, what is known before."""
+
+    def __init__(self, client: EudamedClient, priority: Priority, known: Mapping[str, KnownRecord]) -> None:
+        self._requests, self._base = client._requests, client._base
+        self._proofs, self._clock = client._proofs, client._clock
+        self._priority, self._known = priority, known
+        self._deadline = self._requests.deadline(priority)
+
+    async def device(self, udi: str) -> list[DeviceReading]:
+        rows = await self._rows_by_di(udi)
+        listed = [mapping.reading_of_row(row) for row in rows]
+        if not listed:
+            return []
+        basics: dict[str, wire.BasicUdiRecord] = {}
+        if len(listed) > 1:
+            listed = [await self._with_legislation(row, reading, basics) for row, reading in zip(rows, listed, strict=True)]
+        current = min(listed, key=lambda reading: standing(reading).rank)
+        row = next(row for row in rows if row.uuid == current.device.uuid)
+        full = await self._in_full(row, basics.get(row.uuid))
+        return [full, *(reading for reading in listed if reading is not current)]
+
+    async def actor(self, srn: str) -> ActorReading | None:
+        rows = await self._rows_by_srn(srn)
+        if not rows:
+            return None
+        row = min(rows, key=lambda row: (row.latest_version is False, -(row.version_number or 0)))
+        await self._prove("srn", "/devices/udiDiData", {"page": "0", **_sized(ACTOR_PAGE_SIZE)}, _device_page)
+        named = is_actor_of_devices(srn)
+        devices = await self.ask(
+            "/devices/udiDiData",
+            {"srn": srn, "page": "0", **_sized(ACTOR_PAGE_SIZE)},
+            _device_page,
+            check=lambda page: check_page(page, carries=(lambda row: row.manufacturer_srn == srn) if named else None),
+        )
+        readings = [mapping.reading_of_row(row) for row in devices.content if mapping.text(row.primary_di)] if named else []
+        status_code = next((r.device.manufacturer_status_code for r in readings if r.device.manufacturer_status_code), "")
+        actor = mapping.actor_of(row, status_code=status_code, device_total=devices.total_elements)
+        return ActorReading(actor, readings)
+
+    async def _rows_by_di(self, udi: str) -> list[wire.DeviceRow]:
+        params = {"page": "0", **_sized(25)}
+        await self._prove("primaryDi", "/devices/udiDiData", params, _device_page)
+        page = await self.ask(
+            "/devices/udiDiData",
+            {"primaryDi": udi, **params},
+            _device_page,
+            check=lambda page: check_page(page, carries=lambda row: row.primary_di == udi),
+        )
+        return page.content
+
+    async def _rows_by_srn(self, srn: str) -> list[wire.ActorRow]:
+        params = {"page": "0", **_sized(25)}
+        await self._prove("eos srn", "/eos", params, _actor_page, parameter="srn", cost=EOS_COST)
+        page = await self.ask(
+            "/eos",
+            {"srn": srn, **params},
+            _actor_page,
+            check=lambda page: check_page(page, carries=lambda row: srn in (row.srn, row.eudamed_identifier)),
+            cost=EOS_COST,
+        )
+        return page.content
+
+    async def _with_legislation(
+        self, row: wire.DeviceRow, reading: DeviceReading, basics: dict[str, wire.BasicUdiRecord]
+    ) -> DeviceReading:
+        """A twin's row with its legislation, which decides among twins and which rows do not carry."""
+        known = self._known.get(row.uuid)
+        if known and known.device.legislation_code and known.device.version == row.version_number:
+            legislation, legislation_code = known.device.legislation, known.device.legislation_code
+        else:
+            if len(basics) >= MOST_TWINS:
+                raise RegisterFailure("The register lists too many records under this one UDI-DI to tell which one counts.")
+            basics[row.uuid] = await self._basic_record(row)
+            code = mapping.code(basics[row.uuid].legislation)
+            legislation, legislation_code = mapping.label(code), code
+        device = msgspec.structs.replace(reading.device, legislation=legislation, legislation_code=legislation_code)
+        return msgspec.structs.replace(reading, device=device)
+
+    async def _in_full(self, row: wire.DeviceRow, basic: wire.BasicUdiRecord | None) -> DeviceReading:
+        known = self._known.get(row.uuid)
+        has_detail = known is not None and row.version_number is not None and known.detail_version == row.version_number
+        detail = None if has_detail else await self._detail(row)
+        basic = basic or await self._basic_record(row)
+        certificates = await self._certificates(mapping.text(basic.basic_udi.code if basic.basic_udi else row.basic_udi))
+        return mapping.reading_of_device(row, detail, basic, certificates, known.device if known and has_detail else None)
+
+    async def _detail(self, row: wire.DeviceRow) -> wire.DeviceDetail:
+        def is_of_row(detail: wire.DeviceDetail) -> None:
+            di = detail.primary_di.code if detail.primary_di else None
+            if detail.uuid != row.uuid or (di is not None and di != row.primary_di):
+                raise RegisterFailure("The register answered with another device's detail; nothing of it was used.")
+
+        return await self._record(f"/devices/udiDiData/{row.uuid}", _detail, is_of_row)
+
+    async def _basic_record(self, row: wire.DeviceRow) -> wire.BasicUdiRecord:
+        def is_of_row(basic: wire.BasicUdiRecord) -> None:
+            code = mapping.text(basic.basic_udi.code) if basic.basic_udi else ""
+            srn = mapping.text(basic.manufacturer.srn) if basic.manufacturer else ""
+            other_code = row.basic_udi and code and code != mapping.text(row.basic_udi)
+            other_srn = row.manufacturer_srn and srn and srn != mapping.text(row.manufacturer_srn)
+            if other_code or other_srn:
+                raise RegisterFailure("The register answered with another device's Basic UDI-DI record; nothing of it was used.")
+            if not (code or srn or basic.legislation):
+                raise RegisterFailure("The register's Basic UDI-DI record of this device is empty.", passing=True)
+
+        return await self._record(f"/devices/basicUdiData/udiDiData/{row.uuid}", _basic, is_of_row)
+
+    async def _record(
+        self, path: str, decoder: "msgspec.json.Decoder[Answer]", check: Callable[[Answer], None]
+    ) -> Answer:
+        try:
+            return await self._requests.get(
+                Question(self._base + path, LANGUAGE, decoder, check), priority=self._priority, deadline=self._deadline
+            )
+        except NoSuchRecord as redirect:
+            raise RegisterFailure("The register lists the device but has no record behind the listing.") from redirect
+
+    async def _certificates(self, basic_udi: str) -> list[wire.CertificateRow] | None:
+        """Rows of the certificate search; none when its filter is unproven; None when it could not be read."""
+        if not basic_udi:
+            return []
+        path, params = "/certificates/search/", {"page": "0", **_sized(100)}
+        try:
+            if not await self._is_proven("basicUdi", path, params, _certificate_page):
+                return []
+            page = await self.ask(
+                path, {"basicUdi": basic_udi, **params}, _certificate_page, check=lambda page: check_page(page, carries=None)
+            )
+        except RegisterFailure as failure:
+            log.info("certificate search could not be read", basic_udi=basic_udi, reason=failure.reason)
+            return None
+        return page.content
+
+    async def _prove(
+        self,
+        name: str,
+        path: str,
+        params: dict[str, str],
+        decoder: "msgspec.json.Decoder[wire.Page[Row]]",
+        *,
+        parameter: str | None = None,
+        cost: int = 1,
+    ) -> None:
+        """Make sure that a filter filters, by a control probe where the last one is a day old."""
+        now = self._clock.now()
+        if self._proofs.stands(name, now):
+            return
+        probe = {parameter or name: MADE_UP_VALUE, **params}
+        page = await self.ask(path, probe, decoder, cost=cost)
+        check_probe(page)
+        self._proofs.prove(name, now)
+
+    async def _is_proven(
+        self, name: str, path: str, params: dict[str, str], decoder: "msgspec.json.Decoder[wire.Page[Row]]"
+    ) -> bool:
+        """Whether an optional filter filters; a refuted one is not tried again for a day."""
+        now = self._clock.now()
+        if self._proofs.refuted(name, now):
+            return False
+        if not self._proofs.stands(name, now):
+            page = await self.ask(path, {name: MADE_UP_VALUE, **params}, decoder)
+            if page.content or page.total_elements:
+                self._proofs.refute(name, now)
+                return False
+            self._proofs.prove(name, now)
+        return True
+
+    async def ask(
+        self,
+        path: str,
+        params: dict[str, str],
+        decoder: "msgspec.json.Decoder[Answer]",
+        *,
+        check: Callable[[Answer], None] = lambda _answer: None,
+        cost: int = 1,
+    ) -> Answer:
+        """One page of a search. A redirect of a search is a failure: a search that finds nothing answers 200."""
+        question = Question(self._base + path, {**params, "iso2Code": "en", **LANGUAGE}, decoder, check, cost)
+        try:
+            return await self._requests.get(question, priority=self._priority, deadline=self._deadline)
+        except NoSuchRecord as redirect:
+            raise RegisterFailure("The register redirected the search to its page-not-found route.") from redirect
+
+
+def _sized(rows: int) -> dict[str, str]:
+    return {"pageSize": str(rows), "size": str(rows)}
+
+
+def _check_listing(page: "wire.Page[wire.DeviceRow]") -> None:
+    if page.total_elements and not page.content and page.last is not True:
+        raise RegisterFailure("The register is throttling requests (an empty page).", passing=True, throttled=True)

@@ -1,0 +1,167 @@
+"""The register's JSON, as far as we look at it.
+
+Only the fields named here are ever decoded. That is the door at which personal data stays outside: e-mail addresses,
+telephone numbers and names of responsible persons have no field, so they reach no log, no table and no answer.
+Every field may be null or missing; a value of another type makes the whole reply unreadable.
+"""
+
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+Row = TypeVar("Row")
+
+
+class Wire(msgspec.Struct, frozen=True, rename="camel"):
+    """Base of the register's objects: camelCase names, unknown fields ignored."""
+
+
+class Code(Wire):
+    """A coded value, `{"code": "refdata.risk-class.class-iia"}`."""
+
+    code: str | None = None
+
+
+class Language(Wire):
+    """A text's language; null in the register when the text stands for all languages."""
+
+    iso_code: str | None = None
+
+
+class Text(Wire):
+    """One text in one language."""
+
+    text: str | None = None
+    language: Language | None = None
+
+
+class Texts(Wire):
+    """A text in several languages."""
+
+    texts: list[Text] | None = None
+
+
+class Page(Wire, Generic[Row]):
+    """A Spring page. `content` and `total_elements` are always there in a real answer."""
+
+    content: list[Row]
+    total_elements: int
+    last: bool | None = None
+
+
+class DeviceRow(Wire):
+    """A row of the device search. What is not named is null in the register's answers."""
+
+    uuid: str
+    primary_di: str | None = None
+    basic_udi: str | None = None
+    risk_class: Code | None = None
+    trade_name: str | None = None
+    manufacturer_name: str | None = None
+    manufacturer_srn: str | None = None
+    manufacturer_status: Code | None = None
+    device_status_type: Code | None = None
+    reference: str | None = None
+    latest_version: bool | None = None
+    version_number: int | None = None
+
+
+class Identifier(Wire):
+    """A UDI-DI or Basic UDI-DI with its code."""
+
+    code: str | None = None
+
+
+class DeviceStatus(Wire):
+    """Market status and its date (no time)."""
+
+    type: Code | None = None
+    status_date: str | None = None
+
+
+class Nomenclature(Wire):
+    """One EMDN term."""
+
+    code: str | None = None
+
+
+class DeviceDetail(Wire):
+    """The detail of one device record."""
+
+    uuid: str
+    primary_di: Identifier | None = None
+    device_status: DeviceStatus | None = None
+    trade_name: Texts | None = None
+    reference: str | None = None
+    cnd_nomenclatures: list[Nomenclature] | None = None
+    version_date: str | None = None
+    version_number: int | None = None
+
+
+class ActorName(Wire):
+    """An actor inside another record. `name` is a text here and an object elsewhere, so both are taken."""
+
+    srn: str | None = None
+    name: Any = None
+
+
+class NotifiedBody(Wire):
+    """A notified body: its name and its number of four digits."""
+
+    name: Any = None
+    srn: str | None = None
+
+
+class DeviceCertificate(Wire):
+    """A certificate in the Basic UDI-DI record."""
+
+    certificate_number: str | None = None
+    certificate_revision: str | None = None
+    certificate_expiry: str | None = None
+    issue_date: str | None = None
+    starting_validity_date: str | None = None
+    status: Code | None = None
+    certificate_type: Code | None = None
+    notified_body: NotifiedBody | None = None
+
+
+class BasicUdiRecord(Wire):
+    """The Basic UDI-DI record of a device."""
+
+    basic_udi: Identifier | None = None
+    device_name: str | None = None
+    device_model: str | None = None
+    legislation: Code | None = None
+    risk_class: Code | None = None
+    manufacturer: ActorName | None = None
+    authorised_representative: ActorName | None = None
+    device_certificate_info_list: list[DeviceCertificate] | None = None
+    version_date: str | None = None
+    last_updated: str | None = None
+    version_number: int | None = None
+
+
+class CertificateRow(Wire):
+    """A row of the certificate search."""
+
+    certificate_number: str | None = None
+    revision_number: str | int | None = None
+    expiry_date: str | None = None
+    issue_date: str | None = None
+    starting_validity_date: str | None = None
+    certificate_status: Code | None = None
+    certificate_type: Code | None = None
+    notified_body_srn: str | None = None
+    latest_version: bool | None = None
+
+
+class ActorRow(Wire):
+    """A row of the actor search."""
+
+    srn: str | None = None
+    eudamed_identifier: str | None = None
+    name: str | None = None
+    names: Texts | None = None
+    country_iso2_code: str | None = msgspec.field(name="countryIso2Code", default=None)
+    latest_version: bool | None = None
+    version_number: int | None = None

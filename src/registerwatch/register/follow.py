@@ -1,0 +1,101 @@
+"""Keeping the search index in step with the copy: by revision, a batch at a time, committed within a second or two."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+from registerwatch.register.documents import ChangedRow, StoredDocuments
+from registerwatch.register.index import IndexWriter, SearchIndex
+
+BATCH = 1_000
+ROWS_PER_COMMIT = 250_000
+"""Rows after which a long catching up becomes findable; each commit costs a segment that has to be merged later."""
+
+NOTICEABLE = 5_000
+"""Changes behind which searches say that they do not show everything."""
+
+Progress = Callable[[int, int], None]
+
+
+class IndexFollower:
+    """Follows the copy's revisions with the index of this node, or only reads it while another process writes."""
+
+    def __init__(self, documents: StoredDocuments, index: SearchIndex) -> None:
+        self._documents = documents
+        self._index = index
+        self._writer = IndexWriter(index)
+        self._pending = 0
+        self._position = 0
+        self._goal = 0
+
+    def trouble(self) -> str | None:
+        """Why searches cannot show everything right now: a sentence, None when they can."""
+        behind = self._goal - self._position
+        if behind <= NOTICEABLE:
+            return None
+        return f"The search index is being built; {behind:,} of {self._goal:,} changes are not findable yet."
+
+    async def catch_up(self, progress: Progress | None = None) -> bool:
+        """Index everything up to the copy's present revision, commit, make it findable. False when another process writes.
+
+        `progress` is told the revision reached and the one to reach.
+        """
+        while True:
+            if not await self.step():
+                return False
+            if progress:
+                progress(self._position, self._goal)
+            if self._position >= self._goal:
+                await self.commit()
+                return True
+
+    async def step(self) -> bool:
+        """Index the next batch of changed rows, without waiting for the commit. False when another process writes."""
+        copy_id, self._goal = await self._documents.revision()
+        if not await asyncio.to_thread(self._writer.acquire, copy_id):
+            await asyncio.to_thread(self._index.refresh)
+            self._position = self._index.follows_until(copy_id)
+            return False
+        if not self._pending:
+            self._position = self._writer.revision
+        await self._begin_anew_where_asked()
+        rows = await self._documents.changed_since(self._position, BATCH)
+        if rows:
+            await asyncio.to_thread(self._put, rows)
+        if self._pending >= ROWS_PER_COMMIT:
+            await self.commit()
+        return True
+
+    async def commit(self) -> None:
+        """Make what was indexed findable."""
+        if self._pending:
+            await asyncio.to_thread(self._writer.commit, self._position)
+            self._pending = 0
+        await asyncio.to_thread(self._index.refresh)
+
+    async def lag(self) -> int:
+        """Changes of the copy that cannot be found yet."""
+        copy_id, revision = await self._documents.revision()
+        return max(0, revision - self._index.follows_until(copy_id))
+
+    async def close(self) -> None:
+        """Stop writing; merges that are under way are finished."""
+        await asyncio.to_thread(self._writer.finish)
+
+    def _put(self, rows: list[ChangedRow]) -> None:
+        for row in rows:
+            self._writer.put(row.id, row.document, is_current=row.is_current)
+        self._pending += len(rows)
+        self._position = rows[-1].revision
+
+    async def _begin_anew_where_asked(self) -> None:
+        request = rebuild_request(self._index.folder)
+        if request.exists():
+            await asyncio.to_thread(self._writer.begin_anew)
+            self._position, self._pending = 0, 0
+            request.unlink(missing_ok=True)
+
+
+def rebuild_request(index_folder: Path) -> Path:
+    """The file whose presence asks the writing process to build the index anew."""
+    return index_folder.parent / "rebuild"

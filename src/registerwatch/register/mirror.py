@@ -1,0 +1,168 @@
+"""Filling the copy: from the Data Lake, from the register itself, or from a file of records.
+
+A fill stores a batch and where to go on in one transaction, so that after a kill it resumes with the next batch. It is
+polite: every request takes its place in the register's budget, behind everybody who waits for an answer.
+"""
+
+import time
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from sqlalchemy import text
+
+from registerwatch.db.engine import Database
+from registerwatch.errors import FillRefused
+from registerwatch.register.copy import StoredCopy
+from registerwatch.register.datalake import DataLakeClient
+from registerwatch.register.eudamed.client import PAGE_SIZE, EudamedClient
+from registerwatch.register.outcome import RegisterFailure
+from registerwatch.register.recordfile import lines, reading_of_line
+from registerwatch.register.records import DeviceReading
+
+FILE_BATCH = 5_000
+KNOWN_PAGES_TO_STOP = 3
+"""Pages in a row without anything new after which the newest-first walk has met what it knows."""
+
+
+@dataclass(frozen=True, slots=True)
+class FillProgress:
+    """How far a fill is: records read and stored (new or changed) in this run, and the expected total if known."""
+
+    records: int
+    changed: int
+    total: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class FillRun:
+    """A run of one source as it is noted in the database. Instants are unix seconds."""
+
+    source: str
+    cursor: str
+    records: int
+    changed: int
+    started_at: int
+    updated_at: int
+    finished_at: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """What one step of a source brings, and the cursor that goes on after it; `""` after the last."""
+
+    readings: Iterable[DeviceReading]
+    count: int
+    cursor: str
+    total: int | None = None
+
+
+Watcher = Callable[[FillProgress], None]
+
+
+class Mirror:
+    """Fills one copy."""
+
+    def __init__(self, database: Database, copy: StoredCopy) -> None:
+        self._database = database
+        self._copy = copy
+
+    async def from_file(self, path: Path, watch: Watcher) -> FillProgress:
+        """Fill from a file of records, going on behind the last stored line of an unfinished run. Raises `FillRefused`."""
+        path = path.resolve()
+        if not path.is_file():
+            raise FillRefused(f"There is no file {path}.")
+        return await self._run(f"file:{path}", lambda cursor: _file_batches(path, int(cursor or 0)), watch)
+
+    async def from_datalake(self, datalake: DataLakeClient, watch: Watcher) -> FillProgress:
+        """Fill from the bulk Data Lake, page by page, then its actors. Raises `FillRefused` when it cannot be read."""
+
+        async def batches(cursor: str) -> AsyncIterator[_Batch]:
+            async for page in datalake.devices(cursor or None):
+                yield _Batch(page.rows, len(page.rows), page.cursor or "")
+
+        try:
+            done = await self._run("datalake", batches, watch)
+            async for actors in datalake.actors():
+                await self._copy.store_bulk_actors(actors, read_at=int(time.time()))
+        except RegisterFailure as failure:
+            raise FillRefused(f"{failure.reason} What was read is stored; the same command goes on from there.") from failure
+        return done
+
+    async def from_register(self, register: EudamedClient, watch: Watcher) -> FillProgress:
+        """Fill from the register, newest registrations first, until pages bring nothing new. Raises `FillRefused`.
+
+        New registrations push older ones to later pages while the walk goes on; rows that come twice change nothing.
+        """
+
+        async def batches(cursor: str) -> AsyncIterator[_Batch]:
+            number, unchanged = int(cursor or 0), 0
+            while True:
+                before = (await self._copy.state()).revision
+                page = await register.newest(number)
+                last = page.last or (number + 1) * PAGE_SIZE >= page.total
+                yield _Batch(page.rows, len(page.rows), "" if last else str(number + 1), page.total)
+                unchanged = 0 if (await self._copy.state()).revision != before else unchanged + 1
+                if last or (finished_before and unchanged >= KNOWN_PAGES_TO_STOP):
+                    return
+                number += 1
+
+        finished_before = (run := await self.run("register")) is not None and run.finished_at is not None
+        try:
+            return await self._run("register", batches, watch)
+        except RegisterFailure as failure:
+            raise FillRefused(f"{failure.reason} What was read is stored; the same command goes on from there.") from failure
+
+    async def run(self, source: str) -> FillRun | None:
+        """The last run of a source."""
+        return next((run for run in await self.runs() if run.source == source), None)
+
+    async def runs(self) -> list[FillRun]:
+        """The last run of every source, newest first."""
+        async with self._database.reading() as connection:
+            return [FillRun(*row) for row in (await connection.execute(_RUNS)).all()]
+
+    async def _run(self, source: str, batches: "Callable[[str], AsyncIterator[_Batch]]", watch: Watcher) -> FillProgress:
+        """Store every batch with its cursor; begin where an unfinished run stopped."""
+        now = int(time.time())
+        run = await self.run(source)
+        resumed = run is not None and run.finished_at is None
+        cursor = run.cursor if run is not None and resumed else ""
+        records, changed = (run.records, run.changed) if run is not None and resumed else (0, 0)
+        started_at = run.started_at if run is not None and resumed else now
+        progress = FillProgress(records, changed, None)
+        async for batch in batches(cursor):
+            now = int(time.time())
+            async with self._database.transaction() as connection:
+                changed += len(await self._copy.store_in(connection, batch.readings, read_at=now))
+                records += batch.count
+                noted = {"source": source, "cursor": batch.cursor, "records": records, "changed": changed}
+                await connection.execute(_NOTE, {**noted, "started_at": started_at, "updated_at": now, "finished_at": None})
+            progress = FillProgress(records, changed, batch.total)
+            watch(progress)
+        now = int(time.time())
+        async with self._database.transaction() as connection:
+            noted = {"source": source, "cursor": "", "records": records, "changed": changed}
+            await connection.execute(_NOTE, {**noted, "started_at": started_at, "updated_at": now, "finished_at": now})
+        return progress
+
+
+async def _file_batches(path: Path, skip: int) -> AsyncIterator[_Batch]:
+    """Batches of a file's records behind its first `skip` lines; the cursor is the number of lines read."""
+    numbered: Iterator[tuple[int, bytes]] = islice(enumerate(lines(path), start=1), skip, None)
+    while chunk := list(islice(numbered, FILE_BATCH)):
+        readings = [reading_of_line(line, number, path) for number, line in chunk if line.strip()]
+        yield _Batch(readings, len(readings), str(chunk[-1][0]))
+
+
+_RUNS = text(
+    "SELECT source, cursor, records, changed, started_at, updated_at, finished_at FROM fills ORDER BY updated_at DESC"
+)
+_NOTE = text(
+    "INSERT INTO fills (source, cursor, records, changed, started_at, updated_at, finished_at)"
+    " VALUES (:source, :cursor, :records, :changed, :started_at, :updated_at, :finished_at)"
+    " ON CONFLICT (source) DO UPDATE SET cursor = excluded.cursor, records = excluded.records,"
+    " changed = excluded.changed, started_at = excluded.started_at, updated_at = excluded.updated_at,"
+    " finished_at = excluded.finished_at"
+)

@@ -1,0 +1,145 @@
+"""The register's request budget: one row that every process paces itself by.
+
+Never more requests than the setting allows leave in any 60 seconds. Requests are counted per second over the last 61
+seconds, so the count errs on the polite side. Whoever waits for an answer may use the whole budget; the recheck and
+the mirror stop below it, so they never take the last places from a person.
+"""
+
+import asyncio
+import json
+import math
+import random
+import time
+from enum import Enum
+from typing import Protocol
+
+from sqlalchemy import text
+
+from registerwatch.db.engine import Database
+
+WINDOW = 60
+PAUSE_FIRST = 5
+PAUSE_LONGEST = 60
+
+
+class Priority(Enum):
+    """Who asks, with the share of the budget that may be used up before this one has to wait."""
+
+    WAITING = 1.0
+    """Somebody waits for the answer: a new watch, a sync, a read-through, a refresh."""
+    RECHECK = 0.8
+    MIRROR = 0.6
+
+
+class Clock(Protocol):
+    """Time as the pacing sees it; tests bring their own."""
+
+    def now(self) -> float:
+        """Unix seconds."""
+
+    async def sleep(self, seconds: float) -> None:
+        """Let `seconds` pass."""
+
+
+class SystemClock:
+    """The machine's time."""
+
+    def now(self) -> float:
+        """Unix seconds."""
+        return time.time()
+
+    async def sleep(self, seconds: float) -> None:
+        """Let `seconds` pass."""
+        await asyncio.sleep(seconds)
+
+
+class BudgetSpent(Exception):
+    """No place became free before the deadline; `wait` is the seconds until the next one."""
+
+    def __init__(self, wait: float, throttled: bool) -> None:
+        self.wait = max(1, math.ceil(wait))
+        cause = "the register asked us to slow down" if throttled else "this service's requests for the minute are used up"
+        super().__init__(f"{cause}; the next try is possible in {self.wait} s")
+
+
+class RequestBudget:
+    """Hands out places to send one request each.
+
+    `per_minute` requests leave in any 60 seconds, over all processes that share the database.
+    """
+
+    def __init__(self, database: Database, per_minute: int, clock: Clock | None = None) -> None:
+        self._database = database
+        self._per_minute = per_minute
+        self._clock: Clock = clock or SystemClock()
+
+    @property
+    def clock(self) -> Clock:
+        """The clock that deadlines are measured by."""
+        return self._clock
+
+    async def take(self, priority: Priority, *, deadline: float, cost: int = 1) -> None:
+        """Wait for a place. Raises `BudgetSpent` when none comes free before `deadline` (unix seconds).
+
+        `cost` is how many places the request counts for: actor searches count double, as the register tolerates half.
+        """
+        ceiling = max(cost, math.floor(self._per_minute * priority.value))
+        while True:
+            wait, throttled = await self._try(ceiling, cost)
+            if wait <= 0:
+                return
+            if self._clock.now() + wait > deadline:
+                raise BudgetSpent(wait, throttled)
+            await self._clock.sleep(wait + random.uniform(0, 0.05))  # so that nodes do not wake together
+
+    async def throttled(self, retry_after: float | None) -> None:
+        """The register throttled us: nobody asks it again before `retry_after` seconds, else 5 s, 20 s, 60 s."""
+        async with self._database.transaction() as connection:
+            row = (await connection.execute(_ROW)).one()
+            pause = retry_after if retry_after is not None else min(PAUSE_LONGEST, PAUSE_FIRST * 4**row.throttled)
+            until = max(row.paused_until, math.ceil(self._clock.now() + min(pause, 10 * PAUSE_LONGEST)))
+            await connection.execute(_PAUSE, {"until": until, "throttled": min(row.throttled + 1, 9)})
+
+    async def answered(self) -> None:
+        """The register gave a real answer; pauses start short again."""
+        async with self._database.reading() as connection:
+            throttled = (await connection.execute(_ROW_UNLOCKED)).one().throttled
+        if throttled:
+            async with self._database.transaction() as connection:
+                await connection.execute(_CALM)
+
+    async def _try(self, ceiling: int, cost: int) -> tuple[float, bool]:
+        """Take a place now (0), or tell the seconds until trying again makes sense, and whether we are throttled."""
+        async with self._database.transaction() as connection:
+            row = (await connection.execute(_LOCK[self._database.kind])).one()
+            now = self._clock.now()
+            if row.paused_until > now:
+                return row.paused_until - now, True
+            second = math.floor(now)
+            spent = {int(at): n for at, n in json.loads(row.spent).items() if int(at) >= second - WINDOW}
+            if sum(spent.values()) + cost > ceiling:
+                return _seconds_until_free(spent, ceiling - cost, now), False
+            spent[second] = spent.get(second, 0) + cost
+            await connection.execute(_SPEND, {"spent": json.dumps(spent)})
+            return 0.0, False
+
+
+def _seconds_until_free(spent: dict[int, int], allowed: int, now: float) -> float:
+    """Seconds until so many of the counted requests are over a minute old that at most `allowed` remain."""
+    remaining = sum(spent.values())
+    for second in sorted(spent):
+        remaining -= spent[second]
+        if remaining <= allowed:
+            return max(0.01, second + WINDOW + 1 - now)
+    return float(WINDOW)
+
+
+_ROW = text("SELECT spent, paused_until, throttled FROM register_budget WHERE id = 1")
+_ROW_UNLOCKED = text("SELECT throttled FROM register_budget WHERE id = 1")
+_LOCK = {
+    "sqlite": _ROW,
+    "postgresql": text("SELECT spent, paused_until, throttled FROM register_budget WHERE id = 1 FOR UPDATE"),
+}
+_SPEND = text("UPDATE register_budget SET spent = :spent WHERE id = 1")
+_PAUSE = text("UPDATE register_budget SET paused_until = :until, throttled = :throttled WHERE id = 1")
+_CALM = text("UPDATE register_budget SET throttled = 0 WHERE id = 1 AND throttled > 0")

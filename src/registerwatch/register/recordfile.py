@@ -1,0 +1,128 @@
+"""A file of register records: one JSON object a line, plain or gzipped, read as a stream."""
+
+import gzip
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO, cast
+
+import msgspec
+
+from registerwatch.errors import FillRefused
+from registerwatch.register.codes import label
+from registerwatch.register.eudamed.mapping import preferred_name, text
+from registerwatch.register.records import ActorReference, Carries, Certificate, Device, DeviceReading
+from registerwatch.register.times import date_of, utc_from_brussels
+
+
+class FileActor(msgspec.Struct, frozen=True):
+    """A manufacturer or authorised representative in a line."""
+
+    srn: str | None = None
+    name: str | None = None
+
+
+class FileCertificate(msgspec.Struct, frozen=True):
+    """A certificate in a line."""
+
+    number: str | None = None
+    revision: str | None = None
+    expiry: str | None = None
+    starting_validity: str | None = None
+    notified_body: str | None = None
+    notified_body_name: str | None = None
+    type: str | None = None
+    status: str | None = None
+
+
+class FileRecord(msgspec.Struct, frozen=True):
+    """One line. Every field but the two identifiers may be null."""
+
+    uuid: str
+    primary_di: str
+    basic_udi: str | None = None
+    device_name: str | None = None
+    trade_names: dict[str, str | None] | None = None
+    reference: str | None = None
+    model: str | None = None
+    risk_class: str | None = None
+    legislation: str | None = None
+    status: str | None = None
+    emdn: list[str] | None = None
+    manufacturer: FileActor | None = None
+    authorised_representative: FileActor | None = None
+    certificates: list[FileCertificate] | None = None
+    version_date: str | None = None
+
+
+_decoder = msgspec.json.Decoder(FileRecord)
+
+
+def lines(path: Path) -> Iterator[bytes]:
+    """The file's lines, unzipped when it is gzipped. Raises `FillRefused` when it cannot be read to its end."""
+    try:
+        with open(path, "rb") as file:
+            packed = file.read(2) == b"\x1f\x8b"
+            file.seek(0)
+            yield from cast(BinaryIO, gzip.GzipFile(fileobj=file)) if packed else file
+    except (OSError, EOFError) as error:
+        raise FillRefused(f"The file {path} cannot be read: {error}") from error
+
+
+def reading_of_line(line: bytes, number: int, path: Path) -> DeviceReading:
+    """The record in a line. Raises `FillRefused` naming the line (counted from 1) when it is no record."""
+    try:
+        return reading_of_record(_decoder.decode(line))
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise FillRefused(f"Line {number} of {path} is no register record: {error}") from error
+
+
+def reading_of_record(record: FileRecord) -> DeviceReading:
+    """A record of a file as a reading; what its gaps leave out says nothing."""
+    names = {language: text(name) for language, name in (record.trade_names or {}).items() if text(name)}
+    manufacturer = record.manufacturer or FileActor()
+    representative = record.authorised_representative
+    device = Device(
+        uuid=text(record.uuid),
+        udi=text(record.primary_di),
+        basic_udi=text(record.basic_udi),
+        trade_name=preferred_name(names),
+        trade_names=names,
+        device_name=text(record.device_name),
+        device_model=text(record.model),
+        reference=text(record.reference),
+        status=label(text(record.status)),
+        status_code=text(record.status),
+        risk_class=label(text(record.risk_class)),
+        risk_class_code=text(record.risk_class),
+        legislation=label(text(record.legislation)),
+        legislation_code=text(record.legislation),
+        emdn=tuple(record.emdn or ()),
+        manufacturer_srn=text(manufacturer.srn),
+        manufacturer_name=text(manufacturer.name),
+        authorised_representative=(
+            ActorReference(text(representative.srn), text(representative.name))
+            if representative and text(representative.srn)
+            else None
+        ),
+        certs=tuple(sorted((_certificate(entry) for entry in record.certificates or () if text(entry.number)), key=_key)),
+        updated=utc_from_brussels(record.version_date),
+    )
+    return DeviceReading(device=device, carries=Carries.SOME)
+
+
+def _certificate(entry: FileCertificate) -> Certificate:
+    return Certificate(
+        number=text(entry.number),
+        revision=text(entry.revision),
+        expiry=date_of(entry.expiry),
+        valid_from=date_of(entry.starting_validity),
+        status=label(text(entry.status)),
+        status_code=text(entry.status),
+        type_code=text(entry.type),
+        notified_body=text(entry.notified_body),
+        notified_body_name=text(entry.notified_body_name),
+    )
+
+
+def _key(certificate: Certificate) -> tuple[str, str]:
+    return certificate.key

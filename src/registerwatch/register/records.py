@@ -1,0 +1,178 @@
+"""What the service knows of a device and of an actor, as it serves it, and which of several records answers.
+
+`Device` is the served document itself: its JSON is stored and sent as it is. Strings are empty and dates null where
+the register has nothing. Codes are the register's own, labels English.
+"""
+
+from enum import StrEnum
+from typing import Literal
+
+import msgspec
+
+from registerwatch.register.codes import REGULATIONS, segment
+
+SOURCE = "eudamed-public"
+
+
+class Certificate(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One certificate of a device. `expiry` is missing when the register gives none."""
+
+    number: str
+    revision: str = msgspec.field(default="")
+    expiry: str | None = None
+    status: str = ""
+    status_code: str = ""
+    valid_from: str | None = None
+    type_code: str = ""
+    notified_body: str = ""
+    notified_body_name: str = ""
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What tells it from the device's other certificates: number and revision."""
+        return self.number, self.revision
+
+
+class ActorReference(msgspec.Struct, frozen=True):
+    """An actor as a device names it."""
+
+    srn: str
+    name: str
+
+
+class SearchRow(msgspec.Struct, frozen=True):
+    """A device as a search lists it: seven of its fields."""
+
+    udi: str
+    trade_name: str
+    manufacturer_name: str
+    manufacturer_srn: str
+    status: str
+    status_code: str
+    risk_class: str
+
+
+class Device(msgspec.Struct, frozen=True, kw_only=True):
+    """One register record of a device (its UDI-DI, its version), in the order and form that is served."""
+
+    found: Literal[True] = True
+    udi: str
+    trade_name: str = ""
+    manufacturer_name: str = ""
+    manufacturer_srn: str = ""
+    status: str = ""
+    status_code: str = ""
+    status_date: str | None = None
+    risk_class: str = ""
+    risk_class_code: str = ""
+    manufacturer_status: str = ""
+    manufacturer_status_code: str = ""
+    basic_udi: str = ""
+    legislation: str = ""
+    legislation_code: str = ""
+    reference: str = ""
+    version: int | None = None
+    updated: str | None = None
+    device_name: str = ""
+    device_model: str = ""
+    trade_names: dict[str, str] = msgspec.field(default_factory=dict)
+    emdn: tuple[str, ...] = ()
+    authorised_representative: ActorReference | None = None
+    certs: tuple[Certificate, ...] = ()
+    uuid: str
+    source: Literal["eudamed-public"] = SOURCE
+
+
+class Carries(StrEnum):
+    """How much of a device a reading tells."""
+
+    EVERYTHING = "everything"
+    """Search row, detail, Basic UDI-DI record and every certificate."""
+    ALL_BUT_CERTIFICATES = "all but certificates"
+    """The same, while the certificate search could not be read: stored certificates stay."""
+    SOME = "some"
+    """A bulk row, a search row, a line of a file: what it leaves empty says nothing."""
+
+
+class DeviceReading(msgspec.Struct, frozen=True, kw_only=True):
+    """One record as one source told it."""
+
+    device: Device
+    carries: Carries
+    latest_version: bool = True
+    detail_version: int | None = None
+    """Version whose detail was read, None when this source has no detail."""
+    lags: bool = False
+    """Whether the source runs hours behind the register, as the Data Lake does."""
+
+
+class Actor(msgspec.Struct, frozen=True, kw_only=True):
+    """A manufacturer or another actor, by its SRN."""
+
+    srn: str
+    name: str
+    country: str = ""
+    status_code: str = ""
+    device_total: int | None = None
+    """The register's own count of the actor's registrations, None when it was not asked."""
+    complete: bool = False
+    """Whether it was read as an actor, not only named by a device."""
+
+
+class Standing(msgspec.Struct, frozen=True):
+    """What decides which of several records of one UDI-DI answers for it."""
+
+    uuid: str
+    latest_version: bool
+    legislation_code: str
+    version_number: int
+
+    @property
+    def rank(self) -> tuple[bool, bool, int, str]:
+        """Sorts the preferred record first: latest version, regulation over directive, higher version, smaller uuid."""
+        in_force = segment(self.legislation_code) in REGULATIONS
+        return not self.latest_version, not in_force, -self.version_number, self.uuid
+
+
+def standing(reading: DeviceReading) -> Standing:
+    """The standing of a record that was just read."""
+    device = reading.device
+    return Standing(device.uuid, reading.latest_version, device.legislation_code, device.version or 0)
+
+
+def merge(stored: Device | None, reading: DeviceReading, *, stored_detail_version: int | None = None) -> Device | None:
+    """The device after a reading; None when the reading is older than what is stored and changes nothing.
+
+    A full reading replaces everything. One that tells only some of it fills in, never blanks; and one from a source
+    that lags never touches a record that was read in full at the same version or a later one.
+    """
+    new = reading.device
+    if stored is None:
+        return new
+    if reading.carries is Carries.EVERYTHING:
+        return new
+    if reading.carries is Carries.ALL_BUT_CERTIFICATES:
+        return msgspec.structs.replace(new, certs=stored.certs)
+    stored_version, new_version = stored.version or 0, new.version or 0
+    if new_version < stored_version:
+        return None
+    if reading.lags and stored_detail_version is not None and new_version <= stored_detail_version:
+        return None
+    told = {name: value for name in _FIELDS if (value := getattr(new, name)) not in (None, "", (), {})}
+    return msgspec.structs.replace(stored, **told)
+
+
+_FIELDS = Device.__struct_fields__
+
+_encoder = msgspec.json.Encoder()
+_device_decoder = msgspec.json.Decoder(Device)
+
+
+def document(device: Device) -> bytes:
+    """The device in JSON, as it is stored and served."""
+    return _encoder.encode(device)
+
+
+def from_document(stored: bytes | str) -> Device:
+    """The device in a stored document."""
+    return _device_decoder.decode(stored)

@@ -1,0 +1,143 @@
+"""Bringing stored records up to date: read through the register, store, remember what went wrong.
+
+Whoever asks for the same subject at the same time shares one read. Outcomes that say nothing new (not found, could not
+be read) are remembered briefly, so that a page that is reloaded does not cost a request each time.
+"""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Coroutine
+from dataclasses import dataclass
+from typing import Any
+
+import structlog
+
+from registerwatch.errors import RegisterwatchError
+from registerwatch.register.copy import StoredCopy
+from registerwatch.register.eudamed.client import EudamedClient
+from registerwatch.register.identifiers import kind
+from registerwatch.register.outcome import Found, NotFound, Unreadable
+from registerwatch.register.pacing import Clock, Priority
+
+log = structlog.get_logger(__name__)
+
+MEMORY_SECONDS = 60.0
+READ_THROUGH_SECONDS = 15.0
+REMEMBERED = 10_000
+MOST_BEHIND = 200
+"""Refreshes that may wait behind readers' backs; more are dropped, the next reader asks again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refreshed:
+    """The register was read and the copy holds what it said; `changed` when that was news."""
+
+    changed: bool
+
+
+RefreshResult = Refreshed | NotFound | Unreadable
+
+
+class Refresher:
+    """Reads single subjects from the register into the copy."""
+
+    def __init__(self, register: EudamedClient, copy: StoredCopy, clock: Clock) -> None:
+        self._register = register
+        self._copy = copy
+        self._clock = clock
+        self._running: dict[str, asyncio.Task[RefreshResult]] = {}
+        self._remembered: OrderedDict[str, tuple[float, NotFound | Unreadable]] = OrderedDict()
+        self.results: dict[str, int] = {"found": 0, "not_found": 0, "unreadable": 0}
+
+    async def refresh(self, subject: str, *, priority: Priority = Priority.WAITING) -> RefreshResult:
+        """Read a UDI-DI or an SRN from the register now, or share the read that is under way."""
+        task = self._running.get(subject)
+        if task is None:
+            task = self._start(subject, priority)
+        return await asyncio.shield(task)
+
+    async def read_through(self, subject: str) -> NotFound | Unreadable | None:
+        """Read a subject that the copy has not, in bounded time; None when the copy has it now."""
+        remembered = self.remembered(subject)
+        if remembered is not None:
+            return remembered
+        try:
+            async with asyncio.timeout(READ_THROUGH_SECONDS):
+                result = await self.refresh(subject)
+        except TimeoutError:
+            return Unreadable("The register is taking long to answer; try again in a moment.")
+        return None if isinstance(result, Refreshed) else result
+
+    def refresh_behind(self, subject: str) -> None:
+        """The same without waiting; nothing when it failed a moment ago or too much is waiting already."""
+        if subject in self._running or len(self._running) >= MOST_BEHIND or self.remembered(subject) is not None:
+            return
+        self._start(subject, Priority.RECHECK)
+
+    def remembered(self, subject: str) -> NotFound | Unreadable | None:
+        """How the last read went, if it brought nothing and that was a moment ago."""
+        if not self._remembered:
+            return None
+        entry = self._remembered.get(subject)
+        return entry[1] if entry is not None and entry[0] > self._clock.now() - MEMORY_SECONDS else None
+
+    def trouble(self, subject: str) -> str | None:
+        """Why the last read of a stored subject brought nothing: a sentence, None if it went well or was never tried."""
+        entry = self._remembered.get(subject) if self._remembered else None
+        if entry is None:
+            return None
+        if isinstance(entry[1], Unreadable):
+            return entry[1].reason
+        return "The register no longer lists this record; what is shown was read before."
+
+    async def close(self) -> None:
+        """End what is under way."""
+        tasks = list(self._running.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _start(self, subject: str, priority: Priority) -> "asyncio.Task[RefreshResult]":
+        read: Coroutine[Any, Any, RefreshResult] = (
+            self._actor(subject, priority) if kind(subject) == "srn" else self._device(subject, priority)
+        )
+        task = asyncio.create_task(self._noted(subject, read), name=f"refresh {subject}")
+        self._running[subject] = task
+        task.add_done_callback(lambda _task: self._running.pop(subject, None))
+        return task
+
+    async def _noted(self, subject: str, read: Coroutine[Any, Any, RefreshResult]) -> RefreshResult:
+        try:
+            result = await read
+        except RegisterwatchError as error:  # the database, not the register; the reader has an answer all the same
+            log.warning("refresh could not be stored", subject=subject, error=str(error))
+            result = Unreadable(str(error))
+        self._remember(subject, result)
+        return result
+
+    def _remember(self, subject: str, result: RefreshResult) -> None:
+        self._remembered.pop(subject, None)
+        if isinstance(result, Refreshed):
+            self.results["found"] += 1
+            return
+        self.results["not_found" if isinstance(result, NotFound) else "unreadable"] += 1
+        self._remembered[subject] = (self._clock.now(), result)
+        if len(self._remembered) > REMEMBERED:
+            self._remembered.popitem(last=False)
+
+    async def _device(self, udi: str, priority: Priority) -> RefreshResult:
+        known = await self._copy.known(udi)
+        result = await self._register.read_device(udi, known=known, priority=priority)
+        if not isinstance(result, Found):
+            return result
+        changes = await self._copy.store(result.value, read_at=int(self._clock.now()))
+        return Refreshed(any(change.is_current for change in changes))
+
+    async def _actor(self, srn: str, priority: Priority) -> RefreshResult:
+        result = await self._register.read_actor(srn, priority=priority)
+        if not isinstance(result, Found):
+            return result
+        now = int(self._clock.now())
+        changes = await self._copy.store(result.value.rows, read_at=now)
+        changed = await self._copy.store_actor(result.value.actor, read_at=now)
+        return Refreshed(changed or bool(changes))

@@ -1,0 +1,44 @@
+"""Instants and dates: the register writes Brussels local time without a zone, the service serves UTC."""
+
+import time
+from datetime import UTC, datetime
+from functools import lru_cache
+from zoneinfo import ZoneInfo
+
+BRUSSELS = "Europe/Brussels"
+
+
+def utc_from_brussels(text: str | None) -> str | None:
+    """`2021-10-08T12:42:27.657` (Brussels) as `2021-10-08T10:42:27Z`; None for nothing or for what is no time."""
+    if not text:
+        return None
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=_brussels())
+    try:
+        return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    except OverflowError:
+        return None
+
+
+def date_of(text: str | None) -> str | None:
+    """The date part of the register's `2030-09-16T00:00:00` or `2030-09-16`; None for nothing or for what is no date."""
+    if not text:
+        return None
+    try:
+        return datetime.fromisoformat(text).date().isoformat()
+    except ValueError:
+        return None
+
+
+def iso_utc(unix_seconds: int | float) -> str:
+    """Unix seconds as `2026-11-21T03:38:00Z`."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(unix_seconds))
+
+
+@lru_cache(maxsize=1)
+def _brussels() -> ZoneInfo:
+    return ZoneInfo(BRUSSELS)

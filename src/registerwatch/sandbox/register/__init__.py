@@ -1,0 +1,1 @@
+"""A stand-in for EUDAMED: the register's JSON interface and the bulk Data Lake, over a generated or a filed world."""

@@ -1,0 +1,33 @@
+"""The responses of the register: JSON, refusals, and the 302 that stands for "no such record"."""
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from registerwatch.sandbox.register.queries import Refused
+
+NOT_FOUND_ROUTE = "/eudamed/page-not-found"
+_encode = msgspec.json.Encoder().encode
+
+
+def json_response(content: object, status: int = 200) -> Response:
+    """Content as JSON in UTF-8."""
+    return Response(_encode(content), status, media_type="application/json")
+
+
+def no_such_record() -> Response:
+    """A redirect to a page for people. Never a 404."""
+    return RedirectResponse(NOT_FOUND_ROUTE, 302)
+
+
+def page_not_found(request: Request) -> Response:
+    """The page to which a missing record redirects: HTML with status 200, so that a follower is misled as by the real one."""
+    return HTMLResponse("<!doctype html><html><head><title>EUDAMED</title></head><body><app-root></app-root></body></html>")
+
+
+async def refused(request: Request, error: Exception) -> Response:
+    """A refused query, in the form of Spring's default errors."""
+    assert isinstance(error, Refused)
+    name = "Bad Request" if error.status == 400 else "Internal Server Error"
+    body = {"status": error.status, "error": name, "message": error.message, "path": request.url.path}
+    return json_response(body, error.status)

@@ -1,0 +1,1 @@
+"""How a generated world computes each of its records from the record's number."""

@@ -1,0 +1,79 @@
+"""How a generated world arranges its registrations, so that each can be found by arithmetic.
+
+A position belongs to a manufacturer (the manufacturers' ranges lie one after another, the largest first) and to a moment:
+the ranks in time are a permutation of the positions in blocks of 16, since manufacturers register in batches.
+"""
+
+import random
+from array import array
+from bisect import bisect_right
+from math import gcd
+
+_BLOCK = 16
+_DEVICES_PER_MANUFACTURER = 65
+_TWIN_EVERY = 50
+
+
+class Layout:
+    """Manufacturers' sizes, and the ranks in time, of a world with this many registrations."""
+
+    def __init__(self, devices: int, seed: int) -> None:
+        if not 1 <= devices <= 12_000_000:
+            raise ValueError(f"a generated world has 1 to 12,000,000 registrations, not {devices}")
+        self.devices = devices
+        sizes = _sizes(devices, seed)
+        self.manufacturers = len(sizes)
+        self.starts = array("I", [0])
+        for size in sizes:
+            self.starts.append(self.starts[-1] + size)
+        self._blocks = devices // _BLOCK
+        self._step, self._shift = _steps(self._blocks, seed)
+        self._back = pow(self._step, -1, self._blocks) if self._blocks > 1 else 1
+
+    def manufacturer_of(self, position: int) -> int:
+        """The index of the manufacturer whose range holds this position."""
+        return bisect_right(self.starts, position) - 1
+
+    def positions_of(self, manufacturer: int) -> range:
+        """The positions of a manufacturer."""
+        return range(self.starts[manufacturer], self.starts[manufacturer + 1])
+
+    def position(self, rank: int) -> int:
+        """The position that was registered as the `rank`-th."""
+        block, offset = divmod(rank, _BLOCK)
+        if block >= self._blocks:
+            return rank
+        return (block * self._step + self._shift) % self._blocks * _BLOCK + offset
+
+    def rank(self, position: int) -> int:
+        """When a position was registered, counted from the first."""
+        block, offset = divmod(position, _BLOCK)
+        if block >= self._blocks:
+            return position
+        return (block - self._shift) * self._back % self._blocks * _BLOCK + offset
+
+    def is_twin(self, manufacturer: int, ordinal: int) -> bool:
+        """Whether a manufacturer's `ordinal`-th registration has the UDI-DI of the one before it: one in fifty does."""
+        return ordinal > 0 and (ordinal + 7 * manufacturer) % _TWIN_EVERY == _TWIN_EVERY - 1
+
+
+def _sizes(devices: int, seed: int) -> list[int]:
+    """How many registrations each manufacturer has, descending: a long tail of small ones, as in the real register."""
+    draws = random.Random(seed)
+    count = max(devices // _DEVICES_PER_MANUFACTURER, min(8, (devices + 2) // 3))
+    weights = sorted((draws.lognormvariate(0, 1.9) for _ in range(count)), reverse=True)
+    scale = (devices - count) / sum(weights)
+    sizes = [1 + int(weight * scale) for weight in weights]
+    for index in range(devices - sum(sizes)):
+        sizes[index % count] += 1
+    return sizes
+
+
+def _steps(blocks: int, seed: int) -> tuple[int, int]:
+    """A step without common divisor with the number of blocks, and a shift."""
+    if blocks < 2:
+        return 1, 0
+    step = max(1, int(blocks * 0.6180339887))
+    while gcd(step, blocks) != 1:
+        step += 1
+    return step, seed % blocks

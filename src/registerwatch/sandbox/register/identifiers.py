@@ -1,0 +1,87 @@
+"""Check characters of UDI-DIs and Basic UDI-DIs, and the register's own two kinds of record key.
+
+Where the rules come from:
+
+- GS1 UDI-DI: a GTIN-14, whose last digit is the GS1 modulo-10 check digit (weights 3, 1, 3, … from the left).
+- GS1 Basic UDI-DI: a Global Model Number, whose last two characters are the GS1 check character pair (GS1 General
+  Specifications, section 7.9.5: prime weights, modulo 1021, written in a 32-character alphabet).
+- HIBCC Basic UDI-DI: `++`, the labeler code, the model, then the same pair computed over everything before it, the two
+  plus signs included. Real ones (`++E494ZIRKON5F5`, `++E494ARTEX7L`) bear this out.
+- HIBCC UDI-DI: the register holds labeler code, product code and unit of measure, without the `+` and the modulo-43
+  check character that surround them on a label; `hibc_label` gives the labelled form.
+- ICCBBA Basic UDI-DI: its own rule is not known here. The stand-in uses the GS1 pair, so that every generated Basic UDI-DI
+  can be checked alike.
+"""
+
+_GMN_ALPHABET = "!\"%&'()*+,-./0123456789:;<=>?ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz"
+_GMN_VALUES = {character: value for value, character in enumerate(_GMN_ALPHABET)}
+_GMN_WEIGHTS = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83)
+_GMN_CHECK_ALPHABET = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ"
+_HIBC_ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ-. $/+%"
+_CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+
+
+def gs1_check_digit(digits: str) -> str:
+    """The check digit that follows these digits, for any GS1 number that ends in one (GTIN-8 to GTIN-14)."""
+    total = sum(int(digit) * (3 if place % 2 == 0 else 1) for place, digit in enumerate(reversed(digits)))
+    return str(-total % 10)
+
+
+def is_gtin14(code: str) -> bool:
+    """Whether this is a 14-digit GTIN with the right check digit."""
+    return len(code) == 14 and code.isascii() and code.isdigit() and gs1_check_digit(code[:-1]) == code[-1]
+
+
+def check_character_pair(model: str) -> str:
+    """The pair that makes a Basic UDI-DI of at most 25 characters out of these at most 23.
+
+    Raises `ValueError` for a character outside the GS1 alphabet or too long a text.
+    """
+    if len(model) > len(_GMN_WEIGHTS):
+        raise ValueError(f"a Basic UDI-DI has at most 23 characters before its check pair: {model!r}")
+    try:
+        total = sum(
+            weight * _GMN_VALUES[character] for weight, character in zip(_GMN_WEIGHTS, reversed(model), strict=False)
+        )
+    except KeyError as unknown:
+        raise ValueError(f"not a character of a Basic UDI-DI: {unknown}") from None
+    high, low = divmod(total % 1021, 32)
+    return _GMN_CHECK_ALPHABET[high] + _GMN_CHECK_ALPHABET[low]
+
+
+def is_basic_udi(code: str) -> bool:
+    """Whether the last two characters are the check pair of those before."""
+    try:
+        return len(code) > 2 and check_character_pair(code[:-2]) == code[-2:]
+    except ValueError:
+        return False
+
+
+def hibc_check_character(text: str) -> str:
+    """The modulo-43 character that follows this text (flag `+` included) on a HIBC label."""
+    return _HIBC_ALPHABET[sum(_HIBC_ALPHABET.index(character) for character in text) % 43]
+
+
+def hibc_label(udi_di: str) -> str:
+    """How a HIBCC UDI-DI of the register stands on a label: `+`, the UDI-DI, its check character."""
+    flagged = f"+{udi_di}"
+    return flagged + hibc_check_character(flagged)
+
+
+def ulid(milliseconds: int, entropy: int) -> str:
+    """A ULID: 48 bits of Unix milliseconds and 80 bits of entropy in Crockford's base 32."""
+    value = ((milliseconds & (1 << 48) - 1) << 80) | (entropy & (1 << 80) - 1)
+    return "".join(_CROCKFORD[(value >> shift) & 31] for shift in range(125, -5, -5))
+
+
+def sibling_udi_di(udi_di: str, ordinal: int) -> str:
+    """Another valid UDI-DI of the same issuer, the `ordinal`-th after this one (from 1).
+
+    A GTIN gets another packaging indicator first and then another item number; other codes get another ending.
+    """
+    if is_gtin14(udi_di):
+        indicator, turn = ordinal % 9, ordinal // 9
+        item = (int(udi_di[1:13]) + turn) % 10**12
+        digits = f"{(int(udi_di[0]) + indicator) % 10}{item:012d}"
+        return digits + gs1_check_digit(digits)
+    return f"{udi_di[:-1]}{ordinal}{udi_di[-1]}"

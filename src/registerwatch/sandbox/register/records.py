@@ -1,0 +1,150 @@
+"""What the stand-in knows of a registration, an actor and a certificate, whatever the form it is sent in.
+
+Codes are kept without their `refdata.…` prefix. Dates and timestamps are kept as the register writes them:
+`2026-03-05` and `2026-03-05T16:44:01.103`, Brussels local time without a zone.
+"""
+
+from typing import Literal
+
+from msgspec import Struct
+
+IssuingAgency = Literal["gs1", "hibcc", "iccbba"]
+ListedIn = Literal["basic-udi-record", "certificate-search"]
+Criterion = Literal["STANDARD", "LEGACY", "SPP"]
+
+DIRECTIVES = frozenset({"mdd", "aimdd", "ivdd"})
+LEGISLATIONS = ("mdr", "ivdr", "mdd", "aimdd", "ivdd")
+RISK_CLASSES = ("class-i", "class-iia", "class-iib", "class-iii", "class-a", "class-b", "class-c", "class-d")
+LEGACY_RISK_CLASSES = (
+    "aimdd",
+    "ivd-general",
+    "ivd-annex-ii-list-a",
+    "ivd-annex-ii-list-b",
+    "ivd-devices-self-testing",
+)
+DEVICE_STATUSES = ("on-the-market", "no-longer-on-the-market", "not-intended-for-eu-market")
+CERTIFICATE_STATUSES = (
+    "issued",
+    "supplemented",
+    "amended",
+    "reissued",
+    "restricted",
+    "suspended",
+    "withdrawn",
+    "cancelled",
+    "expired",
+)
+ACTOR_STATUSES = ("active", "inactive")
+ACTOR_TYPES = {
+    "MF": "manufacturer",
+    "AR": "authorised-representative",
+    "IM": "importer",
+    "PR": "system-procedure-pack-producer",
+}
+
+
+class Party(Struct, frozen=True):
+    """An actor as a registration names it."""
+
+    srn: str
+    name: str
+    status: str = "active"
+
+
+class Certificate(Struct, frozen=True):
+    """A certificate as the register lists it in one of its two disjoint places.
+
+    `type` is a name such as `MDD_II_EX_4` or `MDR_QUALITY_MANAGEMENT_SYSTEM`.
+    """
+
+    number: str
+    revision: str | None
+    expiry: str | None
+    starting_validity: str | None
+    issue_date: str | None
+    notified_body: str
+    notified_body_name: str
+    type: str
+    status: str
+    listed_in: ListedIn
+
+
+class CertificateListing(Struct, frozen=True):
+    """A row of the certificate search: a certificate, whose it is, and the Basic UDI-DIs that it covers."""
+
+    uuid: str
+    certificate: Certificate
+    manufacturer: Party
+    basic_udis: tuple[str, ...]
+    version_number: int = 1
+
+    @property
+    def key(self) -> tuple[str, str, str | None]:
+        """What tells this listing from any other: SRN, number and revision."""
+        return self.manufacturer.srn, self.certificate.number, self.certificate.revision
+
+
+class Registration(Struct, frozen=True):
+    """One record of the register. `uuid` is unique; `primary_di` is not."""
+
+    uuid: str
+    primary_di: str
+    issuing_agency: IssuingAgency
+    basic_udi: str | None
+    device_name: str | None
+    model: str | None
+    trade_names: dict[str, str] | None
+    reference: str | None
+    risk_class: str
+    legislation: str
+    status: str
+    status_date: str | None
+    emdn: tuple[str, ...]
+    manufacturer: Party
+    authorised_representative: Party | None
+    certificates: tuple[Certificate, ...]
+    version_number: int
+    latest_version: bool
+    version_date: str
+    last_updated: str
+    markets: tuple[str, ...] | None = None
+    special_device_type: str | None = None
+
+    @property
+    def criterion(self) -> Criterion:
+        """`LEGACY` under a directive, `SPP` for a system or procedure pack, else `STANDARD`."""
+        if self.legislation in DIRECTIVES:
+            return "LEGACY"
+        return "SPP" if "-PR-" in self.manufacturer.srn else "STANDARD"
+
+    @property
+    def trade_name(self) -> str | None:
+        """The one text that a search row shows: English where there is one, else the first."""
+        if not self.trade_names:
+            return None
+        return self.trade_names.get("en") or next(iter(self.trade_names.values()))
+
+
+class Actor(Struct, frozen=True):
+    """An economic operator. Contact data are made up when an actor is sent, and never kept."""
+
+    uuid: str
+    srn: str
+    type: str
+    name: str
+    language: str | None
+    country: str
+    status: str
+    registered: str
+    last_updated: str
+    version_number: int
+    street: str
+    building: str
+    postal_zone: str
+    city: str
+    website: str | None
+
+    @property
+    def party(self) -> Party:
+        """This actor as a registration names it."""
+        return Party(self.srn, self.name, self.status)

@@ -1,0 +1,160 @@
+"""All settings, read from the environment here and nowhere else.
+
+Every setting is an environment variable with the prefix `REGISTERWATCH_`. Each can be given as a file instead
+(`REGISTERWATCH_DATABASE_URL_FILE=/run/secrets/database`), whose stripped content is the value.
+"""
+
+import ipaddress
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
+from pydantic.fields import FieldInfo
+from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
+
+from registerwatch.errors import ConfigurationError
+
+PREFIX = "REGISTERWATCH_"
+EUDAMED_URL = "https://ec.europa.eu/tools/eudamed/api"
+EUDAMED_DATALAKE_URL = "https://api.datalake.sante.service.ec.europa.eu/eudamed"
+
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+
+class Settings(BaseSettings):
+    """The settings of one process. Durations are in seconds unless the name says otherwise."""
+
+    model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, extra="forbid", env_ignore_empty=True)
+
+    data_dir: Path = Field(
+        Path("data"), description="Folder of the SQLite database and the search index. Made when missing."
+    )
+    database_url: SecretStr | None = Field(
+        None,
+        description="`sqlite:///path/to/file.db` or `postgresql://user:password@host/name`. "
+        "Default: `registerwatch.db` in the data folder.",
+    )
+    public_url: str = Field(
+        "http://localhost:8000", description="Address under which people reach the service, without a final slash."
+    )
+    service_name: str = Field(
+        "Service", description="Word in the names of outgoing headers (`X-<name>-Signature`).", pattern=r"^[A-Za-z0-9-]+$"
+    )
+    contact: str = Field(
+        "", description="E-mail or web address that the register's operators can reach you at; part of the User-Agent."
+    )
+    register_url: str = Field(EUDAMED_URL, description="Base address of the register's JSON interface.")
+    datalake_url: str = Field(EUDAMED_DATALAKE_URL, description="Base address of the register's bulk Data Lake.")
+    register_requests_per_minute: int = Field(
+        60, ge=1, le=1_000_000, description="Most requests to the register in any 60 seconds, over all processes."
+    )
+    register_timeout: float = Field(
+        20.0, gt=0, le=600, description="Seconds that one request to the register may take."
+    )
+    cache_hours: float = Field(
+        6.0, gt=0, description="Hours for which a stored record counts as fresh; an older one is refreshed when read."
+    )
+    rate_limits: bool = Field(True, description="Whether clients are limited (`on` or `off`).")
+    trusted_proxies: Annotated[tuple[Network, ...], NoDecode] = Field(
+        (), description="Comma-separated addresses or networks whose `X-Forwarded-For` is believed."
+    )
+    log_format: Literal["text", "json"] = Field("text", description="`text` for people, `json` for collectors.")
+
+    @field_validator("trusted_proxies", mode="before")
+    @classmethod
+    def _split_networks(cls, value: object) -> object:
+        if isinstance(value, str):
+            return tuple(part.strip() for part in value.split(",") if part.strip())
+        return value
+
+    @field_validator("public_url", "register_url", "datalake_url")
+    @classmethod
+    def _http_address(cls, value: str) -> str:
+        if not value.startswith(("http://", "https://")):
+            raise ValueError("must begin with http:// or https://")
+        return value.rstrip("/")
+
+    @model_validator(mode="after")
+    def _known_database(self) -> Self:
+        if not self.database_address.startswith(("sqlite://", "postgresql://")):
+            raise ValueError("database_url must begin with sqlite:// or postgresql://")
+        return self
+
+    @property
+    def database_address(self) -> str:
+        """The database URL with its password, SQLite in the data folder by default."""
+        if self.database_url is not None:
+            return self.database_url.get_secret_value()
+        return f"sqlite:///{self.data_dir / 'registerwatch.db'}"
+
+    @property
+    def index_dir(self) -> Path:
+        """Folder of this node's search index."""
+        return self.data_dir / "index"
+
+    @property
+    def user_agent(self) -> str:
+        """How the service names itself to the register: product, version, a contact address."""
+        return f"Registerwatch/1.0 (+{self.contact or self.public_url})"
+
+    @property
+    def reads_real_register(self) -> bool:
+        """Whether reads go to the Commission's own service rather than to a stand-in."""
+        return self.register_url == EUDAMED_URL
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        return init_settings, env_settings, _ValueInFile(settings_cls)
+
+
+class _ValueInFile(PydanticBaseSettingsSource):
+    """`REGISTERWATCH_<NAME>_FILE` names a file that holds the value."""
+
+    def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
+        variable = f"{PREFIX}{field_name.upper()}_FILE"
+        path = os.environ.get(variable)
+        if not path:
+            return None, field_name, False
+        try:
+            return Path(path).read_text(encoding="utf-8").strip(), field_name, False
+        except OSError as error:
+            raise ConfigurationError(f"{variable} names a file that cannot be read: {error}") from error
+
+    def __call__(self) -> dict[str, Any]:
+        values = {name: self.get_field_value(field, name)[0] for name, field in self.settings_cls.model_fields.items()}
+        return {name: value for name, value in values.items() if value is not None}
+
+
+def load_settings(**overrides: object) -> Settings:
+    """Read the environment. Raises `ConfigurationError` with one line for each setting that cannot work."""
+    try:
+        return Settings(**overrides)  # type: ignore[arg-type]  # pydantic-settings fills what is not given
+    except ValidationError as error:
+        lines = [f"{_variable(item['loc'])}: {item['msg']}" for item in error.errors()]
+        raise ConfigurationError("These settings cannot work:\n  " + "\n  ".join(lines)) from error
+
+
+def unknown_variables(environment: Mapping[str, str] | None = None) -> list[str]:
+    """Names of variables with our prefix that no setting has: most likely misspelt."""
+    known = {variable_name(name) for name in Settings.model_fields}
+    known |= {f"{name}_FILE" for name in known}
+    names = os.environ if environment is None else environment
+    return sorted(name for name in names if name.startswith(PREFIX) and name not in known)
+
+
+def variable_name(field_name: str) -> str:
+    """The environment variable of a setting."""
+    return f"{PREFIX}{field_name.upper()}"
+
+
+def _variable(location: tuple[int | str, ...]) -> str:
+    return variable_name(str(location[0])) if location else PREFIX + "*"
