@@ -1,1 +1,4 @@
-"""Stand-ins that ship with the product: they speak an outside service's interface and share no code with its client."""
+"""Stand-ins that ship with the product.
+
+They speak an outside service's interface and share no code with its client.
+"""

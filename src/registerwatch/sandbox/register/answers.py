@@ -4,7 +4,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from registerwatch.sandbox.register.queries import Refused
+from registerwatch.sandbox.register.queries import QueryError
 
 NOT_FOUND_ROUTE = "/eudamed/page-not-found"
 _encode = msgspec.json.Encoder().encode
@@ -21,13 +21,16 @@ def no_such_record() -> Response:
 
 
 def page_not_found(request: Request) -> Response:
-    """The page to which a missing record redirects: HTML with status 200, so that a follower is misled as by the real one."""
-    return HTMLResponse("<!doctype html><html><head><title>EUDAMED</title></head><body><app-root></app-root></body></html>")
+    """The page to which a missing record redirects: HTML, 200. Who follows is misled, as by the real one."""
+    return HTMLResponse(
+        "<!doctype html><html><head><title>EUDAMED</title></head><body><app-root></app-root></body></html>"
+    )
 
 
 async def refused(request: Request, error: Exception) -> Response:
     """A refused query, in the form of Spring's default errors."""
-    assert isinstance(error, Refused)
+    if not isinstance(error, QueryError):
+        raise error
     name = "Bad Request" if error.status == 400 else "Internal Server Error"
     body = {"status": error.status, "error": name, "message": error.message, "path": request.url.path}
     return json_response(body, error.status)

@@ -9,7 +9,8 @@ from registerwatch.sandbox.register.records import Actor, CertificateListing, Re
 class Archive(Protocol):
     """Registrations by position (`0 ≤ position < count`), in an order that is the archive's own business.
 
-    Sequences of positions may be lazy (`range`), so that a manufacturer with 60,000 devices costs nothing until read.
+    Sequences of positions may be lazy (`range`), so that a manufacturer with 60,000 devices costs nothing
+    until read.
     """
 
     @property

@@ -25,7 +25,10 @@ def changes_between(before: Registration, after: Registration) -> list[Change]:
 
 
 def certificate_pairs(before: Sequence[Certificate], after: Sequence[Certificate]) -> list[Pair]:
-    """Old and new certificate of all that differ: matched by number and revision, then by number, then in order."""
+    """Old and new certificate of all that differ.
+
+    Matched by number and revision, then by number, then in order.
+    """
     gone = [old for old in before if old not in after]
     come = [new for new in after if new not in before]
     pairs: list[Pair] = []
@@ -58,7 +61,9 @@ def _same_number(old: Certificate, new: Certificate) -> bool:
     return old.number == new.number
 
 
-def _certificate_changes(record: Registration, old: Certificate | None, new: Certificate | None) -> list[Change]:
+def _certificate_changes(
+    record: Registration, old: Certificate | None, new: Certificate | None
+) -> list[Change]:
     """One change of `number` for a certificate that came or went, else one for each field that differs."""
     known = new or old
     number = known.number if known else None
@@ -71,7 +76,9 @@ def _certificate_changes(record: Registration, old: Certificate | None, new: Cer
     ]
 
 
-def _change(record: Registration, field: str, old: object, new: object, certificate: str | None = None) -> Change:
+def _change(
+    record: Registration, field: str, old: object, new: object, certificate: str | None = None
+) -> Change:
     return Change(
         time=record.last_updated,
         uuid=record.uuid,

@@ -1,4 +1,6 @@
-"""The routes of the bulk Data Lake, which refuses what it does not know and says with `nextLink` where to go on."""
+"""The routes of the bulk Data Lake, which refuses what it does not know and says with `nextLink` where to go
+on.
+"""
 
 import csv
 import io

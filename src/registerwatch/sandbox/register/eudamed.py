@@ -18,8 +18,8 @@ from registerwatch.sandbox.register.world import World
 class Eudamed:
     """The register's endpoints over a world.
 
-    `basic_udi_filter_works` says whether the certificate search heeds `basicUdi` or silently ignores it: nobody has proved
-    either of the live service.
+    `basic_udi_filter_works` says whether the certificate search heeds `basicUdi` or silently ignores it:
+    nobody has proved either of the live service.
     """
 
     def __init__(self, world: World, *, basic_udi_filter_works: bool = True, build: str = "2.27.3") -> None:
@@ -28,7 +28,10 @@ class Eudamed:
         self.build = build
 
     def routes(self) -> list[Route]:
-        """The routes, relative to the interface's base. What is none of them is answered like a missing record."""
+        """The routes, relative to the interface's base.
+
+        What is none of them is answered like a missing record.
+        """
         return [
             Route("/devices/udiDiData", self.search_devices),
             Route("/devices/udiDiData/{uuid}", self.device),
@@ -74,7 +77,9 @@ class Eudamed:
         """A page of the certificate search."""
         works = self.basic_udi_filter_works
         wanted, window = certificate_query(request.query_params, basic_udi_filter_works=works)
-        total, found = await run_in_threadpool(self._world.search_certificates, wanted, window.offset, window.size)
+        total, found = await run_in_threadpool(
+            self._world.search_certificates, wanted, window.offset, window.size
+        )
         return json_response(envelope([certificates.search_row(row) for row in found], total, window))
 
     async def application(self, request: Request) -> Response:

@@ -80,7 +80,10 @@ class FiledArchive:
 
     @classmethod
     def read(cls, path: Path) -> "FiledArchive":
-        """The archive of a file. Raises `OSError`, or `msgspec.ValidationError` for a line of another form."""
+        """The archive of a file.
+
+        Raises `OSError`, or `msgspec.ValidationError` for a line of another form.
+        """
         return cls(_registration(record) for record in filed_records(path))
 
     @property
@@ -149,8 +152,7 @@ class FiledWorld(World):
 def filed_records(path: Path) -> Iterator[FiledRecord]:
     """The lines of a file of records, gzipped (`.gz`) or plain."""
     decoder = msgspec.json.Decoder(FiledRecord)
-    opened = gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb")
-    with opened as lines:
+    with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as lines:
         for line in lines:
             if line.strip():
                 yield decoder.decode(line)
@@ -206,7 +208,9 @@ def _certificate(filed: FiledCertificate) -> Certificate:
 
 
 def _listings(records: Iterable[Registration]) -> list[CertificateListing]:
-    """Each certificate of the certificate search once a manufacturer, with the Basic UDI-DIs that it is named for."""
+    """Each certificate of the certificate search once a manufacturer, with the Basic UDI-DIs that it is named
+    for.
+    """
     covered: dict[tuple[str, str, str | None], tuple[Certificate, Party, dict[str, None]]] = {}
     for record in records:
         for certificate in record.certificates:
@@ -215,7 +219,9 @@ def _listings(records: Iterable[Registration]) -> list[CertificateListing]:
                 entry = covered.setdefault(key, (certificate, record.manufacturer, {}))
                 entry[2][record.basic_udi or ""] = None
     return [
-        CertificateListing(_uuid("certificate", *map(str, key)), certificate, party, tuple(filter(None, basic_udis)))
+        CertificateListing(
+            _uuid("certificate", *map(str, key)), certificate, party, tuple(filter(None, basic_udis))
+        )
         for key, (certificate, party, basic_udis) in covered.items()
     ]
 

@@ -1,4 +1,7 @@
-"""A generated world: millions of plausible registrations, each computed from its number when it is asked for."""
+"""A generated world.
+
+Millions of plausible registrations, each computed from its number when it is asked for.
+"""
 
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
@@ -100,7 +103,9 @@ class GeneratedArchive:
         """All rows of the certificate search, the latest issued first."""
         if self._listings is None:
             makers = (self._operators.manufacturer(index) for index in range(self._layout.manufacturers))
-            self._listings = newest_first([row for maker in makers if maker.certified for row in self._listed(maker)])
+            self._listings = newest_first(
+                [row for maker in makers if maker.certified for row in self._listed(maker)]
+            )
         return self._listings
 
     def registration(self, position: int) -> Registration:

@@ -3,14 +3,14 @@
 Where the rules come from:
 
 - GS1 UDI-DI: a GTIN-14, whose last digit is the GS1 modulo-10 check digit (weights 3, 1, 3, … from the left).
-- GS1 Basic UDI-DI: a Global Model Number, whose last two characters are the GS1 check character pair (GS1 General
-  Specifications, section 7.9.5: prime weights, modulo 1021, written in a 32-character alphabet).
-- HIBCC Basic UDI-DI: `++`, the labeler code, the model, then the same pair computed over everything before it, the two
-  plus signs included. Real ones (`++E494ZIRKON5F5`, `++E494ARTEX7L`) bear this out.
-- HIBCC UDI-DI: the register holds labeler code, product code and unit of measure, without the `+` and the modulo-43
-  check character that surround them on a label; `hibc_label` gives the labelled form.
-- ICCBBA Basic UDI-DI: its own rule is not known here. The stand-in uses the GS1 pair, so that every generated Basic UDI-DI
-  can be checked alike.
+- GS1 Basic UDI-DI: a Global Model Number, whose last two characters are the GS1 check character pair (GS1
+  General Specifications, section 7.9.5: prime weights, modulo 1021, written in a 32-character alphabet).
+- HIBCC Basic UDI-DI: `++`, the labeler code, the model, then the same pair computed over everything before
+  it, the two plus signs included. Real ones (`++E494ZIRKON5F5`, `++E494ARTEX7L`) bear this out.
+- HIBCC UDI-DI: the register holds labeler code, product code and unit of measure, without the `+` and the
+  modulo-43 check character that surround them on a label; `hibc_label` gives the labelled form.
+- ICCBBA Basic UDI-DI: its own rule is not known here. The stand-in uses the GS1 pair, so that every generated
+  Basic UDI-DI can be checked alike.
 """
 
 _GMN_ALPHABET = "!\"%&'()*+,-./0123456789:;<=>?ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz"
@@ -41,7 +41,8 @@ def check_character_pair(model: str) -> str:
         raise ValueError(f"a Basic UDI-DI has at most 23 characters before its check pair: {model!r}")
     try:
         total = sum(
-            weight * _GMN_VALUES[character] for weight, character in zip(_GMN_WEIGHTS, reversed(model), strict=False)
+            weight * _GMN_VALUES[character]
+            for weight, character in zip(_GMN_WEIGHTS, reversed(model), strict=False)
         )
     except KeyError as unknown:
         raise ValueError(f"not a character of a Basic UDI-DI: {unknown}") from None
@@ -77,7 +78,8 @@ def ulid(milliseconds: int, entropy: int) -> str:
 def sibling_udi_di(udi_di: str, ordinal: int) -> str:
     """Another valid UDI-DI of the same issuer, the `ordinal`-th after this one (from 1).
 
-    A GTIN gets another packaging indicator first and then another item number; other codes get another ending.
+    A GTIN gets another packaging indicator first and then another item number; other codes get another
+    ending.
     """
     if is_gtin14(udi_di):
         indicator, turn = ordinal % 9, ordinal // 9

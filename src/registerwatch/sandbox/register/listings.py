@@ -14,8 +14,8 @@ Key = tuple[str, str, str | None]
 class Listings:
     """Certificates that the certificate search lists.
 
-    A registration's own tuple of certificates names them too; what changes on one registration changes for all that
-    share the certificate.
+    A registration's own tuple of certificates names them too; what changes on one registration changes for
+    all that share the certificate.
     """
 
     def __init__(self, archive: Archive) -> None:
@@ -42,8 +42,11 @@ class Listings:
         self._replaced[(record.manufacturer.srn, old.number, old.revision)] = new
 
     def add(self, record: Registration, certificate: Certificate, uuid: str) -> None:
-        """A certificate is newly listed for this registration's Basic UDI-DI."""
-        self._replaced.pop((record.manufacturer.srn, certificate.number, certificate.revision), None)
+        """A certificate is newly listed for this registration's Basic UDI-DI, or listed again."""
+        key = (record.manufacturer.srn, certificate.number, certificate.revision)
+        if key in self._replaced and self._replaced[key] is None:
+            self._replaced[key] = certificate
+            return
         basic_udis = (record.basic_udi,) if record.basic_udi else ()
         self._added.append(CertificateListing(uuid, certificate, record.manufacturer, basic_udis))
 

@@ -16,7 +16,7 @@ _REQUIRED_BY_DEVICE_SEARCH = ("page", "pageSize", "size", "iso2Code", "languageI
 _CRITERIA = ("STANDARD", "LEGACY", "SPP")
 
 
-class Refused(Exception):
+class QueryError(Exception):
     """The register's refusal of a query: an HTTP status and a message."""
 
     def __init__(self, status: int, message: str) -> None:
@@ -26,7 +26,7 @@ class Refused(Exception):
 
 
 def device_query(query: QueryParams) -> tuple[DeviceFilter, Window]:
-    """The filter and the page of a device search. Raises `Refused`."""
+    """The filter and the page of a device search. Raises `QueryError`."""
     for name in _REQUIRED_BY_DEVICE_SEARCH:
         require(query, name, 400)
     wanted = DeviceFilter(
@@ -47,7 +47,10 @@ def device_query(query: QueryParams) -> tuple[DeviceFilter, Window]:
 
 
 def actor_query(query: QueryParams) -> tuple[ActorFilter, Window]:
-    """The filter and the page of an actor search, where a missing language is the server's error. Raises `Refused`."""
+    """The filter and the page of an actor search, where a missing language is the server's error.
+
+    Raises `QueryError`.
+    """
     require(query, "languageIso2Code", 500)
     wanted = ActorFilter(
         srn=query.get("srn") or None,
@@ -58,8 +61,13 @@ def actor_query(query: QueryParams) -> tuple[ActorFilter, Window]:
     return wanted, window(query)
 
 
-def certificate_query(query: QueryParams, *, basic_udi_filter_works: bool) -> tuple[CertificateFilter, Window]:
-    """The filter and the page of a certificate search, which answers without any parameter. Raises `Refused`."""
+def certificate_query(
+    query: QueryParams, *, basic_udi_filter_works: bool
+) -> tuple[CertificateFilter, Window]:
+    """The filter and the page of a certificate search, which answers without any parameter.
+
+    Raises `QueryError`.
+    """
     wanted = CertificateFilter(
         actor_srn=query.get("actorSrn") or None,
         notified_body=query.get("notifiedBodySrn") or None,
@@ -72,17 +80,17 @@ def certificate_query(query: QueryParams, *, basic_udi_filter_works: bool) -> tu
 def require(query: QueryParams, name: str, status: int) -> None:
     """Refuse a query in which this parameter is missing or empty."""
     if not query.get(name):
-        raise Refused(status, f"Required request parameter '{name}' is not present")
+        raise QueryError(status, f"Required request parameter '{name}' is not present")
 
 
 def window(query: QueryParams) -> Window:
-    """The page that is asked for: from 0, 20 rows by default, never more than 300. Raises `Refused`."""
+    """The page that is asked for: from 0, 20 rows by default, never more than 300. Raises `QueryError`."""
     try:
         number, size = int(query.get("page") or 0), int(query.get("size") or query.get("pageSize") or 20)
     except ValueError:
-        raise Refused(400, "page and size must be numbers") from None
+        raise QueryError(400, "page and size must be numbers") from None
     if number < 0 or size < 1:
-        raise Refused(400, "page and size must not be negative")
+        raise QueryError(400, "page and size must not be negative")
     return Window(number, min(size, MOST_ROWS))
 
 
@@ -93,7 +101,7 @@ def _known(query: QueryParams, parameter: str, family: str, names: tuple[str, ..
         return None
     name = code_name(family, value)
     if name not in names:
-        raise Refused(400, f"Invalid value of parameter '{parameter}'")
+        raise QueryError(400, f"Invalid value of parameter '{parameter}'")
     return name
 
 
@@ -106,7 +114,7 @@ def _device_type(query: QueryParams) -> str | None:
 def _criterion(query: QueryParams) -> str | None:
     value = query.get("deviceCriteria")
     if value and value not in _CRITERIA:
-        raise Refused(400, "Invalid value of parameter 'deviceCriteria'")
+        raise QueryError(400, "Invalid value of parameter 'deviceCriteria'")
     return value or None
 
 

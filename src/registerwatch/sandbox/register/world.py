@@ -1,4 +1,7 @@
-"""The register's world: an archive of registrations at rest and, over it, everything that has changed since."""
+"""The register's world.
+
+An archive of registrations at rest and, over it, everything that has changed since.
+"""
 
 import uuid as uuids
 from collections.abc import Callable, Iterable, Sequence
@@ -17,7 +20,9 @@ from registerwatch.sandbox.register.listings import Listings
 from registerwatch.sandbox.register.records import Actor, Certificate, CertificateListing, Party, Registration
 
 BRUSSELS = ZoneInfo("Europe/Brussels")
-_FIXED = frozenset({"uuid", "primary_di", "basic_udi", "manufacturer", "authorised_representative", "issuing_agency"})
+_FIXED = frozenset(
+    {"uuid", "primary_di", "basic_udi", "manufacturer", "authorised_representative", "issuing_agency"}
+)
 
 
 def brussels_now() -> datetime:
@@ -61,7 +66,10 @@ class World:
     def oldest(self, offset: int, limit: int) -> list[Registration]:
         """A page of all registrations, the first made first."""
         last = self.count - 1
-        return [self._row(self._newest_row(last - rank)) for rank in range(offset, min(offset + limit, self.count))]
+        return [
+            self._row(self._newest_row(last - rank))
+            for rank in range(offset, min(offset + limit, self.count))
+        ]
 
     def by_uuid(self, uuid: str) -> Registration | None:
         """The registration with this key."""
@@ -79,7 +87,10 @@ class World:
         return self.search(DeviceFilter(basic_udi=basic_udi), 0, 10_000)[1]
 
     def search(self, wanted: DeviceFilter, offset: int, limit: int) -> tuple[int, list[Registration]]:
-        """How many registrations pass, and a page of them. Without an exact filter this reads the whole register."""
+        """How many registrations pass, and a page of them.
+
+        Without an exact filter this reads the whole register.
+        """
         if wanted.is_empty:
             return self.count, self.newest(offset, limit)
         added, archived = self._candidates(wanted)
@@ -117,7 +128,9 @@ class World:
     ) -> tuple[int, list[CertificateListing]]:
         """How many listed certificates pass, and a page of them."""
         rows = self._listings.search(wanted)
-        page = [replace(row, manufacturer=self._party(row.manufacturer)) for row in rows[offset : offset + limit]]
+        page = [
+            replace(row, manufacturer=self._party(row.manufacturer)) for row in rows[offset : offset + limit]
+        ]
         return len(rows), page
 
     def as_of(self, record: Registration, moment: datetime) -> Registration | None:
@@ -132,14 +145,13 @@ class World:
 
     # Changing
 
-    def change(
-        self, uuid: str, *, new_version: bool | None = None, **fields: object
-    ) -> Registration:
+    def change(self, uuid: str, *, new_version: bool | None = None, **fields: object) -> Registration:
         """Change fields of a registration, and write each into the journal.
 
-        A change makes a new version (`version_number`, `version_date`), but for a change of `certificates` alone, which moves
-        nothing but `last_updated`; `new_version` says otherwise. Raises `KeyError` for an unknown uuid, `ValueError` for
-        a field that identifies the registration, and `TypeError` for one that does not exist.
+        A change makes a new version (`version_number`, `version_date`), but for a change of `certificates`
+        alone, which moves nothing but `last_updated`; `new_version` says otherwise. Raises `KeyError` for an
+        unknown uuid, `ValueError` for a field that identifies the registration, and `TypeError` for one that
+        does not exist.
         """
         before = self.by_uuid(uuid)
         if before is None:
@@ -156,7 +168,9 @@ class World:
         if before is None:
             raise KeyError(srn)
         now = self.now()
-        after: Actor = replace(before, **{"last_updated": now, "version_number": before.version_number + 1, **fields})
+        after: Actor = replace(
+            before, **{"last_updated": now, "version_number": before.version_number + 1, **fields}
+        )
         for field in fields:
             old, new = getattr(before, field), getattr(after, field)
             if old != new:
@@ -263,7 +277,9 @@ def timestamp(moment: datetime) -> str:
 
 
 def _typed(fields: dict[str, object]) -> dict[str, object]:
-    """Fields that came as JSON (a list of EMDN codes, certificates as objects) in the types of a registration."""
+    """Fields that came as JSON (a list of EMDN codes, certificates as objects) in the types of a
+    registration.
+    """
     typed = dict(fields)
     if isinstance(emdn := fields.get("emdn"), list):
         typed["emdn"] = tuple(emdn)

@@ -15,7 +15,11 @@ from registerwatch.sandbox.register.records import Certificate, Party, Registrat
 
 Progress = Callable[[int, int], None]
 _CHUNK = 2000
-_RISK, _LEGISLATION, _STATUS = "refdata.risk-class.", "refdata.applicable-legislation.", "refdata.device-model-status."
+_RISK, _LEGISLATION, _STATUS = (
+    "refdata.risk-class.",
+    "refdata.applicable-legislation.",
+    "refdata.device-model-status.",
+)
 
 
 class Line(Struct, frozen=True):
@@ -39,10 +43,12 @@ class Line(Struct, frozen=True):
 
 
 def write_records(path: Path | str, devices: int, seed: int, progress: Progress | None = None) -> int:
-    """Write a generated world, the oldest registration first; gzipped where the name ends in `.gz`. Returns the bytes written.
+    """Write a generated world, the oldest registration first; gzipped where the name ends in `.gz`.
 
-    `progress(done, total)` is called every 2,000 records. The file appears under its name when it is whole. Memory does not grow with
-    the number of devices.
+    Returns the bytes written.
+
+    `progress(done, total)` is called every 2,000 records. The file appears under its name when it is whole.
+    Memory does not grow with the number of devices.
     """
     target = Path(path)
     archive = GeneratedArchive(devices, seed)
@@ -51,7 +57,9 @@ def write_records(path: Path | str, devices: int, seed: int, progress: Progress 
     with _opened(part, gzipped=target.suffix == ".gz") as stream:
         for start in range(0, devices, _CHUNK):
             end = min(start + _CHUNK, devices)
-            stream.write(encode([_line(archive.registration(archive.oldest(rank))) for rank in range(start, end)]))
+            stream.write(
+                encode([_line(archive.registration(archive.oldest(rank))) for rank in range(start, end)])
+            )
             if progress:
                 progress(end, devices)
     part.replace(target)
@@ -60,7 +68,10 @@ def write_records(path: Path | str, devices: int, seed: int, progress: Progress 
 
 @contextmanager
 def _opened(path: Path, *, gzipped: bool) -> Iterator[IO[bytes] | gzip.GzipFile]:
-    """A file to write to. Gzip without name and time, so that the same records make the same bytes; the fastest level."""
+    """A file to write to.
+
+    Gzip without name and time, so that the same records make the same bytes; the fastest level.
+    """
     with path.open("wb") as file:
         if not gzipped:
             yield file

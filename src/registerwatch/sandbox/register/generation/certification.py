@@ -19,8 +19,21 @@ NOTIFIED_BODIES = (
     ("0633", "Berlin Cert Prüf- und Zertifizierstelle für Medizinprodukte GmbH"),
 )
 _REVISIONS = (None,) * 11 + ("00", "02", "03", "Rev. 0", "Rev. 1", "1")
-_STATUSES = ("issued",) * 16 + ("supplemented",) * 5 + ("amended",) * 2 + ("reissued", "restricted", "withdrawn", "cancelled")
-_DIRECTIVE_EXPIRIES = ("2023-09-03", "2024-05-25", "2024-05-26", "2024-05-26", "2024-05-26", "2027-12-31", "2028-12-31")
+_STATUSES = (
+    ("issued",) * 16
+    + ("supplemented",) * 5
+    + ("amended",) * 2
+    + ("reissued", "restricted", "withdrawn", "cancelled")
+)
+_DIRECTIVE_EXPIRIES = (
+    "2023-09-03",
+    "2024-05-25",
+    "2024-05-26",
+    "2024-05-26",
+    "2024-05-26",
+    "2027-12-31",
+    "2028-12-31",
+)
 _REGULATION_TYPES = {
     "quality": "QUALITY_MANAGEMENT_SYSTEM",
     "documentation": "TECHNICAL_DOCUMENTATION",
@@ -36,7 +49,10 @@ class Holder(Struct, frozen=True):
 
 
 def directive_certificate(holder: Holder, legislation: str, serial: int) -> Certificate:
-    """A certificate under a directive, as the Basic UDI-DI record lists it; one in twelve without an expiry."""
+    """A certificate under a directive, as the Basic UDI-DI record lists it.
+
+    One in twelve without an expiry.
+    """
     draws = holder.draws
     body, name = _notified_body(draws)
     salt = draws[30 + serial % 8]
@@ -57,7 +73,10 @@ def directive_certificate(holder: Holder, legislation: str, serial: int) -> Cert
 
 
 def regulation_certificate(holder: Holder, legislation: str, kind: str, serial: int) -> Certificate:
-    """A certificate under a regulation, as the certificate search lists it: five years, one in twenty without dates."""
+    """A certificate under a regulation, as the certificate search lists it.
+
+    Five years, one in twenty without dates.
+    """
     draws = holder.draws
     body, name = _notified_body(draws)
     salt = draws[30 + serial % 8]

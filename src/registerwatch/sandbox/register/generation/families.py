@@ -18,17 +18,31 @@ _LEGACY_IN_256 = 41
 _REGULATION_RISKS = ("class-i",) * 81 + ("class-iia",) * 10 + ("class-iib",) * 8 + ("class-iii",)
 _LEGACY_RISKS = ("class-iib",) * 61 + ("class-iia",) * 20 + ("class-i",) * 18 + ("class-iii",)
 _LAB_RISKS = ("class-a",) * 65 + ("class-b",) * 25 + ("class-c",) * 8 + ("class-d",) * 2
-_IVDD_RISKS = ("ivd-general",) * 12 + ("ivd-annex-ii-list-b", "ivd-annex-ii-list-a", "ivd-devices-self-testing")
+_IVDD_RISKS = ("ivd-general",) * 12 + (
+    "ivd-annex-ii-list-b",
+    "ivd-annex-ii-list-a",
+    "ivd-devices-self-testing",
+)
 _UNCERTIFIED = frozenset({"class-i", "class-a", "ivd-general"})
 _BY_GROUP: dict[tuple[str, str], list[Kind]] = {}
 for _kind in KINDS:
     _BY_GROUP.setdefault((_kind.group, _kind.risk), []).append(_kind)
     _BY_GROUP.setdefault((_kind.group, ""), []).append(_kind)
-_MARKETS = (("DE", "AT"), ("FR", "BE", "LU"), ("IT",), ("DE", "FR", "IT", "ES", "NL"), ("SE", "NO", "DK", "FI"), ("PL", "CZ"))
+_MARKETS = (
+    ("DE", "AT"),
+    ("FR", "BE", "LU"),
+    ("IT",),
+    ("DE", "FR", "IT", "ES", "NL"),
+    ("SE", "NO", "DK", "FI"),
+    ("PL", "CZ"),
+)
 
 
 class Naming(Struct, frozen=True):
-    """How a family's articles are named in one language: a head, then measure and descriptor in the style's order."""
+    """How a family's articles are named in one language.
+
+    A head, then measure and descriptor in the style's order.
+    """
 
     language: str
     head: str
@@ -128,7 +142,9 @@ _ZIPF = _zipf_table()
 
 
 def _risk(draws: bytes, *, legacy: bool, lab: bool) -> str:
-    table = (_IVDD_RISKS if legacy else _LAB_RISKS) if lab else (_LEGACY_RISKS if legacy else _REGULATION_RISKS)
+    table = (
+        (_IVDD_RISKS if legacy else _LAB_RISKS) if lab else (_LEGACY_RISKS if legacy else _REGULATION_RISKS)
+    )
     return table[int.from_bytes(draws[12:14]) % len(table)]
 
 
@@ -142,7 +158,9 @@ def _emdn(kind: Kind, draws: bytes) -> tuple[str, ...]:
 
 
 def _languages(language: str, draw: int) -> tuple[str, ...]:
-    """None for one family in eight, else mostly English alone, the manufacturer's language, both, or all eight."""
+    """None for one family in eight, else mostly English alone, the manufacturer's language, both, or all
+    eight.
+    """
     if draw < 32:
         return ()
     if draw < 150 or (language == "en" and draw < 240):

@@ -1,4 +1,7 @@
-"""Random-looking draws and uuids that are a function of a number, and from which the number can be had back."""
+"""Random-looking draws and uuids that are a function of a number.
+
+And from which the number can be had back.
+"""
 
 from hashlib import blake2b
 

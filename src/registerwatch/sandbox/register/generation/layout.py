@@ -1,7 +1,8 @@
 """How a generated world arranges its registrations, so that each can be found by arithmetic.
 
-A position belongs to a manufacturer (the manufacturers' ranges lie one after another, the largest first) and to a moment:
-the ranks in time are a permutation of the positions in blocks of 16, since manufacturers register in batches.
+A position belongs to a manufacturer (the manufacturers' ranges lie one after another, the largest first) and
+to a moment: the ranks in time are a permutation of the positions in blocks of 16, since manufacturers
+register in batches.
 """
 
 import random
@@ -53,12 +54,18 @@ class Layout:
         return (block - self._shift) * self._back % self._blocks * _BLOCK + offset
 
     def is_twin(self, manufacturer: int, ordinal: int) -> bool:
-        """Whether a manufacturer's `ordinal`-th registration has the UDI-DI of the one before it: one in fifty does."""
+        """Whether a manufacturer's `ordinal`-th registration has the UDI-DI of the one before it.
+
+        One in fifty does.
+        """
         return ordinal > 0 and (ordinal + 7 * manufacturer) % _TWIN_EVERY == _TWIN_EVERY - 1
 
 
 def _sizes(devices: int, seed: int) -> list[int]:
-    """How many registrations each manufacturer has, descending: a long tail of small ones, as in the real register."""
+    """How many registrations each manufacturer has, descending.
+
+    A long tail of small ones, as in the real register.
+    """
     draws = random.Random(seed)
     count = max(devices // _DEVICES_PER_MANUFACTURER, min(8, (devices + 2) // 3))
     weights = sorted((draws.lognormvariate(0, 1.9) for _ in range(count)), reverse=True)

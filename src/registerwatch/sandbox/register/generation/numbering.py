@@ -1,8 +1,8 @@
 """UDI-DIs and Basic UDI-DIs of generated devices, and the way back from one to manufacturer and article.
 
-A GS1 company prefix is the country's three digits and a company number whose first digit says how many digits are left for
-the article, so that no prefix begins another: 1 six, 2 five, 3 four, 5 three, 7 two. A HIBCC labeler code and an
-ICCBBA facility number are the manufacturer's index, scattered.
+A GS1 company prefix is the country's three digits and a company number whose first digit says how many digits
+are left for the article, so that no prefix begins another: 1 six, 2 five, 3 four, 5 three, 7 two. A HIBCC
+labeler code and an ICCBBA facility number are the manufacturer's index, scattered.
 """
 
 from functools import lru_cache
@@ -25,7 +25,10 @@ _PAIR_WEIGHTS = tuple(3 * (pair % 10) + pair // 10 for pair in range(100))
 
 
 class Prefix(Struct, frozen=True):
-    """What the identifiers of a manufacturer begin with; `article_digits` and `checksum` only matter to GS1."""
+    """What the identifiers of a manufacturer begin with.
+
+    `article_digits` and `checksum` only matter to GS1.
+    """
 
     agency: IssuingAgency
     text: str
@@ -52,7 +55,9 @@ def hibcc_prefix(manufacturer: int) -> Prefix:
     rest, third = divmod(_LABELER.there(manufacturer), 36)
     rest, second = divmod(rest, 36)
     letter, first = divmod(rest, 36)
-    return Prefix("hibcc", _LETTERS[letter] + "".join(_ALPHANUMERIC[digit] for digit in (first, second, third)))
+    return Prefix(
+        "hibcc", _LETTERS[letter] + "".join(_ALPHANUMERIC[digit] for digit in (first, second, third))
+    )
 
 
 def iccbba_prefix(manufacturer: int) -> Prefix:
@@ -88,7 +93,10 @@ def owner_of_primary_di(code: str) -> list[tuple[int, int]]:
 
 @lru_cache(maxsize=4096)
 def basic_udi(prefix: str, family: int, letters: str) -> str:
-    """The Basic UDI-DI of a device family: prefix, three letters of its noun, the family's number, the check pair."""
+    """The Basic UDI-DI of a device family.
+
+    Prefix, three letters of its noun, the family's number, the check pair.
+    """
     model = f"{prefix}{letters}{family:02d}"
     return model + check_character_pair(model)
 

@@ -19,16 +19,81 @@ from registerwatch.sandbox.register.records import Actor, Party
 
 _REPRESENTATIVES = 1 << 31
 _MANUFACTURERS_PER_REPRESENTATIVE = 40
-_GROUPS = ("bone",) * 22 + ("dental",) * 14 + ("surgery",) * 21 + ("wound",) * 11 + ("aids",) * 14 + ("flow",) * 15
+_GROUPS = (
+    ("bone",) * 22 + ("dental",) * 14 + ("surgery",) * 21 + ("wound",) * 11 + ("aids",) * 14 + ("flow",) * 15
+)
 _ALL_GROUPS = (*_GROUPS, "lab", "lab", "lab")
 _FAMILY_SIZES = (6, 10, 13, 13, 16, 24, 40)
 _BY_SHARE = tuple(iso2 for iso2, place in COUNTRIES.items() for _ in range(place.share))
-_ONSETS = "b br c cl d dr f fl g gl k kr l m n p pr qu r s sp st t tr v x z".split()
-_VOWELS = "a e i o u ae eo ia io".split()
+_ONSETS = (
+    "b",
+    "br",
+    "c",
+    "cl",
+    "d",
+    "dr",
+    "f",
+    "fl",
+    "g",
+    "gl",
+    "k",
+    "kr",
+    "l",
+    "m",
+    "n",
+    "p",
+    "pr",
+    "qu",
+    "r",
+    "s",
+    "sp",
+    "st",
+    "t",
+    "tr",
+    "v",
+    "x",
+    "z",
+)
+_VOWELS = ("a", "e", "i", "o", "u", "ae", "eo", "ia", "io")
 _CODAS = ("", "", "l", "m", "n", "r", "s", "x", "nt", "st", "rd")
-_ENDINGS = ("flex", "med", "fix", "tec", "lux", "dent", "ortho", "care", "vita", "plus", "line", "nova", "", "", "", "")
-_TRADES = ("Medical", "Medizintechnik", "Orthopaedics", "Instruments", "Dental", "Biotech", "Surgical", "Healthcare", "Devices")
-_STREETS = ("Werkstraße", "Rue des Ateliers", "Via della Fabbrica", "Mill Lane", "Park Road", "Calle Mayor", "Industrieweg")
+_ENDINGS = (
+    "flex",
+    "med",
+    "fix",
+    "tec",
+    "lux",
+    "dent",
+    "ortho",
+    "care",
+    "vita",
+    "plus",
+    "line",
+    "nova",
+    "",
+    "",
+    "",
+    "",
+)
+_TRADES = (
+    "Medical",
+    "Medizintechnik",
+    "Orthopaedics",
+    "Instruments",
+    "Dental",
+    "Biotech",
+    "Surgical",
+    "Healthcare",
+    "Devices",
+)
+_STREETS = (
+    "Werkstraße",
+    "Rue des Ateliers",
+    "Via della Fabbrica",
+    "Mill Lane",
+    "Park Road",
+    "Calle Mayor",
+    "Industrieweg",
+)
 
 
 class Manufacturer(Struct, frozen=True):
@@ -62,6 +127,7 @@ class Operators:
             "AR": Scatter(_prime_above(self.representatives * 4 // 3 + 16), 7_368_787, seed),
         }
         self.manufacturer = lru_cache(maxsize=16_384)(self._manufacturer)
+        self._representative = lru_cache(maxsize=8192)(self._representative_of)
 
     def manufacturer_of_srn(self, srn: str) -> int | None:
         """The index of the manufacturer with this SRN."""
@@ -104,7 +170,9 @@ class Operators:
         if number < self.manufacturers:
             return self.manufacturer(number).party.srn
         representative = number - _REPRESENTATIVES
-        return self._representative(representative).srn if 0 <= representative < self.representatives else None
+        return (
+            self._representative(representative).srn if 0 <= representative < self.representatives else None
+        )
 
     def _manufacturer(self, index: int) -> Manufacturer:
         draws, country = self._origin(index)
@@ -138,8 +206,7 @@ class Operators:
             prefix = {"GB": "UK", "GR": "EL"}.get(prefix, prefix)
         return f"{prefix}-{role}-{self._numbers['MF'].there(index) + 1:09d}"
 
-    @lru_cache(maxsize=8192)  # noqa: B019
-    def _representative(self, index: int) -> Party:
+    def _representative_of(self, index: int) -> Party:
         draws = self._keys.draws(_REPRESENTATIVES + index)
         country = COUNTRIES[REPRESENTATIVE_COUNTRIES[index % len(REPRESENTATIVE_COUNTRIES)]]
         srn = f"{country.iso2}-AR-{self._numbers['AR'].there(index) + 1:09d}"
@@ -198,7 +265,10 @@ def _trade_language(draws: bytes, country: Country) -> str:
 
 
 def _prefix(index: int, draws: bytes, country: Country, devices: int) -> numbering.Prefix:
-    """One manufacturer in twenty numbers by HIBCC, and of those with few devices one in a hundred by ICCBBA."""
+    """One manufacturer in twenty numbers by HIBCC.
+
+    And of those with few devices one in a hundred by ICCBBA.
+    """
     if draws[11] < 13:
         return numbering.hibcc_prefix(index)
     if draws[11] > 252 and devices < 1000:

@@ -1,7 +1,8 @@
 """The words of generated trade names: kinds of device and descriptors in eight languages.
 
-One line per kind: group, risk class under the regulation, EMDN code, measure, and the noun in the order of `LANGUAGES`.
-Descriptors stand from the most common to the rarest: they are drawn by that order, so that a few words are everywhere.
+One line per kind: group, risk class under the regulation, EMDN code, measure, and the noun in the order of
+`LANGUAGES`. Descriptors stand from the most common to the rarest: they are drawn by that order, so that a few
+words are everywhere.
 """
 
 from msgspec import Struct
@@ -136,11 +137,5 @@ def _read_kinds() -> tuple[Kind, ...]:
 
 
 KINDS = _read_kinds()
-DESCRIPTORS: dict[str, tuple[str, ...]] = {
-    language: column
-    for language, column in zip(
-        LANGUAGES,
-        zip(*(line.split("|") for line in _DESCRIPTORS.strip().splitlines()), strict=True),
-        strict=True,
-    )
-}
+_COLUMNS = zip(*(line.split("|") for line in _DESCRIPTORS.strip().splitlines()), strict=True)
+DESCRIPTORS: dict[str, tuple[str, ...]] = dict(zip(LANGUAGES, _COLUMNS, strict=True))

@@ -1,6 +1,7 @@
 """Actors as the actor search, the actor detail and the Basic UDI-DI record send them.
 
-The live service sends contact data of real persons. Here they are made up, so that a test can prove that nobody keeps them.
+The live service sends contact data of real persons. Here they are made up, so that a test can prove that
+nobody keeps them.
 """
 
 from registerwatch.sandbox.register.records import Actor, Party

@@ -63,7 +63,15 @@ _NOT_SENT_BY_SEARCH = dict.fromkeys(
     )
 )
 _PROPERTIES = dict.fromkeys(
-    ("active", "administeringMedicine", "implantable", "measuringFunction", "reusable", "animalTissues", "humanTissues"),
+    (
+        "active",
+        "administeringMedicine",
+        "implantable",
+        "measuringFunction",
+        "reusable",
+        "animalTissues",
+        "humanTissues",
+    ),
     False,
 )
 _NO_PROPERTIES = dict.fromkeys(
@@ -157,10 +165,20 @@ def detail(record: Registration) -> dict[str, object]:
     }
 
 
-def basic_udi_record(record: Registration, manufacturer: Actor | None, representative: Actor | None) -> dict[str, object]:
-    """The Basic UDI-DI record of a device; its certificates are those that are listed here, and not by the certificate search."""
+def basic_udi_record(
+    record: Registration, manufacturer: Actor | None, representative: Actor | None
+) -> dict[str, object]:
+    """The Basic UDI-DI record of a device.
+
+    Its certificates are those that are listed here, and not by the certificate search.
+    """
     listed = [each for each in record.certificates if each.listed_in == "basic-udi-record"]
-    basic = {"uuid": derived_uuid(record.uuid, "basic"), "code": record.basic_udi, "type": "BASIC_UDI_DI", "new": False}
+    basic = {
+        "uuid": derived_uuid(record.uuid, "basic"),
+        "code": record.basic_udi,
+        "type": "BASIC_UDI_DI",
+        "new": False,
+    }
     certificates = [_certificate(record, each) for each in listed]
     special = record.special_device_type
     return {
@@ -181,7 +199,9 @@ def basic_udi_record(record: Registration, manufacturer: Actor | None, represent
         "riskClass": code("risk-class", record.risk_class),
         "manufacturer": party(record.manufacturer, manufacturer),
         "authorisedRepresentative": (
-            party(record.authorised_representative, representative) if record.authorised_representative else None
+            party(record.authorised_representative, representative)
+            if record.authorised_representative
+            else None
         ),
         "deviceCertificateInfoList": certificates,
         "deviceCertificateInfoListForDisplay": certificates,

@@ -1,0 +1,66 @@
+"""The ASGI application: middleware, routes, lifespan."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from fastapi import FastAPI
+from starlette.middleware import Middleware
+
+from registerwatch.bootstrap import Service, build_service, running
+from registerwatch.html import pages
+from registerwatch.rest import errors, register, system
+from registerwatch.web.limits import build_limits
+from registerwatch.rest.middleware import BodyRequired, HeadAsGet, OpenCors, StoredDevices
+from registerwatch.settings import Settings
+
+API_VERSION = "1.0.0"
+DESCRIPTION = """\
+A stored copy of the public EU register of medical devices, EUDAMED: search it, read a device by UDI-DI, an actor by SRN.
+
+Source: European Commission, EUDAMED; each record says when it was read (`read_at`). Reused under Decision 2011/833/EU.
+This service is not affiliated with or endorsed by the Commission. Records may be missing, late or wrong because the
+register's are; an answer is not a certificate of conformity.
+
+Times are ISO 8601 in UTC. Errors are `{"error": message}`. A POST needs a body; send `{}` when there are no fields.
+"""
+
+
+def create_app(settings: Settings) -> FastAPI:
+    """The application for an ASGI server. Nothing is opened before its lifespan starts."""
+    return app_over(build_service(settings))
+
+
+def app_over(service: Service) -> FastAPI:
+    """The application over a service that is already built; tests bring their own."""
+
+    @asynccontextmanager
+    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+        async with running(service):
+            yield
+
+    limits = build_limits(
+        enabled=service.settings.rate_limits, trusted_proxies=service.settings.trusted_proxies
+    )
+    app = FastAPI(
+        title="Registerwatch",
+        version=API_VERSION,
+        description=DESCRIPTION,
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        servers=[{"url": service.settings.public_url}],
+        middleware=[
+            Middleware(HeadAsGet),
+            Middleware(OpenCors),
+            Middleware(BodyRequired),
+            Middleware(StoredDevices, devices=service.devices),
+        ],
+    )
+    app.include_router(register.router(service, limits))
+    app.include_router(system.router(service))
+    app.include_router(pages.router(service, limits))
+    errors.install(app, pages.error_page)
+    return app
+
+

@@ -1,0 +1,1 @@
+"""The pages for people: search, device, actor, errors."""

@@ -1,0 +1,1 @@
+"""The REST surface: routes that parse, call one use case, and render."""

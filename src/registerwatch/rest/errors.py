@@ -1,0 +1,89 @@
+"""The table from what went wrong to an HTTP answer, for JSON and for pages."""
+
+
+from collections.abc import Callable, Mapping
+
+import structlog
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from registerwatch.errors import RateLimited, RegisterwatchError
+from registerwatch.web.limits import rate_headers
+from registerwatch.web.messages import error_response
+
+log = structlog.get_logger(__name__)
+
+STATUS_BY_CODE = {
+    "invalid-input": 400,
+    "rate-limited": 429,
+    "database-unavailable": 503,
+    "index-unavailable": 503,
+}
+JSON_PATHS = ("/v1", "/mcp", "/health", "/openapi.json", "/.well-known")
+UNKNOWN_PATH = "There is nothing at this address. The interface is described at /openapi.json."
+INTERNAL = "Something went wrong in the service. It is in the log; please try again."
+
+
+ErrorPage = Callable[[Request, str, int, Mapping[str, str]], Response]
+
+
+def install(app: FastAPI, error_page: ErrorPage) -> None:
+    """Answer every error in one shape: as JSON for programs, by `error_page` for people."""
+    answers = _Answers(error_page)
+    app.add_exception_handler(RegisterwatchError, answers.refused)
+    app.add_exception_handler(RequestValidationError, answers.invalid)
+    app.add_exception_handler(HTTPException, answers.http)
+    app.add_exception_handler(Exception, answers.unexpected)
+
+
+class _Answers:
+    """Handlers of exceptions."""
+
+    def __init__(self, error_page: ErrorPage) -> None:
+        self._error_page = error_page
+
+    async def refused(self, request: Request, error: Exception) -> Response:
+        assert isinstance(error, RegisterwatchError)
+        status = STATUS_BY_CODE.get(error.code, 500)
+        headers = {"Retry-After": "10"} if status == 503 else {}
+        if isinstance(error, RateLimited):
+            headers = {
+                **rate_headers(error.limit, 0, error.retry_after, error.window),
+                "Retry-After": str(error.retry_after),
+            }
+        return self._answer(request, str(error), status, headers)
+
+    async def invalid(self, request: Request, error: Exception) -> Response:
+        assert isinstance(error, RequestValidationError)
+        problems = [_problem(problem) for problem in error.errors()]
+        return self._answer(request, " ".join(problems) or "The request cannot be understood.", 400)
+
+    async def http(self, request: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)
+        message = UNKNOWN_PATH if error.status_code == 404 else str(error.detail)
+        if error.status_code == 405:
+            message = f"This address does not take {request.method}."
+        return self._answer(request, message, error.status_code, error.headers)
+
+    async def unexpected(self, request: Request, error: Exception) -> Response:
+        log.error("unexpected error", path=request.url.path, exc_info=error)
+        return self._answer(request, INTERNAL, 500)
+
+    def _answer(
+        self, request: Request, message: str, status: int, headers: Mapping[str, str] | None = None
+    ) -> Response:
+        if request.url.path.startswith(JSON_PATHS):
+            return error_response(message, status, headers)
+        return self._error_page(request, message, status, headers or {})
+
+
+def _problem(problem: dict[str, object]) -> str:
+    location = problem.get("loc")
+    name = ".".join(str(place) for place in location[1:])[:80] if isinstance(location, (list, tuple)) else ""
+    if problem.get("type") == "extra_forbidden":
+        return f"There is no parameter `{name}` here."
+    message = str(problem.get("msg", "is not valid")).removeprefix("Value error, ")
+    return f"`{name}`: {message}." if name else f"{message}."

@@ -1,0 +1,206 @@
+"""Public reads: search, refresh, devices, actors."""
+
+from dataclasses import asdict
+from typing import Annotated, Any, TypeVar
+
+import msgspec
+from fastapi import APIRouter, Path, Query, Request
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.responses import Response
+
+from registerwatch.bootstrap import Service
+from registerwatch.errors import InvalidInput
+from registerwatch.register.actors import ActorAnswer
+from registerwatch.register.codes import RiskFilter, StatusFilter
+from registerwatch.register.devices import NOT_REGISTERED, UNREADABLE, DeviceAnswer, NoDevice
+from registerwatch.register.identifiers import kind, subject
+from registerwatch.register.index import Filters
+from registerwatch.register.outcome import NotFound, Unreadable
+from registerwatch.register.search import LONGEST_QUERY
+from registerwatch.web.limits import Limit, RateLimits
+from registerwatch.web.messages import (
+    CACHE_RECORD,
+    CACHE_SEARCH,
+    JSON,
+    NOT_CACHED,
+    json_response,
+    matches,
+    tagged_response,
+)
+from registerwatch.rest.schemas import Actor, Device, DeviceNotFound, ErrorBody, RefreshAnswer, SearchAnswer
+
+_ERROR = {"model": ErrorBody}
+_RATE = {"description": "Too many requests of this address; `Retry-After` says when to try again.", **_ERROR}
+_BAD = {"description": "The request cannot be understood; the message says what would be.", **_ERROR}
+_OUT = {"description": "The database or the index is out of reach; try again shortly.", **_ERROR}
+_SAME = {"description": "The client's copy, named in `If-None-Match`, is still right.", "content": {}}
+_OTHER = {"description": "Any other error.", **_ERROR}
+
+
+class SearchParameters(BaseModel):
+    """Parameters of a search. There are no others."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    q: str = Field(
+        "",
+        max_length=LONGEST_QUERY,
+        description="UDI-DI, SRN, words of a name, or a catalogue reference; tried in this order.",
+        examples=["ceramill zolid"],
+    )
+    status: StatusFilter | None = Field(
+        None, description="Market status: `on` the EU market, `off` it again, `not-eu` intended for it."
+    )
+    risk: RiskFilter | None = Field(None, description="Risk class. Legacy risk classes cannot be named.")
+    page: int = Field(1, ge=1, description="Page, from 1.")
+
+
+def router(service: Service, limits: RateLimits) -> APIRouter:
+    """The routes, over one service."""
+    routes = APIRouter(tags=["register"], responses={"default": _OTHER})
+
+    @routes.get(
+        "/v1/search",
+        summary="Search the stored copy",
+        response_model=SearchAnswer,
+        responses={304: _SAME, 400: _BAD, 429: _RATE, 503: _OUT},
+    )
+    async def search(request: Request, parameters: Annotated[SearchParameters, Query()]) -> Response:
+        """Names match by word and by the beginning of the last word, without regard to case and diacritics. A query
+        or a filter is required. Limit: 40 requests per address and minute."""
+        headers = await limits.check(request, Limit.SEARCH)
+        filters = Filters(parameters.status, parameters.risk)
+        found = await service.search.search(parameters.q, filters, page=parameters.page)
+        return tagged_response(request, found, CACHE_SEARCH, headers)
+
+    @routes.get(
+        "/v1/refresh",
+        summary="Read one code from the register anew",
+        response_model=RefreshAnswer,
+        response_model_exclude_none=True,
+        responses={400: _BAD, 429: _RATE, 503: _OUT},
+    )
+    async def refresh(
+        request: Request, q: Annotated[str, Query(description="One UDI-DI or one SRN.", examples=["04012345678901"])]
+    ) -> Response:
+        """Refreshes that code only. A register that cannot be read changes nothing and is told in `error`.
+        Limit: 20 requests per address and minute."""
+        code = subject(q)
+        headers = await limits.check(request, Limit.REGISTER_READ)
+        return await _refreshed(service, code, headers)
+
+    @routes.get(
+        "/v1/devices/{udi:path}",
+        summary="Read one device by UDI-DI",
+        response_model=Device,
+        responses={
+            304: _SAME,
+            400: _BAD,
+            404: {"description": "No such device among the readable records.", "model": DeviceNotFound},
+            429: _RATE,
+            503: _OUT,
+        },
+    )
+    async def device(
+        request: Request, udi: Annotated[str, Path(description="UDI-DI, percent-encoded.", examples=["04012345678901"])]
+    ) -> Response:
+        """Answered from the copy at once; a record older than the cache time is refreshed behind the reader's back.
+        A device that is not in the copy is read from the register within the request (at most 20 such reads per
+        address and minute)."""
+        code = subject(udi)
+        answer = await service.devices.stored(code)
+        headers: dict[str, str] = {}
+        if answer is None:
+            if service.devices.asks_register(code):
+                headers = await limits.check(request, Limit.REGISTER_READ)
+            return device_response(request, await service.devices.device(code), headers)
+        return device_response(request, answer, headers)
+
+    @routes.get(
+        "/v1/actors/{srn:path}",
+        summary="Read one actor by SRN",
+        response_model=Actor,
+        responses={304: _SAME, 429: _RATE, 503: _OUT},
+    )
+    async def actor(
+        request: Request,
+        srn: Annotated[str, Path(description="Single registration number.", examples=["AT-MF-000000252"])],
+        status: Annotated[str, Query(description="Only devices with this market status: `on`, `off`, `not-eu`.")] = "",
+        risk: Annotated[str, Query(description="Only devices of this risk class: `i` to `iii`, `a` to `d`.")] = "",
+        page: Annotated[str, Query(description="Page of the devices, from 1, 20 rows each.")] = "1",
+    ) -> Response:
+        """Always status 200: an unreadable register, an unknown actor and an unknown filter are told in `error`."""
+        headers: dict[str, str] = {}
+        try:
+            code, filters, number = subject(srn), *_actor_parameters(status, risk, page)
+        except InvalidInput as error:
+            return json_response(ActorAnswer(srn[:120], error=str(error)), headers={"Cache-Control": NOT_CACHED})
+        if not await service.actors.is_stored(code):
+            headers = await limits.check(request, Limit.REGISTER_READ)
+        answer = await service.actors.actor(code, filters, page=number)
+        return tagged_response(request, answer, CACHE_RECORD if answer.error is None else NOT_CACHED, headers)
+
+    return routes
+
+
+def device_response(request: Request, answer: DeviceAnswer | NoDevice, headers: dict[str, str]) -> Response:
+    """A device, the client's own copy of it, or a 404."""
+    if isinstance(answer, NoDevice):
+        body = {"found": False, "udi": answer.udi, "error": answer.reason}
+        return json_response(body, 404, {"Cache-Control": NOT_CACHED, **headers})
+    shared = {"ETag": answer.tag.decode(), "Cache-Control": CACHE_RECORD, **headers}
+    if matches(request.headers.get("if-none-match"), answer.tag.decode()):
+        return Response(status_code=304, headers=shared)
+    return Response(answer.body, 200, shared, JSON)
+
+
+async def _refreshed(service: Service, code: str, headers: dict[str, str]) -> Response:
+    result = await service.refresher.refresh(code)
+    reason = None
+    if isinstance(result, Unreadable):
+        reason = result.reason
+    elif isinstance(result, NotFound):
+        reason = "The register has no record with this code."
+    body: dict[str, Any] = {
+        "refreshed": reason is None,
+        "changed": not isinstance(result, (NotFound, Unreadable)) and result.changed,
+        "error": reason,
+    }
+    if kind(code) == "srn":
+        body["actor"] = asdict(await service.actors.actor(code))
+    else:
+        body["device"] = await _device_json(service, code)
+    return json_response(body, headers={"Cache-Control": NOT_CACHED, **headers})
+
+
+def _actor_parameters(status: str, risk: str, page: str) -> tuple[Filters, int]:
+    """The filters and the page of an actor's devices. Raises `InvalidInput` with what would be right."""
+    return Filters(_one_of(StatusFilter, "status", status), _one_of(RiskFilter, "risk", risk)), _page(page)
+
+
+Choice = TypeVar("Choice", StatusFilter, RiskFilter)
+
+
+def _one_of(choices: type[Choice], name: str, value: str) -> Choice | None:
+    if not value:
+        return None
+    try:
+        return choices(value)
+    except ValueError:
+        known = ", ".join(f"`{choice.value}`" for choice in choices)
+        raise InvalidInput(f"There is no {name} `{value[:40]}`; known are {known}.") from None
+
+
+def _page(value: str) -> int:
+    if not (value.isascii() and value.isdigit() and 0 < len(value) < 12 and int(value) > 0):
+        raise InvalidInput("`page` is a whole number from 1.")
+    return int(value)
+
+
+async def _device_json(service: Service, udi: str) -> object:
+    answer = await service.devices.stored(udi)
+    if answer is not None:
+        return msgspec.Raw(answer.body)
+    read = service.refresher.remembered(udi)
+    reason = f"{UNREADABLE} {read.reason}" if isinstance(read, Unreadable) else NOT_REGISTERED
+    return {"found": False, "udi": udi, "error": reason}

@@ -1,0 +1,127 @@
+"""Faults that the stand-in can be told to show: which requests, from which on, how many of them, and how."""
+
+from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+Kind = Literal[
+    "search", "detail", "basic", "actor-search", "actor", "certificates", "application", "datalake", "any"
+]
+Mode = Literal[
+    "redirect-302",
+    "throttled-429",
+    "throttled-307-html",
+    "empty-page",
+    "html-200",
+    "broken-json",
+    "http-400",
+    "http-500",
+    "http-502",
+    "http-503",
+    "http-504",
+    "timeout",
+    "stalled-body",
+    "connection-reset",
+    "ignored-filter",
+    "wrong-rows",
+    "wrong-record",
+    "huge-body",
+    "json-of-wrong-shape",
+    "json-of-null-fields",
+]
+
+
+class Rule(Struct, frozen=True, forbid_unknown_fields=True):
+    """One fault.
+
+    It concerns requests of a `kind` whose path and query hold `contains`; it lets the first `skip` of them
+    pass and then shows `mode` for `times` of them (`None`: for good). `retry_after` (seconds) goes with
+    `throttled-429`; `seconds` says after how long a `timeout` answers after all (`None`: never); `size`
+    (bytes) goes with `huge-body`.
+    """
+
+    kind: Kind
+    mode: Mode
+    skip: int = 0
+    times: int | None = None
+    contains: str = ""
+    retry_after: int | None = None
+    seconds: float | None = None
+    size: int = 50_000_000
+
+
+class Faults:
+    """The rules in force. The first rule that concerns a request and has not run out decides."""
+
+    def __init__(self, *rules: Rule) -> None:
+        self._rules = list(rules)
+        self.shown = 0
+
+    @property
+    def rules(self) -> list[Rule]:
+        """The rules that have not run out, with what is left of their `skip` and `times`."""
+        return list(self._rules)
+
+    def add(self, rule: Rule) -> None:
+        """Add a rule behind the others."""
+        self._rules.append(rule)
+
+    def fail(
+        self,
+        kind: Kind,
+        mode: Mode,
+        *,
+        skip: int = 0,
+        times: int | None = None,
+        contains: str = "",
+        retry_after: int | None = None,
+        seconds: float | None = None,
+    ) -> None:
+        """Add a rule by its parts."""
+        self.add(Rule(kind, mode, skip, times, contains, retry_after, seconds))
+
+    def clear(self) -> None:
+        """Drop all rules."""
+        self._rules.clear()
+
+    def take(self, kind: Kind, target: str) -> Rule | None:
+        """The rule that decides a request of this kind with this path and query; it is used up by one."""
+        for place, rule in enumerate(self._rules):
+            if rule.kind not in (kind, "any") or rule.contains not in target:
+                continue
+            if rule.skip > 0:
+                self._rules[place] = replace(rule, skip=rule.skip - 1)
+                continue
+            self._use(place, rule)
+            self.shown += 1
+            return rule
+        return None
+
+    def _use(self, place: int, rule: Rule) -> None:
+        if rule.times is None:
+            return
+        if rule.times <= 1:
+            del self._rules[place]
+        else:
+            self._rules[place] = replace(rule, times=rule.times - 1)
+
+
+def kind_of(path: str) -> Kind:
+    """The kind of request that a path of the stand-in is."""
+    if path.startswith("/datalake"):
+        return "datalake"
+    rest = path.removeprefix("/eudamed")
+    if rest.startswith("/devices/basicUdiData/"):
+        return "basic"
+    if rest.startswith("/devices/udiDiData/"):
+        return "detail"
+    if rest.startswith("/actors/"):
+        return "actor"
+    starts: dict[str, Kind] = {
+        "/devices/udiDiData": "search",
+        "/eos": "actor-search",
+        "/certificates": "certificates",
+        "/applicationInfo": "application",
+    }
+    return next((kind for start, kind in starts.items() if rest.startswith(start)), "any")

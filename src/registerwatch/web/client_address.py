@@ -1,0 +1,43 @@
+"""Whom a request comes from, for rate limits."""
+
+import ipaddress
+from collections.abc import Sequence
+
+from starlette.requests import Request
+
+from registerwatch.settings import Network
+
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+
+def client_address(request: Request, trusted: Sequence[Network]) -> str:
+    """The client's address, an IPv6 one shortened to its /64, which is what one customer of a provider has.
+
+    `X-Forwarded-For` counts only where the connection comes from a trusted proxy, and then from the right up to the
+    first address that is no trusted proxy: what stands left of it can be made up.
+    """
+    peer = _parsed(request.client.host if request.client else "")
+    if peer is None:
+        return "unknown"
+    if _is_trusted(peer, trusted):
+        for hop in reversed(",".join(request.headers.getlist("x-forwarded-for")).split(",")):
+            address = _parsed(hop.strip())
+            if address is None:
+                break
+            peer = address
+            if not _is_trusted(address, trusted):
+                break
+    return str(ipaddress.ip_network((peer, 64), strict=False)) if peer.version == 6 else str(peer)
+
+
+def _parsed(text: str) -> Address | None:
+    try:
+        address = ipaddress.ip_address(text)
+    except ValueError:
+        return None
+    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
+    return mapped or address
+
+
+def _is_trusted(address: Address, trusted: Sequence[Network]) -> bool:
+    return any(address in network for network in trusted)

@@ -1,0 +1,43 @@
+"""JSON answers: rendering, errors in one shape, conditional requests."""
+
+from collections.abc import Mapping
+from hashlib import blake2b
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+JSON = "application/json"
+CACHE_RECORD = "public, max-age=60"
+CACHE_SEARCH = "public, max-age=30"
+NOT_CACHED = "no-store"
+
+_encoder = msgspec.json.Encoder()
+
+
+def json_response(content: object, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    """An answer in JSON. `content` is anything msgspec encodes: dicts, structs, dataclasses."""
+    return Response(_encoder.encode(content), status, dict(headers or {}), JSON)
+
+
+def error_response(message: str, status: int, headers: Mapping[str, str] | None = None) -> Response:
+    """The one shape of an error: `{"error": message}`. Errors are not cached."""
+    return json_response({"error": message}, status, {"Cache-Control": NOT_CACHED, **(headers or {})})
+
+
+def tagged_response(request: Request, content: object, cache_control: str, headers: Mapping[str, str]) -> Response:
+    """A 200 with an `ETag` of its content, or a 304 when the client has this content already."""
+    body = _encoder.encode(content)
+    tag = f'W/"{blake2b(body, digest_size=12).hexdigest()}"'
+    shared = {"ETag": tag, "Cache-Control": cache_control, **headers}
+    if matches(request.headers.get("if-none-match"), tag):
+        return Response(status_code=304, headers=shared)
+    return Response(body, 200, shared, JSON)
+
+
+def matches(if_none_match: str | None, tag: str) -> bool:
+    """Whether an `If-None-Match` header names this tag, by weak comparison (RFC 9110, 13.1.2)."""
+    if not if_none_match:
+        return False
+    bare = tag.removeprefix("W/")
+    return if_none_match.strip() == "*" or any(each.strip().removeprefix("W/") == bare for each in if_none_match.split(","))
