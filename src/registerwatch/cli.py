@@ -1,1 +1,48 @@
 """The command line: thin commands over the same use cases as the other surfaces."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from registerwatch import __version__
+from registerwatch.commands import copy, database, demo, register, serve, settings
+from registerwatch.errors import RegisterwatchError
+
+app = typer.Typer(
+    name="registerwatch",
+    help="A stored copy of EUDAMED, the public EU register of medical devices: searched, read, watched.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("serve")(serve.serve)
+app.command("demo")(demo.demo)
+app.command("settings")(settings.show)
+app.add_typer(register.app, name="register")
+app.add_typer(copy.app, name="copy")
+app.add_typer(database.app, name="db")
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"registerwatch {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Settings come from the environment; `registerwatch settings` lists them."""
+
+
+def main() -> None:
+    """Run a command. What it refuses is one line on standard error and exit code 1."""
+    try:
+        app()
+    except RegisterwatchError as error:
+        print(f"registerwatch: {error}", file=sys.stderr)
+        sys.exit(1)

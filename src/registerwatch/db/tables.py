@@ -3,7 +3,7 @@
 Instants are whole unix seconds (UTC). JSON is kept as text, ready to be sent.
 """
 
-from sqlalchemy import BigInteger, Boolean, Column, Integer, MetaData, Table, Text
+from sqlalchemy import BigInteger, Boolean, Column, Integer, MetaData, Table, Text, UniqueConstraint
 
 metadata = MetaData(
     naming_convention={"ix": "ix_%(table_name)s_%(column_0_name)s", "pk": "pk_%(table_name)s"},
@@ -15,8 +15,8 @@ devices = Table(
     "devices",
     metadata,
     Column("id", _RowId, primary_key=True),
-    Column("uuid", Text, nullable=False, unique=True, comment="the register's own id of the record"),
-    Column("primary_di", Text, nullable=False, index=True, comment="UDI-DI; several records can share one"),
+    Column("primary_di", Text, nullable=False, comment="UDI-DI; several records can share one"),
+    Column("uuid", Text, nullable=False, comment="the register's own id of the record"),
     Column("is_current", Boolean, nullable=False, comment="the one record that answers for its UDI-DI"),
     Column("latest_version", Boolean, nullable=False),
     Column("version_number", Integer, nullable=False, comment="0 when the source does not tell"),
@@ -25,6 +25,7 @@ devices = Table(
     Column("revision", BigInteger, nullable=False, index=True, comment="number of the change that stored this"),
     Column("read_at", BigInteger, nullable=False, comment="last successful reading, unix seconds"),
     Column("document", Text, nullable=False, comment="the device as the service serves it"),
+    UniqueConstraint("primary_di", "uuid", name="uq_devices_primary_di_uuid"),
 )
 
 actors = Table(

@@ -90,7 +90,7 @@ class StoredCopy:
         stored = await _stored(connection, told)
         batch = _Batch(told, stored, revision, read_at)
         if batch.rows:
-            await connection.execute(_UPSERT, batch.rows)
+            await connection.exec_driver_sql(_UPSERT[self._database.kind], batch.rows)
         if batch.reread:
             await connection.execute(_REREAD, batch.reread)
         if batch.rows or batch.reread:
@@ -123,7 +123,7 @@ class _Batch:
         self, told: Mapping[str, DeviceReading], stored: Mapping[str, _Stored], revision: int, read_at: int
     ) -> None:
         self.revision, self._read_at = revision, read_at
-        self.rows: list[dict[str, Any]] = []
+        self.rows: list[tuple[Any, ...]] = []
         self.reread: list[dict[str, Any]] = []
         self.changes: list[DeviceChange] = []
         self.added = 0
@@ -156,7 +156,7 @@ class _Batch:
         text_form = document(device).decode()
         if row and row.device_json == text_form and row.standing == stands and row.is_current == is_current:
             if reading.carries is not Carries.SOME:
-                self.reread.append({"uuid": device.uuid, "read_at": self._read_at, "detail_version": detail_version})
+                self.reread.append({"udi": device.udi, "uuid": device.uuid, "read_at": self._read_at, "detail_version": detail_version})
             return
         if row is None:
             self.added += 1
@@ -173,18 +173,18 @@ class _Batch:
     ) -> None:
         self.revision += 1
         self.rows.append(
-            {
-                "uuid": device.uuid,
-                "primary_di": device.udi,
-                "is_current": is_current,
-                "latest_version": stands.latest_version,
-                "version_number": stands.version_number,
-                "legislation_code": stands.legislation_code,
-                "detail_version": detail_version,
-                "revision": self.revision,
-                "read_at": self._read_at,
-                "document": text_form,
-            }
+            (
+                device.udi,
+                device.uuid,
+                is_current,
+                stands.latest_version,
+                stands.version_number,
+                stands.legislation_code,
+                detail_version,
+                self.revision,
+                self._read_at,
+                text_form,
+            )
         )
 
 
@@ -200,12 +200,9 @@ def _current_uuids(told: Mapping[str, tuple[str, Standing]], stored: Mapping[str
 
 
 async def _stored(connection: AsyncConnection, told: Mapping[str, DeviceReading]) -> dict[str, _Stored]:
-    """Rows of the same records, and of every other record with the same UDI-DIs."""
+    """Rows of the same records, and of every other record with the same UDI-DIs, by uuid."""
     udis = list({reading.device.udi for reading in told.values()})
-    rows = [*(await connection.execute(_BY_UDI, {"udis": udis})).all()]
-    seen = {row.uuid for row in rows}
-    if missing := [uuid for uuid in told if uuid not in seen]:
-        rows += (await connection.execute(_BY_UUID, {"uuids": missing})).all()
+    rows = (await connection.execute(_BY_UDI, {"udis": udis})).all()
     return {row.uuid: _row(row) for row in rows}
 
 
@@ -260,19 +257,35 @@ _ADVANCE = text(
 _READ = text("UPDATE copy_state SET last_read_at = :read_at WHERE id = 1")
 _COLUMNS = "uuid, is_current, latest_version, version_number, legislation_code, detail_version, document"
 _BY_UDI = text(f"SELECT {_COLUMNS} FROM devices WHERE primary_di IN :udis").bindparams(bindparam("udis", expanding=True))
-_BY_UUID = text(f"SELECT {_COLUMNS} FROM devices WHERE uuid IN :uuids").bindparams(bindparam("uuids", expanding=True))
 _KNOWN = text("SELECT uuid, document, detail_version FROM devices WHERE primary_di = :udi")
-_UPSERT = text(
-    "INSERT INTO devices (uuid, primary_di, is_current, latest_version, version_number, legislation_code,"
-    " detail_version, revision, read_at, document)"
-    " VALUES (:uuid, :primary_di, :is_current, :latest_version, :version_number, :legislation_code,"
-    " :detail_version, :revision, :read_at, :document)"
-    " ON CONFLICT (uuid) DO UPDATE SET primary_di = excluded.primary_di, is_current = excluded.is_current,"
-    " latest_version = excluded.latest_version, version_number = excluded.version_number,"
-    " legislation_code = excluded.legislation_code, detail_version = excluded.detail_version,"
-    " revision = excluded.revision, read_at = excluded.read_at, document = excluded.document"
+_WRITTEN = (
+    "primary_di",
+    "uuid",
+    "is_current",
+    "latest_version",
+    "version_number",
+    "legislation_code",
+    "detail_version",
+    "revision",
+    "read_at",
+    "document",
 )
-_REREAD = text("UPDATE devices SET read_at = :read_at, detail_version = :detail_version WHERE uuid = :uuid")
+
+
+def _upsert(placeholder: str) -> str:
+    """In the driver's own form: bulk fills spend a third of their time in the translation of named parameters."""
+    return (
+        f"INSERT INTO devices ({', '.join(_WRITTEN)}) VALUES ({', '.join([placeholder] * len(_WRITTEN))})"
+        " ON CONFLICT (primary_di, uuid) DO UPDATE SET "
+        + ", ".join(f"{column} = excluded.{column}" for column in _WRITTEN[2:])
+    )
+
+
+_UPSERT = {"sqlite": _upsert("?"), "postgresql": _upsert("%s")}
+_REREAD = text(
+    "UPDATE devices SET read_at = :read_at, detail_version = :detail_version"
+    " WHERE primary_di = :udi AND uuid = :uuid"
+)
 _ACTOR = text("SELECT * FROM actors WHERE srn = :srn")
 _UPSERT_ACTOR = text(
     "INSERT INTO actors (srn, name, country, status_code, device_total, complete, read_at)"

@@ -29,7 +29,7 @@ _LEGISLATIONS = {-197: "mdr", -198: "ivdr", -53: "mdd", -54: "aimdd", -55: "ivdd
 _STATUSES = {-11: "on-the-market", -12: "no-longer-on-the-market", -790: "not-intended-for-eu-market"}
 
 
-class DeviceRow(msgspec.Struct, frozen=True, rename="upper"):
+class DeviceRow(msgspec.Struct, frozen=True, rename="upper", gc=False):
     """Columns of `/udi` that matter. Other columns are never decoded."""
 
     uuid: str
@@ -51,7 +51,7 @@ class DeviceRow(msgspec.Struct, frozen=True, rename="upper"):
     latest_version: bool | int | str | None = None
 
 
-class ActorRow(msgspec.Struct, frozen=True, rename="upper"):
+class ActorRow(msgspec.Struct, frozen=True, rename="upper", gc=False):
     """Columns of `/actors` that matter. The columns with personal data have no field here."""
 
     actor_id: str | None = None

@@ -49,6 +49,11 @@ class IndexFollower:
                 await self.commit()
                 return True
 
+    @property
+    def is_level(self) -> bool:
+        """Whether everything up to the copy's revision, as it was at the last step, is indexed."""
+        return self._position >= self._goal
+
     async def step(self) -> bool:
         """Index the next batch of changed rows, without waiting for the commit. False when another process writes."""
         copy_id, self._goal = await self._documents.revision()

@@ -51,7 +51,7 @@ class Filters:
     risk: RiskFilter | None = None
 
 
-class IndexedDevice(msgspec.Struct, frozen=True):
+class IndexedDevice(msgspec.Struct, frozen=True, gc=False):
     """The fields of a stored document that are searched."""
 
     udi: str

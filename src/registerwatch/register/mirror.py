@@ -4,6 +4,7 @@ A fill stores a batch and where to go on in one transaction, so that after a kil
 polite: every request takes its place in the register's budget, behind everybody who waits for an answer.
 """
 
+import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -97,20 +98,17 @@ class Mirror:
         """
 
         async def batches(cursor: str) -> AsyncIterator[_Batch]:
-            number, unchanged = int(cursor or 0), 0
-            while True:
-                before = (await self._copy.state()).revision
+            number, last = int(cursor or 0), False
+            while not last:
                 page = await register.newest(number)
-                last = page.last or (number + 1) * PAGE_SIZE >= page.total
-                yield _Batch(page.rows, len(page.rows), "" if last else str(number + 1), page.total)
-                unchanged = 0 if (await self._copy.state()).revision != before else unchanged + 1
-                if last or (finished_before and unchanged >= KNOWN_PAGES_TO_STOP):
-                    return
                 number += 1
+                last = page.last or number * PAGE_SIZE >= page.total
+                yield _Batch(page.rows, len(page.rows), "" if last else str(number), page.total)
 
-        finished_before = (run := await self.run("register")) is not None and run.finished_at is not None
+        run = await self.run("register")
+        knows_all = run is not None and run.finished_at is not None
         try:
-            return await self._run("register", batches, watch)
+            return await self._run("register", batches, watch, stops_at_known=knows_all)
         except RegisterFailure as failure:
             raise FillRefused(f"{failure.reason} What was read is stored; the same command goes on from there.") from failure
 
@@ -123,24 +121,40 @@ class Mirror:
         async with self._database.reading() as connection:
             return [FillRun(*row) for row in (await connection.execute(_RUNS)).all()]
 
-    async def _run(self, source: str, batches: "Callable[[str], AsyncIterator[_Batch]]", watch: Watcher) -> FillProgress:
-        """Store every batch with its cursor; begin where an unfinished run stopped."""
-        now = int(time.time())
+    async def _run(
+        self,
+        source: str,
+        batches: "Callable[[str], AsyncIterator[_Batch]]",
+        watch: Watcher,
+        *,
+        stops_at_known: bool = False,
+    ) -> FillProgress:
+        """Store every batch with its cursor; begin where an unfinished run stopped.
+
+        `stops_at_known` ends the run at batches that bring nothing new.
+        """
         run = await self.run(source)
-        resumed = run is not None and run.finished_at is None
-        cursor = run.cursor if run is not None and resumed else ""
-        records, changed = (run.records, run.changed) if run is not None and resumed else (0, 0)
-        started_at = run.started_at if run is not None and resumed else now
-        progress = FillProgress(records, changed, None)
-        async for batch in batches(cursor):
+        cursor, records, changed, started_at = "", 0, 0, int(time.time())
+        if run is not None and run.finished_at is None:
+            cursor, records, changed, started_at = run.cursor, run.records, run.changed, run.started_at
+        progress, unchanged = FillProgress(records, changed, None), 0
+        upcoming = batches(cursor)
+        batch = await anext(upcoming, None)
+        while batch is not None:
             now = int(time.time())
             async with self._database.transaction() as connection:
-                changed += len(await self._copy.store_in(connection, batch.readings, read_at=now))
-                records += batch.count
+                news = len(await self._copy.store_in(connection, batch.readings, read_at=now))
+                records, changed = records + batch.count, changed + news
                 noted = {"source": source, "cursor": batch.cursor, "records": records, "changed": changed}
                 await connection.execute(_NOTE, {**noted, "started_at": started_at, "updated_at": now, "finished_at": None})
+                reading = asyncio.ensure_future(anext(upcoming, None))  # goes on while the commit is written
             progress = FillProgress(records, changed, batch.total)
             watch(progress)
+            unchanged = 0 if news else unchanged + 1
+            if stops_at_known and unchanged == KNOWN_PAGES_TO_STOP:
+                reading.cancel()
+                break
+            batch = await reading
         now = int(time.time())
         async with self._database.transaction() as connection:
             noted = {"source": source, "cursor": "", "records": records, "changed": changed}

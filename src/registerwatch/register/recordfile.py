@@ -9,19 +9,19 @@ import msgspec
 
 from registerwatch.errors import FillRefused
 from registerwatch.register.codes import label
-from registerwatch.register.eudamed.mapping import preferred_name, text
+from registerwatch.register.eudamed.mapping import preferred_name
 from registerwatch.register.records import ActorReference, Carries, Certificate, Device, DeviceReading
 from registerwatch.register.times import date_of, utc_from_brussels
 
 
-class FileActor(msgspec.Struct, frozen=True):
+class FileActor(msgspec.Struct, frozen=True, gc=False):
     """A manufacturer or authorised representative in a line."""
 
     srn: str | None = None
     name: str | None = None
 
 
-class FileCertificate(msgspec.Struct, frozen=True):
+class FileCertificate(msgspec.Struct, frozen=True, gc=False):
     """A certificate in a line."""
 
     number: str | None = None
@@ -34,7 +34,7 @@ class FileCertificate(msgspec.Struct, frozen=True):
     status: str | None = None
 
 
-class FileRecord(msgspec.Struct, frozen=True):
+class FileRecord(msgspec.Struct, frozen=True, gc=False):
     """One line. Every field but the two identifiers may be null."""
 
     uuid: str
@@ -78,33 +78,33 @@ def reading_of_line(line: bytes, number: int, path: Path) -> DeviceReading:
 
 def reading_of_record(record: FileRecord) -> DeviceReading:
     """A record of a file as a reading; what its gaps leave out says nothing."""
-    names = {language: text(name) for language, name in (record.trade_names or {}).items() if text(name)}
+    names = {language: _trimmed(name) for language, name in record.trade_names.items()} if record.trade_names else {}
     manufacturer = record.manufacturer or FileActor()
     representative = record.authorised_representative
     device = Device(
-        uuid=text(record.uuid),
-        udi=text(record.primary_di),
-        basic_udi=text(record.basic_udi),
+        uuid=_trimmed(record.uuid),
+        udi=_trimmed(record.primary_di),
+        basic_udi=_trimmed(record.basic_udi),
         trade_name=preferred_name(names),
         trade_names=names,
-        device_name=text(record.device_name),
-        device_model=text(record.model),
-        reference=text(record.reference),
-        status=label(text(record.status)),
-        status_code=text(record.status),
-        risk_class=label(text(record.risk_class)),
-        risk_class_code=text(record.risk_class),
-        legislation=label(text(record.legislation)),
-        legislation_code=text(record.legislation),
+        device_name=_trimmed(record.device_name),
+        device_model=_trimmed(record.model),
+        reference=_trimmed(record.reference),
+        status=label(_trimmed(record.status)),
+        status_code=_trimmed(record.status),
+        risk_class=label(_trimmed(record.risk_class)),
+        risk_class_code=_trimmed(record.risk_class),
+        legislation=label(_trimmed(record.legislation)),
+        legislation_code=_trimmed(record.legislation),
         emdn=tuple(record.emdn or ()),
-        manufacturer_srn=text(manufacturer.srn),
-        manufacturer_name=text(manufacturer.name),
+        manufacturer_srn=_trimmed(manufacturer.srn),
+        manufacturer_name=_trimmed(manufacturer.name),
         authorised_representative=(
-            ActorReference(text(representative.srn), text(representative.name))
-            if representative and text(representative.srn)
+            ActorReference(_trimmed(representative.srn), _trimmed(representative.name))
+            if representative and _trimmed(representative.srn)
             else None
         ),
-        certs=tuple(sorted((_certificate(entry) for entry in record.certificates or () if text(entry.number)), key=_key)),
+        certs=tuple(sorted((_certificate(entry) for entry in record.certificates or () if _trimmed(entry.number)), key=_key)),
         updated=utc_from_brussels(record.version_date),
     )
     return DeviceReading(device=device, carries=Carries.SOME)
@@ -112,17 +112,21 @@ def reading_of_record(record: FileRecord) -> DeviceReading:
 
 def _certificate(entry: FileCertificate) -> Certificate:
     return Certificate(
-        number=text(entry.number),
-        revision=text(entry.revision),
+        number=_trimmed(entry.number),
+        revision=_trimmed(entry.revision),
         expiry=date_of(entry.expiry),
         valid_from=date_of(entry.starting_validity),
-        status=label(text(entry.status)),
-        status_code=text(entry.status),
-        type_code=text(entry.type),
-        notified_body=text(entry.notified_body),
-        notified_body_name=text(entry.notified_body_name),
+        status=label(_trimmed(entry.status)),
+        status_code=_trimmed(entry.status),
+        type_code=_trimmed(entry.type),
+        notified_body=_trimmed(entry.notified_body),
+        notified_body_name=_trimmed(entry.notified_body_name),
     )
 
 
 def _key(certificate: Certificate) -> tuple[str, str]:
     return certificate.key
+
+
+def _trimmed(value: str | None) -> str:
+    return value.strip() if value else ""

@@ -90,6 +90,11 @@ class Refresher:
             return entry[1].reason
         return "The register no longer lists this record; what is shown was read before."
 
+    async def settled(self) -> None:
+        """Wait until no read is under way."""
+        while self._running:
+            await asyncio.gather(*self._running.values(), return_exceptions=True)
+
     async def close(self) -> None:
         """End what is under way."""
         tasks = list(self._running.values())

@@ -1,7 +1,7 @@
 """Instants and dates: the register writes Brussels local time without a zone, the service serves UTC."""
 
 import time
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from zoneinfo import ZoneInfo
 
@@ -14,13 +14,9 @@ def utc_from_brussels(text: str | None) -> str | None:
         return None
     try:
         moment = datetime.fromisoformat(text)
-    except ValueError:
-        return None
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=_brussels())
-    try:
-        return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    except OverflowError:
+        utc = moment.astimezone(UTC) if moment.tzinfo else moment - _ahead_of_utc(text[:13])
+        return utc.isoformat(timespec="seconds")[:19] + "Z"
+    except (ValueError, OverflowError):
         return None
 
 
@@ -39,6 +35,9 @@ def iso_utc(unix_seconds: int | float) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(unix_seconds))
 
 
-@lru_cache(maxsize=1)
-def _brussels() -> ZoneInfo:
-    return ZoneInfo(BRUSSELS)
+@lru_cache(maxsize=100_000)
+def _ahead_of_utc(hour: str) -> timedelta:
+    """How far Brussels is ahead in an hour such as `2021-10-08T12`; clocks change only between hours."""
+    ahead = datetime.fromisoformat(hour).replace(tzinfo=ZoneInfo(BRUSSELS)).utcoffset()
+    assert ahead is not None, "the zone has offsets"
+    return ahead

@@ -182,4 +182,4 @@ class Health(Described):
     database: HealthDatabase
     stored_copy: HealthCopy = Field(alias="copy")
     index: HealthIndex
-    register: HealthRegister  # type: ignore[assignment]  # shadows ABCMeta.register, which no description uses
+    register_reads: HealthRegister = Field(alias="register")

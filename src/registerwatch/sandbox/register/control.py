@@ -23,9 +23,7 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 class ChangeOrder(Struct, forbid_unknown_fields=True):
-    """Change the fields of a registration (by `uuid`, or by `primary_di` where there is one only) or of an
-    actor (`srn`).
-    """
+    """Change a registration (by `uuid`, or by a `primary_di` of its own) or an actor (by `srn`)."""
 
     fields: dict[str, object]
     uuid: str | None = None
@@ -35,7 +33,7 @@ class ChangeOrder(Struct, forbid_unknown_fields=True):
 
 
 class DriftOrder(Struct, forbid_unknown_fields=True):
-    """Make `n` random changes, among these uuids or UDI-DIs if any are given, by this seed if one is given."""
+    """Make `n` random changes, among these uuids or UDI-DIs if any, by this seed if there is one."""
 
     n: int = 1
     among: list[str] = []
@@ -43,10 +41,7 @@ class DriftOrder(Struct, forbid_unknown_fields=True):
 
 
 class SettingsOrder(Struct, forbid_unknown_fields=True):
-    """Change the stand-in's switches; what is left out stays.
-
-    `requests_per_minute` 0 takes the throttle off.
-    """
+    """Change switches; what is left out stays. `requests_per_minute` 0 takes the throttle off."""
 
     basic_udi_filter_works: bool | None = None
     refuses_python: bool | None = None
@@ -122,7 +117,7 @@ class Control:
     async def drift(self, request: Request) -> Response:
         """Make random changes; the answer is what they wrote into the journal."""
         order = msgspec.json.decode(await request.body() or b"{}", type=DriftOrder)
-        rng = self._rng if order.seed is None else Random(order.seed)
+        rng = self._rng if order.seed is None else Random(order.seed)  # noqa: S311 (repeatable, and no secret)
         return json_response({"changes": drift(self._world, rng, order.n, order.among)})
 
     async def requests(self, request: Request) -> Response:

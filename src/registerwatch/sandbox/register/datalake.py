@@ -58,6 +58,7 @@ class DataLake:
         return _error("Resource not found", 404)
 
     async def _page(self, request: Request, read: Reader, total: int) -> Response:
+        """A page; each full one has a `nextLink`, since a full page without would count as cut off."""
         if refused := refusal(request):
             return refused
         start = _start(request.query_params.get("$after"))
@@ -65,7 +66,7 @@ class DataLake:
             return _error("Invalid Query Parameter: $after", 400)
         rows = await run_in_threadpool(read, start)
         end = start + PAGE_ROWS
-        return _rendered(request, rows, _next_link(request, end) if end < total else None)
+        return _rendered(request, rows, _next_link(request, end) if end <= total else None)
 
     def _devices(self, start: int) -> list[dict[str, object]]:
         records = self._world.oldest(start, PAGE_ROWS)

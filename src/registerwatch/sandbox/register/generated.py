@@ -4,8 +4,10 @@ Millions of plausible registrations, each computed from its number when it is as
 """
 
 from collections.abc import Callable, Sequence
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from functools import lru_cache
+
+from msgspec import Struct
 
 from registerwatch.sandbox.register.generation import numbering
 from registerwatch.sandbox.register.generation.certification import newest_first
@@ -16,12 +18,27 @@ from registerwatch.sandbox.register.generation.operators import Manufacturer, Op
 from registerwatch.sandbox.register.records import Actor, Certificate, CertificateListing, Registration
 from registerwatch.sandbox.register.world import World, brussels_now
 
-_FIRST_DAY = datetime(2021, 10, 4)
+_FIRST_DAY = date(2021, 10, 4)
 _DAYS = 1822
 _DAY_TEXTS = tuple(f"{_FIRST_DAY + timedelta(days=day):%Y-%m-%d}" for day in range(_DAYS + 1))
 _MILLISECONDS = _DAYS * 86_400_000
 _STATUSES = ("on-the-market",) * 250 + ("no-longer-on-the-market",) * 4 + ("not-intended-for-eu-market",) * 2
+_LEGACY_TWINS_IN_256 = 154
 _VERSIONS = (1,) * 190 + (2,) * 40 + (3,) * 16 + (4,) * 6 + (5, 6, 8, 11)
+
+
+class _Article(Struct, frozen=True):
+    """What decides a registration; `shared` are the draws that it has in common with its twin."""
+
+    position: int
+    maker: Manufacturer
+    family: Family
+    number: int
+    draws: bytes
+    shared: bytes
+    legacy: bool
+    latest: bool
+    version: int
 
 
 class GeneratedArchive:
@@ -110,69 +127,63 @@ class GeneratedArchive:
 
     def registration(self, position: int) -> Registration:
         """The registration at this position."""
+        return self._record(self._article(position))
+
+    def _article(self, position: int) -> _Article:
         layout = self._layout
         index = layout.manufacturer_of(position)
         maker = self._operators.manufacturer(index)
         ordinal = position - maker.start
         is_later = layout.is_twin(index, ordinal)
-        article = ordinal - 1 if is_later else ordinal
+        number = ordinal - 1 if is_later else ordinal
         draws = self._keys.draws(position)
         shared = self._keys.draws(position - 1) if is_later else draws
-        family = self._family(index, article // maker.family_size)
+        family = self._family(index, number // maker.family_size)
         legacy, latest, version = family.basic_udi is None, True, _VERSIONS[shared[2]]
         if is_later or (ordinal + 1 < maker.devices and layout.is_twin(index, ordinal + 1)):
-            if not legacy and shared[3] < 154:
+            if not legacy and shared[3] < _LEGACY_TWINS_IN_256:
                 legacy = not is_later
             else:
                 latest, version = is_later, version + 1 if is_later else version
-        return self._record(position, maker, family, article, draws, shared, legacy, latest, version)
+        return _Article(position, maker, family, number, draws, shared, legacy, latest, version)
 
-    def _record(
-        self,
-        position: int,
-        maker: Manufacturer,
-        family: Family,
-        article: int,
-        draws: bytes,
-        shared: bytes,
-        legacy: bool,
-        latest: bool,
-        version: int,
-    ) -> Registration:
-        reference = _reference(maker, article, shared)
-        day, version_date, last_updated = self._dates(position, version, draws)
-        status = _STATUSES[shared[4]] if not self._future_codes or draws[5] else "temporarily-suspended"
-        certificates = family.legacy_certificates if legacy else family.certificates
+    def _record(self, article: _Article) -> Registration:
+        maker, family, shared, legacy = article.maker, article.family, article.shared, article.legacy
+        reference = _reference(maker, article.number, shared)
+        day, version_date, last_updated = self._dates(article)
+        unknown = self._future_codes and article.draws[5] == 0
         return Registration(
-            uuid=self._keys.uuid(position, draws),
-            primary_di=numbering.primary_di(maker.prefix, article),
+            uuid=self._keys.uuid(article.position, article.draws),
+            primary_di=numbering.primary_di(maker.prefix, article.number),
             issuing_agency=maker.prefix.agency,
             basic_udi=None if legacy else family.basic_udi,
             device_name=None if legacy else family.device_name,
             model=reference if legacy else family.model,
-            trade_names=article_names(family, article, shared),
+            trade_names=article_names(family, article.number, shared),
             reference=reference,
             risk_class=family.risk_class,
             legislation=family.legacy_legislation if legacy else family.legislation,
-            status=status,
+            status="temporarily-suspended" if unknown else _STATUSES[shared[4]],
             status_date=day if shared[6] > 12 else None,
             emdn=family.emdn,
             manufacturer=maker.party,
             authorised_representative=maker.representative,
-            certificates=certificates,
-            version_number=version,
-            latest_version=latest,
+            certificates=family.legacy_certificates if legacy else family.certificates,
+            version_number=article.version,
+            latest_version=article.latest,
             version_date=version_date,
             last_updated=last_updated,
             markets=family.markets,
             special_device_type=family.special_device_type,
         )
 
-    def _dates(self, position: int, version: int, draws: bytes) -> tuple[str, str, str]:
+    def _dates(self, article: _Article) -> tuple[str, str, str]:
         """Day of registration, moment of the version, moment of the last change."""
-        moment = self._layout.rank(position) * _MILLISECONDS // self._layout.devices
+        version, draws = article.version, article.draws
+        moment = self._layout.rank(article.position) * _MILLISECONDS // self._layout.devices
         day, rest = divmod(moment, 86_400_000)
-        clock = f"T{rest // 3_600_000:02d}:{rest // 60_000 % 60:02d}:{rest // 1000 % 60:02d}.{draws[7] * 3 + 7:03d}"
+        minutes, seconds = divmod(rest // 1000, 60)
+        clock = f"T{minutes // 60:02d}:{minutes % 60:02d}:{seconds:02d}.{draws[7] * 3 + 7:03d}"
         version_day = day if version == 1 else min(_DAYS, day + version * draws[8] // 4)
         update_day = version_day if draws[9] > 40 else min(_DAYS, version_day + draws[10])
         return _DAY_TEXTS[day], _DAY_TEXTS[version_day] + clock, _DAY_TEXTS[update_day] + clock
@@ -181,7 +192,7 @@ class GeneratedArchive:
         return self._families.family(self._operators.manufacturer(manufacturer), number)
 
     def _listed(self, maker: Manufacturer) -> list[CertificateListing]:
-        """The certificates of a manufacturer, each with the Basic UDI-DIs of at most its first 200 families."""
+        """A manufacturer's certificates, each with the Basic UDI-DIs that it covers (first 200 families)."""
         covered: dict[Certificate, list[str]] = {}
         for number in range(min(200, -(-maker.devices // maker.family_size))):
             family = self._family(maker.index, number)

@@ -69,9 +69,10 @@ REPRESENTATIVE_COUNTRIES = ("DE", "DE", "DE", "NL", "NL", "IE", "IE", "XI", "MT"
 """Where authorised representatives sit, the most common named most often."""
 
 _MARKET = """
-AT|Austria BE|Belgium BG|Bulgaria HR|Croatia CY|Cyprus CZ|Czechia DK|Denmark EE|Estonia FI|Finland FR|France DE|Germany
-GR|Greece HU|Hungary IS|Iceland IE|Ireland IT|Italy LV|Latvia LI|Liechtenstein LT|Lithuania LU|Luxembourg MT|Malta
-NL|Netherlands NO|Norway PL|Poland PT|Portugal RO|Romania SK|Slovakia SI|Slovenia ES|Spain SE|Sweden TR|Türkiye
+AT|Austria BE|Belgium BG|Bulgaria HR|Croatia CY|Cyprus CZ|Czechia DK|Denmark EE|Estonia FI|Finland FR|France
+DE|Germany GR|Greece HU|Hungary IS|Iceland IE|Ireland IT|Italy LV|Latvia LI|Liechtenstein LT|Lithuania
+LU|Luxembourg MT|Malta NL|Netherlands NO|Norway PL|Poland PT|Portugal RO|Romania SK|Slovakia SI|Slovenia
+ES|Spain SE|Sweden TR|Türkiye
 """
 MARKET_COUNTRIES: dict[str, str] = {
     **dict(country.split("|", 1) for country in _MARKET.split()),

@@ -146,5 +146,5 @@ class Actor(Struct, frozen=True):
 
     @property
     def party(self) -> Party:
-        """This actor as a registration names it."""
+        """The actor as a registration names it."""
         return Party(self.srn, self.name, self.status)

@@ -134,7 +134,7 @@ class World:
         return len(rows), page
 
     def as_of(self, record: Registration, moment: datetime) -> Registration | None:
-        """This registration as it stood at a moment, or `None` if it was made later."""
+        """A registration as it stood at a moment, or `None` if it was made later."""
         stamp = timestamp(moment)
         if record.uuid in self._added_at and self._made(record.uuid) > stamp:
             return None
@@ -145,7 +145,7 @@ class World:
 
     # Changing
 
-    def change(self, uuid: str, *, new_version: bool | None = None, **fields: object) -> Registration:
+    def change(self, uuid: str, /, *, new_version: bool | None = None, **fields: object) -> Registration:
         """Change fields of a registration, and write each into the journal.
 
         A change makes a new version (`version_number`, `version_date`), but for a change of `certificates`
@@ -162,7 +162,7 @@ class World:
         self._store(before, after)
         return after
 
-    def change_actor(self, srn: str, **fields: object) -> Actor:
+    def change_actor(self, srn: str, /, **fields: object) -> Actor:
         """Change an actor's fields (such as `status`, `name`), for all registrations that name it."""
         before = self.actor(srn)
         if before is None:

@@ -17,8 +17,8 @@ def upgrade() -> None:
     op.create_table(
         "devices",
         sa.Column("id", _ROW_ID, nullable=False),
-        sa.Column("uuid", sa.Text, nullable=False),
         sa.Column("primary_di", sa.Text, nullable=False),
+        sa.Column("uuid", sa.Text, nullable=False),
         sa.Column("is_current", sa.Boolean, nullable=False),
         sa.Column("latest_version", sa.Boolean, nullable=False),
         sa.Column("version_number", sa.Integer, nullable=False),
@@ -28,9 +28,8 @@ def upgrade() -> None:
         sa.Column("read_at", sa.BigInteger, nullable=False),
         sa.Column("document", sa.Text, nullable=False),
         sa.PrimaryKeyConstraint("id", name="pk_devices"),
-        sa.UniqueConstraint("uuid"),
+        sa.UniqueConstraint("primary_di", "uuid", name="uq_devices_primary_di_uuid"),
     )
-    op.create_index("ix_devices_primary_di", "devices", ["primary_di"])
     op.create_index("ix_devices_revision", "devices", ["revision"])
     op.create_table(
         "actors",

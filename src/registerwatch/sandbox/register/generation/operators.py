@@ -223,7 +223,7 @@ class Operators:
 
     def _actor(self, number: int, party: Party, role: str, country: Country) -> Actor:
         draws = self._keys.draws(number)
-        day = 1 + draws[20] % 28
+        day, minute = 1 + draws[20] % 28, draws[21] % 60
         return Actor(
             uuid=self._keys.uuid(number, draws),
             srn=party.srn,
@@ -232,8 +232,8 @@ class Operators:
             language=country.language,
             country=country.iso2,
             status=party.status,
-            registered=f"202{draws[18] % 6}-{1 + draws[19] % 12:02d}-{day:02d}T10:{draws[21] % 60:02d}:03.233",
-            last_updated=f"2026-0{1 + draws[22] % 9}-{day:02d}T15:{draws[21] % 60:02d}:27.649",
+            registered=f"202{draws[18] % 6}-{1 + draws[19] % 12:02d}-{day:02d}T10:{minute:02d}:03.233",
+            last_updated=f"2026-0{1 + draws[22] % 9}-{day:02d}T15:{minute:02d}:27.649",
             version_number=1 + draws[23] % 4,
             street=_STREETS[draws[24] % len(_STREETS)],
             building=str(1 + draws[25]),
@@ -265,10 +265,7 @@ def _trade_language(draws: bytes, country: Country) -> str:
 
 
 def _prefix(index: int, draws: bytes, country: Country, devices: int) -> numbering.Prefix:
-    """One manufacturer in twenty numbers by HIBCC.
-
-    And of those with few devices one in a hundred by ICCBBA.
-    """
+    """One manufacturer in twenty numbers by HIBCC, and one in a hundred of the smaller ones by ICCBBA."""
     if draws[11] < 13:
         return numbering.hibcc_prefix(index)
     if draws[11] > 252 and devices < 1000:

@@ -125,7 +125,7 @@ polyaxial|polyaxial|polyaxial|poliassiale|poliaxial|poliaksjalny|πολυαξο�
 child|Kind|enfant|bambino|niño|dziecko|παιδί|дете
 with needle|mit Nadel|avec aiguille|con ago|con aguja|z igłą|με βελόνα|с игла
 bowel surgery|Darmchirurgie|chirurgie intestinale|chirurgia intestinale|cirugía intestinal|chirurgia jelit|χειρουργική εντέρου|чревна хирургия
-"""
+"""  # noqa: E501
 
 
 def _read_kinds() -> tuple[Kind, ...]:

@@ -4,7 +4,7 @@ Some answers replace the register's, some spoil it, some ask it something else.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import parse_qsl, unquote_plus, urlencode
 
 import anyio
 import msgspec
@@ -38,7 +38,7 @@ class FaultLayer:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        target = f"{scope['path']}?{scope['query_string'].decode()}"
+        target = f"{scope['path']}?{unquote_plus(scope['query_string'].decode())}"
         rule = self._faults.take(kind_of(scope["path"]), target)
         await (self._answer(rule) if rule else self._app)(scope, receive, send)
 

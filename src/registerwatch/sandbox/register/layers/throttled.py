@@ -12,9 +12,12 @@ from starlette.datastructures import Headers
 from starlette.responses import HTMLResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from registerwatch.sandbox.register.faults import kind_of
+from registerwatch.sandbox.register.answers import json_response
+from registerwatch.sandbox.register.faults import Kind, kind_of
+from registerwatch.sandbox.register.wire.pages import Window, envelope
 
 _WINDOW_SECONDS = 60.0
+_SEARCHES = frozenset({"search", "actor-search", "certificates"})
 _PAGE = "<html><head><title>{0}</title></head><body><h1>{0}</h1></body></html>"
 
 
@@ -36,12 +39,10 @@ class ClientCheck:
 
 
 class Throttle:
-    """Lets so many requests a minute pass for each client address, half as many to `/eos`.
+    """Lets so many requests a minute pass for each client address, half as many to `/eos`; `None`: all.
 
-    `None` lets all pass.
-
-    What is too much is refused in turn in the ways of the live service: 429 without and with `Retry-After`,
-    and 307 with an HTML page.
+    What is too much is refused in turn in the ways of the live service: 429 without `Retry-After`, an empty
+    page that contradicts its total (429 where no page was asked for), 429 with `Retry-After`, 307 with HTML.
     """
 
     def __init__(
@@ -54,14 +55,14 @@ class Throttle:
         self.requests_per_minute = requests_per_minute
         self._clock = clock
         self._passed: dict[tuple[str, bool], deque[float]] = {}
-        self._refusals: Iterator[Callable[[], Response]] = cycle(
-            (_plain_429, _plain_429, _patient_429, _redirect_307)
+        self._refusals: Iterator[Callable[[Kind], Response]] = cycle(
+            (_plain_429, _empty_page, _patient_429, _redirect_307)
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve or refuse the request."""
         if scope["type"] == "http" and self.requests_per_minute is not None and not self._passes(scope):
-            await next(self._refusals)()(scope, receive, send)
+            await next(self._refusals)(kind_of(scope["path"]))(scope, receive, send)
             return
         await self._app(scope, receive, send)
 
@@ -80,13 +81,19 @@ class Throttle:
         return True
 
 
-def _plain_429() -> Response:
+def _plain_429(kind: Kind) -> Response:
     return HTMLResponse(_PAGE.format("429 Too Many Requests"), 429)
 
 
-def _patient_429() -> Response:
+def _empty_page(kind: Kind) -> Response:
+    if kind not in _SEARCHES:
+        return _plain_429(kind)
+    return json_response(envelope([], 1, Window(0, 20)))
+
+
+def _patient_429(kind: Kind) -> Response:
     return HTMLResponse(_PAGE.format("429 Too Many Requests"), 429, {"retry-after": "60"})
 
 
-def _redirect_307() -> Response:
+def _redirect_307(kind: Kind) -> Response:
     return HTMLResponse(_PAGE.format("Please wait"), 307, {"location": "/eudamed/busy"})

@@ -1,0 +1,126 @@
+"""`registerwatch copy …`: filling, looking at and indexing the stored copy."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from registerwatch import logs
+from registerwatch.bootstrap import Service, build_service
+from registerwatch.commands.indexing import indexing_process
+from registerwatch.commands.progress import Advance, bar
+from registerwatch.db.migrate import upgrade
+from registerwatch.register.follow import rebuild_request
+from registerwatch.register.mirror import FillProgress
+from registerwatch.register.times import iso_utc
+from registerwatch.settings import Settings, load_settings
+
+app = typer.Typer(help="The stored copy of the register.", no_args_is_help=True)
+
+
+@app.callback()
+def _group() -> None:
+    """The stored copy of the register."""
+
+
+@app.command("fill")
+def fill(
+    source: Annotated[
+        str, typer.Option(help="`datalake` (bulk), `register` (newest first), or a file of records.")
+    ] = "datalake",
+) -> None:
+    """Fill the copy. Shows progress; when it was stopped, the same command goes on where it stopped."""
+    settings = load_settings()
+    logs.set_up(settings.log_format)
+    done = asyncio.run(_fill(settings, source))
+    typer.echo(f"{done.records:,} records read, {done.changed:,} of them new or changed.")
+
+
+@app.command("status")
+def status() -> None:
+    """Show the size and age of the copy, its fills, the search index."""
+    asyncio.run(_status(load_settings()))
+
+
+@app.command("reindex")
+def reindex() -> None:
+    """Build this node's search index anew from the copy. What is findable stays so meanwhile."""
+    settings = load_settings()
+    logs.set_up(settings.log_format)
+    if asyncio.run(_reindex(settings)):
+        typer.echo("The search index is built anew.")
+    else:
+        typer.echo("The running service writes the index; it builds it anew now. `copy status` shows how far it is.")
+
+
+async def _fill(settings: Settings, source: str) -> FillProgress:
+    async with _opened(settings) as service:
+        with indexing_process(settings) as indexing:
+            with bar("stored") as advance:
+                done = await _filled(service, source, advance)
+            indexing.finish()
+            with bar("indexed") as advance:
+                while not indexing.wait(0.3):
+                    state = await service.copy.state()
+                    advance(service.index.follows_until(state.copy_id), state.revision)
+        return done
+
+
+async def _filled(service: Service, source: str, advance: Advance) -> FillProgress:
+    def watch(progress: FillProgress) -> None:
+        advance(progress.records, progress.total)
+
+    if source == "datalake":
+        return await service.mirror.from_datalake(service.datalake, watch)
+    if source == "register":
+        return await service.mirror.from_register(service.register, watch)
+    return await service.mirror.from_file(Path(source), watch)
+
+
+async def _status(settings: Settings) -> None:
+    async with _opened(settings) as service:
+        state, runs = await service.copy.state(), await service.mirror.runs()
+        service.index.refresh()
+        indexed, lag = service.index.documents, await service.follower.lag()
+    console = Console()
+    console.print(f"database   {service.database.kind}, revision {state.revision:,}")
+    console.print(f"copy       {state.devices:,} registrations")
+    console.print(f"index      {indexed:,} devices, {lag:,} changes behind")
+    console.print(f"register   last read {iso_utc(state.last_read_at) if state.last_read_at else 'never'}")
+    if runs:
+        table = Table("source", "records", "new or changed", "started", "state", box=None, pad_edge=False)
+        for run in runs:
+            ended = f"finished {iso_utc(run.finished_at)}" if run.finished_at else f"unfinished since {iso_utc(run.updated_at)}"
+            table.add_row(run.source, f"{run.records:,}", f"{run.changed:,}", iso_utc(run.started_at), ended)
+        console.print(table)
+    elif not state.devices:
+        console.print("The copy is empty; fill it with `registerwatch copy fill`.")
+
+
+async def _reindex(settings: Settings) -> bool:
+    async with _opened(settings) as service:
+        rebuild_request(service.index.folder).parent.mkdir(parents=True, exist_ok=True)
+        rebuild_request(service.index.folder).touch()
+        started = time.monotonic()
+        with bar("indexed") as advance:
+            written = await service.follower.catch_up(lambda done, of: advance(done, of))
+        if written:
+            typer.echo(f"{service.index.documents:,} devices in {time.monotonic() - started:.1f} s.")
+        return written
+
+
+@asynccontextmanager
+async def _opened(settings: Settings) -> AsyncIterator[Service]:
+    """The service's parts over an up-to-date database, without its background work."""
+    service = build_service(settings)
+    await upgrade(service.database)
+    try:
+        yield service
+    finally:
+        await service.close()

@@ -1,0 +1,31 @@
+"""The progress bar of long commands, on standard error."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
+
+Advance = Callable[[int, int | None], None]
+"""Told how many are done, and of how many if that is known."""
+
+
+@contextmanager
+def bar(unit: str, total: int | None = None) -> Iterator[Advance]:
+    """A bar with the count, the rate in units a second, the time. Quiet where standard error is no terminal."""
+    console = Console(stderr=True)
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TaskProgressColumn(show_speed=True),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
+        task = progress.add_task(unit, total=total)
+
+        def advance(done: int, of: int | None) -> None:
+            progress.update(task, completed=done, total=of if of is not None else total)
+
+        yield advance

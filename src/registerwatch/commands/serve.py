@@ -1,0 +1,25 @@
+"""`registerwatch serve`."""
+
+from typing import Annotated
+
+import typer
+
+from registerwatch.settings import load_settings, unknown_variables
+
+
+def serve(
+    host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 for every one of this machine.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port to listen on.", min=1, max=65535)] = 8000,
+) -> None:
+    """Serve the JSON interface and the pages, and do the work in the background."""
+    from registerwatch import server  # the other commands need not load the application
+
+    settings = load_settings()
+    for name in unknown_variables():
+        typer.echo(f"registerwatch: there is no setting {name}; see `registerwatch settings`", err=True)
+    if settings.reads_real_register and not settings.contact:
+        typer.echo(
+            "registerwatch: set REGISTERWATCH_CONTACT to an address at which the register's operators can reach you",
+            err=True,
+        )
+    server.serve(settings, host, port)

@@ -1,0 +1,89 @@
+"""The demonstration: the service on SQLite over a generated stand-in register, both in this process."""
+
+import asyncio
+import socket
+from pathlib import Path
+
+import typer
+import uvicorn
+
+from registerwatch import logs
+from registerwatch.bootstrap import build_service
+from registerwatch.commands.progress import bar
+from registerwatch.db.migrate import upgrade
+from registerwatch.register.mirror import FillProgress
+from registerwatch.sandbox.register.app import create_app as create_register
+from registerwatch.sandbox.register.generated import GeneratedWorld
+from registerwatch.server import server_config
+from registerwatch.settings import Settings, load_settings
+
+CHANGES_PER_MINUTE = 30.0
+
+
+def run(folder: Path, *, port: int, devices: int, seed: int) -> None:
+    """Fill a copy from the stand-in's Data Lake, then serve both until interrupted."""
+    asyncio.run(_run(folder, port=port, devices=devices, seed=seed))
+
+
+async def _run(folder: Path, *, port: int, devices: int, seed: int) -> None:
+    register_port = _free_port()
+    settings = load_settings(
+        data_dir=folder,
+        database_url=None,
+        public_url=f"http://localhost:{port}",
+        contact="demo@localhost",
+        register_url=f"http://127.0.0.1:{register_port}/eudamed",
+        datalake_url=f"http://127.0.0.1:{register_port}/datalake",
+        register_requests_per_minute=100_000,
+    )
+    logs.set_up(settings.log_format)
+    register = uvicorn.Server(_register_config(devices, seed, register_port))
+    register.install_signal_handlers = lambda: None  # type: ignore[attr-defined,method-assign]
+    standing_in = asyncio.create_task(register.serve())
+    try:
+        typer.echo(f"Filling the copy from a made-up register of {devices:,} registrations …", err=True)
+        await _fill(settings)
+        typer.echo(_welcome(port), err=True)
+        await uvicorn.Server(server_config(settings, "127.0.0.1", port)).serve()
+    finally:
+        register.should_exit = True
+        await standing_in
+
+
+async def _fill(settings: Settings) -> None:
+    service = build_service(settings)
+    try:
+        await upgrade(service.database)
+        with bar("stored") as advance:
+
+            def watch(progress: FillProgress) -> None:
+                advance(progress.records, progress.total)
+
+            await service.mirror.from_datalake(service.datalake, watch)
+        await service.follower.catch_up()
+    finally:
+        await service.close()
+
+
+def _register_config(devices: int, seed: int, port: int) -> uvicorn.Config:
+    app = create_register(GeneratedWorld(devices, seed), changes_per_minute=CHANGES_PER_MINUTE)
+    return uvicorn.Config(app, host="127.0.0.1", port=port, log_config=None, access_log=False)
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def _welcome(port: int) -> str:
+    return f"""
+Registerwatch is at http://localhost:{port} – over a made-up register that changes as one looks.
+
+  in the browser  http://localhost:{port}/?q=titan
+  with curl       curl 'http://localhost:{port}/v1/search?q=titan'
+  its description http://localhost:{port}/openapi.json
+
+Ctrl-C ends it; nothing is kept.
+"""

@@ -1,0 +1,31 @@
+"""Running the application under uvicorn."""
+
+
+import uvicorn
+
+from registerwatch import logs
+from registerwatch.app import create_app
+from registerwatch.settings import Settings
+
+
+def serve(settings: Settings, host: str, port: int) -> None:
+    """Serve until interrupted; requests under way are finished first."""
+    logs.set_up(settings.log_format)
+    uvicorn.Server(server_config(settings, host, port)).run()
+
+
+def server_config(settings: Settings, host: str, port: int) -> uvicorn.Config:
+    """How the application is served: no proxy headers (the settings say whom to believe), no access log."""
+    return uvicorn.Config(
+        create_app(settings),
+        host=host,
+        port=port,
+        loop="uvloop",
+        http="httptools",
+        proxy_headers=False,
+        server_header=False,
+        access_log=False,
+        log_config=None,
+        timeout_graceful_shutdown=15,
+        h11_max_incomplete_event_size=32_768,
+    )

@@ -1,0 +1,1 @@
+"""Tests of Registerwatch, from the public surfaces inwards."""

@@ -1,0 +1,109 @@
+"""Fixtures that every room uses: both databases, the service on a stage."""
+
+import asyncio
+import shutil
+import uuid
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager
+from functools import partial
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from registerwatch.db.engine import Database
+from registerwatch.db.migrate import upgrade
+from tests.parts import postgresql
+from tests.parts.stage import Stage, on_stage
+
+RECORDS = Path(__file__).parents[2] / "shared" / "records" / "devices.jsonl.gz"
+
+StageMaker = Callable[..., AbstractAsyncContextManager[Stage]]
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    """Asynchronous tests run on asyncio, as the service does."""
+    return "asyncio"
+
+
+@pytest.fixture(scope="session")
+def postgresql_sockets() -> Iterator[str]:
+    """A PostgreSQL server for this run."""
+    with postgresql.cluster() as sockets:
+        yield sockets
+
+
+@pytest.fixture(scope="session")
+def postgresql_template(postgresql_sockets: str) -> str:
+    """The name of a database with every migration, copied for each test."""
+    with psycopg.connect(host=postgresql_sockets, user="postgres", dbname="postgres", autocommit=True) as connection:
+        connection.execute("CREATE DATABASE registerwatch_template")
+    _migrate(_postgresql_url(postgresql_sockets, "registerwatch_template"))
+    return "registerwatch_template"
+
+
+@pytest.fixture(scope="session")
+def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A SQLite database with every migration, copied for each test."""
+    path = tmp_path_factory.mktemp("template") / "template.db"
+    _migrate(f"sqlite:///{path}")
+    return path
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database_kind(request: pytest.FixtureRequest) -> str:
+    """Tests that touch the database run on both."""
+    return str(request.param)
+
+
+@pytest.fixture
+def database_url(database_kind: str, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[str]:
+    """The address of an empty database at the present schema."""
+    if database_kind == "sqlite":
+        path = tmp_path / "registerwatch.db"
+        shutil.copyfile(request.getfixturevalue("sqlite_template"), path)
+        yield f"sqlite:///{path}"
+        return
+    sockets = request.getfixturevalue("postgresql_sockets")
+    template = request.getfixturevalue("postgresql_template")
+    name = f"test_{uuid.uuid4().hex[:12]}"
+    with psycopg.connect(host=sockets, user="postgres", dbname="postgres", autocommit=True) as connection:
+        connection.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}"'.encode())
+        yield _postgresql_url(sockets, name)
+        connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)'.encode())
+
+
+@pytest.fixture
+async def database(database_url: str) -> AsyncIterator[Database]:
+    """An empty database at the present schema."""
+    opened = Database(database_url)
+    yield opened
+    await opened.close()
+
+
+@pytest.fixture
+def staged(database_url: str, tmp_path: Path) -> StageMaker:
+    """Makes the whole service over a stand-in register: `async with staged(world=…) as stage`."""
+    return partial(on_stage, database_url, tmp_path)
+
+
+@pytest.fixture
+def real_records() -> Path:
+    """The file of real register records; the test is skipped where it is missing."""
+    if not RECORDS.exists():
+        pytest.skip("the file of real records is not here")
+    return RECORDS
+
+
+def _migrate(url: str) -> None:
+    async def run() -> None:
+        database = Database(url)
+        await upgrade(database)
+        await database.close()
+
+    asyncio.run(run())
+
+
+def _postgresql_url(sockets: str, name: str) -> str:
+    return f"postgresql://postgres@/{name}?host={sockets}"
