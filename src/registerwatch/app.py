@@ -9,13 +9,14 @@ from starlette.middleware import Middleware
 from registerwatch.bootstrap import Service, build_service, running
 from registerwatch.html import pages
 from registerwatch.rest import errors, register, system
-from registerwatch.web.limits import build_limits
 from registerwatch.rest.middleware import BodyRequired, HeadAsGet, OpenCors, StoredDevices
 from registerwatch.settings import Settings
+from registerwatch.web.limits import build_limits
 
 API_VERSION = "1.0.0"
 DESCRIPTION = """\
-A stored copy of the public EU register of medical devices, EUDAMED: search it, read a device by UDI-DI, an actor by SRN.
+A stored copy of the public EU register of medical devices, EUDAMED: search it, read a device by UDI-DI, an actor
+by SRN.
 
 Source: European Commission, EUDAMED; each record says when it was read (`read_at`). Reused under Decision 2011/833/EU.
 This service is not affiliated with or endorsed by the Commission. Records may be missing, late or wrong because the
@@ -38,9 +39,7 @@ def app_over(service: Service) -> FastAPI:
         async with running(service):
             yield
 
-    limits = build_limits(
-        enabled=service.settings.rate_limits, trusted_proxies=service.settings.trusted_proxies
-    )
+    limits = build_limits(enabled=service.settings.rate_limits, trusted_proxies=service.settings.trusted_proxies)
     app = FastAPI(
         title="Registerwatch",
         version=API_VERSION,
@@ -62,5 +61,3 @@ def app_over(service: Service) -> FastAPI:
     app.include_router(pages.router(service, limits))
     errors.install(app, pages.error_page)
     return app
-
-

@@ -65,9 +65,11 @@ def build_service(
     """Build the adapters. Nothing is opened yet. Tests bring their own clock, transport and patience."""
     clock = clock or SystemClock()
     database = Database(settings.database_address)
-    documents = stored_documents(database)
+    documents = stored_documents(settings.database_address)
     copy = StoredCopy(database)
-    http = httpx2.AsyncClient(transport=transport, limits=httpx2.Limits(max_connections=20, max_keepalive_connections=5))
+    http = httpx2.AsyncClient(
+        transport=transport, limits=httpx2.Limits(max_connections=20, max_keepalive_connections=5)
+    )
     requests = RegisterRequests(
         http,
         RequestBudget(database, settings.register_requests_per_minute, clock),

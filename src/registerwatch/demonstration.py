@@ -38,7 +38,7 @@ async def _run(folder: Path, *, port: int, devices: int, seed: int) -> None:
     )
     logs.set_up(settings.log_format)
     register = uvicorn.Server(_register_config(devices, seed, register_port))
-    register.install_signal_handlers = lambda: None  # type: ignore[attr-defined,method-assign]
+    register.install_signal_handlers = lambda: None  # type: ignore[attr-defined]
     standing_in = asyncio.create_task(register.serve())
     try:
         typer.echo(f"Filling the copy from a made-up register of {devices:,} registrations …", err=True)

@@ -1,6 +1,5 @@
 """Running the application under uvicorn."""
 
-
 import uvicorn
 
 from registerwatch import logs

@@ -30,7 +30,19 @@ def cluster() -> Iterator[str]:
     if os.geteuid() == 0:
         shutil.chown(base, "postgres", pwd.getpwnam("postgres").pw_gid)
     base.chmod(0o755)
-    _run(folder / "initdb", "-D", cluster_dir, "-U", "postgres", "-A", "trust", "--no-sync", "-E", "UTF8", "--locale=C.UTF-8")
+    _run(
+        folder / "initdb",
+        "-D",
+        cluster_dir,
+        "-U",
+        "postgres",
+        "-A",
+        "trust",
+        "--no-sync",
+        "-E",
+        "UTF8",
+        "--locale=C.UTF-8",
+    )
     options = " ".join(f"-c {setting}" for setting in (*SETTINGS, f"unix_socket_directories={sockets}"))
     _run(folder / "pg_ctl", "-D", cluster_dir, "-o", options, "-w", "-l", base / "log", "start")
     try:

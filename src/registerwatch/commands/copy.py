@@ -61,12 +61,13 @@ def reindex() -> None:
 
 async def _fill(settings: Settings, source: str) -> FillProgress:
     async with _opened(settings) as service:
-        with indexing_process(settings) as indexing:
+        with indexing_process() as indexing:
             with bar("stored") as advance:
                 done = await _filled(service, source, advance)
             indexing.finish()
             with bar("indexed") as advance:
-                while not indexing.wait(0.3):
+                while not indexing.ended():
+                    await asyncio.sleep(0.3)
                     state = await service.copy.state()
                     advance(service.index.follows_until(state.copy_id), state.revision)
         return done
@@ -96,7 +97,11 @@ async def _status(settings: Settings) -> None:
     if runs:
         table = Table("source", "records", "new or changed", "started", "state", box=None, pad_edge=False)
         for run in runs:
-            ended = f"finished {iso_utc(run.finished_at)}" if run.finished_at else f"unfinished since {iso_utc(run.updated_at)}"
+            ended = (
+                f"finished {iso_utc(run.finished_at)}"
+                if run.finished_at
+                else f"unfinished since {iso_utc(run.updated_at)}"
+            )
             table.add_row(run.source, f"{run.records:,}", f"{run.changed:,}", iso_utc(run.started_at), ended)
         console.print(table)
     elif not state.devices:

@@ -1,70 +1,68 @@
-"""Indexing in a process of its own while a command fills the copy: storing and indexing each need a core."""
+"""Indexing in a process of its own while a command fills the copy: storing and indexing each need a core.
+
+The process ends by itself when its standard input closes and everything that is stored is indexed, so it outlives
+neither a fill that ends nor one that is killed. It imports little, since a fill has little memory to spare.
+"""
 
 import asyncio
-import multiprocessing
+import subprocess
+import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from multiprocessing.synchronize import Event
 
-from registerwatch.db.engine import Database
 from registerwatch.errors import IndexUnavailable
 from registerwatch.register.documents import stored_documents
 from registerwatch.register.follow import IndexFollower
 from registerwatch.register.index import SearchIndex
-from registerwatch.settings import Settings
+from registerwatch.settings import Settings, load_settings
 
 IDLE_SECONDS = 0.2
 
 
 class Indexing:
-    """The process that indexes; it ends by itself when the fill has ended and everything is indexed."""
+    """The indexing process, as the filling one sees it."""
 
-    def __init__(self, settings: Settings) -> None:
-        context = multiprocessing.get_context("spawn")
-        self._filled = context.Event()
-        self._process = context.Process(target=_run, args=(settings, self._filled), name="indexing", daemon=True)
-        self._process.start()
+    def __init__(self) -> None:
+        self._process = subprocess.Popen([sys.executable, "-m", __name__], stdin=subprocess.PIPE)  # noqa: S603  # our own module
 
     def finish(self) -> None:
         """Nothing more will be stored."""
-        self._filled.set()
+        assert self._process.stdin is not None, "it was opened as a pipe"
+        self._process.stdin.close()
 
-    def wait(self, seconds: float) -> bool:
-        """Whether it has ended after at most so many seconds. Raises `IndexUnavailable` when it failed."""
-        self._process.join(seconds)
-        if self._process.exitcode:
+    def ended(self) -> bool:
+        """Whether everything is indexed. Raises `IndexUnavailable` when the process failed."""
+        code = self._process.poll()
+        if code:
             raise IndexUnavailable(
                 "The search index could not be written; the copy is filled. Run `registerwatch copy reindex`."
             )
-        return self._process.exitcode is not None
+        return code is not None
 
     def stop(self) -> None:
         """End it now."""
-        if self._process.is_alive():
+        if self._process.poll() is None:
             self._process.terminate()
-            self._process.join()
+            self._process.wait()
 
 
 @contextmanager
-def indexing_process(settings: Settings) -> Iterator[Indexing]:
+def indexing_process() -> Iterator[Indexing]:
     """An indexing process that does not outlive the block."""
-    indexing = Indexing(settings)
+    indexing = Indexing()
     try:
         yield indexing
     finally:
         indexing.stop()
 
 
-def _run(settings: Settings, filled: Event) -> None:
-    asyncio.run(_follow(settings, filled))
-
-
-async def _follow(settings: Settings, filled: Event) -> None:
-    database = Database(settings.database_address)
-    documents = stored_documents(database)
+async def follow_fill(settings: Settings, filled: threading.Event) -> None:
+    """Index what is stored, until `filled` is set and nothing is left, or where a running service does so already."""
+    documents = stored_documents(settings.database_address, cache_megabytes=2)
     follower = IndexFollower(documents, SearchIndex(settings.index_dir))
     try:
-        while await follower.step():  # ends where a running service writes the index already
+        while await follower.step():
             if follower.is_level:
                 if filled.is_set():
                     await follower.catch_up()
@@ -73,4 +71,19 @@ async def _follow(settings: Settings, filled: Event) -> None:
     finally:
         await follower.close()
         await documents.close()
-        await database.close()
+
+
+def main() -> None:
+    """Follow a fill until standard input closes."""
+    filled = threading.Event()
+
+    def wait_for_end_of_input() -> None:
+        sys.stdin.read()
+        filled.set()
+
+    threading.Thread(target=wait_for_end_of_input, daemon=True).start()
+    asyncio.run(follow_fill(load_settings(), filled))
+
+
+if __name__ == "__main__":
+    main()

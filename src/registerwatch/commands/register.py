@@ -5,7 +5,9 @@ from typing import Annotated
 
 import typer
 
-app = typer.Typer(help="The stand-in register, which speaks EUDAMED's interface over made-up or given records.", no_args_is_help=True)
+app = typer.Typer(
+    help="The stand-in register, which speaks EUDAMED's interface over made-up or given records.", no_args_is_help=True
+)
 
 
 @app.callback()
@@ -15,7 +17,9 @@ def _group() -> None:
 
 @app.command("serve")
 def serve_register(
-    records: Annotated[Path | None, typer.Option(help="A file of records (JSON lines, gzipped or not).", exists=True, dir_okay=False)] = None,
+    records: Annotated[
+        Path | None, typer.Option(help="A file of records (JSON lines, gzipped or not).", exists=True, dir_okay=False)
+    ] = None,
     devices: Annotated[int, typer.Option(help="Without a file: how many registrations to make up.", min=10)] = 20_000,
     seed: Annotated[int, typer.Option(help="Another seed makes other registrations.")] = 1,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
@@ -27,9 +31,7 @@ def serve_register(
 
     base = f"http://{host}:{port}"
     typer.echo(f"REGISTERWATCH_REGISTER_URL={base}/eudamed\nREGISTERWATCH_DATALAKE_URL={base}/datalake")
-    serve(
-        records=records, devices=devices, seed=seed, host=host, port=port, changes_per_minute=changes_per_minute
-    )
+    serve(records=records, devices=devices, seed=seed, host=host, port=port, changes_per_minute=changes_per_minute)
 
 
 @app.command("generate")

@@ -4,7 +4,6 @@ A write is one `transaction()`; a read that needs no snapshot is `reading()`. On
 write lock at its start, so that two of them wait for each other instead of failing half-way.
 """
 
-import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -23,7 +22,7 @@ SQLITE_PRAGMAS = (
     "PRAGMA journal_mode = WAL",
     "PRAGMA synchronous = NORMAL",
     "PRAGMA foreign_keys = ON",
-    "PRAGMA cache_size = -32768",  # 32 MB; the operating system caches the rest
+    "PRAGMA cache_size = -16384",  # 16 MB; the operating system caches the rest
     "PRAGMA journal_size_limit = 67108864",
     "PRAGMA wal_autocheckpoint = 8000",  # 32 MB: long fills write each page back less often
 )
@@ -53,9 +52,8 @@ class Database:
     async def transaction(self) -> AsyncIterator[AsyncConnection]:
         """One write transaction: committed at the end, rolled back on any error."""
         with _unavailable():
-            async with self._engine.connect() as connection:
-                async with connection.begin():
-                    yield connection
+            async with self._engine.connect() as connection, connection.begin():
+                yield connection
 
     @asynccontextmanager
     async def reading(self) -> AsyncIterator[AsyncConnection]:
@@ -113,20 +111,3 @@ def _postgresql_engine(url: URL) -> AsyncEngine:
         max_overflow=10,
         connect_args={"connect_timeout": 10, "application_name": "registerwatch"},
     )
-
-
-def sqlite_read_only(path: Path) -> sqlite3.Connection:
-    """A raw read-only connection to a SQLite database, for hot reads. Text comes back as bytes.
-
-    Raises `DatabaseUnavailable` when the file is missing or is no database.
-    """
-    try:
-        connection = sqlite3.connect(
-            f"file:{path}?mode=ro", uri=True, check_same_thread=False, isolation_level=None, cached_statements=32
-        )
-        connection.execute("PRAGMA cache_size = -32768")
-        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-    except sqlite3.Error as error:
-        raise DatabaseUnavailable(f"The database {path} cannot be read: {error}") from error
-    connection.text_factory = bytes
-    return connection

@@ -72,7 +72,9 @@ class Actors:
 
     async def is_stored(self, srn: str) -> bool:
         """Whether the copy has this actor, so that no request to the register is needed."""
-        return kind(srn) != "srn" or self._refresher.remembered(srn) is not None or bool(await self._documents.actor(srn))
+        return (
+            kind(srn) != "srn" or self._refresher.remembered(srn) is not None or bool(await self._documents.actor(srn))
+        )
 
     async def _read_through(self, srn: str) -> str | None:
         """Read the actor now; the reason why that brought nothing, or None."""

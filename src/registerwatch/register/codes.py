@@ -1,7 +1,8 @@
 """EUDAMED's codes and their English labels.
 
 A code is a path such as `refdata.risk-class.class-iia`; its last segment carries the meaning. A code that is not
-listed here is shown as its last segment made readable, never dropped and never an error. Source: EUDAMED's public pages.
+listed here is shown as its last segment made readable, never dropped and never an error.
+Source: EUDAMED's public pages.
 """
 
 from enum import StrEnum

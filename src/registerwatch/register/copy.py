@@ -156,7 +156,9 @@ class _Batch:
         text_form = document(device).decode()
         if row and row.device_json == text_form and row.standing == stands and row.is_current == is_current:
             if reading.carries is not Carries.SOME:
-                self.reread.append({"udi": device.udi, "uuid": device.uuid, "read_at": self._read_at, "detail_version": detail_version})
+                self.reread.append(
+                    {"udi": device.udi, "uuid": device.uuid, "read_at": self._read_at, "detail_version": detail_version}
+                )
             return
         if row is None:
             self.added += 1
@@ -256,7 +258,9 @@ _ADVANCE = text(
 ).bindparams(bindparam("read_at", type_=None))
 _READ = text("UPDATE copy_state SET last_read_at = :read_at WHERE id = 1")
 _COLUMNS = "uuid, is_current, latest_version, version_number, legislation_code, detail_version, document"
-_BY_UDI = text(f"SELECT {_COLUMNS} FROM devices WHERE primary_di IN :udis").bindparams(bindparam("udis", expanding=True))
+_BY_UDI = text(f"SELECT {_COLUMNS} FROM devices WHERE primary_di IN :udis").bindparams(
+    bindparam("udis", expanding=True)
+)
 _KNOWN = text("SELECT uuid, document, detail_version FROM devices WHERE primary_di = :udi")
 _WRITTEN = (
     "primary_di",
@@ -283,8 +287,7 @@ def _upsert(placeholder: str) -> str:
 
 _UPSERT = {"sqlite": _upsert("?"), "postgresql": _upsert("%s")}
 _REREAD = text(
-    "UPDATE devices SET read_at = :read_at, detail_version = :detail_version"
-    " WHERE primary_di = :udi AND uuid = :uuid"
+    "UPDATE devices SET read_at = :read_at, detail_version = :detail_version WHERE primary_di = :udi AND uuid = :uuid"
 )
 _ACTOR = text("SELECT * FROM actors WHERE srn = :srn")
 _UPSERT_ACTOR = text(

@@ -118,9 +118,7 @@ class DataLakeClient:
     async def _page(self, url: str, params: dict[str, str], decoder: "msgspec.json.Decoder[Page[Row]]") -> "Page[Row]":
         deadline = self._requests.deadline(Priority.MIRROR)
         try:
-            return await self._requests.get(
-                Question(url, params, decoder), priority=Priority.MIRROR, deadline=deadline
-            )
+            return await self._requests.get(Question(url, params, decoder), priority=Priority.MIRROR, deadline=deadline)
         except NoSuchRecord as redirect:
             raise RegisterFailure("The Data Lake redirected the request to another page.") from redirect
 

@@ -41,7 +41,7 @@ class Devices:
         self._now = documents.device_now if isinstance(documents, SqliteDocuments) else None
 
     async def stored(self, udi: str) -> DeviceAnswer | None:
-        """What the copy has, however old; an old one is refreshed behind the reader's back. None when it has nothing."""
+        """What the copy has, None for nothing; an old record is refreshed behind the reader's back."""
         stored = self._now(udi) if self._now else await self._documents.device(udi)
         if stored is None:
             return None
@@ -82,4 +82,9 @@ UNREADABLE = "This device is not in the copy, and the register could not be read
 
 def could_be_udi(identifier: str) -> bool:
     """Whether asking the register for this identifier can find anything."""
-    return identifier.isascii() and identifier.isprintable() and len(identifier) <= LONGEST_UDI and kind(identifier) == "udi"
+    return (
+        identifier.isascii()
+        and identifier.isprintable()
+        and len(identifier) <= LONGEST_UDI
+        and kind(identifier) == "udi"
+    )

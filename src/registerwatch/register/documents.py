@@ -10,11 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from psycopg import OperationalError
-from psycopg.rows import tuple_row
-from psycopg_pool import AsyncConnectionPool, PoolTimeout
-
-from registerwatch.db.engine import Database, sqlite_read_only
+from registerwatch.db.sqlite import sqlite_path, sqlite_read_only
 from registerwatch.errors import DatabaseUnavailable
 from registerwatch.register.records import Actor
 
@@ -71,33 +67,38 @@ class ChangedRow:
     document: bytes
 
 
-_DEVICE = "SELECT document, revision, read_at, detail_version IS NOT NULL FROM devices WHERE primary_di = {} AND is_current"
-_ACTOR = "SELECT srn, name, country, status_code, device_total, complete, read_at FROM actors WHERE srn = {}"
-_CHANGED = (
+DEVICE = (
+    "SELECT document, revision, read_at, detail_version IS NOT NULL FROM devices WHERE primary_di = {} AND is_current"
+)
+ACTOR = "SELECT srn, name, country, status_code, device_total, complete, read_at FROM actors WHERE srn = {}"
+CHANGED = (
     "SELECT id, revision, is_current, primary_di, document FROM devices WHERE revision > {} ORDER BY revision LIMIT {}"
 )
-_REVISION = "SELECT copy_id, revision FROM copy_state WHERE id = 1"
+REVISION = "SELECT copy_id, revision FROM copy_state WHERE id = 1"
 
 
-def stored_documents(database: Database) -> StoredDocuments:
-    """The reader that fits the database."""
-    path = database.sqlite_path
+def stored_documents(address: str, *, cache_megabytes: int = 16) -> StoredDocuments:
+    """The reader that fits a database's address."""
+    path = sqlite_path(address)
     if path is not None:
-        return SqliteDocuments(path)
-    return PostgresDocuments(database.url.set(drivername="postgresql").render_as_string(hide_password=False))
+        return SqliteDocuments(path, cache_megabytes)
+    from registerwatch.register.documents_postgresql import PostgresDocuments  # needs a driver that takes time to load
+
+    return PostgresDocuments(address)
 
 
 class SqliteDocuments:
     """Over a read-only connection that is opened at the first read."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, cache_megabytes: int) -> None:
         self._path = path
+        self._cache_megabytes = cache_megabytes
         self._opened: sqlite3.Connection | None = None
 
     @property
     def _connection(self) -> sqlite3.Connection:
         if self._opened is None:
-            self._opened = sqlite_read_only(self._path)
+            self._opened = sqlite_read_only(self._path, cache_megabytes=self._cache_megabytes)
         return self._opened
 
     def device_now(self, udi: str) -> StoredDocument | None:
@@ -117,14 +118,14 @@ class SqliteDocuments:
         if row is None:
             return None
         texts = [value.decode() if isinstance(value, bytes) else value for value in row]
-        return _stored_actor(texts)
+        return stored_actor(texts)
 
     async def changed_since(self, revision: int, limit: int) -> list[ChangedRow]:
         rows = self._all(_CHANGED_SQLITE, revision, limit)
         return [ChangedRow(row[0], row[1], bool(row[2]), row[3].decode(), row[4]) for row in rows]
 
     async def revision(self) -> tuple[str, int]:
-        row = self._one(_REVISION)
+        row = self._one(REVISION)
         if row is None:
             raise DatabaseUnavailable("The database has no copy; run `registerwatch db upgrade`.")
         return row[0].decode(), row[1]
@@ -148,69 +149,8 @@ class SqliteDocuments:
             raise DatabaseUnavailable(f"The database does not answer: {error}") from error
 
 
-class PostgresDocuments:
-    """Over a pool of autocommit connections that is opened at the first read."""
-
-    def __init__(self, conninfo: str) -> None:
-        self._pool = AsyncConnectionPool(
-            conninfo,
-            min_size=1,
-            max_size=8,
-            timeout=10,
-            open=False,
-            kwargs={"autocommit": True, "row_factory": tuple_row, "application_name": "registerwatch reads"},
-        )
-        self._is_open = False
-
-    async def device(self, udi: str) -> StoredDocument | None:
-        row = await self._one(_DEVICE.format("%s"), udi)
-        return StoredDocument(row[0].encode(), row[1], row[2], row[3]) if row else None
-
-    async def rows(self, ids: Sequence[int]) -> list[bytes]:
-        found = {row[0]: row[1] for row in await self._all("SELECT id, document FROM devices WHERE id = ANY(%s)", list(ids))}
-        return [found[row_id].encode() for row_id in ids if row_id in found]
-
-    async def actor(self, srn: str) -> StoredActor | None:
-        row = await self._one(_ACTOR.format("%s"), srn)
-        return _stored_actor(row) if row else None
-
-    async def changed_since(self, revision: int, limit: int) -> list[ChangedRow]:
-        rows = await self._all(_CHANGED.format("%s", "%s"), revision, limit)
-        return [ChangedRow(row[0], row[1], row[2], row[3], row[4].encode()) for row in rows]
-
-    async def revision(self) -> tuple[str, int]:
-        row = await self._one(_REVISION)
-        if row is None:
-            raise DatabaseUnavailable("The database has no copy; run `registerwatch db upgrade`.")
-        return row[0], row[1]
-
-    async def close(self) -> None:
-        if self._is_open:
-            await self._pool.close()
-
-    async def _one(self, statement: str, *parameters: object) -> "tuple[Any, ...] | None":
-        rows = await self._all(statement, *parameters)
-        return rows[0] if rows else None
-
-    async def _all(self, statement: str, *parameters: object) -> "list[tuple[Any, ...]]":
-        if not self._is_open:
-            await self._pool.open()
-            self._is_open = True
-        try:
-            try:
-                return await self._fetch(statement, parameters)
-            except OperationalError:  # a pooled connection may have died since its last use: once more on another
-                return await self._fetch(statement, parameters)
-        except (OperationalError, PoolTimeout) as error:
-            raise DatabaseUnavailable(f"The database does not answer: {error}") from error
-
-    async def _fetch(self, statement: str, parameters: Sequence[object]) -> "list[tuple[Any, ...]]":
-        async with self._pool.connection() as connection:
-            cursor = await connection.execute(statement.encode(), parameters, prepare=True)
-            return await cursor.fetchall()
-
-
-def _stored_actor(row: Sequence[Any]) -> StoredActor:
+def stored_actor(row: Sequence[Any]) -> StoredActor:
+    """An actor from its columns, in the order of `ACTOR`."""
     srn, name, country, status_code, device_total, complete, read_at = row
     actor = Actor(
         srn=srn,
@@ -223,7 +163,7 @@ def _stored_actor(row: Sequence[Any]) -> StoredActor:
     return StoredActor(actor, read_at)
 
 
-_DEVICE_SQLITE = _DEVICE.format("?")
+_DEVICE_SQLITE = DEVICE.format("?")
 _ROW_SQLITE = "SELECT document FROM devices WHERE id = ?"
-_ACTOR_SQLITE = _ACTOR.format("?")
-_CHANGED_SQLITE = _CHANGED.format("?", "?")
+_ACTOR_SQLITE = ACTOR.format("?")
+_CHANGED_SQLITE = CHANGED.format("?", "?")

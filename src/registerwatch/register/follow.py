@@ -36,7 +36,7 @@ class IndexFollower:
         return f"The search index is being built; {behind:,} of {self._goal:,} changes are not findable yet."
 
     async def catch_up(self, progress: Progress | None = None) -> bool:
-        """Index everything up to the copy's present revision, commit, make it findable. False when another process writes.
+        """Index everything up to the copy's present revision and commit. False when another process writes.
 
         `progress` is told the revision reached and the one to reach.
         """

@@ -28,7 +28,9 @@ def subject(text: str) -> str:
     """
     bare = "".join(text.split())
     if not bare:
-        raise InvalidInput("The identifier is empty. Send a UDI-DI such as 04012345678901 or an SRN such as DE-MF-000006413.")
+        raise InvalidInput(
+            "The identifier is empty. Send a UDI-DI such as 04012345678901 or an SRN such as DE-MF-000006413."
+        )
     if len(bare) > MAX_LENGTH:
         raise InvalidInput(f"The identifier has {len(bare)} characters; the longest that is possible has {MAX_LENGTH}.")
     if not bare.isprintable():

@@ -18,7 +18,7 @@ from typing import IO
 
 import msgspec
 import tantivy
-from tantivy import Document, Occur, Query
+from tantivy import Document, Occur, Order, Query
 
 from registerwatch.errors import IndexUnavailable
 from registerwatch.register.codes import RISK_BY_CODE, STATUS_BY_CODE, RiskFilter, StatusFilter
@@ -26,7 +26,7 @@ from registerwatch.register.codes import RISK_BY_CODE, STATUS_BY_CODE, RiskFilte
 LAYOUT = "v1"
 """Changes with the fields or the way words are cut; an index of another layout is built anew."""
 
-WRITER_HEAP = 64_000_000
+WRITER_HEAP = 40_000_000
 TRADE_NAME_WEIGHT = 4
 MOST_EXPANSIONS = 48
 """Words that a prefix is spelled out into, so that they can be ranked; more are matched without ranking."""
@@ -110,7 +110,9 @@ def to_document(row_id: int, stored: bytes) -> tuple[str, Document]:
     """The index document of a stored device, and the UDI-DI that it is known by."""
     device = _indexed.decode(stored)
     trade = dict.fromkeys(folded(name) for name in (device.trade_name, *device.trade_names.values()) if name)
-    other = " ".join(folded(name) for name in (device.device_name, device.device_model, device.manufacturer_name) if name)
+    other = " ".join(
+        folded(name) for name in (device.device_name, device.device_model, device.manufacturer_name) if name
+    )
     words = [*(" ".join(trade),) * TRADE_NAME_WEIGHT, other] if trade else [other]
     entry = Document()
     entry.add_unsigned("row", row_id)
@@ -293,14 +295,21 @@ class SearchIndex:
         if not self._ready():
             return Hits([], 0)
         searcher = self._searcher()
-        order = {"order_by_field": "row", "order": tantivy.Order.Asc} if in_order else {}
         if offset > limit:  # never make room for a page that lies behind the last one
-            total = searcher.search(query, 1, count=True).count or 0
+            total = _count(searcher.search(query, 1, count=True))
             if offset >= total:
                 return Hits([], total)
-        result = searcher.search(query, limit, count=True, offset=offset, **order)
+        if in_order:
+            result = searcher.search(query, limit, count=True, offset=offset, order_by_field="row", order=Order.Asc)
+        else:
+            result = searcher.search(query, limit, count=True, offset=offset)
         rows = searcher.fast_field_values("row", [address for _, address in result.hits])
-        return Hits([int(row) for row in rows if row is not None], result.count or 0)
+        return Hits([int(row) for row in rows if row is not None], _count(result))
+
+
+def _count(result: tantivy.SearchResult) -> int:
+    count: int | None = result.count  # type: ignore[attr-defined]  # the library's stubs leave it out
+    return count or 0
 
 
 class IndexWriter:
@@ -368,7 +377,7 @@ class IndexWriter:
         self._writer.add_document(entry)
 
     def commit(self, revision: int) -> None:
-        """Make what was put findable, and note how far the index follows. Raises `IndexUnavailable`, e.g. on a full disk."""
+        """Make what was put findable, note how far the index follows. Raises `IndexUnavailable`, as on a full disk."""
         assert self._writer is not None, "acquire() comes first"
         try:
             self._writer.commit()

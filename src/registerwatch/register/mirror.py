@@ -22,7 +22,7 @@ from registerwatch.register.outcome import RegisterFailure
 from registerwatch.register.recordfile import lines, reading_of_line
 from registerwatch.register.records import DeviceReading
 
-FILE_BATCH = 5_000
+FILE_BATCH = 2_000
 KNOWN_PAGES_TO_STOP = 3
 """Pages in a row without anything new after which the newest-first walk has met what it knows."""
 
@@ -70,7 +70,7 @@ class Mirror:
         self._copy = copy
 
     async def from_file(self, path: Path, watch: Watcher) -> FillProgress:
-        """Fill from a file of records, going on behind the last stored line of an unfinished run. Raises `FillRefused`."""
+        """Fill from a file of records; an unfinished run goes on behind its last stored line. Raises `FillRefused`."""
         path = path.resolve()
         if not path.is_file():
             raise FillRefused(f"There is no file {path}.")
@@ -88,7 +88,9 @@ class Mirror:
             async for actors in datalake.actors():
                 await self._copy.store_bulk_actors(actors, read_at=int(time.time()))
         except RegisterFailure as failure:
-            raise FillRefused(f"{failure.reason} What was read is stored; the same command goes on from there.") from failure
+            raise FillRefused(
+                f"{failure.reason} What was read is stored; the same command goes on from there."
+            ) from failure
         return done
 
     async def from_register(self, register: EudamedClient, watch: Watcher) -> FillProgress:
@@ -110,7 +112,9 @@ class Mirror:
         try:
             return await self._run("register", batches, watch, stops_at_known=knows_all)
         except RegisterFailure as failure:
-            raise FillRefused(f"{failure.reason} What was read is stored; the same command goes on from there.") from failure
+            raise FillRefused(
+                f"{failure.reason} What was read is stored; the same command goes on from there."
+            ) from failure
 
     async def run(self, source: str) -> FillRun | None:
         """The last run of a source."""
@@ -146,7 +150,9 @@ class Mirror:
                 news = len(await self._copy.store_in(connection, batch.readings, read_at=now))
                 records, changed = records + batch.count, changed + news
                 noted = {"source": source, "cursor": batch.cursor, "records": records, "changed": changed}
-                await connection.execute(_NOTE, {**noted, "started_at": started_at, "updated_at": now, "finished_at": None})
+                await connection.execute(
+                    _NOTE, {**noted, "started_at": started_at, "updated_at": now, "finished_at": None}
+                )
                 reading = asyncio.ensure_future(anext(upcoming, None))  # goes on while the commit is written
             progress = FillProgress(records, changed, batch.total)
             watch(progress)

@@ -58,7 +58,9 @@ class BudgetSpent(Exception):
 
     def __init__(self, wait: float, throttled: bool) -> None:
         self.wait = max(1, math.ceil(wait))
-        cause = "the register asked us to slow down" if throttled else "this service's requests for the minute are used up"
+        cause = (
+            "the register asked us to slow down" if throttled else "this service's requests for the minute are used up"
+        )
         super().__init__(f"{cause}; the next try is possible in {self.wait} s")
 
 

@@ -63,7 +63,7 @@ def lines(path: Path) -> Iterator[bytes]:
         with open(path, "rb") as file:
             packed = file.read(2) == b"\x1f\x8b"
             file.seek(0)
-            yield from cast(BinaryIO, gzip.GzipFile(fileobj=file)) if packed else file
+            yield from cast("BinaryIO", gzip.GzipFile(fileobj=file)) if packed else file
     except (OSError, EOFError) as error:
         raise FillRefused(f"The file {path} cannot be read: {error}") from error
 
@@ -104,7 +104,9 @@ def reading_of_record(record: FileRecord) -> DeviceReading:
             if representative and _trimmed(representative.srn)
             else None
         ),
-        certs=tuple(sorted((_certificate(entry) for entry in record.certificates or () if _trimmed(entry.number)), key=_key)),
+        certs=tuple(
+            sorted((_certificate(entry) for entry in record.certificates or () if _trimmed(entry.number)), key=_key)
+        ),
         updated=utc_from_brussels(record.version_date),
     )
     return DeviceReading(device=device, carries=Carries.SOME)

@@ -12,8 +12,6 @@ import msgspec
 
 from registerwatch.register.codes import REGULATIONS, segment
 
-SOURCE = "eudamed-public"
-
 
 class Certificate(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """One certificate of a device. `expiry` is missing when the register gives none."""
@@ -81,7 +79,7 @@ class Device(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     authorised_representative: ActorReference | None = None
     certs: tuple[Certificate, ...] = ()
     uuid: str
-    source: Literal["eudamed-public"] = SOURCE
+    source: Literal["eudamed-public"] = "eudamed-public"
 
 
 class Carries(StrEnum):

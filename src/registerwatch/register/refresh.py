@@ -82,7 +82,7 @@ class Refresher:
         return entry[1] if entry is not None and entry[0] > self._clock.now() - MEMORY_SECONDS else None
 
     def trouble(self, subject: str) -> str | None:
-        """Why the last read of a stored subject brought nothing: a sentence, None if it went well or was never tried."""
+        """Why the last read of a stored subject brought nothing: a sentence; None if it went well or was not tried."""
         entry = self._remembered.get(subject) if self._remembered else None
         if entry is None:
             return None

@@ -59,7 +59,9 @@ class Search:
         if not text and filters == Filters():
             raise InvalidInput("Send a query in `q`, or a filter in `status` or `risk`.")
         if len(text) > LONGEST_QUERY:
-            raise InvalidInput(f"The query has {len(text)} characters; the longest that is possible has {LONGEST_QUERY}.")
+            raise InvalidInput(
+                f"The query has {len(text)} characters; the longest that is possible has {LONGEST_QUERY}."
+            )
         if page < 1:
             raise InvalidInput("`page` counts from 1.")
         srn = "".join(text.split()).upper()
@@ -68,9 +70,7 @@ class Search:
         return await self._by_udi(text, filters, page) or await self._by_words(text, filters, page, name_rows)
 
     async def _by_srn(self, srn: str, filters: Filters, page: int) -> SearchPage:
-        hits = await asyncio.to_thread(
-            self._index.by_srn, srn, filters, limit=SRN_ROWS, offset=(page - 1) * SRN_ROWS
-        )
+        hits = await asyncio.to_thread(self._index.by_srn, srn, filters, limit=SRN_ROWS, offset=(page - 1) * SRN_ROWS)
         return await self._page(hits, "srn", srn)
 
     async def _by_udi(self, text: str, filters: Filters, page: int) -> SearchPage | None:

@@ -21,7 +21,7 @@ def utc_from_brussels(text: str | None) -> str | None:
 
 
 def date_of(text: str | None) -> str | None:
-    """The date part of the register's `2030-09-16T00:00:00` or `2030-09-16`; None for nothing or for what is no date."""
+    """The date of the register's `2030-09-16T00:00:00` or `2030-09-16`; None for nothing or for what is no date."""
     if not text:
         return None
     try:
@@ -35,7 +35,7 @@ def iso_utc(unix_seconds: int | float) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(unix_seconds))
 
 
-@lru_cache(maxsize=100_000)
+@lru_cache(maxsize=20_000)
 def _ahead_of_utc(hour: str) -> timedelta:
     """How far Brussels is ahead in an hour such as `2021-10-08T12`; clocks change only between hours."""
     ahead = datetime.fromisoformat(hour).replace(tzinfo=ZoneInfo(BRUSSELS)).utcoffset()

@@ -1,6 +1,5 @@
 """The table from what went wrong to an HTTP answer, for JSON and for pages."""
 
-
 from collections.abc import Callable, Mapping
 
 import structlog

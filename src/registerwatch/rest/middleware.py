@@ -111,7 +111,10 @@ class StoredDevices:
         if answer is None:
             return False
         headers = [(b"etag", answer.tag), (b"cache-control", _CACHE)]
-        if any(name == b"if-none-match" and matches(value.decode("latin-1"), answer.tag.decode()) for name, value in scope["headers"]):
+        if any(
+            name == b"if-none-match" and matches(value.decode("latin-1"), answer.tag.decode())
+            for name, value in scope["headers"]
+        ):
             await send({"type": "http.response.start", "status": 304, "headers": headers})
             await send({"type": "http.response.body", "body": b""})
             return True

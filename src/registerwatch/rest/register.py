@@ -17,6 +17,7 @@ from registerwatch.register.identifiers import kind, subject
 from registerwatch.register.index import Filters
 from registerwatch.register.outcome import NotFound, Unreadable
 from registerwatch.register.search import LONGEST_QUERY
+from registerwatch.rest.schemas import Actor, Device, DeviceNotFound, ErrorBody, RefreshAnswer, SearchAnswer
 from registerwatch.web.limits import Limit, RateLimits
 from registerwatch.web.messages import (
     CACHE_RECORD,
@@ -27,7 +28,6 @@ from registerwatch.web.messages import (
     matches,
     tagged_response,
 )
-from registerwatch.rest.schemas import Actor, Device, DeviceNotFound, ErrorBody, RefreshAnswer, SearchAnswer
 
 _ERROR = {"model": ErrorBody}
 _RATE = {"description": "Too many requests of this address; `Retry-After` says when to try again.", **_ERROR}
@@ -67,7 +67,8 @@ def router(service: Service, limits: RateLimits) -> APIRouter:
     )
     async def search(request: Request, parameters: Annotated[SearchParameters, Query()]) -> Response:
         """Names match by word and by the beginning of the last word, without regard to case and diacritics. A query
-        or a filter is required. Limit: 40 requests per address and minute."""
+        or a filter is required. Limit: 40 requests per address and minute.
+        """
         headers = await limits.check(request, Limit.SEARCH)
         filters = Filters(parameters.status, parameters.risk)
         found = await service.search.search(parameters.q, filters, page=parameters.page)
@@ -84,7 +85,8 @@ def router(service: Service, limits: RateLimits) -> APIRouter:
         request: Request, q: Annotated[str, Query(description="One UDI-DI or one SRN.", examples=["04012345678901"])]
     ) -> Response:
         """Refreshes that code only. A register that cannot be read changes nothing and is told in `error`.
-        Limit: 20 requests per address and minute."""
+        Limit: 20 requests per address and minute.
+        """
         code = subject(q)
         headers = await limits.check(request, Limit.REGISTER_READ)
         return await _refreshed(service, code, headers)
@@ -106,7 +108,8 @@ def router(service: Service, limits: RateLimits) -> APIRouter:
     ) -> Response:
         """Answered from the copy at once; a record older than the cache time is refreshed behind the reader's back.
         A device that is not in the copy is read from the register within the request (at most 20 such reads per
-        address and minute)."""
+        address and minute).
+        """
         code = subject(udi)
         answer = await service.devices.stored(code)
         headers: dict[str, str] = {}

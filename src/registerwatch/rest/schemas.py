@@ -59,8 +59,12 @@ class Certificate(Described):
 
     number: str = Field(description="Certificate number.", examples=["Z-25-052-S-IX-E"])
     revision: str | None = Field(None, description="Revision, missing when the register has none.", examples=["2"])
-    expiry: str | None = Field(None, description="Date of expiry, missing when the register has none.", examples=["2030-09-16"])
-    status: str | None = Field(None, description="Status in English, missing when the register has none.", examples=["Issued"])
+    expiry: str | None = Field(
+        None, description="Date of expiry, missing when the register has none.", examples=["2030-09-16"]
+    )
+    status: str | None = Field(
+        None, description="Status in English, missing when the register has none.", examples=["Issued"]
+    )
     status_code: str | None = Field(
         None, description="The register's code of the status.", examples=["refdata.certificate-status.issued"]
     )
@@ -81,7 +85,9 @@ class Device(SearchRow):
     """One device, as the register has it."""
 
     found: Literal[True] = Field(description="Always true with status 200.")
-    status_date: str | None = Field(description="Date of the market status, null when unknown.", examples=["2021-10-08"])
+    status_date: str | None = Field(
+        description="Date of the market status, null when unknown.", examples=["2021-10-08"]
+    )
     risk_class_code: Text
     manufacturer_status: str = Field(description="Manufacturer's status in English.", examples=["Active"])
     manufacturer_status_code: Text
@@ -89,9 +95,12 @@ class Device(SearchRow):
     legislation: str = Field(description="Applicable legislation.", examples=["MDR"])
     legislation_code: Text
     reference: str = Field(description="Catalogue reference.", examples=["766061"])
-    version: int | None = Field(description="The register's version number of the record, null when unknown.", examples=[1])
+    version: int | None = Field(
+        description="The register's version number of the record, null when unknown.", examples=[1]
+    )
     updated: str | None = Field(
-        description="Last change of the record in the register, UTC, null when unknown.", examples=["2021-10-08T10:42:27Z"]
+        description="Last change of the record in the register, UTC, null when unknown.",
+        examples=["2021-10-08T10:42:27Z"],
     )
     device_name: Text
     device_model: Text
@@ -101,8 +110,12 @@ class Device(SearchRow):
     )
     emdn: list[str] = Field(description="Codes of the European Medical Device Nomenclature.", examples=[["Q010699"]])
     authorised_representative: ActorReference | None = Field(description="Null when the manufacturer is in the EU.")
-    certs: list[Certificate] = Field(description="Certificates; empty never means uncertified, only that none is named.")
-    uuid: str = Field(description="The register's own id of the record.", examples=["c7418f9f-3f31-4329-b2c1-956377dbe23b"])
+    certs: list[Certificate] = Field(
+        description="Certificates; empty never means uncertified, only that none is named."
+    )
+    uuid: str = Field(
+        description="The register's own id of the record.", examples=["c7418f9f-3f31-4329-b2c1-956377dbe23b"]
+    )
     source: Literal["eudamed-public"] = Field(description="The register's public name.")
     read_at: str = Field(description="When this was last read, UTC.", examples=["2026-11-21T03:38:00Z"])
     error: str | None = Field(description="Why the last attempt to refresh this record failed, null when it did not.")
@@ -128,7 +141,8 @@ class Actor(Described):
     manufacturer_status: str = Field(description="Status in English.", examples=["Active"])
     manufacturer_status_code: str = Field(description="The register's code.", examples=["refdata.actor-status.active"])
     device_total: int = Field(
-        description="The register's count of the actor's registrations; with a filter, the copy's count.", examples=[638]
+        description="The register's count of the actor's registrations; with a filter, the copy's count.",
+        examples=[638],
     )
     devices: list[SearchRow] = Field(description="At most 20 of the devices, by `page`.")
     read_at: str | None = Field(description="When the actor was last read, UTC; null when it never was.")

@@ -8,8 +8,8 @@ from starlette.responses import Response
 import registerwatch
 from registerwatch.bootstrap import Service
 from registerwatch.register.times import iso_utc
-from registerwatch.web.messages import NOT_CACHED, json_response
 from registerwatch.rest.schemas import ErrorBody, Health
+from registerwatch.web.messages import NOT_CACHED, json_response
 
 
 def router(service: Service) -> APIRouter:

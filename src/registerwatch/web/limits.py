@@ -11,8 +11,8 @@ from limits.aio.strategies import MovingWindowRateLimiter
 from starlette.requests import Request
 
 from registerwatch.errors import RateLimited
-from registerwatch.web.client_address import client_address
 from registerwatch.settings import Network
+from registerwatch.web.client_address import client_address
 
 
 class Limit(Enum):

@@ -40,4 +40,6 @@ def matches(if_none_match: str | None, tag: str) -> bool:
     if not if_none_match:
         return False
     bare = tag.removeprefix("W/")
-    return if_none_match.strip() == "*" or any(each.strip().removeprefix("W/") == bare for each in if_none_match.split(","))
+    return if_none_match.strip() == "*" or any(
+        each.strip().removeprefix("W/") == bare for each in if_none_match.split(",")
+    )

@@ -106,9 +106,7 @@ async def test_a_sample_is_spread_over_the_register(register: Register) -> None:
 
 async def test_switches_are_set(register: Register) -> None:
     assert (await order(register, "/settings"))["requests_per_minute"] == 0
-    now = await order(
-        register, "/settings", basic_udi_filter_works=False, requests_per_minute=1, build="3.0.0"
-    )
+    now = await order(register, "/settings", basic_udi_filter_works=False, requests_per_minute=1, build="3.0.0")
     assert now == {
         "basic_udi_filter_works": False,
         "refuses_python": True,

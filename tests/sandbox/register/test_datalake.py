@@ -78,13 +78,9 @@ async def test_the_next_links_lead_through_the_whole_register(clock: Clock) -> N
             page = (await client.get(url)).json()
             pages.append(page["value"])
             url = page.get("nextLink", "")
-            assert not url or url.startswith(
-                "http://register.test/datalake/udi?api-version=v1.0&format=json&$after="
-            )
+            assert not url or url.startswith("http://register.test/datalake/udi?api-version=v1.0&format=json&$after=")
     assert [len(page) for page in pages] == [1000, 1000, 1000, 456]
-    assert [row["UUID"] for page in pages for row in page] == [
-        record.uuid for record in world.oldest(0, 4000)
-    ]
+    assert [row["UUID"] for page in pages for row in page] == [record.uuid for record in world.oldest(0, 4000)]
 
 
 async def test_a_full_page_always_has_a_next_link(clock: Clock) -> None:

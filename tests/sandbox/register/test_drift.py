@@ -53,9 +53,7 @@ def test_the_journal_and_the_world_say_the_same(world: World) -> None:
 def test_a_certificates_change_moves_no_version(world: World) -> None:
     changes = [change for change in drift(world, Random(3), 400) if change.certificate]
     changed = {change.uuid for change in changes}
-    versioned = {
-        change.uuid for change in world.journal if change.field in ("version_number", "registration")
-    }
+    versioned = {change.uuid for change in world.journal if change.field in ("version_number", "registration")}
     assert changed - versioned
     for uuid in changed - versioned:
         record = world.by_uuid(uuid)
@@ -82,9 +80,7 @@ def test_new_registrations_come_first_with_valid_udi_dis(world: World) -> None:
     assert world.count == before + len(new) > before
     assert {record.uuid for record in world.newest(0, len(new))} == {change.uuid for change in new}
     records = [world.by_uuid(change.uuid) for change in new]
-    assert all(
-        record and (record.issuing_agency != "gs1" or is_gtin14(record.primary_di)) for record in records
-    )
+    assert all(record and (record.issuing_agency != "gs1" or is_gtin14(record.primary_di)) for record in records)
 
 
 def test_drift_can_be_kept_to_some_devices(world: World) -> None:

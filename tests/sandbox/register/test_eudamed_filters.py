@@ -34,9 +34,7 @@ async def test_records_need_a_language_and_the_actor_search_fails_without(regist
         "/no/such/path",
     ],
 )
-async def test_what_is_not_there_is_a_redirect_to_a_page_with_status_200(
-    register: Register, path: str
-) -> None:
+async def test_what_is_not_there_is_a_redirect_to_a_page_with_status_200(register: Register, path: str) -> None:
     response = await register.get(path, **LANGUAGE)
     assert response.status_code == 302
     page = await register.client.get(response.headers["location"])
@@ -105,9 +103,7 @@ async def test_references_and_models_match_by_substring_and_emdn_by_prefix(regis
         ("applicableLegislation", "applicable-legislation", "legislation"),
     ],
 )
-async def test_code_filters_part_the_register(
-    register: Register, parameter: str, family: str, field: str
-) -> None:
+async def test_code_filters_part_the_register(register: Register, parameter: str, family: str, field: str) -> None:
     records = register.world.newest(0, register.world.count)
     for name in {getattr(record, field) for record in records} - {"ivd-general", "ivd-annex-ii-list-b"}:
         page = await register.search(**{parameter: f"refdata.{family}.{name}"})
@@ -136,9 +132,7 @@ async def test_an_unknown_code_is_400(register: Register, parameter: str, value:
 
 
 async def test_an_unknown_device_type_finds_nothing(register: Register) -> None:
-    assert (await register.search(deviceTypes="refdata.special-mdr-device-type.toaster"))[
-        "totalElements"
-    ] == 0
+    assert (await register.search(deviceTypes="refdata.special-mdr-device-type.toaster"))["totalElements"] == 0
 
 
 @pytest.mark.parametrize("criterion", ["STANDARD", "LEGACY", "SPP"])

@@ -112,9 +112,7 @@ async def test_a_detail_has_the_keys_of_a_real_one(register: Register) -> None:
     assert detail["primaryDi"]["code"] == record.primary_di
     assert detail["primaryDi"]["issuingAgency"]["code"] == f"refdata.issuing-agency.{record.issuing_agency}"
     assert [each["code"] for each in detail["cndNomenclatures"]] == list(record.emdn)
-    assert {
-        each["language"]["isoCode"]: each["text"] for each in detail["tradeName"]["texts"]
-    } == record.trade_names
+    assert {each["language"]["isoCode"]: each["text"] for each in detail["tradeName"]["texts"]} == record.trade_names
     assert {each["country"]["iso2Code"] for each in detail["marketInfoLink"]["msWhereAvailable"]} >= {
         "DE",
         "XI",
@@ -122,9 +120,7 @@ async def test_a_detail_has_the_keys_of_a_real_one(register: Register) -> None:
 
 
 async def test_a_basic_udi_di_record_carries_legacy_certificates(register: Register) -> None:
-    record = next(
-        each for each in register.world.newest(0, 700) if each.legislation == "mdd" and each.certificates
-    )
+    record = next(each for each in register.world.newest(0, 700) if each.legislation == "mdd" and each.certificates)
     basic = await register.record("/devices/basicUdiData/udiDiData", record.uuid)
     assert set(basic) >= BASIC
     assert basic["basicUdi"]["code"] is None
@@ -137,9 +133,7 @@ async def test_a_basic_udi_di_record_carries_legacy_certificates(register: Regis
 
 
 async def test_a_certificate_under_a_regulation_is_in_the_search_alone(register: Register) -> None:
-    record = next(
-        each for each in register.world.newest(0, 700) if each.legislation == "mdr" and each.certificates
-    )
+    record = next(each for each in register.world.newest(0, 700) if each.legislation == "mdr" and each.certificates)
     basic = await register.record("/devices/basicUdiData/udiDiData", record.uuid)
     assert basic["deviceCertificateInfoList"] == []
     rows = (await register.get("/certificates/search/", actorSrn=record.manufacturer.srn)).json()["content"]
@@ -152,9 +146,7 @@ async def test_personal_data_stands_where_the_live_service_has_it(register: Regi
     assert set(basic["manufacturer"]) >= PERSONAL
     actors = (await register.get("/eos", srn=record.manufacturer.srn, **LANGUAGE)).json()["content"]
     assert actors[0]["electronicMail"].endswith("@example.org")
-    detail = (await register.get(f"/actors/{actors[0]['uuid']}/publicInformation")).json()[
-        "actorDataPublicView"
-    ]
+    detail = (await register.get(f"/actors/{actors[0]['uuid']}/publicInformation")).json()["actorDataPublicView"]
     for key in (*PERSONAL, "validatorEmail", "validatorTelephone", "lastUpdatedByUser"):
         assert isinstance(detail[key], str)
         assert detail[key]

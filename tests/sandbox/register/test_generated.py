@@ -110,9 +110,7 @@ def test_trade_names_come_in_several_languages_and_scripts(records: list[Registr
 
 def test_certificates_are_listed_in_one_place_by_their_legislation(records: list[Registration]) -> None:
     listed = [(record.legislation, each) for record in records for each in record.certificates]
-    assert all(
-        (each.listed_in == "basic-udi-record") == (legislation in DIRECTIVES) for legislation, each in listed
-    )
+    assert all((each.listed_in == "basic-udi-record") == (legislation in DIRECTIVES) for legislation, each in listed)
     assert {each.listed_in for _, each in listed} == {"basic-udi-record", "certificate-search"}
     assert any(each.expiry is None for _, each in listed)
     assert any(each.revision is None for _, each in listed)

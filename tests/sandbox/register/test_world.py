@@ -96,9 +96,7 @@ def test_a_listed_certificate_can_be_renumbered_and_added_and_taken_out(world: W
     mine = CertificateFilter(actor_srn=record.manufacturer.srn)
     before = world.search_certificates(mine, 0, 50)[0]
     second = replace(first, number="NEW 1")
-    world.change(
-        record.uuid, certificates=(replace(first, number="RENUMBERED"), second, *record.certificates[1:])
-    )
+    world.change(record.uuid, certificates=(replace(first, number="RENUMBERED"), second, *record.certificates[1:]))
     numbers = [row.certificate.number for row in world.search_certificates(mine, 0, 50)[1]]
     assert len(numbers) == before + 1
     assert {"NEW 1", "RENUMBERED"} <= set(numbers)
@@ -124,9 +122,7 @@ def test_a_manufacturers_status_changes_for_all_its_devices(world: World) -> Non
     world.change_actor(srn, status="inactive", name="Renamed GmbH")
     total, records = world.search(DeviceFilter(srn=srn), 0, 1000)
     assert total == len(records) > 1
-    assert {(each.manufacturer.status, each.manufacturer.name) for each in records} == {
-        ("inactive", "Renamed GmbH")
-    }
+    assert {(each.manufacturer.status, each.manufacturer.name) for each in records} == {("inactive", "Renamed GmbH")}
     assert [(change.field, change.srn) for change in world.journal] == [("status", srn), ("name", srn)]
     assert world.search_actors(ActorFilter(name="renamed"), 0, 5)[0] == 1
 

@@ -11,6 +11,7 @@ from typing import TypeVar
 import msgspec
 import structlog
 
+from registerwatch.register.codes import label
 from registerwatch.register.eudamed import mapping, wire
 from registerwatch.register.eudamed.guards import MADE_UP_VALUE, Proofs, check_page, check_probe
 from registerwatch.register.eudamed.requests import Question, RegisterRequests
@@ -48,7 +49,7 @@ class KnownRecord:
 
 @dataclass(frozen=True, slots=True)
 class ActorReading:
-    """An actor and the first rows of its devices. Rows name the manufacturer, so an authorised representative has none."""
+    """An actor and its first device rows. Rows name the manufacturer, so an authorised representative has none."""
 
     actor: Actor
     rows: list[DeviceReading] = field(default_factory=list)
@@ -86,7 +87,9 @@ class EudamedClient:
             return Unreadable(failure.reason)
         return Found(readings) if readings else NotFound()
 
-    async def read_actor(self, srn: str, *, priority: Priority = Priority.WAITING) -> Found[ActorReading] | NotFound | Unreadable:
+    async def read_actor(
+        self, srn: str, *, priority: Priority = Priority.WAITING
+    ) -> Found[ActorReading] | NotFound | Unreadable:
         """An actor, the count of its registrations and its first device rows."""
         try:
             reading = await _Read(self, priority, {}).actor(srn)
@@ -100,7 +103,7 @@ class EudamedClient:
         params = {"page": str(page), **_sized(PAGE_SIZE)}
         answer = await read.ask("/devices/udiDiData", params, _device_page, check=_check_listing)
         rows = [mapping.reading_of_row(row) for row in answer.content if mapping.text(row.primary_di)]
-        return NewestPage(rows, answer.total_elements, answer.last is not False and not len(answer.content) == PAGE_SIZE)
+        return NewestPage(rows, answer.total_elements, answer.last is not False and len(answer.content) != PAGE_SIZE)
 
 
 class _Read:
@@ -119,7 +122,9 @@ class _Read:
             return []
         basics: dict[str, wire.BasicUdiRecord] = {}
         if len(listed) > 1:
-            listed = [await self._with_legislation(row, reading, basics) for row, reading in zip(rows, listed, strict=True)]
+            listed = [
+                await self._with_legislation(row, reading, basics) for row, reading in zip(rows, listed, strict=True)
+            ]
         current = min(listed, key=lambda reading: standing(reading).rank)
         row = next(row for row in rows if row.uuid == current.device.uuid)
         full = await self._in_full(row, basics.get(row.uuid))
@@ -138,8 +143,12 @@ class _Read:
             _device_page,
             check=lambda page: check_page(page, carries=(lambda row: row.manufacturer_srn == srn) if named else None),
         )
-        readings = [mapping.reading_of_row(row) for row in devices.content if mapping.text(row.primary_di)] if named else []
-        status_code = next((r.device.manufacturer_status_code for r in readings if r.device.manufacturer_status_code), "")
+        readings = (
+            [mapping.reading_of_row(row) for row in devices.content if mapping.text(row.primary_di)] if named else []
+        )
+        status_code = next(
+            (r.device.manufacturer_status_code for r in readings if r.device.manufacturer_status_code), ""
+        )
         actor = mapping.actor_of(row, status_code=status_code, device_total=devices.total_elements)
         return ActorReading(actor, readings)
 
@@ -175,10 +184,12 @@ class _Read:
             legislation, legislation_code = known.device.legislation, known.device.legislation_code
         else:
             if len(basics) >= MOST_TWINS:
-                raise RegisterFailure("The register lists too many records under this one UDI-DI to tell which one counts.")
+                raise RegisterFailure(
+                    "The register lists too many records under this one UDI-DI to tell which one counts."
+                )
             basics[row.uuid] = await self._basic_record(row)
             code = mapping.code(basics[row.uuid].legislation)
-            legislation, legislation_code = mapping.label(code), code
+            legislation, legislation_code = label(code), code
         device = msgspec.structs.replace(reading.device, legislation=legislation, legislation_code=legislation_code)
         return msgspec.structs.replace(reading, device=device)
 
@@ -187,8 +198,12 @@ class _Read:
         has_detail = known is not None and row.version_number is not None and known.detail_version == row.version_number
         detail = None if has_detail else await self._detail(row)
         basic = basic or await self._basic_record(row)
-        certificates = await self._certificates(mapping.text(basic.basic_udi.code if basic.basic_udi else row.basic_udi))
-        return mapping.reading_of_device(row, detail, basic, certificates, known.device if known and has_detail else None)
+        certificates = await self._certificates(
+            mapping.text(basic.basic_udi.code if basic.basic_udi else row.basic_udi)
+        )
+        return mapping.reading_of_device(
+            row, detail, basic, certificates, known.device if known and has_detail else None
+        )
 
     async def _detail(self, row: wire.DeviceRow) -> wire.DeviceDetail:
         def is_of_row(detail: wire.DeviceDetail) -> None:
@@ -205,7 +220,9 @@ class _Read:
             other_code = row.basic_udi and code and code != mapping.text(row.basic_udi)
             other_srn = row.manufacturer_srn and srn and srn != mapping.text(row.manufacturer_srn)
             if other_code or other_srn:
-                raise RegisterFailure("The register answered with another device's Basic UDI-DI record; nothing of it was used.")
+                raise RegisterFailure(
+                    "The register answered with another device's Basic UDI-DI record; nothing of it was used."
+                )
             if not (code or srn or basic.legislation):
                 raise RegisterFailure("The register's Basic UDI-DI record of this device is empty.", passing=True)
 
@@ -230,7 +247,10 @@ class _Read:
             if not await self._is_proven("basicUdi", path, params, _certificate_page):
                 return []
             page = await self.ask(
-                path, {"basicUdi": basic_udi, **params}, _certificate_page, check=lambda page: check_page(page, carries=None)
+                path,
+                {"basicUdi": basic_udi, **params},
+                _certificate_page,
+                check=lambda page: check_page(page, carries=None),
             )
         except RegisterFailure as failure:
             log.info("certificate search could not be read", basic_udi=basic_udi, reason=failure.reason)

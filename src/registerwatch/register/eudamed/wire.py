@@ -16,32 +16,32 @@ class Wire(msgspec.Struct, frozen=True, rename="camel"):
     """Base of the register's objects: camelCase names, unknown fields ignored."""
 
 
-class Code(Wire):
+class Code(Wire, frozen=True):
     """A coded value, `{"code": "refdata.risk-class.class-iia"}`."""
 
     code: str | None = None
 
 
-class Language(Wire):
+class Language(Wire, frozen=True):
     """A text's language; null in the register when the text stands for all languages."""
 
     iso_code: str | None = None
 
 
-class Text(Wire):
+class Text(Wire, frozen=True):
     """One text in one language."""
 
     text: str | None = None
     language: Language | None = None
 
 
-class Texts(Wire):
+class Texts(Wire, frozen=True):
     """A text in several languages."""
 
     texts: list[Text] | None = None
 
 
-class Page(Wire, Generic[Row]):
+class Page(Wire, Generic[Row], frozen=True):
     """A Spring page. `content` and `total_elements` are always there in a real answer."""
 
     content: list[Row]
@@ -49,7 +49,7 @@ class Page(Wire, Generic[Row]):
     last: bool | None = None
 
 
-class DeviceRow(Wire):
+class DeviceRow(Wire, frozen=True):
     """A row of the device search. What is not named is null in the register's answers."""
 
     uuid: str
@@ -66,26 +66,26 @@ class DeviceRow(Wire):
     version_number: int | None = None
 
 
-class Identifier(Wire):
+class Identifier(Wire, frozen=True):
     """A UDI-DI or Basic UDI-DI with its code."""
 
     code: str | None = None
 
 
-class DeviceStatus(Wire):
+class DeviceStatus(Wire, frozen=True):
     """Market status and its date (no time)."""
 
     type: Code | None = None
     status_date: str | None = None
 
 
-class Nomenclature(Wire):
+class Nomenclature(Wire, frozen=True):
     """One EMDN term."""
 
     code: str | None = None
 
 
-class DeviceDetail(Wire):
+class DeviceDetail(Wire, frozen=True):
     """The detail of one device record."""
 
     uuid: str
@@ -98,21 +98,21 @@ class DeviceDetail(Wire):
     version_number: int | None = None
 
 
-class ActorName(Wire):
+class ActorName(Wire, frozen=True):
     """An actor inside another record. `name` is a text here and an object elsewhere, so both are taken."""
 
     srn: str | None = None
     name: Any = None
 
 
-class NotifiedBody(Wire):
+class NotifiedBody(Wire, frozen=True):
     """A notified body: its name and its number of four digits."""
 
     name: Any = None
     srn: str | None = None
 
 
-class DeviceCertificate(Wire):
+class DeviceCertificate(Wire, frozen=True):
     """A certificate in the Basic UDI-DI record."""
 
     certificate_number: str | None = None
@@ -125,7 +125,7 @@ class DeviceCertificate(Wire):
     notified_body: NotifiedBody | None = None
 
 
-class BasicUdiRecord(Wire):
+class BasicUdiRecord(Wire, frozen=True):
     """The Basic UDI-DI record of a device."""
 
     basic_udi: Identifier | None = None
@@ -141,7 +141,7 @@ class BasicUdiRecord(Wire):
     version_number: int | None = None
 
 
-class CertificateRow(Wire):
+class CertificateRow(Wire, frozen=True):
     """A row of the certificate search."""
 
     certificate_number: str | None = None
@@ -155,7 +155,7 @@ class CertificateRow(Wire):
     latest_version: bool | None = None
 
 
-class ActorRow(Wire):
+class ActorRow(Wire, frozen=True):
     """A row of the actor search."""
 
     srn: str | None = None

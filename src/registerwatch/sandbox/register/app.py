@@ -43,7 +43,7 @@ def create_app(
     `faults`, `log` (a `RequestLog`) and `eudamed`.
     """
     faults = Faults() if faults is None else faults
-    rng = Random(seed)  # noqa: S311 (repeatable, and no secret)
+    rng = Random(seed)
     eudamed = Eudamed(world, basic_udi_filter_works=basic_udi_filter_works)
     services = Starlette(
         routes=[

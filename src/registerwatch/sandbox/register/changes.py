@@ -61,9 +61,7 @@ def _same_number(old: Certificate, new: Certificate) -> bool:
     return old.number == new.number
 
 
-def _certificate_changes(
-    record: Registration, old: Certificate | None, new: Certificate | None
-) -> list[Change]:
+def _certificate_changes(record: Registration, old: Certificate | None, new: Certificate | None) -> list[Change]:
     """One change of `number` for a certificate that came or went, else one for each field that differs."""
     known = new or old
     number = known.number if known else None
@@ -76,9 +74,7 @@ def _certificate_changes(
     ]
 
 
-def _change(
-    record: Registration, field: str, old: object, new: object, certificate: str | None = None
-) -> Change:
+def _change(record: Registration, field: str, old: object, new: object, certificate: str | None = None) -> Change:
     return Change(
         time=record.last_updated,
         uuid=record.uuid,

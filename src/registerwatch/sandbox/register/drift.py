@@ -117,9 +117,7 @@ def _add_certificate(world: World, rng: Random, record: Registration) -> None:
 
 def _certificate_status(world: World, rng: Random, record: Registration) -> None:
     def restated(old: Certificate) -> Certificate:
-        return replace(
-            old, status=rng.choice([status for status in CERTIFICATE_STATUSES if status != old.status])
-        )
+        return replace(old, status=rng.choice([status for status in CERTIFICATE_STATUSES if status != old.status]))
 
     _change_certificate(world, rng, record, restated)
 
@@ -131,9 +129,7 @@ def _certificate_expired(world: World, rng: Random, record: Registration) -> Non
 
 def _certificate_extended(world: World, rng: Random, record: Registration) -> None:
     def extended(old: Certificate) -> Certificate:
-        expiry = date.fromisoformat(old.expiry or _today(world)) + timedelta(
-            days=rng.choice((365, 730, 1826))
-        )
+        expiry = date.fromisoformat(old.expiry or _today(world)) + timedelta(days=rng.choice((365, 730, 1826)))
         return replace(old, expiry=expiry.isoformat())
 
     _change_certificate(world, rng, record, extended)
@@ -153,9 +149,7 @@ def _change_certificate(
 
 def _vanish(world: World, rng: Random, record: Registration) -> None:
     """A field is empty for a while, as if it had been forgotten in a new version."""
-    fields = [
-        field for field in _VANISHING if getattr(record, field) and (record.uuid, field) not in world.withheld
-    ]
+    fields = [field for field in _VANISHING if getattr(record, field) and (record.uuid, field) not in world.withheld]
     if not fields:
         _version(world, rng, record)
         return

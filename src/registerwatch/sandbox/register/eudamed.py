@@ -77,9 +77,7 @@ class Eudamed:
         """A page of the certificate search."""
         works = self.basic_udi_filter_works
         wanted, window = certificate_query(request.query_params, basic_udi_filter_works=works)
-        total, found = await run_in_threadpool(
-            self._world.search_certificates, wanted, window.offset, window.size
-        )
+        total, found = await run_in_threadpool(self._world.search_certificates, wanted, window.offset, window.size)
         return json_response(envelope([certificates.search_row(row) for row in found], total, window))
 
     async def application(self, request: Request) -> Response:

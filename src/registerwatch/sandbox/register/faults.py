@@ -5,9 +5,7 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-Kind = Literal[
-    "search", "detail", "basic", "actor-search", "actor", "certificates", "application", "datalake", "any"
-]
+Kind = Literal["search", "detail", "basic", "actor-search", "actor", "certificates", "application", "datalake", "any"]
 Mode = Literal[
     "redirect-302",
     "throttled-429",

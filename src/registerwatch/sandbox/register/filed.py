@@ -219,9 +219,7 @@ def _listings(records: Iterable[Registration]) -> list[CertificateListing]:
                 entry = covered.setdefault(key, (certificate, record.manufacturer, {}))
                 entry[2][record.basic_udi or ""] = None
     return [
-        CertificateListing(
-            _uuid("certificate", *map(str, key)), certificate, party, tuple(filter(None, basic_udis))
-        )
+        CertificateListing(_uuid("certificate", *map(str, key)), certificate, party, tuple(filter(None, basic_udis)))
         for key, (certificate, party, basic_udis) in covered.items()
     ]
 

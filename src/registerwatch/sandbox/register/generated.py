@@ -120,9 +120,7 @@ class GeneratedArchive:
         """All rows of the certificate search, the latest issued first."""
         if self._listings is None:
             makers = (self._operators.manufacturer(index) for index in range(self._layout.manufacturers))
-            self._listings = newest_first(
-                [row for maker in makers if maker.certified for row in self._listed(maker)]
-            )
+            self._listings = newest_first([row for maker in makers if maker.certified for row in self._listed(maker)])
         return self._listings
 
     def registration(self, position: int) -> Registration:

@@ -41,8 +41,7 @@ def check_character_pair(model: str) -> str:
         raise ValueError(f"a Basic UDI-DI has at most 23 characters before its check pair: {model!r}")
     try:
         total = sum(
-            weight * _GMN_VALUES[character]
-            for weight, character in zip(_GMN_WEIGHTS, reversed(model), strict=False)
+            weight * _GMN_VALUES[character] for weight, character in zip(_GMN_WEIGHTS, reversed(model), strict=False)
         )
     except KeyError as unknown:
         raise ValueError(f"not a character of a Basic UDI-DI: {unknown}") from None

@@ -60,9 +60,7 @@ for _line in _COUNTRIES.strip().splitlines():
     _iso2, _name, _share, _gs1, _language, _form, _cities = _line.split("|")
     COUNTRIES[_iso2] = Country(_iso2, _name, int(_share), _gs1, _language, _form, tuple(_cities.split(",")))
 
-TRADE_LANGUAGES = {
-    iso2: place.language if place.language in LANGUAGES else "en" for iso2, place in COUNTRIES.items()
-}
+TRADE_LANGUAGES = {iso2: place.language if place.language in LANGUAGES else "en" for iso2, place in COUNTRIES.items()}
 """The language, other than English, in which operators of a country name their devices."""
 
 REPRESENTATIVE_COUNTRIES = ("DE", "DE", "DE", "NL", "NL", "IE", "IE", "XI", "MT", "ES", "BE", "FR")

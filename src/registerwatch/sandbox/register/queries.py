@@ -61,9 +61,7 @@ def actor_query(query: QueryParams) -> tuple[ActorFilter, Window]:
     return wanted, window(query)
 
 
-def certificate_query(
-    query: QueryParams, *, basic_udi_filter_works: bool
-) -> tuple[CertificateFilter, Window]:
+def certificate_query(query: QueryParams, *, basic_udi_filter_works: bool) -> tuple[CertificateFilter, Window]:
     """The filter and the page of a certificate search, which answers without any parameter.
 
     Raises `QueryError`.

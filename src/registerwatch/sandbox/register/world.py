@@ -20,9 +20,7 @@ from registerwatch.sandbox.register.listings import Listings
 from registerwatch.sandbox.register.records import Actor, Certificate, CertificateListing, Party, Registration
 
 BRUSSELS = ZoneInfo("Europe/Brussels")
-_FIXED = frozenset(
-    {"uuid", "primary_di", "basic_udi", "manufacturer", "authorised_representative", "issuing_agency"}
-)
+_FIXED = frozenset({"uuid", "primary_di", "basic_udi", "manufacturer", "authorised_representative", "issuing_agency"})
 
 
 def brussels_now() -> datetime:
@@ -66,10 +64,7 @@ class World:
     def oldest(self, offset: int, limit: int) -> list[Registration]:
         """A page of all registrations, the first made first."""
         last = self.count - 1
-        return [
-            self._row(self._newest_row(last - rank))
-            for rank in range(offset, min(offset + limit, self.count))
-        ]
+        return [self._row(self._newest_row(last - rank)) for rank in range(offset, min(offset + limit, self.count))]
 
     def by_uuid(self, uuid: str) -> Registration | None:
         """The registration with this key."""
@@ -128,9 +123,7 @@ class World:
     ) -> tuple[int, list[CertificateListing]]:
         """How many listed certificates pass, and a page of them."""
         rows = self._listings.search(wanted)
-        page = [
-            replace(row, manufacturer=self._party(row.manufacturer)) for row in rows[offset : offset + limit]
-        ]
+        page = [replace(row, manufacturer=self._party(row.manufacturer)) for row in rows[offset : offset + limit]]
         return len(rows), page
 
     def as_of(self, record: Registration, moment: datetime) -> Registration | None:
@@ -168,9 +161,7 @@ class World:
         if before is None:
             raise KeyError(srn)
         now = self.now()
-        after: Actor = replace(
-            before, **{"last_updated": now, "version_number": before.version_number + 1, **fields}
-        )
+        after: Actor = replace(before, **{"last_updated": now, "version_number": before.version_number + 1, **fields})
         for field in fields:
             old, new = getattr(before, field), getattr(after, field)
             if old != new:
@@ -284,7 +275,5 @@ def _typed(fields: dict[str, object]) -> dict[str, object]:
     if isinstance(emdn := fields.get("emdn"), list):
         typed["emdn"] = tuple(emdn)
     if "certificates" in fields:
-        typed["certificates"] = msgspec.convert(
-            msgspec.to_builtins(fields["certificates"]), tuple[Certificate, ...]
-        )
+        typed["certificates"] = msgspec.convert(msgspec.to_builtins(fields["certificates"]), tuple[Certificate, ...])
     return typed

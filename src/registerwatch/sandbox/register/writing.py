@@ -57,9 +57,7 @@ def write_records(path: Path | str, devices: int, seed: int, progress: Progress 
     with _opened(part, gzipped=target.suffix == ".gz") as stream:
         for start in range(0, devices, _CHUNK):
             end = min(start + _CHUNK, devices)
-            stream.write(
-                encode([_line(archive.registration(archive.oldest(rank))) for rank in range(start, end)])
-            )
+            stream.write(encode([_line(archive.registration(archive.oldest(rank))) for rank in range(start, end)]))
             if progress:
                 progress(end, devices)
     part.replace(target)

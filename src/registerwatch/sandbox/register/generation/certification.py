@@ -20,10 +20,7 @@ NOTIFIED_BODIES = (
 )
 _REVISIONS = (None,) * 11 + ("00", "02", "03", "Rev. 0", "Rev. 1", "1")
 _STATUSES = (
-    ("issued",) * 16
-    + ("supplemented",) * 5
-    + ("amended",) * 2
-    + ("reissued", "restricted", "withdrawn", "cancelled")
+    ("issued",) * 16 + ("supplemented",) * 5 + ("amended",) * 2 + ("reissued", "restricted", "withdrawn", "cancelled")
 )
 _DIRECTIVE_EXPIRIES = (
     "2023-09-03",

@@ -142,9 +142,7 @@ _ZIPF = _zipf_table()
 
 
 def _risk(draws: bytes, *, legacy: bool, lab: bool) -> str:
-    table = (
-        (_IVDD_RISKS if legacy else _LAB_RISKS) if lab else (_LEGACY_RISKS if legacy else _REGULATION_RISKS)
-    )
+    table = (_IVDD_RISKS if legacy else _LAB_RISKS) if lab else (_LEGACY_RISKS if legacy else _REGULATION_RISKS)
     return table[int.from_bytes(draws[12:14]) % len(table)]
 
 
@@ -181,9 +179,7 @@ def _namings(kind: Kind, name: str, language: str, draws: bytes) -> tuple[Naming
     return tuple(namings)
 
 
-def _regulation(
-    maker: Manufacturer, number: int, regulation: str, risk: str, draws: bytes
-) -> tuple[Certificate, ...]:
+def _regulation(maker: Manufacturer, number: int, regulation: str, risk: str, draws: bytes) -> tuple[Certificate, ...]:
     """The manufacturer's quality system certificate, and for one high-risk family in three one of its own."""
     if not maker.certified or risk in _UNCERTIFIED:
         return ()

@@ -66,7 +66,7 @@ def _sizes(devices: int, seed: int) -> list[int]:
 
     A long tail of small ones, as in the real register.
     """
-    draws = random.Random(seed)  # noqa: S311 (repeatable, and no secret)
+    draws = random.Random(seed)
     count = max(devices // _DEVICES_PER_MANUFACTURER, min(8, (devices + 2) // 3))
     weights = sorted((draws.lognormvariate(0, 1.9) for _ in range(count)), reverse=True)
     scale = (devices - count) / sum(weights)

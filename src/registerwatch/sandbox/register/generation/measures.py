@@ -21,27 +21,15 @@ _MEASURES: dict[str, tuple[str, ...]] = {
     "diameter": tuple(f"Ø {diameter} mm" for diameter in ("0.8", "1.0", "1.1", *_DIAMETERS)),
     "mm": tuple(f"{whole}.{half} mm" for whole in range(3, 24) for half in (0, 5)),
     "plate": tuple(f"{system} mm, {holes}" for system, holes in product(_DIAMETERS[:8], range(3, 19))),
-    "wire": tuple(
-        f"{diameter} x {length} mm" for diameter, length in product(_DIAMETERS[:4], range(70, 320, 10))
-    ),
+    "wire": tuple(f"{diameter} x {length} mm" for diameter, length in product(_DIAMETERS[:4], range(70, 320, 10))),
     "length": tuple(f"{length} cm" for length in ("11.5", "12", "13", "14.5", "16", "18", "20", "25", "30")),
     "area": tuple(f"{width} x {length} cm" for width, length in product(_WIDTHS, _WIDTHS)),
     "width": tuple(f"{width} cm x {length} m" for width, length in product((4, 6, 8, 10, 12), (3, 4, 5, 7))),
-    "french": tuple(
-        f"CH {gauge}, {length} cm" for gauge, length in product(range(6, 26, 2), (20, 40, 50, 60))
-    ),
-    "gauge": tuple(
-        f"{gauge} G x {length} mm" for gauge, length in product(range(16, 32), (12, 16, 25, 30, 40, 50))
-    ),
-    "volume": tuple(
-        f"{volume} ml" for volume in (1, 2, 2.5, 5, 10, 20, 50, 60, 100, 250, 500, 750, 1000, 1500, 2000)
-    ),
-    "seat": tuple(
-        f"{width} cm, {load} kg" for width, load in product(range(36, 62, 2), (100, 120, 130, 160))
-    ),
-    "suture": tuple(
-        f"USP {strength}, {length} cm" for strength, length in product(_STRENGTHS, (45, 70, 75, 90))
-    ),
+    "french": tuple(f"CH {gauge}, {length} cm" for gauge, length in product(range(6, 26, 2), (20, 40, 50, 60))),
+    "gauge": tuple(f"{gauge} G x {length} mm" for gauge, length in product(range(16, 32), (12, 16, 25, 30, 40, 50))),
+    "volume": tuple(f"{volume} ml" for volume in (1, 2, 2.5, 5, 10, 20, 50, 60, 100, 250, 500, 750, 1000, 1500, 2000)),
+    "seat": tuple(f"{width} cm, {load} kg" for width, load in product(range(36, 62, 2), (100, 120, 130, 160))),
+    "suture": tuple(f"USP {strength}, {length} cm" for strength, length in product(_STRENGTHS, (45, 70, 75, 90))),
     "shade": tuple(f"{shade} {height} mm" for shade, height in product(_SHADES, (10, 12, 14, 16, 18, 20))),
 }
 _COUNTS = (1, 2, 3, 5, 6, 10, 12, 20, 24, 25, 30, 50, 96, 100, 144, 200, 500)
@@ -65,7 +53,5 @@ def measures(measure: str, language: str) -> tuple[str, ...]:
 
 
 MEASURES = {
-    (measure, language): measures(measure, language)
-    for measure in (*_MEASURES, *_WORDED)
-    for language in LANGUAGES
+    (measure, language): measures(measure, language) for measure in (*_MEASURES, *_WORDED) for language in LANGUAGES
 }

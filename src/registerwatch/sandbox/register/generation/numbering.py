@@ -55,9 +55,7 @@ def hibcc_prefix(manufacturer: int) -> Prefix:
     rest, third = divmod(_LABELER.there(manufacturer), 36)
     rest, second = divmod(rest, 36)
     letter, first = divmod(rest, 36)
-    return Prefix(
-        "hibcc", _LETTERS[letter] + "".join(_ALPHANUMERIC[digit] for digit in (first, second, third))
-    )
+    return Prefix("hibcc", _LETTERS[letter] + "".join(_ALPHANUMERIC[digit] for digit in (first, second, third)))
 
 
 def iccbba_prefix(manufacturer: int) -> Prefix:

@@ -19,9 +19,7 @@ from registerwatch.sandbox.register.records import Actor, Party
 
 _REPRESENTATIVES = 1 << 31
 _MANUFACTURERS_PER_REPRESENTATIVE = 40
-_GROUPS = (
-    ("bone",) * 22 + ("dental",) * 14 + ("surgery",) * 21 + ("wound",) * 11 + ("aids",) * 14 + ("flow",) * 15
-)
+_GROUPS = ("bone",) * 22 + ("dental",) * 14 + ("surgery",) * 21 + ("wound",) * 11 + ("aids",) * 14 + ("flow",) * 15
 _ALL_GROUPS = (*_GROUPS, "lab", "lab", "lab")
 _FAMILY_SIZES = (6, 10, 13, 13, 16, 24, 40)
 _BY_SHARE = tuple(iso2 for iso2, place in COUNTRIES.items() for _ in range(place.share))
@@ -170,9 +168,7 @@ class Operators:
         if number < self.manufacturers:
             return self.manufacturer(number).party.srn
         representative = number - _REPRESENTATIVES
-        return (
-            self._representative(representative).srn if 0 <= representative < self.representatives else None
-        )
+        return self._representative(representative).srn if 0 <= representative < self.representatives else None
 
     def _manufacturer(self, index: int) -> Manufacturer:
         draws, country = self._origin(index)

@@ -169,9 +169,7 @@ _SPOILS: dict[Mode, Spoil] = {
 
 def _replacement(rule: Rule) -> Response:
     """An answer that has nothing to do with what was asked."""
-    page = HTMLResponse(
-        "<!doctype html><html><head><title>EUDAMED</title></head><body>Please wait</body></html>"
-    )
+    page = HTMLResponse("<!doctype html><html><head><title>EUDAMED</title></head><body>Please wait</body></html>")
     if rule.mode == "redirect-302":
         return no_such_record()
     if rule.mode == "html-200":

@@ -199,9 +199,7 @@ def basic_udi_record(
         "riskClass": code("risk-class", record.risk_class),
         "manufacturer": party(record.manufacturer, manufacturer),
         "authorisedRepresentative": (
-            party(record.authorised_representative, representative)
-            if record.authorised_representative
-            else None
+            party(record.authorised_representative, representative) if record.authorised_representative else None
         ),
         "deviceCertificateInfoList": certificates,
         "deviceCertificateInfoListForDisplay": certificates,
