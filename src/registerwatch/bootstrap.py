@@ -18,7 +18,7 @@ from registerwatch.register.documents import StoredDocuments, stored_documents
 from registerwatch.register.eudamed.client import EudamedClient
 from registerwatch.register.eudamed.requests import Patience, RegisterRequests
 from registerwatch.register.follow import IndexFollower
-from registerwatch.register.index import SearchIndex
+from registerwatch.register.index.searching import SearchIndex
 from registerwatch.register.mirror import Mirror
 from registerwatch.register.pacing import Clock, Priority, RequestBudget, SystemClock
 from registerwatch.register.refresh import Refresher

@@ -15,6 +15,8 @@ from registerwatch.register.pacing import Priority
 from registerwatch.sandbox.register.app import create_app as create_register
 from registerwatch.sandbox.register.faults import Faults
 from registerwatch.sandbox.register.generated import GeneratedWorld
+from registerwatch.sandbox.register.layers.logged import RequestLog
+from registerwatch.sandbox.register.transport import InProcessTransport
 from registerwatch.sandbox.register.world import World
 from registerwatch.settings import Settings
 from tests.parts.clocks import SteppedClock
@@ -33,7 +35,7 @@ class Stage:
     world: World
     faults: Faults
     clock: SteppedClock
-    register_app: object
+    log: RequestLog
 
     async def level(self) -> None:
         """Bring the index up to the copy."""
@@ -48,9 +50,9 @@ class Stage:
         await self.service.mirror.from_datalake(self.service.datalake, lambda _progress: None)
         await self.level()
 
-    def requests(self) -> int:
-        """Requests that the stand-in register got so far."""
-        return int(self.register_app.state.log.total)  # type: ignore[attr-defined]
+    async def get(self, path: str, **params: str | int) -> httpx2.Response:
+        """An answer of the service."""
+        return await self.client.get(path, params=params)
 
 
 @asynccontextmanager
@@ -79,11 +81,11 @@ async def on_stage(
     service = build_service(
         Settings(**values),  # type: ignore[arg-type]  # values are checked by the settings
         clock=clock,
-        transport=httpx2.ASGITransport(app=register_app),
+        transport=InProcessTransport(register_app),
         patience=IMPATIENT,
     )
     app = app_over(service)
     async with running(service):
         transport = httpx2.ASGITransport(app=app, raise_app_exceptions=False)
         async with httpx2.AsyncClient(transport=transport, base_url="http://service.test") as client:
-            yield Stage(service, app, client, world, faults, clock, register_app)
+            yield Stage(service, app, client, world, faults, clock, register_app.state.log)

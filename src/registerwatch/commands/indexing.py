@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from registerwatch.errors import IndexUnavailable
 from registerwatch.register.documents import stored_documents
 from registerwatch.register.follow import IndexFollower
-from registerwatch.register.index import SearchIndex
+from registerwatch.register.index.searching import SearchIndex
 from registerwatch.settings import Settings, load_settings
 
 IDLE_SECONDS = 0.2

@@ -9,7 +9,7 @@ import msgspec
 from registerwatch.register.codes import label
 from registerwatch.register.documents import StoredActor, StoredDocuments
 from registerwatch.register.identifiers import kind
-from registerwatch.register.index import Filters, SearchIndex
+from registerwatch.register.index.searching import Filters, SearchIndex
 from registerwatch.register.outcome import NotFound
 from registerwatch.register.pacing import Clock
 from registerwatch.register.records import SearchRow

@@ -5,7 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from registerwatch.register.documents import ChangedRow, StoredDocuments
-from registerwatch.register.index import IndexWriter, SearchIndex
+from registerwatch.register.index.searching import SearchIndex
+from registerwatch.register.index.writing import IndexWriter
 
 BATCH = 1_000
 ROWS_PER_COMMIT = 250_000

@@ -11,7 +11,7 @@ import msgspec
 from registerwatch.errors import InvalidInput
 from registerwatch.register.documents import StoredDocuments
 from registerwatch.register.identifiers import kind, looks_like_udi, udi_spellings
-from registerwatch.register.index import Filters, Hits, SearchIndex
+from registerwatch.register.index.searching import Filters, Hits, SearchIndex
 from registerwatch.register.records import SearchRow
 
 NAME_ROWS = 8

@@ -14,7 +14,7 @@ from registerwatch.register.actors import ActorAnswer
 from registerwatch.register.codes import RiskFilter, StatusFilter
 from registerwatch.register.devices import NOT_REGISTERED, UNREADABLE, DeviceAnswer, NoDevice
 from registerwatch.register.identifiers import kind, subject
-from registerwatch.register.index import Filters
+from registerwatch.register.index.searching import Filters
 from registerwatch.register.outcome import NotFound, Unreadable
 from registerwatch.register.search import LONGEST_QUERY
 from registerwatch.rest.schemas import Actor, Device, DeviceNotFound, ErrorBody, RefreshAnswer, SearchAnswer

@@ -219,7 +219,9 @@ class _Read:
             srn = mapping.text(basic.manufacturer.srn) if basic.manufacturer else ""
             other_code = row.basic_udi and code and code != mapping.text(row.basic_udi)
             other_srn = row.manufacturer_srn and srn and srn != mapping.text(row.manufacturer_srn)
-            if other_code or other_srn:
+            risk = mapping.code(basic.risk_class)
+            other_risk = risk and row.risk_class and risk != mapping.code(row.risk_class)
+            if other_code or other_srn or other_risk:
                 raise RegisterFailure(
                     "The register answered with another device's Basic UDI-DI record; nothing of it was used."
                 )

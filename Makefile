@@ -1,0 +1,56 @@
+# What a person types. Each target sets up what it needs; nothing else has to be installed by hand.
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV := .venv
+BIN := $(VENV)/bin
+BENCH ?=
+DEMO ?=
+TESTS ?=
+
+.PHONY: run test check bench lock clean help
+
+help: ## list the targets
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
+
+run: $(VENV)/run.stamp ## set up, then try everything at http://localhost:8000
+	$(BIN)/registerwatch demo $(DEMO)
+
+test: $(VENV)/dev.stamp ## set up what the tests need, then run them on SQLite and PostgreSQL
+	@$(BIN)/python tools/system_packages.py
+	$(BIN)/python -m pytest $(TESTS)
+
+check: $(VENV)/dev.stamp ## format, lint, types, layers
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m pytest tests/test_docs.py
+
+bench: $(VENV)/dev.stamp ## measure, side by side with what people would use instead
+	@$(BIN)/python tools/system_packages.py
+	$(BIN)/python -m bench $(BENCH)
+
+lock: $(VENV)/dev.stamp ## resolve the newest allowed versions and pin them with hashes
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate --upgrade \
+	  pyproject.toml -o requirements.lock
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate --upgrade \
+	  pyproject.toml --group dev -o requirements-dev.lock
+
+clean: ## remove what was set up and built
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Python 3.11 or later is needed; set PYTHON=/path/to/it"; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || \
+	  { rm -rf $(VENV); echo "Python's venv is missing; on Debian: apt-get install python3-venv"; exit 1; }
+
+$(VENV)/run.stamp: requirements.lock pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(VENV)/dev.stamp: requirements-dev.lock pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@ $(VENV)/run.stamp

@@ -1,0 +1,167 @@
+"""The page of a device."""
+
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+
+import msgspec
+from fastapi import APIRouter, Request
+from starlette.responses import RedirectResponse, Response
+
+from registerwatch.bootstrap import Service
+from registerwatch.html.addresses import device_address
+from registerwatch.html.certificates import Standing, StandingCertificate, standings, tally
+from registerwatch.html.languages import language_name, language_tag
+from registerwatch.html.rendering import page, unindexed_page
+from registerwatch.html.structured_data import medical_device, script_text
+from registerwatch.register.codes import REGULATIONS, segment
+from registerwatch.register.devices import NOT_REGISTERED, DeviceAnswer, NoDevice
+from registerwatch.register.identifiers import subject
+from registerwatch.register.records import Device
+from registerwatch.web.limits import Limit, RateLimits
+
+LEGISLATIONS = {
+    "mdr": "Regulation (EU) 2017/745 (MDR)",
+    "ivdr": "Regulation (EU) 2017/746 (IVDR)",
+    "mdd": "Directive 93/42/EEC (MDD)",
+    "aimdd": "Directive 90/385/EEC (AIMDD)",
+    "ivdd": "Directive 98/79/EC (IVDD)",
+}
+EUDAMED_DEVICE = "https://ec.europa.eu/tools/eudamed/#/screen/search-device/"
+"""Address of a record on the register's own public pages, before its uuid."""
+
+
+class ServedDevice(Device, frozen=True, kw_only=True, gc=False):
+    """A device as the use case answers it: the stored document, when it was read, what went wrong since."""
+
+    read_at: str
+    error: str | None = None
+
+
+_served = msgspec.json.Decoder(ServedDevice)
+
+
+@dataclass(frozen=True, slots=True)
+class TradeName:
+    """A trade name in one language; `tag` is the value of its `lang` attribute, empty for none."""
+
+    language: str
+    tag: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceView:
+    """A device as it is shown on a day. `in_full` false: only a part of its record was ever read."""
+
+    device: ServedDevice
+    in_full: bool
+    today: date
+
+    @property
+    def name(self) -> str:
+        """What it is called: trade name, else device name, else model, else its UDI-DI."""
+        device = self.device
+        return device.trade_name or device.device_name or device.device_model or f"Device {device.udi}"
+
+    @property
+    def name_tag(self) -> str:
+        """The language of the name as a `lang` attribute, empty where it is not known."""
+        names = self.device.trade_names
+        if names.get("") == self.name:
+            return ""
+        return next((language_tag(code) for code, text in names.items() if text == self.name), "")
+
+    @property
+    def trade_names(self) -> list[TradeName]:
+        """Trade names by language, in the order of the languages' names."""
+        names = [
+            TradeName(language_name(code), language_tag(code), text) for code, text in self.device.trade_names.items()
+        ]
+        return sorted(names, key=lambda each: each.language)
+
+    @property
+    def legislation(self) -> str:
+        """The legislation's full name, or the register's label."""
+        return LEGISLATIONS.get(segment(self.device.legislation_code), self.device.legislation)
+
+    @property
+    def is_legacy(self) -> bool:
+        """Whether it is registered under a directive."""
+        code = segment(self.device.legislation_code)
+        return code in LEGISLATIONS and code not in REGULATIONS
+
+    @property
+    def certificates(self) -> list[StandingCertificate]:
+        """Its certificates with their standing."""
+        return standings(self.device.certs, self.today)
+
+    @property
+    def tally(self) -> list[tuple[Standing, int]]:
+        """How many of its certificates stand how."""
+        return tally(self.certificates)
+
+    @property
+    def certificates_unread(self) -> bool:
+        """Whether it shows no certificates because nobody has read them yet."""
+        return not self.in_full and not self.device.certs
+
+
+def router(service: Service, limits: RateLimits) -> APIRouter:
+    """The routes, over one service."""
+    routes = APIRouter()
+
+    @routes.get("/d/{udi:path}")
+    async def device(request: Request, udi: str) -> Response:
+        """The device; read from the register within the request where the copy has none."""
+        headers = await limits.check(request, Limit.PAGES)
+        code = subject(udi)
+        answer: DeviceAnswer | NoDevice | None = await service.devices.stored(code)
+        if answer is None:
+            if service.devices.asks_register(code):
+                headers = await limits.check(request, Limit.REGISTER_READ)
+            answer = await service.devices.device(code)
+        if isinstance(answer, NoDevice):
+            return _no_device(answer, headers)
+        return await _device_page(service, request, code, answer, headers)
+
+    @routes.post("/d/{udi:path}")
+    async def read_again(request: Request, udi: str) -> Response:
+        """Read the device from the register now, then show it."""
+        code = subject(udi)
+        await limits.check(request, Limit.REGISTER_READ)
+        await service.refresher.refresh(code)
+        return RedirectResponse(device_address(code), 303)
+
+    return routes
+
+
+async def _device_page(
+    service: Service, request: Request, code: str, answer: DeviceAnswer, headers: dict[str, str]
+) -> Response:
+    stored = await service.documents.device(code)
+    today = datetime.fromtimestamp(service.clock.now(), UTC).date()
+    view = DeviceView(_served.decode(answer.body), in_full=stored is None or stored.in_full, today=today)
+    public_url = service.settings.public_url
+    return page(
+        request,
+        "device.html",
+        headers,
+        settled=view.in_full and view.device.error is None,
+        view=view,
+        device=view.device,
+        structured=script_text(medical_device(view.device, view.name, public_url)),
+        canonical=public_url + device_address(view.device.udi),
+        in_eudamed=EUDAMED_DEVICE + view.device.uuid if service.settings.reads_real_register else None,
+    )
+
+
+def _no_device(answer: NoDevice, headers: dict[str, str]) -> Response:
+    return unindexed_page(
+        "not_found.html",
+        404,
+        headers,
+        heading="No such device" if answer.reason == NOT_REGISTERED else "This device cannot be shown",
+        kind="UDI-DI",
+        code=answer.udi,
+        reason=answer.reason,
+    )

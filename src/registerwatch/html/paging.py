@@ -1,0 +1,42 @@
+"""Where a page of results stands among the others."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Paging:
+    """One page of `size` rows out of `total`; all counts begin at 1."""
+
+    page: int
+    size: int
+    total: int
+
+    @property
+    def pages(self) -> int:
+        """How many pages there are; at least one, which may be empty."""
+        return max(1, -(-self.total // self.size))
+
+    @property
+    def is_beyond(self) -> bool:
+        """Whether there are results, but this page lies behind the last of them."""
+        return self.page > self.pages
+
+    @property
+    def previous(self) -> int | None:
+        """The page before, from beyond the end the last one; None on the first."""
+        return min(self.page - 1, self.pages) if self.page > 1 else None
+
+    @property
+    def next(self) -> int | None:
+        """The page after, None on the last."""
+        return self.page + 1 if self.page < self.pages else None
+
+    @property
+    def first_row(self) -> int:
+        """Number of the first row on this page."""
+        return (self.page - 1) * self.size + 1
+
+    @property
+    def last_row(self) -> int:
+        """Number of the last row on this page."""
+        return min(self.page * self.size, self.total)

@@ -1,0 +1,110 @@
+"""The search page: one box, two filters, results; and the same results as a fragment while one types."""
+
+from dataclasses import dataclass
+from urllib.parse import parse_qs, urlsplit
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from registerwatch.bootstrap import Service
+from registerwatch.html.addresses import actor_address, device_address, search_address
+from registerwatch.html.examples import Example, examples
+from registerwatch.html.paging import Paging
+from registerwatch.html.parameters import Asked, asked
+from registerwatch.html.rendering import FRAGMENT_HEADER, page
+from registerwatch.register.codes import RiskFilter, StatusFilter
+from registerwatch.register.identifiers import kind
+from registerwatch.register.index import Filters
+from registerwatch.register.search import NAME_ROWS, SRN_ROWS, SearchPage
+from registerwatch.web.limits import Limit, RateLimits
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """A page of results as it is shown. `code` is the UDI-DI or SRN that was asked for, if it was one."""
+
+    asked: Asked
+    found: SearchPage
+    paging: Paging
+    code: str | None
+
+    @property
+    def headline(self) -> str:
+        """What was found and how, in a sentence."""
+        return headline(self.found.match, self.paging.total, filters_only=not self.asked.query)
+
+    @property
+    def code_address(self) -> str | None:
+        """The page of the code that was asked for: it reads the register where the copy has nothing."""
+        if self.code is None:
+            return None
+        return actor_address(self.code) if kind(self.code) == "srn" else device_address(self.code)
+
+    @property
+    def unfiltered_address(self) -> str | None:
+        """The same search without filters, where there are some and it makes a search."""
+        return search_address(self.asked.query) if self.asked.query and self.asked.filters != Filters() else None
+
+    def address_of(self, number: int) -> str:
+        """The address of another page of these results."""
+        return search_address(self.asked.query, self.asked.filters, number)
+
+
+def router(service: Service, limits: RateLimits) -> APIRouter:
+    """The route, over one service."""
+    routes = APIRouter()
+
+    @routes.get("/")
+    async def search(request: Request) -> Response:
+        """The search box with results, or with what can be searched for."""
+        headers = await limits.check(request, Limit.PAGES)
+        wanted = asked(request.query_params)
+        fragment = FRAGMENT_HEADER in request.headers
+        return page(
+            request,
+            "results.html" if fragment else "search.html",
+            headers,
+            asked=wanted,
+            results=None if wanted.is_nothing else await _results(service, wanted),
+            examples=await _examples(service) if wanted.is_nothing else [],
+            stored=service.index.documents,
+            canonical=service.settings.public_url + "/",
+        )
+
+    return routes
+
+
+async def _results(service: Service, wanted: Asked) -> Results:
+    found = await service.search.search(wanted.query, wanted.filters, page=wanted.page)
+    rows = SRN_ROWS if found.match == "srn" else NAME_ROWS
+    return Results(wanted, found, Paging(wanted.page, rows, found.total), refreshed_code(found.refresh))
+
+
+async def _examples(service: Service) -> list[Example]:
+    filters = Filters(StatusFilter.ON, RiskFilter.III)
+    for each in (filters, Filters(StatusFilter.ON)):
+        found = await service.search.search("", each)
+        if found.total:
+            return examples(found.results, each)
+    return []
+
+
+def refreshed_code(address: str | None) -> str | None:
+    """The code in the address that reads it anew: `1/2` of `/v1/refresh?q=1%2F2`."""
+    return parse_qs(urlsplit(address).query)["q"][0] if address else None
+
+
+def headline(match: str, total: int, *, filters_only: bool) -> str:
+    """`1,234 devices match by name`."""
+    if not total:
+        return "No device found"
+    devices = "1 device" if total == 1 else f"{total:,} devices"
+    if filters_only:
+        return f"{devices} with these filters"
+    ways = {
+        "udi": "with this UDI-DI" if total == 1 else "under this Basic UDI-DI",
+        "srn": "of this manufacturer",
+        "reference": "with this catalogue reference",
+        "name": "matches by name" if total == 1 else "match by name",
+    }
+    return f"{devices} {ways[match]}"

@@ -1,0 +1,1 @@
+"""The search index: Tantivy, derived from the copy, in a folder of this node."""

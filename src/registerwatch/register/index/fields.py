@@ -1,0 +1,119 @@
+"""What is indexed of a device, and how texts are cut into words.
+
+A document is the current record of one UDI-DI. `names` holds the words of every trade name (four times, so that a hit
+there outranks one in the device name or the manufacturer's name, which count once). `filtered` holds the same words
+once more under the market status, and once under the risk class, apart for devices on the market and for the rest:
+the usual filters then read one list of postings instead of intersecting long ones.
+"""
+
+import unicodedata
+
+import msgspec
+import tantivy
+from tantivy import Document
+
+from registerwatch.register.codes import RISK_BY_CODE, STATUS_BY_CODE, RiskFilter, StatusFilter
+
+LAYOUT = "v1"
+"""Changes with the fields or the way words are cut; an index of another layout is built anew."""
+
+TRADE_NAME_WEIGHT = 4
+LONGEST_WORD = 60
+
+
+class IndexedDevice(msgspec.Struct, frozen=True, gc=False):
+    """The fields of a stored document that are searched."""
+
+    udi: str
+    trade_name: str = ""
+    trade_names: dict[str, str] = {}
+    device_name: str = ""
+    device_model: str = ""
+    manufacturer_name: str = ""
+    manufacturer_srn: str = ""
+    reference: str = ""
+    basic_udi: str = ""
+    status_code: str = ""
+    risk_class_code: str = ""
+
+
+_indexed = msgspec.json.Decoder(IndexedDevice)
+
+
+def folded(text: str) -> str:
+    """A text without case and diacritics: `Ceramïll ΆΛΦΑ` as `ceramill αλφα`."""
+    if text.isascii():
+        return text.lower()
+    apart = unicodedata.normalize("NFKD", text)
+    return "".join(character for character in apart if not unicodedata.combining(character)).casefold()
+
+
+def reference_key(text: str) -> str:
+    """A catalogue reference or identifier as it is compared: capitals, no white space, no leading `+`."""
+    return "".join(text.split()).upper().lstrip("+")
+
+
+def schema() -> tantivy.Schema:
+    """The fields of the index."""
+    builder = tantivy.SchemaBuilder()
+    builder.add_unsigned_field("row", fast=True)
+    builder.add_text_field("udi", tokenizer_name="raw", index_option="basic")
+    builder.add_text_field("identifier", tokenizer_name="raw", index_option="basic")
+    builder.add_text_field("srn", tokenizer_name="raw", index_option="basic")
+    builder.add_text_field("reference", tokenizer_name="raw", index_option="basic")
+    builder.add_text_field("facets", tokenizer_name="raw", index_option="basic")
+    builder.add_text_field("names", tokenizer_name="words", index_option="freq")
+    builder.add_json_field("filtered", tokenizer_name="words", index_option="freq")
+    return builder.build()
+
+
+def analyzer() -> tantivy.TextAnalyzer:
+    """How texts are cut into words: at everything that is no letter or digit."""
+    words = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple())
+    return (
+        words.filter(tantivy.Filter.lowercase())
+        .filter(tantivy.Filter.ascii_fold())
+        .filter(tantivy.Filter.remove_long(LONGEST_WORD))
+        .build()
+    )
+
+
+def to_document(row_id: int, stored: bytes) -> tuple[str, Document]:
+    """The index document of a stored device, and the UDI-DI that it is known by."""
+    device = _indexed.decode(stored)
+    trade = dict.fromkeys(folded(name) for name in (device.trade_name, *device.trade_names.values()) if name)
+    other = " ".join(
+        folded(name) for name in (device.device_name, device.device_model, device.manufacturer_name) if name
+    )
+    words = [*(" ".join(trade),) * TRADE_NAME_WEIGHT, other] if trade else [other]
+    entry = Document()
+    entry.add_unsigned("row", row_id)
+    entry.add_text("udi", device.udi)
+    for identifier in {device.udi, reference_key(device.udi), reference_key(device.basic_udi)}:
+        if identifier:
+            entry.add_text("identifier", identifier)
+    if device.manufacturer_srn:
+        entry.add_text("srn", device.manufacturer_srn)
+    if device.reference:
+        entry.add_text("reference", reference_key(device.reference))
+    for text in words:
+        entry.add_text("names", text)
+    status, risk = STATUS_BY_CODE.get(device.status_code), RISK_BY_CODE.get(device.risk_class_code)
+    filtered = {}
+    if status is not None:
+        entry.add_text("facets", facet(status))
+        filtered[facet(status)] = words
+    if risk is not None:
+        entry.add_text("facets", facet(risk))
+        filtered[facet(risk, on_market=status is StatusFilter.ON)] = words
+    if filtered:
+        entry.add_json("filtered", filtered)
+    return device.udi, entry
+
+
+def facet(value: StatusFilter | RiskFilter, *, on_market: bool | None = None) -> str:
+    """The name of a filter value; of a risk class also among the devices on the market, or among the rest."""
+    name = value.value.replace("-", "_")
+    if isinstance(value, StatusFilter):
+        return f"s_{name}"
+    return f"r_{name}" if on_market is None else f"{'on' if on_market else 'rest'}_{name}"

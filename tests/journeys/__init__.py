@@ -1,0 +1,1 @@
+"""Journeys over the public surfaces."""

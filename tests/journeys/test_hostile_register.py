@@ -1,0 +1,184 @@
+"""Every failure of the register, at each request of a read: nothing stored changes, and `error` tells."""
+
+from typing import get_args
+
+import pytest
+
+from registerwatch.sandbox.register.faults import Kind, Mode
+from registerwatch.sandbox.register.records import Registration
+from tests.conftest import StageMaker
+from tests.parts.dumps import stored
+from tests.parts.stage import Stage
+
+pytestmark = pytest.mark.anyio
+
+DEVICE_REQUESTS: tuple[Kind, ...] = ("search", "detail", "basic")
+ACTOR_REQUESTS: tuple[Kind, ...] = ("actor-search", "search")
+EVERY_MODE: tuple[Mode, ...] = get_args(Mode)
+PAGE_MODES = {"empty-page", "ignored-filter", "wrong-rows"}
+"""Modes that only a search can show."""
+
+
+def _cases(kinds: tuple[Kind, ...]) -> list[tuple[Kind, Mode]]:
+    return [
+        (kind, mode)
+        for kind in kinds
+        for mode in EVERY_MODE
+        if "search" in kind or mode not in PAGE_MODES
+        if not ("search" in kind and mode == "wrong-record")
+    ]
+
+
+def _a_device(stage: Stage) -> Registration:
+    """A device without a twin whose Basic UDI-DI is not the one of the records that a fault puts in its place."""
+    others = {record.basic_udi for record in stage.world.newest(0, 2)}
+    return next(
+        record
+        for record in stage.world.newest(2, 200)
+        if record.basic_udi not in {None, *others} and len(stage.world.by_primary_di(record.primary_di)) == 1
+    )
+
+
+@pytest.mark.parametrize(("kind", "mode"), _cases(DEVICE_REQUESTS))
+async def test_a_failure_during_a_device_read_changes_nothing_and_is_told(
+    staged: StageMaker, kind: Kind, mode: Mode
+) -> None:
+    async with staged() as stage:
+        await stage.fill()
+        record = _a_device(stage)
+        udi = record.primary_di
+        assert (await stage.get("/v1/refresh", q=udi)).json()["refreshed"] is True
+        await stage.level()
+        before = await stored(stage.service.database)
+        stage.world.change(record.uuid, reference="CHANGED", trade_names={"en": "Changed"})
+        stage.faults.fail(kind, mode, contains="" if kind != "search" else udi)
+
+        answer = (await stage.get("/v1/refresh", q=udi)).json()
+
+        assert answer["refreshed"] is False
+        assert answer["error"], "the reason is told"
+        assert answer["device"]["error"] == answer["error"]
+        assert answer["device"]["reference"] == record.reference, "what is stored is served"
+        assert await stored(stage.service.database) == before
+
+        stage.faults.clear()
+        stage.clock.move(120)
+        healed = (await stage.get("/v1/refresh", q=udi)).json()
+        assert (healed["refreshed"], healed["changed"], healed["error"]) == (True, True, None)
+        assert healed["device"]["reference"] == "CHANGED"
+
+
+@pytest.mark.parametrize(("kind", "mode"), _cases(ACTOR_REQUESTS))
+async def test_a_failure_during_an_actor_read_changes_nothing_and_is_told(
+    staged: StageMaker, kind: Kind, mode: Mode
+) -> None:
+    async with staged() as stage:
+        await stage.fill()
+        srn = _a_device(stage).manufacturer.srn
+        assert (await stage.get("/v1/refresh", q=srn)).json()["refreshed"] is True
+        await stage.level()
+        before = await stored(stage.service.database)
+        stage.world.change_actor(srn, name="Changed GmbH")
+        stage.faults.fail(kind, mode, contains=srn)
+
+        answer = (await stage.get("/v1/refresh", q=srn)).json()
+
+        assert answer["refreshed"] is False
+        assert answer["actor"]["error"] == answer["error"] != ""
+        assert answer["actor"]["name"] != "Changed GmbH"
+        assert await stored(stage.service.database) == before
+
+
+@pytest.mark.parametrize(("kind", "mode"), _cases(DEVICE_REQUESTS))
+async def test_a_device_that_is_not_stored_is_never_made_up_from_a_failure(
+    staged: StageMaker, kind: Kind, mode: Mode
+) -> None:
+    async with staged() as stage:
+        udi = _a_device(stage).primary_di
+        stage.faults.fail(kind, mode)
+
+        response = await stage.get(f"/v1/devices/{udi}")
+
+        assert response.status_code == 404
+        assert response.json()["found"] is False
+        assert "could not be read" in response.json()["error"]
+        assert (await stored(stage.service.database))["devices"] == []
+
+
+async def test_a_device_that_the_register_does_not_have_is_told_apart_from_an_unreadable_one(
+    staged: StageMaker,
+) -> None:
+    async with staged() as stage:
+        response = await stage.get("/v1/devices/04099999999992")
+
+        assert response.status_code == 404
+        assert response.json()["error"] == "The register has no device with this UDI-DI."
+
+
+async def test_an_ignored_filter_never_stores_a_wrong_record_even_without_a_probe(staged: StageMaker) -> None:
+    async with staged() as stage:
+        udi = _a_device(stage).primary_di
+        assert (await stage.get(f"/v1/devices/{udi}")).status_code == 200, "the filter is proven now"
+        stage.faults.fail("search", "ignored-filter")
+
+        response = await stage.get("/v1/devices/04099999999992")
+
+        assert response.status_code == 404
+        assert "ignored the filter" in response.json()["error"]
+        assert {row[1] for row in (await stored(stage.service.database))["devices"]} == {udi}
+
+
+async def test_a_passing_failure_is_tried_again_and_nobody_notices(staged: StageMaker) -> None:
+    async with staged() as stage:
+        udi = _a_device(stage).primary_di
+        stage.faults.fail("detail", "http-503", times=1)
+
+        assert (await stage.get(f"/v1/devices/{udi}")).status_code == 200
+
+
+async def test_a_stale_record_is_served_at_once_and_refreshed_behind_the_readers_back(staged: StageMaker) -> None:
+    async with staged() as stage:
+        record = _a_device(stage)
+        path = f"/v1/devices/{record.primary_di}"
+        await stage.get(path)
+        stage.world.change(record.uuid, reference="NEW-1")
+        assert (await stage.get(path)).json()["reference"] == record.reference
+        await stage.settle()
+        assert (await stage.get(path)).json()["reference"] == record.reference, "six hours are not over"
+
+        stage.clock.move(6 * 3600 + 1)
+        assert (await stage.get(path)).json()["reference"] == record.reference
+        await stage.settle()
+        assert (await stage.get(path)).json()["reference"] == "NEW-1"
+
+
+async def test_a_stale_record_is_served_with_its_age_while_the_register_is_down(staged: StageMaker) -> None:
+    async with staged() as stage:
+        record = _a_device(stage)
+        path = f"/v1/devices/{record.primary_di}"
+        fresh = (await stage.get(path)).json()
+        stage.faults.fail("any", "http-502")
+        stage.clock.move(7 * 3600)
+
+        assert (await stage.get(path)).json() == fresh
+        await stage.settle()
+        stale = (await stage.get(path)).json()
+
+        assert stale["read_at"] == fresh["read_at"]
+        assert "status 502" in stale["error"]
+        assert {**stale, "error": None} == fresh
+
+
+async def test_throttling_stops_every_request_until_the_register_wants_them_again(staged: StageMaker) -> None:
+    async with staged() as stage:
+        first, second = (record.primary_di for record in stage.world.newest(0, 2))
+        stage.faults.fail("any", "throttled-429", retry_after=90)
+        assert "slow down" in (await stage.get(f"/v1/devices/{first}")).json()["error"]
+        asked = stage.log.total
+
+        assert "slow down" in (await stage.get(f"/v1/devices/{second}")).json()["error"]
+        assert stage.log.total == asked, "nobody asked again"
+
+        stage.faults.clear()
+        stage.clock.move(91)
+        assert (await stage.get(f"/v1/devices/{second}")).status_code == 200
