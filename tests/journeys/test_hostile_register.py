@@ -34,7 +34,7 @@ def _a_device(stage: Stage) -> Registration:
     others = {record.basic_udi for record in stage.world.newest(0, 2)}
     return next(
         record
-        for record in stage.world.newest(2, 200)
+        for record in stage.world.newest(2, 118)
         if record.basic_udi not in {None, *others} and len(stage.world.by_primary_di(record.primary_di)) == 1
     )
 

@@ -65,7 +65,7 @@ async def on_stage(
     **overrides: object,
 ) -> AsyncIterator[Stage]:
     """A service that runs. `overrides` are settings; rate limits are off unless asked for."""
-    world = world or GeneratedWorld(300, seed=7)
+    world = world or GeneratedWorld(120, seed=7)
     faults, clock = Faults(), SteppedClock()
     register_app = create_register(world, faults, basic_udi_filter_works=basic_udi_filter_works)
     values = {

@@ -13,8 +13,8 @@ from registerwatch.html.parameters import Asked, asked
 from registerwatch.html.rendering import page, unindexed_page
 from registerwatch.html.structured_data import organization, script_text
 from registerwatch.register.actors import DEVICE_ROWS, NOT_REGISTERED, ActorAnswer
-from registerwatch.register.identifiers import is_actor_of_devices, subject
-from registerwatch.register.index import Filters
+from registerwatch.register.identifiers import is_actor_of_devices, kind, subject
+from registerwatch.register.index.searching import Filters
 from registerwatch.register.records import ActorReference
 from registerwatch.register.search import SearchPage
 from registerwatch.web.limits import Limit, RateLimits
@@ -115,11 +115,13 @@ def _actor_page(request: Request, public_url: str, view: ActorView, headers: dic
 
 
 def _no_actor(answer: ActorAnswer, headers: dict[str, str]) -> Response:
+    unreadable = kind(answer.srn) == "srn" and answer.error != NOT_REGISTERED
     return unindexed_page(
         "not_found.html",
         404,
         headers,
-        heading="No such actor" if answer.error == NOT_REGISTERED else "This actor cannot be shown",
+        heading="This actor cannot be read" if unreadable else "No such actor",
+        may_work_later=unreadable,
         kind="SRN",
         code=answer.srn,
         reason=answer.error,

@@ -2,7 +2,7 @@
 
 from urllib.parse import quote, urlencode
 
-from registerwatch.register.index import Filters
+from registerwatch.register.index.searching import Filters
 
 
 def device_address(udi: str) -> str:

@@ -53,8 +53,8 @@ class StandingCertificate:
     @property
     def words(self) -> str:
         """The standing, with the register's own word where that is what ended the certificate."""
-        ended = self.standing is Standing.ENDED and self.certificate.status
-        return self.certificate.status if ended else self.standing.words
+        told = self.certificate.status if self.standing is Standing.ENDED else ""
+        return told or self.standing.words
 
     @property
     def when(self) -> str:

@@ -14,7 +14,7 @@ from registerwatch.html.languages import language_name, language_tag
 from registerwatch.html.rendering import page, unindexed_page
 from registerwatch.html.structured_data import medical_device, script_text
 from registerwatch.register.codes import REGULATIONS, segment
-from registerwatch.register.devices import NOT_REGISTERED, DeviceAnswer, NoDevice
+from registerwatch.register.devices import UNREADABLE, DeviceAnswer, NoDevice
 from registerwatch.register.identifiers import subject
 from registerwatch.register.records import Device
 from registerwatch.web.limits import Limit, RateLimits
@@ -156,11 +156,13 @@ async def _device_page(
 
 
 def _no_device(answer: NoDevice, headers: dict[str, str]) -> Response:
+    unreadable = answer.reason.startswith(UNREADABLE)
     return unindexed_page(
         "not_found.html",
         404,
         headers,
-        heading="No such device" if answer.reason == NOT_REGISTERED else "This device cannot be shown",
+        heading="This device cannot be read" if unreadable else "No such device",
+        may_work_later=unreadable,
         kind="UDI-DI",
         code=answer.udi,
         reason=answer.reason,

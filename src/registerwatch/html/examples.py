@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from registerwatch.html.addresses import search_address
 from registerwatch.register.codes import label
-from registerwatch.register.index import Filters
+from registerwatch.register.index.searching import Filters
 from registerwatch.register.records import SearchRow
 
 SHORTEST_WORD = 4

@@ -7,7 +7,7 @@ from starlette.datastructures import QueryParams
 
 from registerwatch.errors import InvalidInput
 from registerwatch.register.codes import RiskFilter, StatusFilter
-from registerwatch.register.index import Filters
+from registerwatch.register.index.searching import Filters
 
 Choice = TypeVar("Choice", StatusFilter, RiskFilter)
 

@@ -1,6 +1,7 @@
 """The search page: one box, two filters, results; and the same results as a fragment while one types."""
 
 from dataclasses import dataclass
+from typing import Literal
 from urllib.parse import parse_qs, urlsplit
 
 from fastapi import APIRouter, Request
@@ -13,10 +14,21 @@ from registerwatch.html.paging import Paging
 from registerwatch.html.parameters import Asked, asked
 from registerwatch.html.rendering import FRAGMENT_HEADER, page
 from registerwatch.register.codes import RiskFilter, StatusFilter
-from registerwatch.register.identifiers import kind
-from registerwatch.register.index import Filters
-from registerwatch.register.search import NAME_ROWS, SRN_ROWS, SearchPage
+from registerwatch.register.identifiers import kind, udi_spellings
+from registerwatch.register.index.searching import Filters
+from registerwatch.register.search import NAME_ROWS, SRN_ROWS, Match, SearchPage
 from registerwatch.web.limits import Limit, RateLimits
+
+Way = Match | Literal["basic-udi", "filters"]
+
+FOUND: dict[Way, str] = {
+    "udi": "with this UDI-DI",
+    "basic-udi": "with this Basic UDI-DI",
+    "srn": "of this manufacturer",
+    "reference": "with this catalogue reference",
+    "name": "found by name",
+    "filters": "with these filters",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +43,17 @@ class Results:
     @property
     def headline(self) -> str:
         """What was found and how, in a sentence."""
-        return headline(self.found.match, self.paging.total, filters_only=not self.asked.query)
+        return headline(self.way, self.paging.total)
+
+    @property
+    def way(self) -> Way:
+        """Which way of looking found it."""
+        if not self.asked.query:
+            return "filters"
+        spellings = udi_spellings(self.asked.query)
+        if self.found.match == "udi" and any(row.udi not in spellings for row in self.found.results):
+            return "basic-udi"
+        return self.found.match
 
     @property
     def code_address(self) -> str | None:
@@ -94,17 +116,8 @@ def refreshed_code(address: str | None) -> str | None:
     return parse_qs(urlsplit(address).query)["q"][0] if address else None
 
 
-def headline(match: str, total: int, *, filters_only: bool) -> str:
-    """`1,234 devices match by name`."""
+def headline(way: Way, total: int) -> str:
+    """`1,234 devices found by name`."""
     if not total:
         return "No device found"
-    devices = "1 device" if total == 1 else f"{total:,} devices"
-    if filters_only:
-        return f"{devices} with these filters"
-    ways = {
-        "udi": "with this UDI-DI" if total == 1 else "under this Basic UDI-DI",
-        "srn": "of this manufacturer",
-        "reference": "with this catalogue reference",
-        "name": "matches by name" if total == 1 else "match by name",
-    }
-    return f"{devices} {ways[match]}"
+    return f"{total:,} device{'' if total == 1 else 's'} {FOUND[way]}"

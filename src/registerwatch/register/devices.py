@@ -42,6 +42,8 @@ class Devices:
 
     async def stored(self, udi: str) -> DeviceAnswer | None:
         """What the copy has, None for nothing; an old record is refreshed behind the reader's back."""
+        if not (udi.isascii() and udi.isprintable()):
+            return None
         stored = self._now(udi) if self._now else await self._documents.device(udi)
         if stored is None:
             return None

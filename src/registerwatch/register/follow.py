@@ -28,6 +28,7 @@ class IndexFollower:
         self._pending = 0
         self._position = 0
         self._goal = 0
+        self._turn = asyncio.Lock()
 
     def trouble(self) -> str | None:
         """Why searches cannot show everything right now: a sentence, None when they can."""
@@ -42,13 +43,14 @@ class IndexFollower:
         `progress` is told the revision reached and the one to reach.
         """
         while True:
-            if not await self.step():
-                return False
-            if progress:
-                progress(self._position, self._goal)
-            if self._position >= self._goal:
-                await self.commit()
-                return True
+            async with self._turn:
+                if not await self._step():
+                    return False
+                if progress:
+                    progress(self._position, self._goal)
+                if self.is_level:
+                    await self._commit()
+                    return True
 
     @property
     def is_level(self) -> bool:
@@ -57,6 +59,20 @@ class IndexFollower:
 
     async def step(self) -> bool:
         """Index the next batch of changed rows, without waiting for the commit. False when another process writes."""
+        async with self._turn:
+            return await self._step()
+
+    async def lag(self) -> int:
+        """Changes of the copy that cannot be found yet."""
+        copy_id, revision = await self._documents.revision()
+        return max(0, revision - self._index.follows_until(copy_id))
+
+    async def close(self) -> None:
+        """Stop writing; merges that are under way are finished."""
+        async with self._turn:
+            await asyncio.to_thread(self._writer.finish)
+
+    async def _step(self) -> bool:
         copy_id, self._goal = await self._documents.revision()
         if not await asyncio.to_thread(self._writer.acquire, copy_id):
             await asyncio.to_thread(self._index.refresh)
@@ -69,24 +85,15 @@ class IndexFollower:
         if rows:
             await asyncio.to_thread(self._put, rows)
         if self._pending >= ROWS_PER_COMMIT:
-            await self.commit()
+            await self._commit()
         return True
 
-    async def commit(self) -> None:
+    async def _commit(self) -> None:
         """Make what was indexed findable."""
         if self._pending:
             await asyncio.to_thread(self._writer.commit, self._position)
             self._pending = 0
         await asyncio.to_thread(self._index.refresh)
-
-    async def lag(self) -> int:
-        """Changes of the copy that cannot be found yet."""
-        copy_id, revision = await self._documents.revision()
-        return max(0, revision - self._index.follows_until(copy_id))
-
-    async def close(self) -> None:
-        """Stop writing; merges that are under way are finished."""
-        await asyncio.to_thread(self._writer.finish)
 
     def _put(self, rows: list[ChangedRow]) -> None:
         for row in rows:

@@ -15,6 +15,7 @@ MAX_LENGTH = 120
 
 Kind = Literal["udi", "srn"]
 
+_MEANINGFUL = re.compile("[0-9A-Za-z]")
 _SRN = re.compile(r"[A-Z]{2}-[A-Z]{2}-[0-9]{1,12}")
 _HIBCC = re.compile(r"[A-Z](?=[A-Z]{0,2}[0-9])[A-Z0-9]{3}[A-Z0-9]{1,18}[0-9][A-Z0-9\-. $/+%]?")
 _ICCBBA = re.compile(r"A[0-9]{4}[A-Z0-9]{5,15}")
@@ -24,17 +25,15 @@ _GS1_ELEMENT = re.compile(r"\(01\)([0-9]{14})")
 def subject(text: str) -> str:
     """The identifier in a text that names one device or actor: no white space, an SRN in capitals.
 
-    Raises `InvalidInput` when it is empty, too long or has characters that no identifier has.
+    Raises `InvalidInput` when it is too long or has neither letter nor digit.
     """
+    if len(text) > MAX_LENGTH:
+        raise InvalidInput(f"The identifier has {len(text)} characters; the longest that is possible has {MAX_LENGTH}.")
     bare = "".join(text.split())
-    if not bare:
+    if not _MEANINGFUL.search(bare):
         raise InvalidInput(
             "The identifier is empty. Send a UDI-DI such as 04012345678901 or an SRN such as DE-MF-000006413."
         )
-    if len(bare) > MAX_LENGTH:
-        raise InvalidInput(f"The identifier has {len(bare)} characters; the longest that is possible has {MAX_LENGTH}.")
-    if not bare.isprintable():
-        raise InvalidInput("The identifier has control characters.")
     capital = bare.upper()
     return capital if _SRN.fullmatch(capital) else bare
 

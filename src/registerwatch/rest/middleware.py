@@ -73,9 +73,11 @@ class BodyRequired:
             await self._app(scope, receive, send)
             return
         first = await receive()
-        if first["type"] == "http.request" and not first.get("body") and not first.get("more_body"):
-            await error_response(EMPTY_POST, 403)(scope, receive, send)
-            return
+        while first["type"] == "http.request" and not first.get("body"):
+            if not first.get("more_body"):
+                await error_response(EMPTY_POST, 403)(scope, receive, send)
+                return
+            first = await receive()
         pending: list[Message] = [first]
 
         async def replayed() -> Message:

@@ -13,7 +13,7 @@ from registerwatch.errors import InvalidInput
 from registerwatch.register.actors import ActorAnswer
 from registerwatch.register.codes import RiskFilter, StatusFilter
 from registerwatch.register.devices import NOT_REGISTERED, UNREADABLE, DeviceAnswer, NoDevice
-from registerwatch.register.identifiers import kind, subject
+from registerwatch.register.identifiers import MAX_LENGTH, kind, subject
 from registerwatch.register.index.searching import Filters
 from registerwatch.register.outcome import NotFound, Unreadable
 from registerwatch.register.search import LONGEST_QUERY
@@ -28,6 +28,9 @@ from registerwatch.web.messages import (
     matches,
     tagged_response,
 )
+
+_IDENTIFIER: Any = {"json_schema_extra": {"minLength": 1, "maxLength": MAX_LENGTH, "pattern": "[0-9A-Za-z]"}}
+"""What an identifier must be, for the description alone: `subject` refuses with a better message."""
 
 _ERROR = {"model": ErrorBody}
 _RATE = {"description": "Too many requests of this address; `Retry-After` says when to try again.", **_ERROR}
@@ -82,7 +85,8 @@ def router(service: Service, limits: RateLimits) -> APIRouter:
         responses={400: _BAD, 429: _RATE, 503: _OUT},
     )
     async def refresh(
-        request: Request, q: Annotated[str, Query(description="One UDI-DI or one SRN.", examples=["04012345678901"])]
+        request: Request,
+        q: Annotated[str, Query(description="One UDI-DI or one SRN.", examples=["04012345678901"], **_IDENTIFIER)],
     ) -> Response:
         """Refreshes that code only. A register that cannot be read changes nothing and is told in `error`.
         Limit: 20 requests per address and minute.
@@ -104,7 +108,8 @@ def router(service: Service, limits: RateLimits) -> APIRouter:
         },
     )
     async def device(
-        request: Request, udi: Annotated[str, Path(description="UDI-DI, percent-encoded.", examples=["04012345678901"])]
+        request: Request,
+        udi: Annotated[str, Path(description="UDI-DI, percent-encoded.", examples=["04012345678901"], **_IDENTIFIER)],
     ) -> Response:
         """Answered from the copy at once; a record older than the cache time is refreshed behind the reader's back.
         A device that is not in the copy is read from the register within the request (at most 20 such reads per

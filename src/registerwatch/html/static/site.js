@@ -1,0 +1,85 @@
+// What the pages do beyond plain HTML. All of it works without this script too, by sending forms and reloading.
+"use strict";
+
+const PAUSE_AFTER_TYPING = 250;
+const PAUSES_WHILE_READING = [1500, 3000, 6000, 12000];
+const UNREACHABLE = "The service cannot be reached. Check the connection and try again.";
+
+const announcement = document.getElementById("announcement");
+const search = document.getElementById("search");
+const content = document.getElementById("content");
+
+function searchAsOneTypes(form, results) {
+  let timer = 0;
+  let request = null;
+  let shown = addressOf(form);
+
+  async function show() {
+    clearTimeout(timer);
+    const address = addressOf(form);
+    if (address === shown) return;
+    request?.abort();
+    const current = (request = new AbortController());
+    results.setAttribute("aria-busy", "true");
+    try {
+      const answer = await fetch(address, { headers: { "X-Fragment": "results" }, signal: current.signal });
+      const html = await answer.text();
+      if (current !== request) return;
+      results.innerHTML = html;
+      if (answer.ok) {
+        shown = address;
+        history.replaceState(null, "", address);
+      }
+      tell(results.firstElementChild);
+    } catch (error) {
+      if (error.name === "AbortError") return;
+      results.textContent = announcement.textContent = UNREACHABLE;
+      shown = null;
+    }
+    results.removeAttribute("aria-busy");
+  }
+
+  form.addEventListener("input", (event) => {
+    clearTimeout(timer);
+    if (!event.isComposing) timer = setTimeout(show, PAUSE_AFTER_TYPING);
+  });
+  form.addEventListener("change", show);
+  form.addEventListener("compositionend", show);
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    show();
+  });
+}
+
+function addressOf(form) {
+  const told = new URLSearchParams();
+  for (const [name, value] of new FormData(form)) {
+    if (value.trim()) told.append(name, value.trim());
+  }
+  const query = told.toString();
+  return form.getAttribute("action") + (query && `?${query}`);
+}
+
+function tell(section) {
+  if (section?.dataset.title) document.title = section.dataset.title;
+  announcement.textContent = section?.dataset.announce ?? "";
+}
+
+// A record that was read in part is read in full behind the page: show it when it is there, unless it is in use.
+async function showWhenReadInFull() {
+  for (const pause of PAUSES_WHILE_READING) {
+    await new Promise((resolve) => setTimeout(resolve, pause));
+    const answer = await fetch(location.href, { cache: "no-store" });
+    if (!answer.ok) return;
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const fresh = page.getElementById("content");
+    if (fresh.querySelector("[data-reading]")) continue;
+    if (content.contains(document.activeElement) || !getSelection().isCollapsed) return;
+    content.replaceChildren(...fresh.childNodes);
+    announcement.textContent = "The whole record is shown now.";
+    return;
+  }
+}
+
+if (search) searchAsOneTypes(search, document.getElementById("results"));
+if (content.querySelector("[data-reading]")) showWhenReadInFull().catch(() => {});

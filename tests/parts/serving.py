@@ -1,0 +1,56 @@
+"""The whole service behind a real socket, in a thread, for clients that need one."""
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import uvicorn
+
+from tests.parts.stage import Stage, on_stage
+
+
+@contextmanager
+def served_stage(database_url: str, data_dir: Path, **overrides: object) -> Iterator[tuple[str, Stage]]:
+    """A filled stage and the address that it is served at."""
+    started, stop = threading.Event(), asyncio.Event()
+    address: list[str] = []
+    stages: list[Stage] = []
+    failures: list[BaseException] = []
+    loop = asyncio.new_event_loop()
+
+    async def run() -> None:
+        async with on_stage(database_url, data_dir, **overrides) as stage:
+            await stage.fill()
+            config = uvicorn.Config(stage.app, host="127.0.0.1", port=0, lifespan="off", log_config=None)
+            server = uvicorn.Server(config)
+            serving = asyncio.create_task(server._serve())
+            while not server.started:
+                await asyncio.sleep(0.01)
+            stages.append(stage)
+            address.append(f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}")
+            started.set()
+            await stop.wait()
+            server.should_exit = True
+            await serving
+
+    def target() -> None:
+        try:
+            loop.run_until_complete(run())
+        except BaseException as error:  # noqa: BLE001  # told to the thread that waits
+            failures.append(error)
+        finally:
+            started.set()
+            loop.close()
+
+    thread = threading.Thread(target=target, daemon=True)
+    thread.start()
+    started.wait(30)
+    if failures:
+        raise failures[0]
+    try:
+        yield address[0], stages[0]
+    finally:
+        loop.call_soon_threadsafe(stop.set)
+        thread.join(30)
