@@ -31,9 +31,9 @@ bench: $(VENV)/dev.stamp ## measure, side by side with what people would use ins
 	$(BIN)/python -m bench $(BENCH)
 
 lock: $(VENV)/dev.stamp ## resolve the newest allowed versions and pin them with hashes
-	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate --upgrade \
-	  pyproject.toml -o requirements.lock
-	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate --upgrade \
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --upgrade \
+	  pyproject.toml --group build -o requirements.lock
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --upgrade \
 	  pyproject.toml --group dev -o requirements-dev.lock
 
 clean: ## remove what was set up and built
