@@ -3,6 +3,7 @@
 import json
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
+from itertools import pairwise
 from typing import Any
 
 import httpx2
@@ -86,11 +87,7 @@ class Markup(HTMLParser):
     def facts(self) -> dict[str, str]:
         """Terms and what is said about them, in the order of the page."""
         pairs = [each for each in self.elements if each.tag in ("dt", "dd")]
-        return {
-            term.text: fact.text
-            for term, fact in zip(pairs, pairs[1:], strict=False)
-            if (term.tag, fact.tag) == ("dt", "dd")
-        }
+        return {term.text: fact.text for term, fact in pairwise(pairs) if (term.tag, fact.tag) == ("dt", "dd")}
 
     @property
     def rows(self) -> list[list[str]]:
@@ -144,9 +141,7 @@ def accessibility_problems(page: Markup) -> list[str]:
             problems.append(f"{each.attributes} is labelled by nothing")
     if len(page.all("table")) != len(page.all("caption")):
         problems.append("a table has no caption")
-    for tag in ("main", "h1", "title"):
-        if len(page.all(tag)) != 1:
-            problems.append(f"{len(page.all(tag))} × <{tag}>")
+    problems += [f"not one <{tag}>" for tag in ("main", "h1", "title") if len(page.all(tag)) != 1]
     if page.one("html").attributes.get("lang") != "en":
         problems.append("the page has no language")
     return problems

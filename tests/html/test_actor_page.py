@@ -15,7 +15,7 @@ OFF = "refdata.device-model-status.no-longer-on-the-market"
 
 
 async def _page(stage: Stage, path: str = f"/a/{SRN}", **params: str | int) -> Markup:
-    response = await stage.get(path, **params)
+    response = await (stage.get(path, **params) if params else stage.client.get(path))
     assert response.status_code == 200, response.text
     return Markup.of(response)
 

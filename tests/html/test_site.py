@@ -5,6 +5,7 @@ from typing import Any
 
 import httpx2
 import pytest
+from structlog.testing import capture_logs
 
 from registerwatch.html.site_files import asset_address, assets
 from tests.html.conftest import SiteMaker
@@ -38,7 +39,7 @@ PAGES = {
     f"/a/{LONG}": 400,
     "/d/": 400,
     "/d/%00": 400,
-    "/d/%ff%fe": 404,
+    "/d/%ff%fe": 400,
 }
 
 
@@ -97,7 +98,9 @@ async def test_an_older_page_still_gets_its_stylesheet_but_nobody_keeps_it(site:
         assert file.headers["cache-control"] == "no-cache"
 
 
-@pytest.mark.parametrize("path", ["/static/..%2f..%2fpages.py", "/static/%2e%2e/style.css", "/static/style", "/static/"])
+@pytest.mark.parametrize(
+    "path", ["/static/..%2f..%2fpages.py", "/static/%2e%2e/style.css", "/static/style", "/static/"]
+)
 async def test_nothing_but_the_files_is_served(site: SiteMaker, path: str) -> None:
     async with site() as stage:
         assert (await stage.client.get(path)).status_code == 404
@@ -133,8 +136,8 @@ async def test_pages_are_limited_and_say_when_to_come_back(site: SiteMaker) -> N
 @pytest.mark.parametrize("kind", ["device", "actor"])
 async def test_pages_that_make_the_service_read_the_register_are_limited_more(site: SiteMaker, kind: str) -> None:
     async with await _filled(site, rate_limits=True) as stage:
-        missing = "/d/{}" if kind == "device" else "/a/DE-MF-{}"
-        answers = [await stage.get(missing.format(gtin(number)[:12])) for number in range(500, 521)]
+        missing = [f"/d/{gtin(each)}" if kind == "device" else f"/a/DE-MF-{each:09d}" for each in range(500, 521)]
+        answers = [await stage.get(path) for path in missing]
         stored = await stage.get(f"/d/{gtin(1)}" if kind == "device" else "/a/DE-MF-000000901")
 
         assert [each.status_code for each in answers] == [404] * 20 + [429]
@@ -158,9 +161,11 @@ async def test_a_failure_inside_is_a_page_that_tells_nothing_of_it(
             raise RuntimeError("secret detail")
 
         monkeypatch.setattr(type(stage.service.search), "search", broken)
-        response = await stage.get("/", q="stem")
+        with capture_logs() as logged:
+            response = await stage.get("/", q="stem")
 
         assert response.status_code == 500
+        assert [each["event"] for each in logged] == ["unexpected error"]
         assert "secret detail" not in response.text
         _assert_error_page(response, "Something went wrong")
 

@@ -27,7 +27,13 @@ def test_every_country_that_registers_devices_has_a_name() -> None:
 
 @pytest.mark.parametrize(
     ("code", "name", "tag"),
-    [("sv", "Swedish", "sv"), ("EN", "English", "en"), ("", "All languages", ""), ("x1\"", "x1\"", ""), ("ja", "ja", "ja")],
+    [
+        ("sv", "Swedish", "sv"),
+        ("EN", "English", "en"),
+        ("", "All languages", ""),
+        ('x1"', 'x1"', ""),
+        ("ja", "ja", "ja"),
+    ],
 )
 def test_languages_are_written_out_and_only_codes_become_attributes(code: str, name: str, tag: str) -> None:
     assert language_name(code) == name

@@ -1,7 +1,11 @@
 """The demonstration: the service on SQLite over a generated stand-in register, both in this process."""
 
 import asyncio
+import logging
+import signal
 import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import typer
@@ -37,17 +41,40 @@ async def _run(folder: Path, *, port: int, devices: int, seed: int) -> None:
         register_requests_per_minute=100_000,
     )
     logs.set_up(settings.log_format)
-    register = uvicorn.Server(_register_config(devices, seed, register_port))
-    register.install_signal_handlers = lambda: None  # type: ignore[attr-defined]
+    logging.getLogger("uvicorn").setLevel(logging.WARNING)
+    register = _Server(_register_config(devices, seed, register_port))
+    service = _Server(server_config(settings, "127.0.0.1", port), said_when_ready=_welcome(port))
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, service.end)
     standing_in = asyncio.create_task(register.serve())
     try:
         typer.echo(f"Filling the copy from a made-up register of {devices:,} registrations …", err=True)
         await _fill(settings)
-        typer.echo(_welcome(port), err=True)
-        await uvicorn.Server(server_config(settings, "127.0.0.1", port)).serve()
+        await service.serve()
     finally:
-        register.should_exit = True
+        register.end()
         await standing_in
+
+
+class _Server(uvicorn.Server):
+    """One of two servers in this process: signals are handled for both of them, in one place."""
+
+    def __init__(self, config: uvicorn.Config, said_when_ready: str = "") -> None:
+        super().__init__(config)
+        self._said_when_ready = said_when_ready
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self._said_when_ready and self.started:
+            typer.echo(self._said_when_ready, err=True)
+
+    def end(self) -> None:
+        """Finish the requests under way, then stop."""
+        self.should_exit = True
 
 
 async def _fill(settings: Settings) -> None:

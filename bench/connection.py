@@ -1,0 +1,68 @@
+"""One HTTP connection that is kept alive, with as little of its own as possible between question and answer."""
+
+import socket
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+class Refused(Exception):
+    """The server closed the connection or said something that is no HTTP answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A whole answer. Header names are in lower case."""
+
+    status: int
+    headers: list[tuple[bytes, bytes]]
+    body: bytes
+
+    def header(self, name: bytes) -> str:
+        """A header's value, empty when the answer has none."""
+        return next((value.decode("latin-1") for key, value in self.headers if key == name), "")
+
+
+class Connection:
+    """To a server on the loopback. One request at a time."""
+
+    def __init__(self, port: int, timeout: float = 60.0) -> None:
+        self._socket = socket.create_connection(("127.0.0.1", port), timeout)
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._host = f"127.0.0.1:{port}"
+
+    def get(self, target: str, headers: Mapping[str, str] | None = None) -> Answer:
+        """Send a GET, wait for its whole answer. Raises `Refused` and `OSError`."""
+        self._socket.sendall(request_bytes(target, self._host, headers))
+        received = bytearray()
+        while (end := received.find(b"\r\n\r\n")) < 0:
+            received += self._more()
+        status, fields = _head(bytes(received[:end]))
+        length = 0 if status in (204, 304) else int(dict(fields).get(b"content-length", b"0"))
+        while len(received) < end + 4 + length:
+            received += self._more()
+        return Answer(status, fields, bytes(received[end + 4 :]))
+
+    def close(self) -> None:
+        """Hang up."""
+        self._socket.close()
+
+    def _more(self) -> bytes:
+        part = self._socket.recv(65_536)
+        if not part:
+            raise Refused("The server hung up.")
+        return part
+
+
+def request_bytes(target: str, host: str, headers: Mapping[str, str] | None = None) -> bytes:
+    """A GET as it goes over the wire."""
+    lines = [f"GET {target} HTTP/1.1", f"Host: {host}", *(f"{name}: {value}" for name, value in (headers or {}).items())]
+    return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
+
+
+def _head(head: bytes) -> tuple[int, list[tuple[bytes, bytes]]]:
+    first, *lines = head.split(b"\r\n")
+    version, _, rest = first.partition(b" ")
+    if not version.startswith(b"HTTP/1."):
+        raise Refused(f"This is no answer: {first[:80]!r}")
+    fields = [line.partition(b":") for line in lines]
+    return int(rest[:3]), [(name.lower(), value.strip()) for name, _, value in fields]

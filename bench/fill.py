@@ -1,0 +1,78 @@
+"""Part `fill`: filling a copy from a file, beside a loop that does nothing but parse and insert."""
+
+import sys
+from pathlib import Path
+
+from bench.figures import Figure, Goal, Row, Section, median_figure
+from bench.inputs import Filling, Inputs
+from bench.processes import MemoryWatch, ProcessFailed, running, tail
+from bench.progress import stage
+
+PART = "fill"
+PEER = "bare loop: parse, insert"
+GOAL_RATE = 20_000
+GOAL_MEGABYTES = 400
+REPEATED_UP_TO = 400_000
+"""Records up to which a filling is short enough to be repeated."""
+
+
+def measure(inputs: Inputs, rounds: int) -> Section:
+    """Fill, and run the bare loop, in turn. The last copy stays for the other parts."""
+    records = inputs.records()
+    ours: list[Filling] = []
+    bare: list[tuple[Figure, int]] = []
+    for _ in range(rounds if inputs.devices <= REPEATED_UP_TO else 1):
+        bare.append(_bare_loop(inputs, records))
+        ours.append(inputs.fill())
+    rate = median_figure([Figure(inputs.devices / each.seconds, "records/s", {"seconds": each.seconds}) for each in ours])
+    peak = max(ours, key=lambda filling: filling.peak_bytes)
+    memory = Figure(peak.peak_bytes / 1e6, "MB", {f"process_{n}": size / 1e6 for n, size in enumerate(peak.at_peak, 1)})
+    return Section(
+        PART,
+        f"Filling a copy from a file of {inputs.devices:,} records",
+        [
+            Row(
+                "copy and index together, until the command ends",
+                rate,
+                {PEER: median_figure([figure for figure, _ in bare])},
+                Goal(f"≥ {GOAL_RATE:,} records/s", rate.value >= GOAL_RATE),
+            ),
+            Row(
+                "resident memory, summed over its processes, at its peak",
+                memory,
+                {PEER: Figure(max(size for _, size in bare) / 1e6, "MB")},
+                Goal(f"< {GOAL_MEGABYTES} MB", memory.value < GOAL_MEGABYTES),
+            ),
+        ],
+        _remarks(inputs, records, peak),
+    )
+
+
+def _bare_loop(inputs: Inputs, records: Path) -> tuple[Figure, int]:
+    """The rate of the bare loop, and the bytes of memory that it had at its peak."""
+    database, log = inputs.path("bare.db"), inputs.path("bare.log")
+    database.unlink(missing_ok=True)
+    command = [sys.executable, "-m", "bench.bareload", str(records), str(database)]
+    with (
+        stage(f"parsing and inserting {inputs.devices:,} records in a bare loop"),
+        running(command, log) as process,
+        MemoryWatch(process) as memory,
+    ):
+        code = process.wait()
+    database.unlink(missing_ok=True)
+    if code != 0:
+        raise ProcessFailed(f"The bare loop ended with {code}:\n{tail(log)}")
+    seconds = float(log.read_text().splitlines()[-1])
+    return Figure(inputs.devices / seconds, "records/s", {"seconds": seconds}), memory.peak_bytes
+
+
+def _remarks(inputs: Inputs, records: Path, filling: Filling) -> list[str]:
+    index = sum(file.stat().st_size for file in (inputs.data_dir / "index").rglob("*") if file.is_file())
+    database = (inputs.data_dir / "registerwatch.db").stat().st_size
+    shares = " + ".join(f"{size / 1e6:.0f}" for size in filling.at_peak)
+    return [
+        f"The file has {records.stat().st_size / 1e6:,.0f} MB, the database {database / 1e6:,.0f} MB, "
+        f"the index {index / 1e6:,.0f} MB.",
+        f"At the peak of memory the processes had {shares} MB (storing, indexing).",
+        "The bare loop needs one core and has no index, no merging, no second process: it is a limit, not a rival.",
+    ]

@@ -1,0 +1,85 @@
+"""What is measured on: generated records, a copy filled with them, and what a census of that copy tells."""
+
+import shutil
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from bench.census import Census, take_census
+from bench.processes import NO_REGISTER, MemoryWatch, ProcessFailed, registerwatch, running, service_environment, tail
+from bench.progress import stage
+from registerwatch.sandbox.register.writing import write_records
+
+
+class Filling(msgspec.Struct, frozen=True):
+    """How one filling went. `at_peak` has the bytes of the filling and of the indexing process, at the peak of both."""
+
+    seconds: float
+    peak_bytes: int
+    at_peak: list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """A working folder and what is in it for one size and seed. Everything is made when it is missing."""
+
+    folder: Path
+    devices: int
+    seed: int
+
+    @property
+    def data_dir(self) -> Path:
+        """The data folder of the filled copy."""
+        return self.folder / f"copy-{self.devices}-{self.seed}"
+
+    def path(self, name: str) -> Path:
+        """A file of this size and seed in the working folder."""
+        return self.folder / f"{self.devices}-{self.seed}-{name}"
+
+    def records(self) -> Path:
+        """The file of generated records."""
+        path = self.path("records.jsonl")
+        if not path.exists():
+            with stage(f"generating {self.devices:,} records"):
+                write_records(path, self.devices, self.seed)
+        return path
+
+    def copy(self) -> Path:
+        """The data folder of a copy that holds all records, from an earlier run or filled now."""
+        if not self._filled.exists():
+            self.fill()
+        return self.data_dir
+
+    def fill(self) -> Filling:
+        """Fill an empty copy by the command that people use, from its start to its end."""
+        records = self.records()
+        shutil.rmtree(self.data_dir, ignore_errors=True)
+        self.data_dir.mkdir(parents=True)
+        log = self.path("fill.log")
+        command = [registerwatch(), "copy", "fill", "--source", str(records)]
+        with stage(f"filling a copy with {self.devices:,} records"):
+            started = time.perf_counter()
+            with running(command, log, environment=service_environment(self.data_dir, NO_REGISTER)) as process:
+                with MemoryWatch(process) as memory:
+                    code = process.wait()
+                seconds = time.perf_counter() - started
+        if code != 0:
+            raise ProcessFailed(f"Filling ended with {code}:\n{tail(log)}")
+        filling = Filling(seconds, memory.peak_bytes, memory.at_peak)
+        self._filled.write_bytes(msgspec.json.encode(filling))
+        return filling
+
+    def census(self) -> Census:
+        """How often words are in the copy's names, and a sample of its devices and actors."""
+        path = self.data_dir / "census.json"
+        if not path.exists():
+            with stage("counting words"):
+                census = take_census(self.copy(), self.devices)
+            path.write_bytes(msgspec.json.encode(census))
+        return msgspec.json.decode(path.read_bytes(), type=Census)
+
+    @property
+    def _filled(self) -> Path:
+        return self.data_dir / "filled.json"

@@ -1,0 +1,68 @@
+"""Asking a server as fast as it answers, from a process on the other core: `wrk` where it is installed, else ours."""
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from bench.figures import Figure
+from bench.machine import LOAD_CORE, pinned
+from bench.processes import ProcessFailed
+
+SCRIPT = Path(__file__).with_name("load.lua")
+CONNECTIONS = 16
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """What a load generator tells. Latencies are in seconds."""
+
+    requests: int
+    seconds: float
+    p50: float
+    p99: float
+    max: float
+    failures: int
+
+
+def generator() -> str:
+    """Which load generator is used."""
+    return "wrk" if shutil.which("wrk") else "the bench's own load generator (wrk is not installed)"
+
+
+def write_targets(requests: Sequence[tuple[str, str]], path: Path) -> Path:
+    """A file of targets, each with the tag to send as `If-None-Match` or an empty one."""
+    path.write_text("".join(f"{target}\t{tag}\n" for target, tag in requests), encoding="latin-1")
+    return path
+
+
+def rate(port: int, targets: Path, *, seconds: float, connections: int = CONNECTIONS) -> Figure:
+    """Requests per second over some kept-alive connections without pipelining. Raises `ProcessFailed`."""
+    command = _wrk if shutil.which("wrk") else _own
+    with pinned(LOAD_CORE):
+        done = subprocess.run(
+            command(port, targets, seconds, connections), capture_output=True, text=True, check=False
+        )
+    if done.returncode != 0:
+        raise ProcessFailed(f"The load generator failed:\n{done.stdout}{done.stderr}")
+    outcome = msgspec.convert(json.loads(done.stdout.splitlines()[-1]), Outcome)
+    if outcome.failures:
+        raise ProcessFailed(f"{outcome.failures} of {outcome.requests} requests failed:\n{done.stdout}{done.stderr}")
+    return Figure(
+        outcome.requests / outcome.seconds,
+        "requests/s",
+        {"p50_ms": outcome.p50 * 1e3, "p99_ms": outcome.p99 * 1e3, "max": outcome.max * 1e3, "connections": connections},
+    )
+
+
+def _wrk(port: int, targets: Path, seconds: float, connections: int) -> list[str]:
+    whole = f"-d{max(1, round(seconds))}s"
+    options = ["-t1", f"-c{connections}", whole, "--latency", "-s", str(SCRIPT)]
+    return ["wrk", *options, f"http://127.0.0.1:{port}", "--", str(targets)]
+
+
+def _own(port: int, targets: Path, seconds: float, connections: int) -> list[str]:
+    return [sys.executable, "-m", "bench.pounding", str(port), str(targets), str(seconds), str(connections)]

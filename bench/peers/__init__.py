@@ -1,0 +1,1 @@
+"""What people would search the copy with instead: SQLite's full-text search, PostgreSQL."""

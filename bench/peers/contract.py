@@ -1,0 +1,16 @@
+"""What a peer does: answer a question as well as it can, with the top 8 and the exact count."""
+
+from typing import Protocol
+
+from bench.questions import Question
+
+ROWS = 8
+
+
+class Peer(Protocol):
+    """One peer, loaded with the rows."""
+
+    name: str
+
+    def search(self, question: Question) -> int | None:
+        """Find the first rows and count all; the count. None when it cannot answer such a question."""

@@ -1,0 +1,58 @@
+"""One migration history for both databases."""
+
+from pathlib import Path
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.runtime.migration import MigrationContext
+from sqlalchemy import Connection, text
+
+from registerwatch.db.engine import Database
+from registerwatch.db.migrate import upgrade
+from registerwatch.db.tables import metadata
+from registerwatch.errors import DatabaseUnavailable
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_from_empty_to_head_are_exactly_the_declared_tables(database: Database) -> None:
+    def differences(connection: Connection) -> list[object]:
+        return list(compare_metadata(MigrationContext.configure(connection, opts={"compare_type": True}), metadata))
+
+    async with database.reading() as connection:
+        assert await connection.run_sync(differences) == []
+
+
+async def test_upgrading_again_changes_nothing(database: Database) -> None:
+    async with database.reading() as connection:
+        before = (await connection.execute(text("SELECT copy_id FROM copy_state"))).scalar_one()
+    await upgrade(database)
+    async with database.reading() as connection:
+        assert (await connection.execute(text("SELECT copy_id FROM copy_state"))).scalar_one() == before
+
+
+async def test_a_database_of_a_newer_program_is_refused_with_a_hint(database: Database) -> None:
+    async with database.transaction() as connection:
+        await connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
+
+    with pytest.raises(DatabaseUnavailable, match="newer version"):
+        await upgrade(database)
+
+
+async def test_a_transaction_that_fails_leaves_nothing(database: Database) -> None:
+    with pytest.raises(RuntimeError, match="in the middle"):
+        async with database.transaction() as connection:
+            await connection.execute(text("UPDATE copy_state SET revision = 7"))
+            raise RuntimeError("in the middle")
+
+    async with database.reading() as connection:
+        assert (await connection.execute(text("SELECT revision FROM copy_state"))).scalar_one() == 0
+
+
+async def test_a_database_that_is_not_there_is_told_as_such(tmp_path: Path) -> None:
+    for address in ("postgresql://nobody@127.0.0.1:9/none", f"sqlite:///{tmp_path / 'no' / 'folder' / 'x.db'}"):
+        database = Database(address)
+        with pytest.raises(DatabaseUnavailable, match="does not answer"):
+            async with database.reading() as connection:
+                await connection.execute(text("SELECT 1"))
+        await database.close()

@@ -1,0 +1,342 @@
+"""The pages in a real browser, over a real socket: typing, keyboard, small screens, both colour schemes."""
+
+import asyncio
+import json
+import re
+import shutil
+import socket
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import pytest
+import uvicorn
+from anyio.from_thread import BlockingPortal, start_blocking_portal
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
+
+from registerwatch.sandbox.register.filed import FiledWorld
+from tests.html.registrations import MAKER, certificate, gtin, in_days, registration
+from tests.parts.stage import Stage, on_stage
+
+CHROMIUM = Path("/usr/bin/chromium")
+ARGUMENTS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-quic",
+]
+SRN = MAKER["srn"]
+REACHABLE = "a[href], button, input, select"
+HOSTILE = "<script>window.hacked = true</script><img src=x onerror='window.hacked = true'>"
+LONG_NAME = "Retaining-" * 12 + "strap, 600 × 38 mm, non-slip silicone lines, with hook-and-loop fixation"
+CERTIFICATES = [
+    certificate("GONE-1", in_days(-400), type="MDD_II_EX_4"),
+    certificate("SOON-1", in_days(90), revision="2"),
+    certificate("Z-25-052-S-IX-E-LONG-NUMBER-THAT-GOES-ON-AND-ON-000000000001", in_days(900)),
+    certificate("NONE-1", None),
+]
+NAMED, HOSTILE_DI, LONG_DI, UNREAD, LEGACY = gtin(1), gtin(50), "+H" + "9" * 40, gtin(52), gtin(53)
+REGISTRATIONS = [
+    *(registration(gtin(number), f"Titanium stem {number}", certificates=CERTIFICATES) for number in range(1, 11)),
+    registration(HOSTILE_DI, HOSTILE),
+    registration(LONG_DI, LONG_NAME, reference="R" * 80, certificates=CERTIFICATES),
+    registration(UNREAD, "Stem that was never read", basic_udi="4012345OTHER9"),
+    registration(
+        LEGACY,
+        None,
+        model="CAGE",
+        legislation="refdata.applicable-legislation.mdd",
+        basic_udi=None,
+        status="refdata.device-model-status.no-longer-on-the-market",
+    ),
+]
+PAGES = {
+    "first visit": "/",
+    "results": "/?q=stem",
+    "nothing found": "/?q=nothing+of+this+kind&risk=a",
+    "unknown code": f"/?q={gtin(900)}",
+    "long names": "/?q=strap",
+    "device": f"/d/{NAMED}",
+    "long device": f"/d/{LONG_DI}",
+    "hostile device": f"/d/{HOSTILE_DI}",
+    "legacy device": f"/d/{LEGACY}",
+    "actor": f"/a/{SRN}",
+    "missing device": f"/d/{gtin(900)}",
+    "error": "/?status=maybe",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """A site that a browser can reach."""
+
+    address: str
+    stage: Stage
+    portal: BlockingPortal
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> Iterator[Served]:
+    """The site, served from a thread."""
+    folder = tmp_path_factory.mktemp("served")
+    shutil.copyfile(sqlite_template, folder / "registerwatch.db")
+    with start_blocking_portal() as portal, portal.wrap_async_context_manager(_serving(folder)) as (address, stage):
+        yield Served(address, stage, portal)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """Debian's Chromium."""
+    if not CHROMIUM.exists():
+        pytest.skip(f"{CHROMIUM} is not installed; `make test` installs it, or install the package chromium")
+    with sync_playwright() as playwright:
+        launched = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        yield launched
+        launched.close()
+
+
+@pytest.fixture
+def context(browser: Browser, served: Served) -> Iterator[BrowserContext]:
+    """A fresh visitor."""
+    visitor = browser.new_context(base_url=served.address)
+    visitor.set_default_timeout(10_000)
+    yield visitor
+    visitor.close()
+
+
+@pytest.fixture
+def page(context: BrowserContext) -> Page:
+    """A page of which `_trouble` tells every error that it meets."""
+    return _watched(context)
+
+
+def test_results_appear_as_one_types_without_leaving_the_page(page: Page) -> None:
+    page.goto("/")
+    page.evaluate("window.same = true")
+    box = page.get_by_label("Name, UDI-DI, SRN or catalogue reference")
+    expect(box).to_be_focused()
+
+    box.press_sequentially("titanium st")
+
+    expect(page.get_by_role("row")).to_have_count(9)
+    expect(page.get_by_role("heading", level=2)).to_have_text("10 devices found by name")
+    expect(page.get_by_role("status")).to_have_text("10 devices found by name")
+    expect(page).to_have_url(re.compile(r"/\?q=titanium\+st$"))
+    expect(page).to_have_title("titanium st · Registerwatch")
+    assert page.evaluate("window.same") is True
+    assert _trouble(page) == []
+
+
+def test_filters_apply_at_once_and_an_empty_box_brings_the_introduction_back(page: Page) -> None:
+    page.goto("/")
+    page.get_by_label("Market status").select_option("off")
+    expect(page.get_by_role("row")).to_have_count(2)
+    expect(page).to_have_url(re.compile(r"/\?status=off$"))
+
+    page.get_by_label("Market status").select_option("")
+
+    expect(page.get_by_text("keeps a copy of EUDAMED")).to_be_visible()
+    expect(page).to_have_url(re.compile(r"/$"))
+    assert _trouble(page) == []
+
+
+def test_going_back_shows_the_whole_page_with_the_search_that_was_typed(page: Page) -> None:
+    page.goto("/")
+    page.get_by_label("Name, UDI-DI, SRN or catalogue reference").fill("titanium")
+    page.get_by_role("link", name="Titanium stem 3").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Titanium stem 3")
+
+    page.go_back()
+
+    expect(page.get_by_role("banner")).to_be_visible()
+    expect(page.get_by_label("Name, UDI-DI, SRN or catalogue reference")).to_have_value("titanium")
+    expect(page.get_by_role("link", name="Titanium stem 3")).to_be_visible()
+
+
+def test_hostile_names_are_shown_and_not_run(page: Page) -> None:
+    page.goto("/")
+    page.get_by_label("Name, UDI-DI, SRN or catalogue reference").fill("hacked")
+    page.get_by_role("link", name=HOSTILE).click()
+
+    expect(page.get_by_role("heading", level=1)).to_have_text(HOSTILE)
+    assert page.evaluate("window.hacked") is None
+    assert _trouble(page) == []
+
+
+def test_a_lost_connection_is_told_and_typing_on_recovers(context: BrowserContext) -> None:
+    page = _watched(context)
+    page.goto("/")
+    box = page.get_by_label("Name, UDI-DI, SRN or catalogue reference")
+    context.set_offline(True)
+    box.fill("titanium")
+    expect(page.get_by_role("status")).to_have_text(re.compile("cannot be reached"))
+
+    context.set_offline(False)
+    box.press("Enter")
+
+    expect(page.get_by_role("row")).to_have_count(9)
+
+
+def test_a_query_that_makes_no_sense_is_told_in_place(page: Page) -> None:
+    page.goto("/")
+    box = page.get_by_label("Name, UDI-DI, SRN or catalogue reference")
+    box.evaluate("box => { box.maxLength = 1000 }")
+    box.fill("x" * 300)
+
+    expect(page.get_by_text("the longest that is possible has 200")).to_be_visible()
+    expect(page).to_have_url(re.compile(r"/$"))
+
+
+def test_a_record_that_is_being_read_appears_in_full_by_itself(page: Page, served: Served) -> None:
+    page.clock.install()
+    page.goto(f"/d/{UNREAD}")
+    expect(page.get_by_text("The certificates of this device have not been read yet.")).to_be_visible()
+    served.portal.call(served.stage.settle)
+
+    page.clock.run_for(2_000)
+
+    expect(page.get_by_text("The register names no certificate for this device.")).to_be_visible()
+    expect(page.get_by_role("status")).to_have_text("The whole record is shown now.")
+    assert _trouble(page) == []
+
+
+def test_without_a_script_the_form_the_links_and_the_button_work(browser: Browser, served: Served) -> None:
+    plain = browser.new_context(base_url=served.address, java_script_enabled=False)
+    page = plain.new_page()
+    page.goto("/")
+    page.get_by_label("Name, UDI-DI, SRN or catalogue reference").fill("titanium")
+    page.get_by_role("button", name="Search").click()
+    expect(page.get_by_role("row")).to_have_count(9)
+
+    page.get_by_role("link", name="Next").click()
+    expect(page.get_by_role("row")).to_have_count(3)
+    page.get_by_role("link", name="Titanium stem").first.click()
+    page.get_by_role("button", name="Read it from EUDAMED again").click()
+    expect(page.get_by_text("Read in part.")).to_have_count(0)
+    page.get_by_role("main").get_by_role("link", name="Muster GmbH").click()
+    page.get_by_label("Market status").select_option("off")
+    page.get_by_role("button", name="Filter").click()
+
+    expect(page.get_by_role("row")).to_have_count(2)
+    plain.close()
+
+
+@pytest.mark.parametrize("name", ["results", "device", "actor"])
+def test_the_keyboard_reaches_everything_in_order_and_skips_what_one_knows(page: Page, name: str) -> None:
+    page.goto(PAGES[name])
+    page.evaluate("document.activeElement.blur()")
+    reached: list[int] = []
+    while (place := _after_tab(page)) not in reached:
+        reached.append(place)
+
+    assert [place for place in reached if place >= 0] == list(range(page.locator(REACHABLE).count()))
+
+    page.reload()
+    page.evaluate("document.activeElement.blur()")
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Skip to the content")).to_be_in_viewport()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("main")).to_be_focused()
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (360, "dark")])
+@pytest.mark.parametrize("name", PAGES)
+def test_pages_fit_the_screen_stand_out_and_meet_no_errors(
+    browser: Browser, served: Served, name: str, width: int, scheme: Literal["light", "dark"]
+) -> None:
+    visitor = browser.new_context(
+        base_url=served.address, color_scheme=scheme, viewport={"width": width, "height": 640}
+    )
+    page = _watched(visitor)
+    page.goto(PAGES[name])
+
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.evaluate(_CUT_OFF) == []
+    assert page.evaluate(_CONTRASTS) == []
+    assert (page.evaluate(_BRIGHTNESS) < 64) is (scheme == "dark")
+    assert [each for each in _trouble(page) if "Failed to load resource" not in each] == []
+    visitor.close()
+
+
+@asynccontextmanager
+async def _serving(folder: Path) -> AsyncIterator[tuple[str, Stage]]:
+    records = folder / "registrations.jsonl"
+    records.write_text("".join(json.dumps(each) + "\n" for each in REGISTRATIONS))
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        async with on_stage(f"sqlite:///{folder / 'registerwatch.db'}", folder, world=FiledWorld(records)) as stage:
+            await stage.service.mirror.from_file(records, lambda _progress: None)
+            await stage.level()
+            server = uvicorn.Server(uvicorn.Config(stage.app, lifespan="off", log_config=None, access_log=False))
+            serving = asyncio.create_task(server.serve(sockets=[listener]))
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}", stage
+            server.should_exit = True
+            await serving
+
+
+def _watched(context: BrowserContext) -> Page:
+    page = context.new_page()
+    page.add_init_script(
+        "window.violations = [];"
+        "addEventListener('securitypolicyviolation', (event) => violations.push(event.violatedDirective))"
+    )
+    page.on("console", lambda message: _note(page, message))
+    page.on("pageerror", lambda error: _TROUBLE.setdefault(page, []).append(str(error)))
+    return page
+
+
+_TROUBLE: dict[Page, list[str]] = {}
+
+
+def _note(page: Page, message: ConsoleMessage) -> None:
+    if message.type in ("error", "warning"):
+        _TROUBLE.setdefault(page, []).append(message.text)
+
+
+def _trouble(page: Page) -> list[str]:
+    """What the page complained about: errors, warnings, violations of its policy."""
+    violations: list[str] = page.evaluate("window.violations")
+    return [*_TROUBLE.get(page, []), *violations]
+
+
+def _after_tab(page: Page) -> int:
+    """The place of what has the focus now among all that can have it, -1 for none of it."""
+    page.keyboard.press("Tab")
+    place: int = page.evaluate(
+        "(all) => [...document.querySelectorAll(all)].indexOf(document.activeElement)", REACHABLE
+    )
+    return place
+
+
+_BRIGHTNESS = "getComputedStyle(document.body).backgroundColor.match(/[0-9]+/g).map(Number)[0]"
+_CUT_OFF = """() => [...document.querySelectorAll("main *")]
+  .filter((each) => each.getBoundingClientRect().right > innerWidth + 1 && !each.closest(".hidden, thead"))
+  .map((each) => each.outerHTML.slice(0, 100))"""
+_CONTRASTS = """() => {
+  const numbers = (color) => color.match(/[\\d.]+/g).map(Number);
+  const linear = (value) => (value /= 255) <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
+  const luminance = ([red, green, blue]) => 0.2126 * linear(red) + 0.7152 * linear(green) + 0.0722 * linear(blue);
+  const background = (each) => {
+    for (; each; each = each.parentElement) {
+      const color = numbers(getComputedStyle(each).backgroundColor);
+      if (color.length === 3 || color[3] === 1) return color;
+    }
+    return [255, 255, 255];
+  };
+  const poor = [];
+  for (const each of document.querySelectorAll("body *")) {
+    const isText = [...each.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
+    if (!isText && !["INPUT", "SELECT"].includes(each.tagName)) continue;
+    const [text, behind] = [numbers(getComputedStyle(each).color), background(each)].map(luminance);
+    const contrast = (Math.max(text, behind) + 0.05) / (Math.min(text, behind) + 0.05);
+    if (contrast < 4.5) poor.push([each.outerHTML.slice(0, 80), contrast]);
+  }
+  return poor;
+}"""
