@@ -55,7 +55,8 @@ class Connection:
 
 def request_bytes(target: str, host: str, headers: Mapping[str, str] | None = None) -> bytes:
     """A GET as it goes over the wire."""
-    lines = [f"GET {target} HTTP/1.1", f"Host: {host}", *(f"{name}: {value}" for name, value in (headers or {}).items())]
+    fields = {"Host": host, **(headers or {})}
+    lines = [f"GET {target} HTTP/1.1", *(f"{name}: {value}" for name, value in fields.items())]
     return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
 
 

@@ -21,11 +21,15 @@ class Figure:
 
     @property
     def text(self) -> str:
-        """The figure as a table shows it; of latencies p50, p99 and the longest."""
+        """The figure as a table shows it; of latencies p50, p99 and the longest, of rates p50 and p99 beside."""
         if self.unit == "ms":
-            times = (self.value, self.details.get("p99"), self.details.get("max"))
-            return " / ".join(number(float(time)) for time in times if time is not None) + " ms"
-        return f"{number(self.value)} {self.unit}"
+            return f"{self._times('p99', 'max', first=self.value)} ms"
+        beside = f", {self._times('p50_ms', 'p99_ms')} ms" if "p99_ms" in self.details else ""
+        return f"{number(self.value)} {self.unit}{beside}"
+
+    def _times(self, *names: str, first: float | None = None) -> str:
+        times = [first, *(float(self.details[name]) for name in names if name in self.details)]
+        return " / ".join(number(time) for time in times if time is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,14 +76,18 @@ def latencies(seconds: Sequence[float], **details: float | int | str) -> Figure:
 
 
 def median_figure(rounds: Sequence[Figure]) -> Figure:
-    """One figure of several rounds: the median of each number, but the longest time of all."""
-    first = rounds[0]
-    details: dict[str, float | int | str] = dict(first.details)
-    for name, value in first.details.items():
-        if not isinstance(value, str):
-            of_rounds = [float(each.details[name]) for each in rounds]
-            details[name] = {"max": max, "samples": sum}.get(name, median)(of_rounds)
-    return Figure(median(each.value for each in rounds), first.unit, {**details, "rounds": len(rounds)})
+    """One figure of several rounds: the median of each number, but the longest time of all and the sum of samples."""
+    details = {name: _over_rounds(name, [each.details[name] for each in rounds]) for name in rounds[0].details}
+    return Figure(median(each.value for each in rounds), rounds[0].unit, {**details, "rounds": len(rounds)})
+
+
+def _over_rounds(name: str, values: Sequence[float | int | str]) -> float | int | str:
+    numbers = [value for value in values if not isinstance(value, str)]
+    if len(numbers) < len(values):
+        return values[0]
+    if name == "samples":
+        return sum(numbers)
+    return max(numbers) if name == "max" else median(numbers)
 
 
 def percentile(values: Sequence[float], percent: float) -> float:

@@ -24,7 +24,7 @@ def measure(inputs: Inputs, rounds: int) -> Section:
     for _ in range(rounds if inputs.devices <= REPEATED_UP_TO else 1):
         bare.append(_bare_loop(inputs, records))
         ours.append(inputs.fill())
-    rate = median_figure([Figure(inputs.devices / each.seconds, "records/s", {"seconds": each.seconds}) for each in ours])
+    rate = median_figure([_rate(inputs.devices, filling.seconds) for filling in ours])
     peak = max(ours, key=lambda filling: filling.peak_bytes)
     memory = Figure(peak.peak_bytes / 1e6, "MB", {f"process_{n}": size / 1e6 for n, size in enumerate(peak.at_peak, 1)})
     return Section(
@@ -63,7 +63,11 @@ def _bare_loop(inputs: Inputs, records: Path) -> tuple[Figure, int]:
     if code != 0:
         raise ProcessFailed(f"The bare loop ended with {code}:\n{tail(log)}")
     seconds = float(log.read_text().splitlines()[-1])
-    return Figure(inputs.devices / seconds, "records/s", {"seconds": seconds}), memory.peak_bytes
+    return _rate(inputs.devices, seconds), memory.peak_bytes
+
+
+def _rate(records: int, seconds: float) -> Figure:
+    return Figure(records / seconds, "records/s", {"seconds": seconds})
 
 
 def _remarks(inputs: Inputs, records: Path, filling: Filling) -> list[str]:
@@ -71,8 +75,10 @@ def _remarks(inputs: Inputs, records: Path, filling: Filling) -> list[str]:
     database = (inputs.data_dir / "registerwatch.db").stat().st_size
     shares = " + ".join(f"{size / 1e6:.0f}" for size in filling.at_peak)
     return [
-        f"The file has {records.stat().st_size / 1e6:,.0f} MB, the database {database / 1e6:,.0f} MB, "
-        f"the index {index / 1e6:,.0f} MB.",
+        (
+            f"The file has {records.stat().st_size / 1e6:,.0f} MB, the database {database / 1e6:,.0f} MB, "
+            f"the index {index / 1e6:,.0f} MB."
+        ),
         f"At the peak of memory the processes had {shares} MB (storing, indexing).",
         "The bare loop needs one core and has no index, no merging, no second process: it is a limit, not a rival.",
     ]

@@ -43,19 +43,14 @@ def rate(port: int, targets: Path, *, seconds: float, connections: int = CONNECT
     """Requests per second over some kept-alive connections without pipelining. Raises `ProcessFailed`."""
     command = _wrk if shutil.which("wrk") else _own
     with pinned(LOAD_CORE):
-        done = subprocess.run(
-            command(port, targets, seconds, connections), capture_output=True, text=True, check=False
-        )
+        done = subprocess.run(command(port, targets, seconds, connections), capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise ProcessFailed(f"The load generator failed:\n{done.stdout}{done.stderr}")
     outcome = msgspec.convert(json.loads(done.stdout.splitlines()[-1]), Outcome)
     if outcome.failures:
         raise ProcessFailed(f"{outcome.failures} of {outcome.requests} requests failed:\n{done.stdout}{done.stderr}")
-    return Figure(
-        outcome.requests / outcome.seconds,
-        "requests/s",
-        {"p50_ms": outcome.p50 * 1e3, "p99_ms": outcome.p99 * 1e3, "max": outcome.max * 1e3, "connections": connections},
-    )
+    times = {"p50_ms": outcome.p50 * 1e3, "p99_ms": outcome.p99 * 1e3, "max": outcome.max * 1e3}
+    return Figure(outcome.requests / outcome.seconds, "requests/s", {**times, "connections": connections})
 
 
 def _wrk(port: int, targets: Path, seconds: float, connections: int) -> list[str]:

@@ -30,10 +30,10 @@ def memory_bytes() -> int:
     return int(psutil.virtual_memory().total)
 
 
-def description() -> list[str]:
+def description() -> str:
     """The machine and its versions in a few words, without any name of it."""
     cores = "1 core" if len(CORES) == 1 else f"{len(CORES)} cores"
-    return [
+    return (
         f"Machine: {cores} ({platform.machine()}), {memory_bytes() / 1e9:.0f} GB of memory, "
         f"{platform.system()}, Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}."
-    ]
+    )

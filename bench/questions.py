@@ -12,6 +12,9 @@ from registerwatch.register.codes import RiskFilter, StatusFilter
 COMMONEST = 10
 RISKS = tuple(RiskFilter)
 STATUSES = tuple(StatusFilter)
+NONE = (None,)
+
+Texts = Sequence[tuple[str, ...]]
 
 Kind = Literal["common word", "two letters", "three letters", "two common words", "one typo", "rare word"]
 Filtering = Literal["no filter", "status", "risk", "status and risk"]
@@ -56,29 +59,34 @@ class Group:
 def groups(census: Census) -> Iterator[Group]:
     """All groups, common words first."""
     common = list(census.common)[:COMMONEST]
-    yield from _filtered("common word", [(word,) for word in common], every_filter=True)
+    words = [(word,) for word in common]
+    yield Group("common word", "no filter", _crossed(words, NONE, NONE))
+    yield Group("common word", "status", _crossed(words, STATUSES, NONE))
+    yield Group("common word", "risk", _crossed(words, NONE, RISKS))
+    yield Group("common word", "status and risk", _crossed(words, STATUSES, RISKS))
     letters = [word for word in common if word.isalpha()]
-    yield from _filtered("two letters", _beginnings(letters, 2))
-    yield from _filtered("three letters", _beginnings(letters, 3))
-    yield from _filtered("two common words", [*combinations(common[:5], 2)])
-    typos = [(_misspelt(word, census),) for word in census.common if word.isalpha() and len(word) >= 6][:COMMONEST]
-    yield from _filtered("one typo", typos, typo=True)
-    rare = [Question((word,)) for word in list(census.rare)[:COMMONEST]]
-    yield Group("rare word", "no filter", rare)
+    yield from _with_and_without_filters("two letters", _beginnings(letters, 2))
+    yield from _with_and_without_filters("three letters", _beginnings(letters, 3))
+    yield from _with_and_without_filters("two common words", [*combinations(common[:5], 2)])
+    long = [word for word in census.common if word.isalpha() and len(word) >= 6][:COMMONEST]
+    yield from _with_and_without_filters("one typo", [(_misspelt(word, census),) for word in long], typo=True)
+    yield Group("rare word", "no filter", [Question((word,)) for word in list(census.rare)[:COMMONEST]])
 
 
-def _filtered(
-    kind: Kind, texts: Sequence[tuple[str, ...]], *, every_filter: bool = False, typo: bool = False
-) -> Iterator[Group]:
-    """The texts without filters, and with both; with `every_filter` also with one, and with every value of it."""
-    yield Group(kind, "no filter", [Question(text, typo=typo) for text in texts])
-    if every_filter:
-        yield Group(kind, "status", [Question(text, status, typo=typo) for text in texts for status in STATUSES])
-        yield Group(kind, "risk", [Question(text, None, risk, typo) for text in texts for risk in RISKS])
-    both = [(status, risk) for status in STATUSES for risk in RISKS] if every_filter else [(StatusFilter.ON, None)]
-    risks = RISKS if not every_filter else (None,)
-    pairs = [(status, risk or other) for status, risk in both for other in risks]
-    yield Group(kind, "status and risk", [Question(text, *pair, typo) for text in texts for pair in pairs])
+def _with_and_without_filters(kind: Kind, texts: Texts, *, typo: bool = False) -> Iterator[Group]:
+    yield Group(kind, "no filter", _crossed(texts, NONE, NONE, typo=typo))
+    yield Group(kind, "status and risk", _crossed(texts, (StatusFilter.ON,), RISKS, typo=typo))
+
+
+def _crossed(
+    texts: Texts,
+    statuses: Sequence[StatusFilter | None],
+    risks: Sequence[RiskFilter | None],
+    *,
+    typo: bool = False,
+) -> list[Question]:
+    """Every text with every status and every risk class."""
+    return [Question(text, status, risk, typo) for text in texts for status in statuses for risk in risks]
 
 
 def _beginnings(words: Sequence[str], length: int) -> list[tuple[str, ...]]:

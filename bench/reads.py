@@ -83,8 +83,8 @@ def measure(inputs: Inputs, rounds: int, seconds: float) -> Section:
             rows += _at_rest(reading, port, known, census.srns)
         with _service(inputs, register, "60") as port:
             waiting = reading.pair("devices while refreshes wait", port, _devices(behind or known))
-            rows.append(waiting.row("device, copy filled in bulk a moment ago: 200 refreshes wait behind readers' backs"))
-    return Section(PART, "Reads over HTTP, one core", rows, _remarks(inputs, reading, rows))
+            rows.append(waiting.row("device, 200, never read in full yet: 200 refreshes wait behind readers' backs"))
+    return Section(PART, "Reads over HTTP, one core", rows, [_remark(inputs, reading)])
 
 
 def _at_rest(reading: Reading, port: int, udis: Sequence[str], srns: Sequence[str]) -> list[Row]:
@@ -152,17 +152,10 @@ def _bare(answers: Path, target: str, log: Path) -> Iterator[int]:
         yield port
 
 
-def _remarks(inputs: Inputs, reading: Reading, rows: Sequence[Row]) -> list[str]:
-    def under_load(figure: Figure) -> str:
-        return f"{figure.details['p50_ms']:.2f} / {figure.details['p99_ms']:.2f} ms"
-
-    times = "; ".join(
-        f"{row.what}: {under_load(row.ours)}" + "".join(f" (bare {under_load(bare)})" for bare in row.peers.values() if bare)
-        for row in rows
+def _remark(inputs: Inputs, reading: Reading) -> str:
+    return (
+        f"Shown are requests/s and p50 / p99 under that load. Load: {generator()}, {CONNECTIONS} kept-alive connections "
+        f"unless told otherwise, no pipelining, {reading.seconds:g} s a round, median of {reading.rounds} rounds, ours "
+        "and the bare application in turn on the same core, the load on the other one. "
+        f"{min(READ_DEVICES, inputs.devices):,} different UDI-DIs from all over the copy."
     )
-    return [
-        f"Load: {generator()}, {CONNECTIONS} kept-alive connections, no pipelining, {reading.seconds:.0f} s a round, "
-        f"median of {reading.rounds} rounds, ours and the bare application in turn, each on the same core, the load on "
-        f"the other one. {min(READ_DEVICES, inputs.devices):,} different UDI-DIs from all over the copy, in turn.",
-        f"p50 / p99 under that load: {times}.",
-    ]

@@ -41,8 +41,10 @@ def measure(inputs: Inputs, rounds: int) -> Section:
             ),
         ],
         [
-            f"From the start of the process, Python and its modules included; median of {rounds}. The database "
-            f"({database / 1e6:,.0f} MB) was read before, so the system may have parts of it in memory."
+            (
+                f"From the start of the process, Python and its modules included; median of {rounds}. The database "
+                f"({database / 1e6:,.0f} MB) was read before, so the system may have parts of it in memory."
+            )
         ],
     )
 

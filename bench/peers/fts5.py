@@ -38,7 +38,8 @@ class Fts5:
         for batch in _batches(devices):
             execute("BEGIN")
             self._connection.executemany(
-                "INSERT INTO device VALUES (?, ?, ?)", [(each.row_id, each.status_code, each.risk_class_code) for each in batch]
+                "INSERT INTO device VALUES (?, ?, ?)",
+                [(each.row_id, each.status_code, each.risk_class_code) for each in batch],
             )
             self._connection.executemany(
                 "INSERT INTO name (rowid, trade, device, manufacturer) VALUES (?, ?, ?, ?)",

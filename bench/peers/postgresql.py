@@ -3,18 +3,18 @@
 import os
 import subprocess
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import LiteralString
 
 import psutil
 import psycopg
+from tests.parts.postgresql import binaries, cluster
 
 from bench.machine import SERVER_CORE, memory_bytes
 from bench.peers.contract import ROWS
 from bench.questions import Question
 from bench.rows import NamedDevice
-from tests.parts.postgresql import binaries, cluster
 
 Connection = psycopg.Connection[tuple[int]]
 
@@ -64,13 +64,17 @@ def _restart(cluster_dir: Path) -> None:
     subprocess.run(command, check=True, capture_output=True, cwd="/")
 
 
+def is_installed() -> bool:
+    """Whether there is a PostgreSQL to start."""
+    return binaries() is not None
+
+
 def connect(sockets: str) -> Connection:
     """A connection whose backend runs on the server's core, where we are allowed to say so."""
     connection = psycopg.connect(host=sockets, user="postgres", dbname="postgres", autocommit=True)
-    try:
+    connection.prepare_threshold = None  # a plan of its own for every question
+    with suppress(psutil.Error):  # another user's process, where we are not root: the system decides where it runs
         psutil.Process(connection.info.backend_pid).cpu_affinity([SERVER_CORE])
-    except psutil.Error:
-        pass  # it is another user's process: the system decides where it runs
     return connection
 
 
@@ -103,8 +107,8 @@ class Trigrams:
 
     def search(self, question: Question) -> int | None:
         if question.typo:
-            order = "ORDER BY names <->> %s"
-            return _search(self._connection, question, ["%s <% names".replace("<%", "<%%")], [question.text], order)
+            order = "ORDER BY %s <<-> names"
+            return _search(self._connection, question, ["%s <%% names"], [question.text], order)
         likes = [f"%{word}%" for word in question.words]
         return _search(self._connection, question, ["names ILIKE %s"] * len(likes), likes)
 

@@ -39,6 +39,14 @@ async def test_an_empty_copy_says_how_to_fill_it(site: SiteMaker) -> None:
         assert page.facts == {}
 
 
+async def test_an_index_that_is_behind_is_told_instead_of_an_empty_copy(site: SiteMaker) -> None:
+    async with site() as stage:
+        stage.service.follower._goal = 10_000
+        for page in (await _page(stage, "/"), await _page(stage, "/", q="stem")):
+            assert "10,000 of 10,000 changes are not findable yet" in page.main
+            assert "No device is stored yet" not in page.main
+
+
 async def test_a_form_that_is_sent_shows_the_devices_and_keeps_what_was_typed(site: SiteMaker) -> None:
     async with site(
         registration(gtin(1), "Titanium stem"),

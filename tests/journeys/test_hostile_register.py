@@ -2,8 +2,10 @@
 
 from typing import get_args
 
+import msgspec
 import pytest
 
+from registerwatch.register.records import Carries, DeviceReading
 from registerwatch.sandbox.register.faults import Kind, Mode
 from registerwatch.sandbox.register.records import Registration
 from tests.conftest import StageMaker
@@ -182,3 +184,19 @@ async def test_throttling_stops_every_request_until_the_register_wants_them_agai
         stage.faults.clear()
         stage.clock.move(91)
         assert (await stage.get(f"/v1/devices/{second}")).status_code == 200
+
+
+async def test_a_record_that_the_register_lists_no_more_stops_answering_for_its_twin(staged: StageMaker) -> None:
+    async with staged() as stage:
+        record = _a_device(stage)
+        udi = record.primary_di
+        await stage.get(f"/v1/devices/{udi}")
+        gone = next(iter((await stage.service.copy.known(udi)).values())).device
+        newer = msgspec.structs.replace(gone, uuid="ffffffff-0000-4000-8000-000000000000", version=99, reference="OLD")
+        reading = DeviceReading(device=newer, carries=Carries.EVERYTHING, detail_version=99)
+        await stage.service.copy.store([reading], read_at=1)
+        assert (await stage.get(f"/v1/devices/{udi}")).json()["reference"] == "OLD"
+
+        assert (await stage.get("/v1/refresh", q=udi)).json()["changed"] is True
+
+        assert (await stage.get(f"/v1/devices/{udi}")).json()["uuid"] == record.uuid

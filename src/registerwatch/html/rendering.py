@@ -27,7 +27,6 @@ SECURITY_HEADERS = {
     "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "same-origin",
-    "Cross-Origin-Opener-Policy": "same-origin",
 }
 
 FIRST_STRONG_ISOLATE, POP_ISOLATE = "\u2068", "\u2069"

@@ -72,6 +72,15 @@ class Results:
         return search_address(self.asked.query, self.asked.filters, number)
 
 
+@dataclass(frozen=True, slots=True)
+class Introduction:
+    """What stands where the results will be: searches to try, how many devices `stored` can be found, `trouble`."""
+
+    examples: list[Example]
+    stored: int
+    trouble: str | None
+
+
 def router(service: Service, limits: RateLimits) -> APIRouter:
     """The route, over one service."""
     routes = APIRouter()
@@ -87,9 +96,8 @@ def router(service: Service, limits: RateLimits) -> APIRouter:
             "results.html" if fragment else "search.html",
             headers,
             asked=wanted,
+            introduction=await _introduction(service) if wanted.is_nothing else None,
             results=None if wanted.is_nothing else await _results(service, wanted),
-            examples=await _examples(service) if wanted.is_nothing else [],
-            stored=service.index.documents,
             canonical=service.settings.public_url + "/",
         )
 
@@ -102,13 +110,12 @@ async def _results(service: Service, wanted: Asked) -> Results:
     return Results(wanted, found, Paging(wanted.page, rows, found.total), refreshed_code(found.refresh))
 
 
-async def _examples(service: Service) -> list[Example]:
-    filters = Filters(StatusFilter.ON, RiskFilter.III)
-    for each in (filters, Filters(StatusFilter.ON)):
-        found = await service.search.search("", each)
+async def _introduction(service: Service) -> Introduction:
+    for filters in (Filters(StatusFilter.ON, RiskFilter.III), Filters(StatusFilter.ON)):
+        found = await service.search.search("", filters)
         if found.total:
-            return examples(found.results, each)
-    return []
+            break
+    return Introduction(examples(found.results, filters), service.index.documents, found.error)
 
 
 def refreshed_code(address: str | None) -> str | None:

@@ -6,9 +6,10 @@ the length of a storing transaction, so whoever follows the revisions in order m
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+import msgspec
 from sqlalchemy import Row, bindparam, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -55,6 +56,14 @@ class _Stored:
     is_current: bool
     detail_version: int | None
 
+    is_altered: bool = False
+    """Whether the standing differs from what is stored."""
+
+    def superseded(self) -> "_Stored":
+        """The same row, no latest version any more."""
+        stands = msgspec.structs.replace(self.standing, latest_version=False)
+        return replace(self, standing=stands, is_altered=self.standing.latest_version)
+
 
 class StoredCopy:
     """The copy in one database."""
@@ -74,13 +83,24 @@ class StoredCopy:
             rows = (await connection.execute(_KNOWN, {"udi": udi})).all()
         return {row.uuid: KnownRecord(from_document(row.document), row.detail_version) for row in rows}
 
-    async def store(self, readings: Iterable[DeviceReading], *, read_at: int) -> list[DeviceChange]:
-        """Store what one read or one page of a source told, in one transaction."""
+    async def store(
+        self, readings: Iterable[DeviceReading], *, read_at: int, lists_all: bool = False
+    ) -> list[DeviceChange]:
+        """Store what one read or one page of a source told, in one transaction.
+
+        `lists_all` tells that the readings are every record of their UDI-DIs: a stored one that is not among them is
+        no latest version any more, so it does not answer for its UDI-DI.
+        """
         async with self._database.transaction() as connection:
-            return await self.store_in(connection, readings, read_at=read_at)
+            return await self.store_in(connection, readings, read_at=read_at, lists_all=lists_all)
 
     async def store_in(
-        self, connection: AsyncConnection, readings: Iterable[DeviceReading], *, read_at: int
+        self,
+        connection: AsyncConnection,
+        readings: Iterable[DeviceReading],
+        *,
+        read_at: int,
+        lists_all: bool = False,
     ) -> list[DeviceChange]:
         """The same inside a transaction that the caller has open."""
         told = {reading.device.uuid: reading for reading in readings}
@@ -88,6 +108,8 @@ class StoredCopy:
             return []
         revision = (await connection.execute(_LOCK[self._database.kind])).scalar_one()
         stored = await _stored(connection, told)
+        if lists_all:
+            stored = {uuid: row if uuid in told else row.superseded() for uuid, row in stored.items()}
         batch = _Batch(told, stored, revision, read_at)
         if batch.rows:
             await connection.exec_driver_sql(_UPSERT[self._database.kind], batch.rows)
@@ -137,7 +159,7 @@ class _Batch:
                 self._put(told[uuid], device, stands, stored.get(uuid), uuid in current)
         for uuid, row in stored.items():
             untouched = merged[uuid][0] is None if uuid in merged else True
-            if untouched and row.is_current != (uuid in current):
+            if untouched and (row.is_altered or row.is_current != (uuid in current)):
                 self._flag(row, uuid in current)
 
     def _merge(self, reading: DeviceReading, row: _Stored | None) -> tuple[Device | None, Standing]:
@@ -216,20 +238,22 @@ def _row(row: Row[Any]) -> _Stored:
 async def _name_actors(connection: AsyncConnection, devices: Iterable[Device], read_at: int) -> None:
     """Keep a thin record of every manufacturer that a device names, for actors that were never read themselves."""
     named = {
-        device.manufacturer_srn: {
-            "srn": device.manufacturer_srn,
+        device.manufacturer_srn: device for device in devices if device.manufacturer_srn and device.manufacturer_name
+    }
+    rows = [
+        {
+            "srn": srn,
             "name": device.manufacturer_name,
-            "country": device.manufacturer_srn[:2],
+            "country": srn[:2],
             "status_code": device.manufacturer_status_code,
             "device_total": None,
             "complete": False,
             "read_at": read_at,
         }
-        for device in devices
-        if device.manufacturer_srn and device.manufacturer_name
-    }
-    if named:
-        await connection.execute(_NAME_ACTOR, sorted(named.values(), key=lambda row: str(row["srn"])))
+        for srn, device in sorted(named.items())
+    ]
+    if rows:
+        await connection.execute(_NAME_ACTOR, rows)
 
 
 def _actor_row(actor: Actor) -> dict[str, Any]:

@@ -135,7 +135,7 @@ class Refresher:
         result = await self._register.read_device(udi, known=known, priority=priority)
         if not isinstance(result, Found):
             return result
-        changes = await self._copy.store(result.value, read_at=int(self._clock.now()))
+        changes = await self._copy.store(result.value, read_at=int(self._clock.now()), lists_all=True)
         return Refreshed(any(change.is_current for change in changes))
 
     async def _actor(self, srn: str, priority: Priority) -> RefreshResult:

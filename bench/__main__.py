@@ -1,0 +1,110 @@
+"""`python -m bench`: measures the service side by side with what people would use instead.
+
+It is a report: nothing fails because a figure is low. Everything is measured in one run on one machine over generated
+records, so figures of one run can be compared with one another, and with nothing else. The parts:
+
+`fill`    `registerwatch copy fill --source FILE` as a process of its own, from its start to its end, copy and index
+          together. Memory is the resident memory of its processes, summed, sampled every 0.2 s. Beside it a loop
+          that reads the same lines, parses them and inserts them into one SQLite table.
+`start`   From the start of `registerwatch serve` over the filled copy to the first 200 of a search and of a device.
+`search`  Searches by name over HTTP, one connection, the server on one core. The most frequent words are counted in
+          the generated data; of each kind of question the slowest is looked for and shown, with p50, p99 and the
+          longest. Beside it SQLite FTS5 and PostgreSQL over the same rows, asked in process over their drivers.
+`reads`   Requests per second of devices, 304s, actors and health, the service on one core, the load on the other.
+          Beside each a bare ASGI application under the same server and settings that answers the same bytes. The
+          register is the generated stand-in: devices are read from it first, so that nothing goes on behind.
+"""
+
+import signal
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from bench import fill, machine, reads, report, search, start
+from bench.figures import Section
+from bench.inputs import Inputs
+from bench.processes import ProcessFailed
+from bench.progress import say
+
+PARTS = ("reads", "search", "fill", "start")
+DOCUMENT = Path(__file__).parents[1] / "docs" / "performance.md"
+
+
+def bench(
+    devices: Annotated[
+        int, typer.Option(help="Generated records; the full register has 3,200,000.", min=100)
+    ] = 320_000,
+    only: Annotated[str, typer.Option(help="Parts to measure, separated by commas.")] = ",".join(PARTS),
+    seed: Annotated[int, typer.Option(help="Another seed makes other records.")] = 1,
+    rounds: Annotated[int, typer.Option(help="Rounds of each measurement; medians are shown.", min=1)] = 3,
+    seconds: Annotated[float, typer.Option(help="Length of a round of reads.", min=0.1)] = 5.0,
+    workdir: Annotated[
+        Path | None, typer.Option(help="Folder that keeps records and copy for the next run; else a temporary one.")
+    ] = None,
+    json: Annotated[Path | None, typer.Option(help="File for the figures as JSON.")] = None,
+    write_docs: Annotated[bool, typer.Option(help="Write the figures into docs/performance.md.")] = False,
+) -> None:
+    """Measure, print tables. Long parts say on standard error what goes on."""
+    parts = _parts(only)
+    with _folder(workdir) as folder:
+        inputs = Inputs(folder, devices, seed)
+        sections = _measure(inputs, parts, rounds, seconds)
+    conditions = [machine.description(), f"Data: {devices:,} generated records, seed {seed}."]
+    report.show(sections, conditions, Console())
+    if json:
+        json.write_text(report.as_json(sections, conditions), encoding="utf-8")
+    if write_docs:
+        report.write_into(DOCUMENT, report.as_markdown(sections, conditions))
+
+
+@contextmanager
+def _folder(kept: Path | None) -> Iterator[Path]:
+    """The working folder, which goes away at the end unless it was named."""
+    if kept is not None:
+        kept.mkdir(parents=True, exist_ok=True)
+        yield kept.resolve()
+        return
+    with tempfile.TemporaryDirectory(prefix="registerwatch-bench-") as folder:
+        yield Path(folder)
+
+
+def _measure(inputs: Inputs, parts: list[str], rounds: int, seconds: float) -> list[Section]:
+    """Measure the parts in the order that their inputs need, give them in the order of `PARTS`."""
+    measured: dict[str, Section] = {}
+    if "fill" in parts:
+        measured["fill"] = fill.measure(inputs, rounds)
+    if "start" in parts:
+        measured["start"] = start.measure(inputs, rounds)
+    if "search" in parts:
+        measured["search"] = search.measure(inputs, rounds)
+    if "reads" in parts:  # last, because it brings devices up to date
+        measured["reads"] = reads.measure(inputs, rounds, seconds)
+    return [measured[part] for part in parts]
+
+
+def _parts(only: str) -> list[str]:
+    wanted = {part.strip() for part in only.split(",") if part.strip()}
+    unknown = wanted.difference(PARTS)
+    if unknown or not wanted:
+        raise typer.BadParameter(f"Parts are {', '.join(PARTS)}.", param_hint="--only")
+    return [part for part in PARTS if part in wanted]
+
+
+def main() -> None:
+    """Run; whatever was started ends with us, also when we are told to end."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        typer.run(bench)
+    except ProcessFailed as error:
+        say(str(error))
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,198 @@
+"""Part `search`: searches by name over HTTP, beside SQLite FTS5 and PostgreSQL over the same rows."""
+
+import gc
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+import msgspec
+
+from bench.connection import Connection
+from bench.figures import Figure, Goal, Row, Section, latencies, median_figure
+from bench.inputs import Inputs
+from bench.machine import LOAD_CORE, SERVER_CORE, pinned
+from bench.peers import fts5, postgresql
+from bench.peers.contract import Peer
+from bench.processes import (
+    NO_REGISTER,
+    ProcessFailed,
+    free_port,
+    registerwatch,
+    running,
+    service_environment,
+    wait_until_answering,
+)
+from bench.progress import say, stage
+from bench.questions import Group, Question, groups
+from bench.rows import devices_of
+
+PART = "search"
+GOAL_MS = 10.0
+PROBES = 9
+"""Requests by which the worst question of a group is found."""
+REQUESTS = 300
+"""Requests in a round."""
+PEER_SECONDS = 5.0
+PEER_ASKED = (3, 100)
+"""How often a peer is asked a question: at least, and at most within those seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Worst:
+    """The question of a group that took our service longest, and how it did."""
+
+    group: Group
+    question: Question
+    ours: Figure
+
+    def row(self, peers: dict[str, Figure | None]) -> Row:
+        """Beside its peers; the goal is for common words."""
+        goal = Goal(f"p99 ≤ {GOAL_MS:.0f} ms", float(self.ours.details["p99"]) <= GOAL_MS)
+        what = f"{self.group.kind} “{self.question.text}”, {self.question.filters}"
+        return Row(what, self.ours, peers, goal if self.group.kind == "common word" else None)
+
+
+def measure(inputs: Inputs, rounds: int) -> Section:
+    """Ask our service, then load and ask the peers."""
+    inputs.copy()
+    worst = _ours(inputs, rounds)
+    peers: dict[str, list[Figure | None]] = {}
+    remarks = [_remark(inputs, rounds)]
+    for name, answers, remark in _peers(inputs, [each.question for each in worst]):
+        peers[name] = answers
+        remarks.append(remark)
+    rows = [each.row({name: answers[at] for name, answers in peers.items()}) for at, each in enumerate(worst)]
+    return Section(PART, f"Searches by name in {inputs.census().devices:,} devices, one core", rows, remarks)
+
+
+def _ours(inputs: Inputs, rounds: int) -> list[Worst]:
+    all_groups = list(groups(inputs.census()))
+    with _service(inputs) as connection, pinned(LOAD_CORE):
+        with stage("finding the slowest question of each kind"):
+            slowest = [max(group.questions, key=lambda each: _probed(connection, each)) for group in all_groups]
+        with stage("searching"):
+            taken = [[_round(connection, question) for question in slowest] for _ in range(rounds)]
+    return [
+        Worst(group, question, median_figure([of_round[at] for of_round in taken]))
+        for at, (group, question) in enumerate(zip(all_groups, slowest, strict=True))
+    ]
+
+
+def _probed(connection: Connection, question: Question) -> float:
+    return median(_times(connection, question, PROBES)[0])
+
+
+def _round(connection: Connection, question: Question) -> Figure:
+    times, total = _times(connection, question, REQUESTS)
+    return latencies(times, total=total)
+
+
+def _times(connection: Connection, question: Question, requests: int) -> tuple[list[float], int]:
+    """Seconds from sending each request to having its whole answer, and the total that the last one tells."""
+    times, target = [], question.target
+    body = b""
+    with _no_collection():
+        for _ in range(requests):
+            began = time.perf_counter()
+            answer = connection.get(target)
+            times.append(time.perf_counter() - began)
+            body = answer.body
+            if answer.status != 200:
+                raise ProcessFailed(f"{target} was answered with {answer.status}: {body[:500]!r}")
+    return times, int(msgspec.json.decode(body)["total"])
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """No garbage collection of the measuring process within a measured time."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+@contextmanager
+def _service(inputs: Inputs) -> Iterator[Connection]:
+    """The service on the server's core, without a register; a connection to it."""
+    port, log = free_port(), inputs.path("serve.log")
+    environment = service_environment(inputs.data_dir, NO_REGISTER)
+    command = [registerwatch(), "serve", "--port", str(port)]
+    with running(command, log, environment=environment, core=SERVER_CORE) as process:
+        connection = wait_until_answering(process, port, "/health", log)
+        lag = msgspec.json.decode(connection.get("/health").body)["index"]["lag"]
+        if lag:
+            say(f"the index is {lag} changes behind; what is measured may lack them")
+        with closing(connection):
+            yield connection
+
+
+def _peers(inputs: Inputs, questions: Sequence[Question]) -> Iterator[tuple[str, list[Figure | None], str]]:
+    """Each peer's name, its answers to the questions, and how it was set up."""
+    yield _fts5(inputs, questions)
+    if not postgresql.is_installed():
+        say("PostgreSQL is not installed; it is left out")
+        return
+    with ExitStack() as stack:
+        sockets = stack.enter_context(postgresql.server())
+        with stage("loading and indexing in PostgreSQL"):
+            began = time.monotonic()
+            size = postgresql.load(sockets, devices_of(inputs.data_dir))
+            built = _built(began, size)
+        for peer in (postgresql.Trigrams(sockets), postgresql.FullText(sockets)):
+            stack.enter_context(closing(peer))
+            with pinned(LOAD_CORE):
+                answers = _asked(peer, questions)
+            yield peer.name, answers, f"{postgresql.description()} {built}" if peer.name.endswith("trgm") else ""
+
+
+def _fts5(inputs: Inputs, questions: Sequence[Question]) -> tuple[str, list[Figure | None], str]:
+    path = inputs.path("fts5.db")
+    path.unlink(missing_ok=True)
+    with closing(fts5.Fts5(path)) as peer:
+        with stage("loading SQLite FTS5"):
+            began = time.monotonic()
+            peer.load(devices_of(inputs.data_dir))
+            built = _built(began, path.stat().st_size)
+        with pinned(SERVER_CORE):
+            answers = _asked(peer, questions)
+    path.unlink()
+    return peer.name, answers, f"{fts5.DESCRIPTION} {built}"
+
+
+def _built(began: float, size: int) -> str:
+    return f"Loaded and indexed in {time.monotonic() - began:,.0f} s, {size / 1e6:,.0f} MB."
+
+
+def _asked(peer: Peer, questions: Sequence[Question]) -> list[Figure | None]:
+    with stage(f"searching by {peer.name}"):
+        return [_answered(peer, question) for question in questions]
+
+
+def _answered(peer: Peer, question: Question) -> Figure | None:
+    total = peer.search(question)  # once before it counts
+    if total is None:
+        return None
+    least, most = PEER_ASKED
+    times: list[float] = []
+    ends = time.perf_counter() + PEER_SECONDS
+    while len(times) < least or (len(times) < most and time.perf_counter() < ends):
+        began = time.perf_counter()
+        peer.search(question)
+        times.append(time.perf_counter() - began)
+    return latencies(times, total=total)
+
+
+def _remark(inputs: Inputs, rounds: int) -> str:
+    commonest: dict[str, Any] = dict(list(inputs.census().common.items())[:5])
+    words = ", ".join(f"{word} ({count:,})" for word, count in commonest.items())
+    return (
+        f"Shown are p50 / p99 / the longest, and how many devices were found. Ours: over HTTP, one connection, the "
+        f"server on one core, {REQUESTS} requests a round, median of {rounds} rounds; 8 rows, the exact total. "
+        f"Of each kind the slowest question was looked for (over the ten most frequent words, every status, every "
+        f"risk class) and is shown. The most frequent words are {words}. A peer answers with the top 8 and the count, "
+        f"at most {PEER_ASKED[1]} times or for {PEER_SECONDS:.0f} s; ratios compare p50."
+    )
