@@ -74,6 +74,8 @@ class RequestBudget:
         self._database = database
         self._per_minute = per_minute
         self._clock: Clock = clock or SystemClock()
+        # Of those in this process who wait with the same priority, the first asks the database, the rest queue here.
+        self._turns = {priority: asyncio.Lock() for priority in Priority}
 
     @property
     def clock(self) -> Clock:
@@ -86,13 +88,14 @@ class RequestBudget:
         `cost` is how many places the request counts for: actor searches count double, as the register tolerates half.
         """
         ceiling = max(cost, math.floor(self._per_minute * priority.value))
-        while True:
-            wait, throttled = await self._try(ceiling, cost)
-            if wait <= 0:
-                return
-            if self._clock.now() + wait > deadline:
-                raise BudgetSpent(wait, throttled)
-            await self._clock.sleep(wait + random.uniform(0, 0.05))  # so that nodes do not wake together
+        async with self._turns[priority]:
+            while True:
+                wait, throttled = await self._try(ceiling, cost)
+                if wait <= 0:
+                    return
+                if self._clock.now() + wait > deadline:
+                    raise BudgetSpent(wait, throttled)
+                await self._clock.sleep(wait + random.uniform(0, 0.05))  # so that nodes do not wake together
 
     async def throttled(self, retry_after: float | None) -> None:
         """The register throttled us: nobody asks it again before `retry_after` seconds, else 5 s, 20 s, 60 s."""

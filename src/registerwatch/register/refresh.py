@@ -24,7 +24,7 @@ log = structlog.get_logger(__name__)
 MEMORY_SECONDS = 60.0
 READ_THROUGH_SECONDS = 15.0
 REMEMBERED = 10_000
-MOST_BEHIND = 200
+MOST_BEHIND = 50
 """Refreshes that may wait behind readers' backs; more are dropped, the next reader asks again."""
 
 
@@ -38,6 +38,12 @@ class Refreshed:
 RefreshResult = Refreshed | NotFound | Unreadable
 
 
+@dataclass(frozen=True, slots=True)
+class _Running:
+    task: "asyncio.Task[RefreshResult]"
+    priority: Priority
+
+
 class Refresher:
     """Reads single subjects from the register into the copy."""
 
@@ -45,15 +51,20 @@ class Refresher:
         self._register = register
         self._copy = copy
         self._clock = clock
-        self._running: dict[str, asyncio.Task[RefreshResult]] = {}
+        self._running: dict[str, _Running] = {}
         self._remembered: OrderedDict[str, tuple[float, NotFound | Unreadable]] = OrderedDict()
         self.results: dict[str, int] = {"found": 0, "not_found": 0, "unreadable": 0}
 
     async def refresh(self, subject: str, *, priority: Priority = Priority.WAITING) -> RefreshResult:
-        """Read a UDI-DI or an SRN from the register now, or share the read that is under way."""
-        task = self._running.get(subject)
-        if task is None:
-            task = self._start(subject, priority)
+        """Read a UDI-DI or an SRN from the register now, or share the read that is under way.
+
+        A read behind a reader's back, for which nobody waits, gives way to one that somebody waits for.
+        """
+        running = self._running.get(subject)
+        if running is not None and running.priority is not priority and priority is Priority.WAITING:
+            running.task.cancel()
+            running = None
+        task = self._start(subject, priority) if running is None else running.task
         return await asyncio.shield(task)
 
     async def read_through(self, subject: str) -> NotFound | Unreadable | None:
@@ -93,11 +104,11 @@ class Refresher:
     async def settled(self) -> None:
         """Wait until no read is under way."""
         while self._running:
-            await asyncio.gather(*self._running.values(), return_exceptions=True)
+            await asyncio.gather(*(running.task for running in self._running.values()), return_exceptions=True)
 
     async def close(self) -> None:
         """End what is under way."""
-        tasks = list(self._running.values())
+        tasks = [running.task for running in self._running.values()]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -107,9 +118,14 @@ class Refresher:
             self._actor(subject, priority) if kind(subject) == "srn" else self._device(subject, priority)
         )
         task = asyncio.create_task(self._noted(subject, read), name=f"refresh {subject}")
-        self._running[subject] = task
-        task.add_done_callback(lambda _task: self._running.pop(subject, None))
+        self._running[subject] = _Running(task, priority)
+        task.add_done_callback(lambda ended: self._ended(subject, ended))
         return task
+
+    def _ended(self, subject: str, task: "asyncio.Task[RefreshResult]") -> None:
+        running = self._running.get(subject)
+        if running is not None and running.task is task:
+            del self._running[subject]
 
     async def _noted(self, subject: str, read: Coroutine[Any, Any, RefreshResult]) -> RefreshResult:
         try:

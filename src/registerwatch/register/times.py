@@ -30,6 +30,7 @@ def date_of(text: str | None) -> str | None:
         return None
 
 
+@lru_cache(maxsize=4096)
 def iso_utc(unix_seconds: int | float) -> str:
     """Unix seconds as `2026-11-21T03:38:00Z`."""
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(unix_seconds))

@@ -1,0 +1,1 @@
+"""Reading the register: wire forms, requests, guards, whole reads."""
