@@ -43,7 +43,7 @@ def bench(
     only: Annotated[str, typer.Option(help="Parts to measure, separated by commas.")] = ",".join(PARTS),
     seed: Annotated[int, typer.Option(help="Another seed makes other records.")] = 1,
     rounds: Annotated[int, typer.Option(help="Rounds of each measurement; medians are shown.", min=1)] = 3,
-    seconds: Annotated[float, typer.Option(help="Length of a round of reads.", min=0.1)] = 5.0,
+    seconds: Annotated[int, typer.Option(help="Length of a round of reads.", min=1)] = 5,
     workdir: Annotated[
         Path | None, typer.Option(help="Folder that keeps records and copy for the next run; else a temporary one.")
     ] = None,
@@ -56,7 +56,7 @@ def bench(
         inputs = Inputs(folder, devices, seed)
         sections = _measure(inputs, parts, rounds, seconds)
     conditions = [machine.description(), f"Data: {devices:,} generated records, seed {seed}."]
-    report.show(sections, conditions, Console())
+    report.show(sections, conditions, Console(width=None if sys.stdout.isatty() else 200))
     if json:
         json.write_text(report.as_json(sections, conditions), encoding="utf-8")
     if write_docs:
@@ -74,7 +74,7 @@ def _folder(kept: Path | None) -> Iterator[Path]:
         yield Path(folder)
 
 
-def _measure(inputs: Inputs, parts: list[str], rounds: int, seconds: float) -> list[Section]:
+def _measure(inputs: Inputs, parts: list[str], rounds: int, seconds: int) -> list[Section]:
     """Measure the parts in the order that their inputs need, give them in the order of `PARTS`."""
     measured: dict[str, Section] = {}
     if "fill" in parts:

@@ -39,7 +39,7 @@ def write_targets(requests: Sequence[tuple[str, str]], path: Path) -> Path:
     return path
 
 
-def rate(port: int, targets: Path, *, seconds: float, connections: int = CONNECTIONS) -> Figure:
+def rate(port: int, targets: Path, *, seconds: int, connections: int = CONNECTIONS) -> Figure:
     """Requests per second over some kept-alive connections without pipelining. Raises `ProcessFailed`."""
     command = _wrk if shutil.which("wrk") else _own
     with pinned(LOAD_CORE):
@@ -53,11 +53,10 @@ def rate(port: int, targets: Path, *, seconds: float, connections: int = CONNECT
     return Figure(outcome.requests / outcome.seconds, "requests/s", {**times, "connections": connections})
 
 
-def _wrk(port: int, targets: Path, seconds: float, connections: int) -> list[str]:
-    whole = f"-d{max(1, round(seconds))}s"
-    options = ["-t1", f"-c{connections}", whole, "--latency", "-s", str(SCRIPT)]
+def _wrk(port: int, targets: Path, seconds: int, connections: int) -> list[str]:
+    options = ["-t1", f"-c{connections}", f"-d{seconds}s", "--latency", "-s", str(SCRIPT)]
     return ["wrk", *options, f"http://127.0.0.1:{port}", "--", str(targets)]
 
 
-def _own(port: int, targets: Path, seconds: float, connections: int) -> list[str]:
+def _own(port: int, targets: Path, seconds: int, connections: int) -> list[str]:
     return [sys.executable, "-m", "bench.pounding", str(port), str(targets), str(seconds), str(connections)]

@@ -141,14 +141,18 @@ class MemoryWatch:
         self._thread.join()
 
     def _watch(self) -> None:
-        while not self._done.wait(SAMPLE_SECONDS):
-            try:
-                family = [self._process, *self._process.children(recursive=True)]
-            except psutil.NoSuchProcess:
-                return
-            sizes = [_resident(member) for member in family]
-            if sum(sizes) > self.peak_bytes:
-                self.peak_bytes, self.at_peak = sum(sizes), sizes
+        while self._sampled() and not self._done.wait(SAMPLE_SECONDS):
+            pass
+
+    def _sampled(self) -> bool:
+        try:
+            family = [self._process, *self._process.children(recursive=True)]
+        except psutil.NoSuchProcess:
+            return False
+        sizes = [_resident(member) for member in family]
+        if sum(sizes) > self.peak_bytes:
+            self.peak_bytes, self.at_peak = sum(sizes), sizes
+        return True
 
 
 def _resident(process: psutil.Process) -> int:

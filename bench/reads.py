@@ -13,14 +13,9 @@ from bench.figures import Figure, Goal, Row, Section, median_figure
 from bench.inputs import Inputs
 from bench.load import CONNECTIONS, generator, rate, write_targets
 from bench.machine import SERVER_CORE
-from bench.processes import (
-    free_port,
-    registerwatch,
-    running,
-    service_environment,
-    wait_until_answering,
-)
+from bench.processes import free_port, running, wait_until_answering
 from bench.progress import say, stage
+from bench.service import serving, stand_in_register
 
 PART = "reads"
 PEER = "bare ASGI app"
@@ -52,7 +47,7 @@ class Reading:
     """How reads are measured: where captures go, how long a round takes, how many there are."""
 
     inputs: Inputs
-    seconds: float
+    seconds: int
     rounds: int
 
     def pair(self, what: str, port: int, requests: Requests, connections: int = CONNECTIONS) -> Pair:
@@ -71,17 +66,17 @@ class Reading:
         return Pair(median_figure(ours), median_figure(bare))
 
 
-def measure(inputs: Inputs, rounds: int, seconds: float) -> Section:
+def measure(inputs: Inputs, rounds: int, seconds: int) -> Section:
     """Read devices, 304s, actors and health, over a copy whose register is the generated stand-in."""
     inputs.copy()
     census = inputs.census()
-    known, behind = census.udis[:READ_DEVICES:], census.udis[READ_DEVICES:]
+    known, behind = census.udis[:READ_DEVICES], census.udis[READ_DEVICES:]
     reading = Reading(inputs, seconds, rounds)
     rows: list[Row] = []
-    with _register(inputs) as register:
-        with _service(inputs, register, UNPACED) as port:
+    with stand_in_register(inputs) as register:
+        with serving(inputs, register, REGISTER_REQUESTS_PER_MINUTE=UNPACED) as port:
             rows += _at_rest(reading, port, known, census.srns)
-        with _service(inputs, register, "60") as port:
+        with serving(inputs, register) as port:
             waiting = reading.pair("devices while refreshes wait", port, _devices(behind or known))
             rows.append(waiting.row("device, 200, never read in full yet: 200 refreshes wait behind readers' backs"))
     return Section(PART, "Reads over HTTP, one core", rows, [_remark(inputs, reading)])
@@ -121,27 +116,6 @@ def _refresh(connection: Connection, codes: Sequence[str]) -> None:
 
 
 @contextmanager
-def _register(inputs: Inputs) -> Iterator[str]:
-    """The stand-in register over the same generated world; gives its address."""
-    port, log = free_port(), inputs.path("register.log")
-    size = ["--devices", str(inputs.devices), "--seed", str(inputs.seed)]
-    with running([registerwatch(), "register", "serve", "--port", str(port), *size], log) as process:
-        wait_until_answering(process, port, "/eudamed/applicationInfo", log).close()
-        yield f"http://127.0.0.1:{port}/eudamed"
-
-
-@contextmanager
-def _service(inputs: Inputs, register: str, per_minute: str) -> Iterator[int]:
-    """The service on the server's core; gives its port."""
-    port, log = free_port(), inputs.path("serve.log")
-    environment = service_environment(inputs.data_dir, register, REGISTER_REQUESTS_PER_MINUTE=per_minute)
-    command = [registerwatch(), "serve", "--port", str(port)]
-    with running(command, log, environment=environment, core=SERVER_CORE) as process:
-        wait_until_answering(process, port, "/health", log).close()
-        yield port
-
-
-@contextmanager
 def _bare(answers: Path, target: str, log: Path) -> Iterator[int]:
     """The bare application on the same core; gives its port."""
     port = free_port()
@@ -154,8 +128,8 @@ def _bare(answers: Path, target: str, log: Path) -> Iterator[int]:
 
 def _remark(inputs: Inputs, reading: Reading) -> str:
     return (
-        f"Shown are requests/s and p50 / p99 under that load. Load: {generator()}, {CONNECTIONS} kept-alive connections "
-        f"unless told otherwise, no pipelining, {reading.seconds:g} s a round, median of {reading.rounds} rounds, ours "
-        "and the bare application in turn on the same core, the load on the other one. "
+        f"Shown are requests/s and p50 / p99 under that load. Load: {generator()}, {CONNECTIONS} kept-alive "
+        f"connections unless told otherwise, no pipelining, {reading.seconds} s a round, median of {reading.rounds} "
+        "rounds, ours and the bare application in turn on the same core, the load on the other one. "
         f"{min(READ_DEVICES, inputs.devices):,} different UDI-DIs from all over the copy."
     )

@@ -70,26 +70,36 @@ def _peers(section: Section) -> list[str]:
     return list(dict.fromkeys(name for row in section.rows for name in row.peers))
 
 
+def _tells_totals(section: Section) -> bool:
+    return any("total" in row.ours.details for row in section.rows)
+
+
 def _columns(section: Section) -> list[str]:
-    return ["what", "ours", *_peers(section), "goal", "met"]
+    """Every peer is followed by its ratio."""
+    found = ["found"] if _tells_totals(section) else []
+    peers = [column for name in _peers(section) for column in (name, "ratio")]
+    return ["what", "ours", *found, *peers, "goal", "met"]
 
 
 def _cells(section: Section, row: Row) -> list[str]:
-    peers = [_peer_cell(row, name) for name in _peers(section)]
+    found = [_total(row.ours)] if _tells_totals(section) else []
+    peers = [cell for name in _peers(section) for cell in _peer_cells(row, name)]
     goal = [row.goal.text, "yes" if row.goal.met else "NO"] if row.goal else ["", ""]
-    return [row.what, _with_total(row.ours), *peers, *goal]
+    return [row.what, row.ours.text, *found, *peers, *goal]
 
 
-def _peer_cell(row: Row, name: str) -> str:
+def _peer_cells(row: Row, name: str) -> tuple[str, str]:
+    """The peer's figure, with what it found where that differs from ours, and the ratio."""
     figure, ratio = row.peers.get(name), row.ratio(name)
     if figure is None:
-        return "—"
-    return _with_total(figure) + (f", ratio {number(ratio)}" if ratio is not None else "")
+        return "—", ""
+    other = "" if _total(figure) == _total(row.ours) else f" ({_total(figure)} found)"
+    return figure.text + other, "" if ratio is None else number(ratio)
 
 
-def _with_total(figure: Figure) -> str:
+def _total(figure: Figure) -> str:
     total = figure.details.get("total")
-    return figure.text if total is None else f"{figure.text} ({int(total):,} found)"
+    return "" if total is None else f"{int(total):,}"
 
 
 def _row_json(row: Row) -> dict[str, Any]:

@@ -16,21 +16,16 @@ from bench.inputs import Inputs
 from bench.machine import LOAD_CORE, SERVER_CORE, pinned
 from bench.peers import fts5, postgresql
 from bench.peers.contract import Peer
-from bench.processes import (
-    NO_REGISTER,
-    ProcessFailed,
-    free_port,
-    registerwatch,
-    running,
-    service_environment,
-    wait_until_answering,
-)
+from bench.processes import ProcessFailed
 from bench.progress import say, stage
 from bench.questions import Group, Question, groups
 from bench.rows import devices_of
+from bench.service import serving
 
 PART = "search"
 GOAL_MS = 10.0
+INDEX_SECONDS = 600.0
+"""How long the index may take to follow a copy that changed after it was filled."""
 PROBES = 9
 """Requests by which the worst question of a group is found."""
 REQUESTS = 300
@@ -63,14 +58,15 @@ def measure(inputs: Inputs, rounds: int) -> Section:
     remarks = [_remark(inputs, rounds)]
     for name, answers, remark in _peers(inputs, [each.question for each in worst]):
         peers[name] = answers
-        remarks.append(remark)
+        remarks += [remark] if remark else []
     rows = [each.row({name: answers[at] for name, answers in peers.items()}) for at, each in enumerate(worst)]
     return Section(PART, f"Searches by name in {inputs.census().devices:,} devices, one core", rows, remarks)
 
 
 def _ours(inputs: Inputs, rounds: int) -> list[Worst]:
     all_groups = list(groups(inputs.census()))
-    with _service(inputs) as connection, pinned(LOAD_CORE):
+    with serving(inputs) as port, closing(Connection(port)) as connection, pinned(LOAD_CORE):
+        _wait_for_index(connection)
         with stage("finding the slowest question of each kind"):
             slowest = [max(group.questions, key=lambda each: _probed(connection, each)) for group in all_groups]
         with stage("searching"):
@@ -79,6 +75,15 @@ def _ours(inputs: Inputs, rounds: int) -> list[Worst]:
         Worst(group, question, median_figure([of_round[at] for of_round in taken]))
         for at, (group, question) in enumerate(zip(all_groups, slowest, strict=True))
     ]
+
+
+def _wait_for_index(connection: Connection) -> None:
+    """Wait until everything in the copy can be found."""
+    ends = time.monotonic() + INDEX_SECONDS
+    while lag := msgspec.json.decode(connection.get("/health").body)["index"]["lag"]:
+        if time.monotonic() > ends:
+            raise ProcessFailed(f"The index stayed {lag} changes behind the copy.")
+        time.sleep(0.5)
 
 
 def _probed(connection: Connection, question: Question) -> float:
@@ -113,21 +118,6 @@ def _no_collection() -> Iterator[None]:
         yield
     finally:
         gc.enable()
-
-
-@contextmanager
-def _service(inputs: Inputs) -> Iterator[Connection]:
-    """The service on the server's core, without a register; a connection to it."""
-    port, log = free_port(), inputs.path("serve.log")
-    environment = service_environment(inputs.data_dir, NO_REGISTER)
-    command = [registerwatch(), "serve", "--port", str(port)]
-    with running(command, log, environment=environment, core=SERVER_CORE) as process:
-        connection = wait_until_answering(process, port, "/health", log)
-        lag = msgspec.json.decode(connection.get("/health").body)["index"]["lag"]
-        if lag:
-            say(f"the index is {lag} changes behind; what is measured may lack them")
-        with closing(connection):
-            yield connection
 
 
 def _peers(inputs: Inputs, questions: Sequence[Question]) -> Iterator[tuple[str, list[Figure | None], str]]:

@@ -39,11 +39,6 @@ class Settings(BaseSettings):
     public_url: str = Field(
         "http://localhost:8000", description="Address under which people reach the service, without a final slash."
     )
-    service_name: str = Field(
-        "Service",
-        description="Word in the names of outgoing headers (`X-<name>-Signature`).",
-        pattern=r"^[A-Za-z0-9-]+$",
-    )
     contact: str = Field(
         "", description="E-mail or web address that the register's operators can reach you at; part of the User-Agent."
     )

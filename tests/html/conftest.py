@@ -33,5 +33,6 @@ def site(staged: StageMaker, tmp_path: Path) -> SiteMaker:
             await stage.service.mirror.from_file(path, lambda _progress: None)
             await stage.level()
             yield stage
+            await stage.settle()
 
     return made

@@ -284,6 +284,7 @@ async def _serving(folder: Path) -> AsyncIterator[tuple[str, Stage]]:
             yield f"http://127.0.0.1:{listener.getsockname()[1]}", stage
             server.should_exit = True
             await serving
+            await stage.settle()
 
 
 def _watched(context: BrowserContext) -> Page:

@@ -30,11 +30,11 @@ def a_device(uuid: str = "u-1", udi: str = UDI, **differs: Any) -> Device:
     return Device(uuid=uuid, udi=udi, **differs)
 
 
-def a_row(uuid: str = "u-1", udi: str = UDI, *, latest: bool = True, lags: bool = False, **differs: Any) -> DeviceReading:
+def a_row(
+    uuid: str = "u-1", udi: str = UDI, *, latest: bool = True, lags: bool = False, **differs: Any
+) -> DeviceReading:
     """A reading that tells some of a device."""
-    return DeviceReading(
-        device=a_device(uuid, udi, **differs), carries=Carries.SOME, latest_version=latest, lags=lags
-    )
+    return DeviceReading(device=a_device(uuid, udi, **differs), carries=Carries.SOME, latest_version=latest, lags=lags)
 
 
 def a_full_reading(uuid: str = "u-1", udi: str = UDI, *, latest: bool = True, **differs: Any) -> DeviceReading:

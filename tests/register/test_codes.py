@@ -18,7 +18,9 @@ from registerwatch.register.codes import (
 )
 from tests.register.making import PROPERTY
 
-prefixes = st.sampled_from([STATUS_PREFIX, RISK_PREFIX, LEGISLATION_PREFIX, CERTIFICATE_STATUS_PREFIX, "refdata.new.", ""])
+prefixes = st.sampled_from(
+    [STATUS_PREFIX, RISK_PREFIX, LEGISLATION_PREFIX, CERTIFICATE_STATUS_PREFIX, "refdata.new.", ""]
+)
 segments = st.text("abcdefghij0123456789-_", min_size=1, max_size=40).filter(
     lambda text: any(character.isalnum() for character in text)
 )

@@ -114,7 +114,17 @@ def test_what_a_label_carries_looks_like_a_udi(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "titanium", "titanium screw", "ceramill zolid 98", "4006381333930", "123", "04012345678901234", "E494 766", "٤"],
+    [
+        "",
+        "titanium",
+        "titanium screw",
+        "ceramill zolid 98",
+        "4006381333930",
+        "123",
+        "04012345678901234",
+        "E494 766",
+        "٤",
+    ],
 )
 def test_words_and_mistyped_numbers_do_not_look_like_a_udi(text: str) -> None:
     assert not looks_like_udi(text)
@@ -148,6 +158,8 @@ def test_a_hibcc_bar_code_is_looked_up_without_its_plus_and_in_capitals() -> Non
     assert udi_spellings("+e4947660611") == ("+e4947660611", "+E4947660611", "E4947660611")
 
 
-@pytest.mark.parametrize(("srn", "is_one"), [("DE-MF-1", True), ("AT-PR-1", True), ("DE-AR-1", False), ("FR-IM-1", False)])
+@pytest.mark.parametrize(
+    ("srn", "is_one"), [("DE-MF-1", True), ("AT-PR-1", True), ("DE-AR-1", False), ("FR-IM-1", False)]
+)
 def test_rows_of_devices_name_manufacturers_and_procedure_pack_producers_alone(srn: str, is_one: bool) -> None:
     assert is_actor_of_devices(srn) is is_one

@@ -71,7 +71,13 @@ def test_nonsense_is_nothing(text: str | None) -> None:
 
 @pytest.mark.parametrize(
     ("text", "day"),
-    [("2030-09-16T00:00:00", "2030-09-16"), ("2030-09-16", "2030-09-16"), ("2030-9-16", None), ("", None), (None, None)],
+    [
+        ("2030-09-16T00:00:00", "2030-09-16"),
+        ("2030-09-16", "2030-09-16"),
+        ("2030-9-16", None),
+        ("", None),
+        (None, None),
+    ],
 )
 def test_a_date_is_told_as_it_is_written_without_a_shift_by_the_zone(text: str | None, day: str | None) -> None:
     assert date_of(text) == day

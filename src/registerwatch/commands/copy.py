@@ -9,7 +9,6 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.table import Table
 
 from registerwatch import logs
 from registerwatch.bootstrap import Service, build_service
@@ -34,11 +33,14 @@ def fill(
     source: Annotated[
         str, typer.Option(help="`datalake` (bulk), `register` (newest first), or a file of records.")
     ] = "datalake",
+    restart: Annotated[
+        bool, typer.Option("--restart", help="Begin anew instead of where the last fill stopped.")
+    ] = False,
 ) -> None:
     """Fill the copy. Shows progress; when it was stopped, the same command goes on where it stopped."""
     settings = load_settings()
     logs.set_up(settings.log_format)
-    done = asyncio.run(_fill(settings, source))
+    done = asyncio.run(_fill(settings, source, restart=restart))
     typer.echo(f"{done.records:,} records read, {done.changed:,} of them new or changed.")
 
 
@@ -59,8 +61,10 @@ def reindex() -> None:
         typer.echo("The running service writes the index; it builds it anew now. `copy status` shows how far it is.")
 
 
-async def _fill(settings: Settings, source: str) -> FillProgress:
+async def _fill(settings: Settings, source: str, *, restart: bool) -> FillProgress:
     async with _opened(settings) as service:
+        if restart:
+            await service.mirror.forget(source)
         with indexing_process() as indexing:
             with bar("stored") as advance:
                 done = await _filled(service, source, advance)
@@ -89,21 +93,16 @@ async def _status(settings: Settings) -> None:
         state, runs = await service.copy.state(), await service.mirror.runs()
         service.index.refresh()
         indexed, lag = service.index.documents, await service.follower.lag()
-    console = Console()
+    console = Console(highlight=False)
     console.print(f"database   {service.database.kind}, revision {state.revision:,}")
     console.print(f"copy       {state.devices:,} registrations")
     console.print(f"index      {indexed:,} devices, {lag:,} changes behind")
     console.print(f"register   last read {iso_utc(state.last_read_at) if state.last_read_at else 'never'}")
     if runs:
-        table = Table("source", "records", "new or changed", "started", "state", box=None, pad_edge=False)
         for run in runs:
-            ended = (
-                f"finished {iso_utc(run.finished_at)}"
-                if run.finished_at
-                else f"unfinished since {iso_utc(run.updated_at)}"
-            )
-            table.add_row(run.source, f"{run.records:,}", f"{run.changed:,}", iso_utc(run.started_at), ended)
-        console.print(table)
+            ended = f"finished {iso_utc(run.finished_at)}" if run.finished_at else f"stopped {iso_utc(run.updated_at)}"
+            counts = f"{run.records:,} records, {run.changed:,} new or changed"
+            console.print(f"fill       {run.source}: {counts}, {ended}", soft_wrap=True)
     elif not state.devices:
         console.print("The copy is empty; fill it with `registerwatch copy fill`.")
 

@@ -4,11 +4,12 @@ import asyncio
 from collections.abc import Callable
 from pathlib import Path
 
+from registerwatch.errors import IndexUnavailable
 from registerwatch.register.documents import ChangedRow, StoredDocuments
 from registerwatch.register.index.searching import SearchIndex
 from registerwatch.register.index.writing import IndexWriter
 
-BATCH = 1_000
+BATCH = 500
 ROWS_PER_COMMIT = 250_000
 """Rows after which a long catching up becomes findable; each commit costs a segment that has to be merged later."""
 
@@ -83,15 +84,23 @@ class IndexFollower:
         await self._begin_anew_where_asked()
         rows = await self._documents.changed_since(self._position, BATCH)
         if rows:
-            await asyncio.to_thread(self._put, rows)
+            await self._written(self._put, rows)
         if self._pending >= ROWS_PER_COMMIT:
             await self._commit()
         return True
 
+    async def _written(self, write: Callable[..., None], *arguments: object) -> None:
+        """Write in a thread; when that fails, what is not committed is indexed once more."""
+        try:
+            await asyncio.to_thread(write, *arguments)
+        except IndexUnavailable:
+            self._pending = 0
+            raise
+
     async def _commit(self) -> None:
         """Make what was indexed findable."""
         if self._pending:
-            await asyncio.to_thread(self._writer.commit, self._position)
+            await self._written(self._writer.commit, self._position)
             self._pending = 0
         await asyncio.to_thread(self._index.refresh)
 

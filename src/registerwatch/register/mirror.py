@@ -74,7 +74,7 @@ class Mirror:
         path = path.resolve()
         if not path.is_file():
             raise FillRefused(f"There is no file {path}.")
-        return await self._run(f"file:{path}", lambda cursor: _file_batches(path, int(cursor or 0)), watch)
+        return await self._run(f"file:{path}", lambda cursor: _file_batches(path, cursor), watch)
 
     async def from_datalake(self, datalake: DataLakeClient, watch: Watcher) -> FillProgress:
         """Fill from the bulk Data Lake, page by page, then its actors. Raises `FillRefused` when it cannot be read."""
@@ -89,7 +89,7 @@ class Mirror:
                 await self._copy.store_bulk_actors(actors, read_at=int(time.time()))
         except RegisterFailure as failure:
             raise FillRefused(
-                f"{failure.reason} What was read is stored; the same command goes on from there."
+                f"{failure.reason} What was read is stored; the same command goes on there, with --restart anew."
             ) from failure
         return done
 
@@ -113,8 +113,14 @@ class Mirror:
             return await self._run("register", batches, watch, stops_at_known=knows_all)
         except RegisterFailure as failure:
             raise FillRefused(
-                f"{failure.reason} What was read is stored; the same command goes on from there."
+                f"{failure.reason} What was read is stored; the same command goes on there, with --restart anew."
             ) from failure
+
+    async def forget(self, source: str) -> None:
+        """Let the next run of a source (`datalake`, `register`, a file) begin anew."""
+        key = source if source in ("datalake", "register") else f"file:{Path(source).resolve()}"
+        async with self._database.transaction() as connection:
+            await connection.execute(_FORGET, {"source": key})
 
     async def run(self, source: str) -> FillRun | None:
         """The last run of a source."""
@@ -168,17 +174,21 @@ class Mirror:
         return progress
 
 
-async def _file_batches(path: Path, skip: int) -> AsyncIterator[_Batch]:
-    """Batches of a file's records behind its first `skip` lines; the cursor is the number of lines read."""
+async def _file_batches(path: Path, cursor: str) -> AsyncIterator[_Batch]:
+    """Batches of a file's records. The cursor has the number of lines read and the file's size and time of change."""
+    stat = path.stat()
+    same = f"{stat.st_size}.{stat.st_mtime_ns}"
+    skip = int(cursor.split()[0]) if cursor.endswith(f" {same}") else 0
     numbered: Iterator[tuple[int, bytes]] = islice(enumerate(lines(path), start=1), skip, None)
     while chunk := list(islice(numbered, FILE_BATCH)):
         readings = [reading_of_line(line, number, path) for number, line in chunk if line.strip()]
-        yield _Batch(readings, len(readings), str(chunk[-1][0]))
+        yield _Batch(readings, len(readings), f"{chunk[-1][0]} {same}")
 
 
 _RUNS = text(
     "SELECT source, cursor, records, changed, started_at, updated_at, finished_at FROM fills ORDER BY updated_at DESC"
 )
+_FORGET = text("DELETE FROM fills WHERE source = :source")
 _NOTE = text(
     "INSERT INTO fills (source, cursor, records, changed, started_at, updated_at, finished_at)"
     " VALUES (:source, :cursor, :records, :changed, :started_at, :updated_at, :finished_at)"

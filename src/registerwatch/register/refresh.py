@@ -126,6 +126,8 @@ class Refresher:
         running = self._running.get(subject)
         if running is not None and running.task is task:
             del self._running[subject]
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("refresh failed unexpectedly", subject=subject, exc_info=error)
 
     async def _noted(self, subject: str, read: Coroutine[Any, Any, RefreshResult]) -> RefreshResult:
         try:

@@ -69,14 +69,21 @@ class IndexWriter:
         self._revision = 0
 
     def put(self, row_id: int, stored: bytes, *, is_current: bool) -> None:
-        """Index a row in place of what was indexed for its UDI-DI; a row that is not current is left out."""
+        """Index a row in place of what was indexed for its UDI-DI; a row that is not current is left out.
+
+        Raises `IndexUnavailable`; what was put since the last commit is lost then, and `revision` tells where to go on.
+        """
         assert self._writer is not None, "acquire() comes first"
         if not is_current:
             return  # the record that displaced it has a revision of its own
         udi, entry = to_document(row_id, stored)
-        if self._unseen is None or not self._unseen.first(udi):
-            self._writer.delete_documents_by_term("udi", udi)
-        self._writer.add_document(entry)
+        try:
+            if self._unseen is None or not self._unseen.first(udi):
+                self._writer.delete_documents_by_term("udi", udi)
+            self._writer.add_document(entry)
+        except ValueError as error:
+            self.release()
+            raise IndexUnavailable(f"The search index cannot be written: {error}") from error
 
     def commit(self, revision: int) -> None:
         """Make what was put findable, note how far the index follows. Raises `IndexUnavailable`, as on a full disk."""

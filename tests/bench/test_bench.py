@@ -1,0 +1,140 @@
+"""The whole bench at a tiny size: every part gives its rows, and everyone finds the same."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from bench import load
+from bench.capture import Captured, write
+from bench.connection import Connection
+from bench.inputs import Inputs
+from bench.pounding import pound
+from bench.processes import ProcessFailed, free_port, running, wait_until_answering
+from bench.reads import Reading
+from bench.service import serving
+from tests.parts.postgresql import binaries
+
+DEVICES = 400
+
+
+@pytest.fixture(scope="module")
+def workdir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A working folder that the tests of this module share."""
+    return tmp_path_factory.mktemp("bench")
+
+
+@pytest.fixture(scope="module")
+def sections(workdir: Path) -> dict[str, Any]:
+    """What a run of the bench tells as JSON, by part."""
+    told = workdir / "figures.json"
+    size = ["--devices", str(DEVICES), "--rounds", "1", "--only", "fill,start,search"]
+    command = [sys.executable, "-m", "bench", *size, "--workdir", str(workdir), "--json", str(told)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "Filling a copy" in done.stdout
+    return {section["part"]: section for section in json.loads(told.read_text())["sections"]}
+
+
+@pytest.mark.skipif(binaries() is None, reason="PostgreSQL is not installed")
+def test_every_part_tells_ours_beside_its_peers(sections: dict[str, Any]) -> None:
+    assert list(sections) == ["search", "fill", "start"]
+    for section in sections.values():
+        assert all(row["ours"]["value"] > 0 for row in section["rows"])
+    peers = {name for row in sections["search"]["rows"] for name in row["peers"]}
+    assert peers == {"SQLite FTS5", "PostgreSQL pg_trgm", "PostgreSQL tsvector"}
+    assert all(row["peers"] for row in sections["fill"]["rows"])
+
+
+def test_full_text_search_finds_as_many_devices_as_the_service(sections: dict[str, Any]) -> None:
+    rows = [row for row in sections["search"]["rows"] if row["what"].startswith(("common word", "three", "rare"))]
+    assert len(rows) == 7
+    for row in rows:
+        assert row["ours"]["total"] == row["peers"]["SQLite FTS5"]["total"], row["what"]
+    assert rows[0]["ours"]["total"] > DEVICES / 20
+
+
+def test_the_copy_is_kept_for_the_next_run(sections: dict[str, Any], workdir: Path) -> None:
+    assert sections
+    inputs = Inputs(workdir, DEVICES, seed=1)
+    before = inputs.records().stat().st_mtime, (inputs.copy() / "filled.json").stat().st_mtime
+    assert (inputs.records().stat().st_mtime, (inputs.copy() / "filled.json").stat().st_mtime) == before
+    assert 0 < inputs.census().devices <= DEVICES
+
+
+def test_reads_are_measured_beside_an_application_that_answers_the_same(
+    sections: dict[str, Any], workdir: Path
+) -> None:
+    assert sections
+    inputs = Inputs(workdir, DEVICES, seed=1)
+    with serving(inputs) as port:
+        pair = Reading(inputs, seconds=1, rounds=1).pair("devices", port, [("/health", "")])
+    assert pair.ours.value > 0
+    assert pair.bare.value > 0
+
+
+def test_an_unknown_part_is_refused() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "bench", "--only", "reads,tea"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert "Parts are reads, search, fill, start." in done.stderr
+
+
+ANSWER = Captured("/a", "", 200, [(b"content-length", b"5"), (b"etag", b'"1"')], b"hello")
+SAME = Captured("/b", '"1"', 304, [(b"etag", b'"1"')], b"")
+
+
+def bare(tmp_path: Path, port: int) -> list[str]:
+    """The command of a bare application with two answers."""
+    write([ANSWER, SAME], tmp_path / "answers")
+    return [sys.executable, "-m", "bench.bare", str(tmp_path / "answers"), str(port)]
+
+
+@pytest.mark.anyio
+async def test_the_benchs_own_load_generator_counts_whole_answers(tmp_path: Path) -> None:
+    port = free_port()
+    with running(bare(tmp_path, port), tmp_path / "log") as process:
+        wait_until_answering(process, port, "/a", tmp_path / "log").close()
+        connection = Connection(port)
+        assert connection.get("/a").body == b"hello"
+        assert connection.get("/b", {"If-None-Match": '"1"'}).status == 304
+        connection.close()
+        requests = [f"GET /{path} HTTP/1.1\r\nHost: x\r\n\r\n".encode() for path in "ab"]
+        outcome = await pound(port, requests, seconds=0.2, connections=2)
+    assert outcome["requests"] > 2
+    assert outcome["failures"] == 0
+    assert 0 < outcome["p50"] <= outcome["p99"] <= outcome["max"]
+
+
+@pytest.mark.skipif(shutil.which("wrk") is None, reason="wrk is not installed")
+def test_failed_requests_are_told_instead_of_counted(tmp_path: Path) -> None:
+    port = free_port()
+    with running(bare(tmp_path, port), tmp_path / "log") as process:
+        wait_until_answering(process, port, "/a", tmp_path / "log").close()
+        targets = load.write_targets([("/missing", "")], tmp_path / "targets")
+        with pytest.raises(ProcessFailed, match="failed"):
+            load.rate(port, targets, seconds=1)
+
+
+def test_whatever_was_started_ends_with_the_block(tmp_path: Path) -> None:
+    port = free_port()
+    with pytest.raises(KeyboardInterrupt), running(bare(tmp_path, port), tmp_path / "log") as process:
+        wait_until_answering(process, port, "/a", tmp_path / "log").close()
+        raise KeyboardInterrupt
+    assert not psutil.pid_exists(process.pid)
+    with pytest.raises(ConnectionRefusedError):
+        Connection(port)
+
+
+def test_a_process_that_ends_early_is_told_with_its_last_words(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", "print('no such thing'); raise SystemExit(3)"]
+    with running(command, tmp_path / "log", environment=dict(os.environ)) as process:
+        with pytest.raises(ProcessFailed, match="no such thing"):
+            wait_until_answering(process, free_port(), "/", tmp_path / "log")
