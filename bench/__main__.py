@@ -44,6 +44,7 @@ def bench(
     seed: Annotated[int, typer.Option(help="Another seed makes other records.")] = 1,
     rounds: Annotated[int, typer.Option(help="Rounds of each measurement; medians are shown.", min=1)] = 3,
     seconds: Annotated[int, typer.Option(help="Length of a round of reads.", min=1)] = 5,
+    requests: Annotated[int, typer.Option(help="Requests of a round of one search.", min=10)] = 300,
     workdir: Annotated[
         Path | None, typer.Option(help="Folder that keeps records and copy for the next run; else a temporary one.")
     ] = None,
@@ -54,7 +55,7 @@ def bench(
     parts = _parts(only)
     with _folder(workdir) as folder:
         inputs = Inputs(folder, devices, seed)
-        sections = _measure(inputs, parts, rounds, seconds)
+        sections = _measure(inputs, parts, rounds, seconds, requests)
     conditions = [machine.description(), f"Data: {devices:,} generated records, seed {seed}."]
     report.show(sections, conditions, Console(width=None if sys.stdout.isatty() else 200))
     if json:
@@ -74,7 +75,7 @@ def _folder(kept: Path | None) -> Iterator[Path]:
         yield Path(folder)
 
 
-def _measure(inputs: Inputs, parts: list[str], rounds: int, seconds: int) -> list[Section]:
+def _measure(inputs: Inputs, parts: list[str], rounds: int, seconds: int, requests: int) -> list[Section]:
     """Measure the parts in the order that their inputs need, give them in the order of `PARTS`."""
     measured: dict[str, Section] = {}
     if "fill" in parts:
@@ -82,7 +83,7 @@ def _measure(inputs: Inputs, parts: list[str], rounds: int, seconds: int) -> lis
     if "start" in parts:
         measured["start"] = start.measure(inputs, rounds)
     if "search" in parts:
-        measured["search"] = search.measure(inputs, rounds)
+        measured["search"] = search.measure(inputs, rounds, requests)
     if "reads" in parts:  # last, because it brings devices up to date
         measured["reads"] = reads.measure(inputs, rounds, seconds)
     return [measured[part] for part in parts]

@@ -26,7 +26,8 @@ class Census(msgspec.Struct, frozen=True):
     common: dict[str, int]
     """The most frequent words, with the number of devices whose names have them."""
     rare: dict[str, int]
-    vocabulary: int
+    short: list[str]
+    """Words of one or two letters."""
     udis: list[str]
     """UDI-DIs from all over the copy."""
     srns: list[str]
@@ -54,7 +55,7 @@ def take_census(data_dir: Path, devices: int) -> Census:
         devices=counted,
         common=dict(frequency.most_common(COMMON_WORDS)),
         rare=_rare(frequency),
-        vocabulary=len(frequency),
+        short=sorted(word for word in frequency if len(word) <= 2),
         udis=udis,
         srns=named[:: max(1, len(named) // SAMPLED_ACTORS)][:SAMPLED_ACTORS],
     )

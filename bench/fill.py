@@ -5,7 +5,8 @@ from pathlib import Path
 
 from bench.figures import Figure, Goal, Row, Section, median_figure
 from bench.inputs import Filling, Inputs
-from bench.processes import MemoryWatch, ProcessFailed, running, tail
+from bench.machine import Others
+from bench.processes import ProcessFailed, Watch, running, tail
 from bench.progress import stage
 
 PART = "fill"
@@ -21,9 +22,10 @@ def measure(inputs: Inputs, rounds: int) -> Section:
     records = inputs.records()
     ours: list[Filling] = []
     bare: list[tuple[Figure, int]] = []
-    for _ in range(rounds if inputs.devices <= REPEATED_UP_TO else 1):
-        bare.append(_bare_loop(inputs, records))
-        ours.append(inputs.fill())
+    with Others() as others:
+        for _ in range(rounds if inputs.devices <= REPEATED_UP_TO else 1):
+            bare.append(_bare_loop(inputs, records))
+            ours.append(inputs.fill())
     rate = median_figure([_rate(inputs.devices, filling.seconds) for filling in ours])
     peak = max(ours, key=lambda filling: filling.peak_bytes)
     memory = Figure(peak.peak_bytes / 1e6, "MB", {f"process_{n}": size / 1e6 for n, size in enumerate(peak.at_peak, 1)})
@@ -44,7 +46,7 @@ def measure(inputs: Inputs, rounds: int) -> Section:
                 Goal(f"< {GOAL_MEGABYTES} MB", memory.value < GOAL_MEGABYTES),
             ),
         ],
-        _remarks(inputs, records, peak),
+        [*_remarks(inputs, records, peak), others.remark],
     )
 
 
@@ -56,14 +58,14 @@ def _bare_loop(inputs: Inputs, records: Path) -> tuple[Figure, int]:
     with (
         stage(f"parsing and inserting {inputs.devices:,} records in a bare loop"),
         running(command, log) as process,
-        MemoryWatch(process) as memory,
+        Watch(process) as watch,
     ):
         code = process.wait()
     database.unlink(missing_ok=True)
     if code != 0:
         raise ProcessFailed(f"The bare loop ended with {code}:\n{tail(log)}")
     seconds = float(log.read_text().splitlines()[-1])
-    return _rate(inputs.devices, seconds), memory.peak_bytes
+    return _rate(inputs.devices, seconds), watch.peak_bytes
 
 
 def _rate(records: int, seconds: float) -> Figure:
@@ -74,11 +76,12 @@ def _remarks(inputs: Inputs, records: Path, filling: Filling) -> list[str]:
     index = sum(file.stat().st_size for file in (inputs.data_dir / "index").rglob("*") if file.is_file())
     database = (inputs.data_dir / "registerwatch.db").stat().st_size
     shares = " + ".join(f"{size / 1e6:.0f}" for size in filling.at_peak)
+    computed = " and ".join(f"{seconds:.0f} s" for seconds in filling.computed_seconds)
     return [
         (
             f"The file has {records.stat().st_size / 1e6:,.0f} MB, the database {database / 1e6:,.0f} MB, "
             f"the index {index / 1e6:,.0f} MB."
         ),
-        f"At the peak of memory the processes had {shares} MB (storing, indexing).",
+        f"Of storing and indexing: {computed} of a core, {shares} MB at the peak of their memory.",
         "The bare loop needs one core and has no index, no merging, no second process: it is a limit, not a rival.",
     ]

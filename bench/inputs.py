@@ -8,17 +8,19 @@ from pathlib import Path
 import msgspec
 
 from bench.census import Census, take_census
-from bench.processes import NO_REGISTER, MemoryWatch, ProcessFailed, registerwatch, running, service_environment, tail
+from bench.processes import NO_REGISTER, ProcessFailed, Watch, registerwatch, running, service_environment, tail
 from bench.progress import stage
 from registerwatch.sandbox.register.writing import write_records
 
 
 class Filling(msgspec.Struct, frozen=True):
-    """How one filling went. `at_peak` has the bytes of the filling and of the indexing process, at the peak of both."""
+    """How one filling went. The lists have the storing process first, then the indexing one."""
 
     seconds: float
     peak_bytes: int
     at_peak: list[int]
+    computed_seconds: list[float]
+    """Seconds of a core that each process used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +64,12 @@ class Inputs:
         with stage(f"filling a copy with {self.devices:,} records"):
             started = time.perf_counter()
             with running(command, log, environment=service_environment(self.data_dir, NO_REGISTER)) as process:
-                with MemoryWatch(process) as memory:
+                with Watch(process) as watch:
                     code = process.wait()
                 seconds = time.perf_counter() - started
         if code != 0:
             raise ProcessFailed(f"Filling ended with {code}:\n{tail(log)}")
-        filling = Filling(seconds, memory.peak_bytes, memory.at_peak)
+        filling = Filling(seconds, watch.peak_bytes, watch.at_peak, watch.computed_seconds)
         self._filled.write_bytes(msgspec.json.encode(filling))
         return filling
 

@@ -118,8 +118,8 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-class MemoryWatch:
-    """Samples the resident memory of a process and its children, summed, while the block runs.
+class Watch:
+    """Samples a process and its children while the block runs: resident memory, summed, and the time they computed.
 
     Pages that two of them share count twice, so the sum errs on the high side.
     """
@@ -128,17 +128,23 @@ class MemoryWatch:
         self._process = process
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
+        self._computed: dict[int, float] = {}
         self.peak_bytes = 0
         self.at_peak: list[int] = []
         """What each process had at the peak, the first one first."""
 
-    def __enter__(self) -> "MemoryWatch":
+    def __enter__(self) -> "Watch":
         self._thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._done.set()
         self._thread.join()
+
+    @property
+    def computed_seconds(self) -> list[float]:
+        """Seconds of a core that each process used, up to its last sample."""
+        return list(self._computed.values())
 
     def _watch(self) -> None:
         while self._sampled() and not self._done.wait(SAMPLE_SECONDS):
@@ -149,14 +155,16 @@ class MemoryWatch:
             family = [self._process, *self._process.children(recursive=True)]
         except psutil.NoSuchProcess:
             return False
-        sizes = [_resident(member) for member in family]
+        sizes = [self._sample(member) for member in family]
         if sum(sizes) > self.peak_bytes:
             self.peak_bytes, self.at_peak = sum(sizes), sizes
         return True
 
-
-def _resident(process: psutil.Process) -> int:
-    try:
-        return int(process.memory_info().rss)
-    except psutil.NoSuchProcess:
-        return 0
+    def _sample(self, process: psutil.Process) -> int:
+        try:
+            with process.oneshot():
+                times = process.cpu_times()
+                self._computed[process.pid] = times.user + times.system
+                return int(process.memory_info().rss)
+        except psutil.NoSuchProcess:
+            return 0

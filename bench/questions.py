@@ -12,7 +12,6 @@ from registerwatch.register.codes import RiskFilter, StatusFilter
 COMMONEST = 10
 RISKS = tuple(RiskFilter)
 STATUSES = tuple(StatusFilter)
-NONE = (None,)
 
 Texts = Sequence[tuple[str, ...]]
 
@@ -22,12 +21,14 @@ Filtering = Literal["no filter", "status", "risk", "status and risk"]
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A search. The last word may be the beginning of one; with `typo` the words are not to be taken literally."""
+    """A search. With `typo` the words are not to be taken literally."""
 
     words: tuple[str, ...]
     status: StatusFilter | None = None
     risk: RiskFilter | None = None
     typo: bool = False
+    whole: bool = False
+    """Whether the last word is a whole one; else it may be the beginning of one too."""
 
     @property
     def text(self) -> str:
@@ -58,35 +59,48 @@ class Group:
 
 def groups(census: Census) -> Iterator[Group]:
     """All groups, common words first."""
+    ask = _Asking(frozenset(census.short))
     common = list(census.common)[:COMMONEST]
     words = [(word,) for word in common]
-    yield Group("common word", "no filter", _crossed(words, NONE, NONE))
-    yield Group("common word", "status", _crossed(words, STATUSES, NONE))
-    yield Group("common word", "risk", _crossed(words, NONE, RISKS))
-    yield Group("common word", "status and risk", _crossed(words, STATUSES, RISKS))
+    yield Group("common word", "no filter", ask.each(words))
+    yield Group("common word", "status", ask.each(words, STATUSES))
+    yield Group("common word", "risk", ask.each(words, risks=RISKS))
+    yield Group("common word", "status and risk", ask.each(words, STATUSES, RISKS))
     letters = [word for word in common if word.isalpha()]
-    yield from _with_and_without_filters("two letters", _beginnings(letters, 2))
-    yield from _with_and_without_filters("three letters", _beginnings(letters, 3))
-    yield from _with_and_without_filters("two common words", [*combinations(common[:5], 2)])
+    yield from ask.with_and_without_filters("two letters", _beginnings(letters, 2))
+    yield from ask.with_and_without_filters("three letters", _beginnings(letters, 3))
+    yield from ask.with_and_without_filters("two common words", [*combinations(common[:5], 2)])
     long = [word for word in census.common if word.isalpha() and len(word) >= 6][:COMMONEST]
-    yield from _with_and_without_filters("one typo", [(_misspelt(word, census),) for word in long], typo=True)
-    yield Group("rare word", "no filter", [Question((word,)) for word in list(census.rare)[:COMMONEST]])
+    yield from ask.with_and_without_filters("one typo", [(_misspelt(word, census),) for word in long])
+    yield Group("rare word", "no filter", ask.each([(word,) for word in list(census.rare)[:COMMONEST]]))
 
 
-def _with_and_without_filters(kind: Kind, texts: Texts, *, typo: bool = False) -> Iterator[Group]:
-    yield Group(kind, "no filter", _crossed(texts, NONE, NONE, typo=typo))
-    yield Group(kind, "status and risk", _crossed(texts, (StatusFilter.ON,), RISKS, typo=typo))
+@dataclass(frozen=True, slots=True)
+class _Asking:
+    """Makes questions. The service takes one or two letters that are a word for that word, not for a beginning."""
 
+    short_words: frozenset[str]
 
-def _crossed(
-    texts: Texts,
-    statuses: Sequence[StatusFilter | None],
-    risks: Sequence[RiskFilter | None],
-    *,
-    typo: bool = False,
-) -> list[Question]:
-    """Every text with every status and every risk class."""
-    return [Question(text, status, risk, typo) for text in texts for status in statuses for risk in risks]
+    def with_and_without_filters(self, kind: Kind, texts: Texts) -> Iterator[Group]:
+        yield Group(kind, "no filter", self.each(texts, typo=kind == "one typo"))
+        on_market = self.each(texts, (StatusFilter.ON,), RISKS, typo=kind == "one typo")
+        yield Group(kind, "status and risk", on_market)
+
+    def each(
+        self,
+        texts: Texts,
+        statuses: Sequence[StatusFilter | None] = (None,),
+        risks: Sequence[RiskFilter | None] = (None,),
+        *,
+        typo: bool = False,
+    ) -> list[Question]:
+        """Every text with every status and every risk class."""
+        return [
+            Question(text, status, risk, typo, whole=text[-1] in self.short_words)
+            for text in texts
+            for status in statuses
+            for risk in risks
+        ]
 
 
 def _beginnings(words: Sequence[str], length: int) -> list[tuple[str, ...]]:

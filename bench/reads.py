@@ -12,7 +12,7 @@ from bench.connection import Connection
 from bench.figures import Figure, Goal, Row, Section, median_figure
 from bench.inputs import Inputs
 from bench.load import CONNECTIONS, generator, rate, write_targets
-from bench.machine import SERVER_CORE
+from bench.machine import SERVER_CORE, Others
 from bench.processes import free_port, running, wait_until_answering
 from bench.progress import say, stage
 from bench.service import serving, stand_in_register
@@ -73,13 +73,13 @@ def measure(inputs: Inputs, rounds: int, seconds: int) -> Section:
     known, behind = census.udis[:READ_DEVICES], census.udis[READ_DEVICES:]
     reading = Reading(inputs, seconds, rounds)
     rows: list[Row] = []
-    with stand_in_register(inputs) as register:
+    with Others() as others, stand_in_register(inputs) as register:
         with serving(inputs, register, REGISTER_REQUESTS_PER_MINUTE=UNPACED) as port:
             rows += _at_rest(reading, port, known, census.srns)
         with serving(inputs, register) as port:
             waiting = reading.pair("devices while refreshes wait", port, _devices(behind or known))
             rows.append(waiting.row("device, 200, never read in full yet: 200 refreshes wait behind readers' backs"))
-    return Section(PART, "Reads over HTTP, one core", rows, [_remark(inputs, reading)])
+    return Section(PART, "Reads over HTTP, one core", rows, [_remark(inputs, reading), others.remark])
 
 
 def _at_rest(reading: Reading, port: int, udis: Sequence[str], srns: Sequence[str]) -> list[Row]:

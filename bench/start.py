@@ -5,6 +5,7 @@ from urllib.parse import quote
 
 from bench.figures import Figure, Goal, Row, Section, median_figure
 from bench.inputs import Inputs
+from bench.machine import Others
 from bench.processes import (
     NO_REGISTER,
     free_port,
@@ -24,7 +25,7 @@ def measure(inputs: Inputs, rounds: int) -> Section:
     data_dir, census = inputs.copy(), inputs.census()
     device = f"/v1/devices/{quote(census.udis[0], safe='')}"
     search = f"/v1/search?q={quote(next(iter(census.common)))}"
-    with stage("starting the service"):
+    with stage("starting the service"), Others() as others:
         times = [_start(inputs, [search, device]) for _ in range(rounds)]
     both = median_figure([Figure(max(each), "s") for each in times])
     first = median_figure([Figure(each[0], "s") for each in times])
@@ -44,7 +45,8 @@ def measure(inputs: Inputs, rounds: int) -> Section:
             (
                 f"From the start of the process, Python and its modules included; median of {rounds}. The database "
                 f"({database / 1e6:,.0f} MB) was read before, so the system may have parts of it in memory."
-            )
+            ),
+            others.remark,
         ],
     )
 

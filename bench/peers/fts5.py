@@ -71,8 +71,8 @@ class Fts5:
 
 
 def _match(question: Question) -> str:
-    """Every word, the last one as a beginning."""
-    return " ".join(f'"{word}"' for word in question.words) + " *"
+    """Every word, the last one as a beginning too."""
+    return " ".join(f'"{word}"' for word in question.words) + ("" if question.whole else " *")
 
 
 def _batches(devices: Iterable[NamedDevice]) -> Iterator[list[NamedDevice]]:

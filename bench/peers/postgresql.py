@@ -128,7 +128,7 @@ class FullText:
     def search(self, question: Question) -> int | None:
         if question.typo:
             return None
-        query = " & ".join(f"'{word}'" for word in question.words) + ":*"
+        query = " & ".join(f"'{word}'" for word in question.words) + ("" if question.whole else ":*")
         order = "ORDER BY ts_rank(words, to_tsquery('simple', %s)) DESC"
         return _search(self._connection, question, ["words @@ to_tsquery('simple', %s)"], [query], order)
 

@@ -5,10 +5,10 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
+from bench.figures import Figure, Goal, Row, Section, latencies, median_figure, percentile
 from rich.console import Console
 
 from bench import report
-from bench.figures import Figure, Goal, Row, Section, latencies, median_figure, percentile
 
 
 def test_a_percentile_is_the_smallest_value_that_so_many_do_not_exceed() -> None:

@@ -21,6 +21,7 @@ async def _page(stage: Stage, path: str = f"/a/{SRN}", **params: str | int) -> M
 
 
 async def _page_in_full(stage: Stage, srn: str = SRN) -> Markup:
+    await stage.settle()
     assert (await stage.client.post(f"/a/{srn}")).status_code == 303
     return await _page(stage, f"/a/{srn}")
 

@@ -25,6 +25,7 @@ async def _page(stage: Stage, udi: str = UDI) -> Markup:
 
 
 async def _page_in_full(stage: Stage, udi: str = UDI) -> Markup:
+    await stage.settle()
     response = await stage.client.post(f"/d/{quote(udi, safe='')}")
     assert response.status_code == 303
     return await _page(stage, udi)

@@ -22,7 +22,7 @@ from registerwatch.register.records import (
 )
 from tests.register.making import PROPERTY, a_device, a_full_reading, a_row, devices, legislations, readings
 
-EMPTY = (None, "", (), {})
+EMPTY: tuple[object, ...] = (None, "", (), {})
 REGULATIONS = ("refdata.applicable-legislation.mdr", "refdata.applicable-legislation.ivdr")
 
 standings = st.builds(

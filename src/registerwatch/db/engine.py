@@ -6,7 +6,6 @@ write lock at its start, so that two of them wait for each other instead of fail
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Literal
 
 from sqlalchemy import URL, event, make_url
@@ -15,6 +14,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.pool import ConnectionPoolEntry
 
+from registerwatch.db.sqlite import sqlite_path
 from registerwatch.errors import DatabaseUnavailable
 
 SQLITE_BUSY_SECONDS = 30
@@ -32,9 +32,11 @@ class Database:
     """A pool of connections to one database. Nothing is opened before the first use."""
 
     def __init__(self, address: str) -> None:
-        self.url = make_url(address)
-        self.kind: Literal["sqlite", "postgresql"] = (
-            "sqlite" if self.url.get_backend_name() == "sqlite" else "postgresql"
+        self.sqlite_path = sqlite_path(address)
+        """The database file, None on PostgreSQL."""
+        self.kind: Literal["sqlite", "postgresql"] = "postgresql" if self.sqlite_path is None else "sqlite"
+        self.url = (
+            make_url(address) if self.sqlite_path is None else URL.create("sqlite", database=str(self.sqlite_path))
         )
         self._engine = _sqlite_engine(self.url) if self.kind == "sqlite" else _postgresql_engine(self.url)
 
@@ -42,11 +44,6 @@ class Database:
     def engine(self) -> AsyncEngine:
         """The SQLAlchemy engine, for migrations and for tests that look at the schema."""
         return self._engine
-
-    @property
-    def sqlite_path(self) -> Path | None:
-        """The database file, None on PostgreSQL."""
-        return Path(self.url.database) if self.kind == "sqlite" and self.url.database else None
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[AsyncConnection]:

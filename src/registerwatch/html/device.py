@@ -14,7 +14,7 @@ from registerwatch.html.languages import language_name, language_tag
 from registerwatch.html.rendering import page, unindexed_page
 from registerwatch.html.structured_data import medical_device, script_text
 from registerwatch.register.codes import REGULATIONS, segment
-from registerwatch.register.devices import UNREADABLE, DeviceAnswer, NoDevice
+from registerwatch.register.devices import DeviceAnswer, NoDevice
 from registerwatch.register.identifiers import subject
 from registerwatch.register.records import Device
 from registerwatch.web.limits import Limit, RateLimits
@@ -122,7 +122,7 @@ def router(service: Service, limits: RateLimits) -> APIRouter:
             answer = await service.devices.device(code)
         if isinstance(answer, NoDevice):
             return _no_device(answer, headers)
-        return await _device_page(service, request, code, answer, headers)
+        return _device_page(service, request, answer, headers)
 
     @routes.post("/d/{udi:path}")
     async def read_again(request: Request, udi: str) -> Response:
@@ -135,12 +135,9 @@ def router(service: Service, limits: RateLimits) -> APIRouter:
     return routes
 
 
-async def _device_page(
-    service: Service, request: Request, code: str, answer: DeviceAnswer, headers: dict[str, str]
-) -> Response:
-    stored = await service.documents.device(code)
+def _device_page(service: Service, request: Request, answer: DeviceAnswer, headers: dict[str, str]) -> Response:
     today = datetime.fromtimestamp(service.clock.now(), UTC).date()
-    view = DeviceView(_served.decode(answer.body), in_full=stored is None or stored.in_full, today=today)
+    view = DeviceView(_served.decode(answer.body), in_full=answer.in_full, today=today)
     public_url = service.settings.public_url
     return page(
         request,
@@ -156,13 +153,12 @@ async def _device_page(
 
 
 def _no_device(answer: NoDevice, headers: dict[str, str]) -> Response:
-    unreadable = answer.reason.startswith(UNREADABLE)
     return unindexed_page(
         "not_found.html",
         404,
         headers,
-        heading="This device cannot be read" if unreadable else "No such device",
-        may_work_later=unreadable,
+        heading="This device cannot be read" if answer.is_unreadable else "No such device",
+        may_work_later=answer.is_unreadable,
         kind="UDI-DI",
         code=answer.udi,
         reason=answer.reason,

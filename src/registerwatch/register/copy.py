@@ -4,7 +4,6 @@ Every stored change takes the next number of one increasing revision. The row th
 the length of a storing transaction, so whoever follows the revisions in order misses none.
 """
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -24,7 +23,6 @@ from registerwatch.register.records import (
     document,
     from_document,
     merge,
-    standing,
 )
 
 
@@ -55,6 +53,7 @@ class _Stored:
     standing: Standing
     is_current: bool
     detail_version: int | None
+    read_at: int
 
     is_altered: bool = False
     """Whether the standing differs from what is stored."""
@@ -63,6 +62,10 @@ class _Stored:
         """The same row, no latest version any more."""
         stands = msgspec.structs.replace(self.standing, latest_version=False)
         return replace(self, standing=stands, is_altered=self.standing.latest_version)
+
+
+Key = tuple[str, str]
+"""UDI-DI and uuid, which together tell a record."""
 
 
 class StoredCopy:
@@ -103,13 +106,13 @@ class StoredCopy:
         lists_all: bool = False,
     ) -> list[DeviceChange]:
         """The same inside a transaction that the caller has open."""
-        told = {reading.device.uuid: reading for reading in readings}
+        told = {_key(reading.device): reading for reading in readings}
         if not told:
             return []
         revision = (await connection.execute(_LOCK[self._database.kind])).scalar_one()
         stored = await _stored(connection, told)
         if lists_all:
-            stored = {uuid: row if uuid in told else row.superseded() for uuid, row in stored.items()}
+            stored = {key: row if key in told else row.superseded() for key, row in stored.items()}
         batch = _Batch(told, stored, revision, read_at)
         if batch.rows:
             await connection.exec_driver_sql(_UPSERT[self._database.kind], batch.rows)
@@ -129,7 +132,10 @@ class StoredCopy:
             before = (await connection.execute(_ACTOR, {"srn": actor.srn})).one_or_none()
             await connection.execute(_UPSERT_ACTOR, {**_actor_row(actor), "read_at": read_at})
             await connection.execute(_READ, {"read_at": read_at})
-        return before is None or _actor(before) != actor
+        if before is None:
+            return True
+        kept = msgspec.structs.replace(actor, status_code=actor.status_code or before.status_code)
+        return _actor(before) != kept
 
     async def store_bulk_actors(self, actors: Sequence[Actor], *, read_at: int) -> None:
         """Store actors of a bulk source; one that was read from the register itself stays as it is."""
@@ -142,7 +148,7 @@ class _Batch:
     """What one storing transaction has to write, worked out in memory."""
 
     def __init__(
-        self, told: Mapping[str, DeviceReading], stored: Mapping[str, _Stored], revision: int, read_at: int
+        self, told: Mapping[Key, DeviceReading], stored: Mapping[Key, _Stored], revision: int, read_at: int
     ) -> None:
         self.revision, self._read_at = revision, read_at
         self.rows: list[tuple[Any, ...]] = []
@@ -150,24 +156,14 @@ class _Batch:
         self.changes: list[DeviceChange] = []
         self.added = 0
         self.live = any(reading.carries is not Carries.SOME for reading in told.values())
-        merged = {uuid: self._merge(reading, stored.get(uuid)) for uuid, reading in told.items()}
-        current = _current_uuids(
-            {uuid: (device.udi, stands) for uuid, (device, stands) in merged.items() if device is not None}, stored
-        )
-        for uuid, (device, stands) in merged.items():
-            if device is not None:
-                self._put(told[uuid], device, stands, stored.get(uuid), uuid in current)
-        for uuid, row in stored.items():
-            untouched = merged[uuid][0] is None if uuid in merged else True
-            if untouched and (row.is_altered or row.is_current != (uuid in current)):
-                self._flag(row, uuid in current)
-
-    def _merge(self, reading: DeviceReading, row: _Stored | None) -> tuple[Device | None, Standing]:
-        before = from_document(row.device_json) if row else None
-        device = merge(before, reading, stored_detail_version=row.detail_version if row else None)
-        if device is None:
-            return None, standing(reading)
-        return device, Standing(device.uuid, reading.latest_version, device.legislation_code, device.version or 0)
+        merged = {key: news for key, reading in told.items() if (news := _merged(reading, stored.get(key))) is not None}
+        standings = {key: row.standing for key, row in stored.items()} | {key: news[1] for key, news in merged.items()}
+        current = _current_keys(standings)
+        for key, (device, stands) in merged.items():
+            self._put(told[key], device, stands, stored.get(key), key in current)
+        for key, row in stored.items():
+            if key not in merged and (row.is_altered or row.is_current != (key in current)):
+                self._flag(row, key in current)
 
     def _put(
         self, reading: DeviceReading, device: Device, stands: Standing, row: _Stored | None, is_current: bool
@@ -184,16 +180,22 @@ class _Batch:
             return
         if row is None:
             self.added += 1
-        self._write(device, text_form, stands, is_current, detail_version)
+        self._write(device, text_form, stands, is_current, detail_version, self._read_at)
         self.changes.append(DeviceChange(from_document(row.device_json) if row else None, device, is_current))
 
     def _flag(self, row: _Stored, is_current: bool) -> None:
-        """A record that another one displaced, or that stands again."""
+        """A record that another one displaced, or that stands again. It was not read now."""
         device = from_document(row.device_json)
-        self._write(device, row.device_json, row.standing, is_current, row.detail_version)
+        self._write(device, row.device_json, row.standing, is_current, row.detail_version, row.read_at)
 
     def _write(
-        self, device: Device, text_form: str, stands: Standing, is_current: bool, detail_version: int | None
+        self,
+        device: Device,
+        text_form: str,
+        stands: Standing,
+        is_current: bool,
+        detail_version: int | None,
+        read_at: int,
     ) -> None:
         self.revision += 1
         self.rows.append(
@@ -206,33 +208,44 @@ class _Batch:
                 stands.legislation_code,
                 detail_version,
                 self.revision,
-                self._read_at,
+                read_at,
                 text_form,
             )
         )
 
 
-def _current_uuids(told: Mapping[str, tuple[str, Standing]], stored: Mapping[str, _Stored]) -> set[str]:
-    """Of every UDI-DI in sight, the uuid of the record that answers for it."""
-    by_di: dict[str, list[Standing]] = defaultdict(list)
-    for udi, stands in told.values():
-        by_di[udi].append(stands)
-    for uuid, row in stored.items():
-        if uuid not in told:
-            by_di[from_document(row.device_json).udi].append(row.standing)
-    return {min(standings, key=lambda stands: stands.rank).uuid for standings in by_di.values()}
+def _merged(reading: DeviceReading, row: _Stored | None) -> tuple[Device, Standing] | None:
+    """The device after a reading and its standing, None when the reading changes nothing."""
+    before = from_document(row.device_json) if row else None
+    device = merge(before, reading, stored_detail_version=row.detail_version if row else None)
+    if device is None:
+        return None
+    return device, Standing(device.uuid, reading.latest_version, device.legislation_code, device.version or 0)
 
 
-async def _stored(connection: AsyncConnection, told: Mapping[str, DeviceReading]) -> dict[str, _Stored]:
-    """Rows of the same records, and of every other record with the same UDI-DIs, by uuid."""
-    udis = list({reading.device.udi for reading in told.values()})
-    rows = (await connection.execute(_BY_UDI, {"udis": udis})).all()
-    return {row.uuid: _row(row) for row in rows}
+def _current_keys(standings: Mapping[Key, Standing]) -> set[Key]:
+    """Of every UDI-DI in sight, the record that answers for it."""
+    best: dict[str, Standing] = {}
+    for (udi, _), stands in standings.items():
+        other = best.get(udi)
+        if other is None or stands.rank < other.rank:
+            best[udi] = stands
+    return {(udi, stands.uuid) for udi, stands in best.items()}
+
+
+async def _stored(connection: AsyncConnection, told: Mapping[Key, DeviceReading]) -> dict[Key, _Stored]:
+    """Rows of the same records, and of every other record with the same UDI-DIs."""
+    rows = (await connection.execute(_BY_UDI, {"udis": list({udi for udi, _ in told})})).all()
+    return {(row.primary_di, row.uuid): _row(row) for row in rows}
 
 
 def _row(row: Row[Any]) -> _Stored:
     stands = Standing(row.uuid, bool(row.latest_version), row.legislation_code, row.version_number)
-    return _Stored(row.document, stands, bool(row.is_current), row.detail_version)
+    return _Stored(row.document, stands, bool(row.is_current), row.detail_version, row.read_at)
+
+
+def _key(device: Device) -> Key:
+    return device.udi, device.uuid
 
 
 async def _name_actors(connection: AsyncConnection, devices: Iterable[Device], read_at: int) -> None:
@@ -281,7 +294,9 @@ _ADVANCE = text(
     " last_read_at = COALESCE(:read_at, last_read_at) WHERE id = 1"
 ).bindparams(bindparam("read_at", type_=None))
 _READ = text("UPDATE copy_state SET last_read_at = :read_at WHERE id = 1")
-_COLUMNS = "uuid, is_current, latest_version, version_number, legislation_code, detail_version, document"
+_COLUMNS = (
+    "primary_di, uuid, is_current, latest_version, version_number, legislation_code, detail_version, read_at, document"
+)
 _BY_UDI = text(f"SELECT {_COLUMNS} FROM devices WHERE primary_di IN :udis").bindparams(
     bindparam("udis", expanding=True)
 )

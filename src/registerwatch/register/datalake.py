@@ -32,7 +32,7 @@ _STATUSES = {-11: "on-the-market", -12: "no-longer-on-the-market", -790: "not-in
 class DeviceRow(msgspec.Struct, frozen=True, rename="upper", gc=False):
     """Columns of `/udi` that matter. Other columns are never decoded."""
 
-    uuid: str
+    uuid: str | None = None
     primary_di: str | None = None
     basic_udi: str | None = None
     trade_name: str | None = None
@@ -118,16 +118,26 @@ class DataLakeClient:
     async def _page(self, url: str, params: dict[str, str], decoder: "msgspec.json.Decoder[Page[Row]]") -> "Page[Row]":
         deadline = self._requests.deadline(Priority.MIRROR)
         try:
-            return await self._requests.get(Question(url, params, decoder), priority=Priority.MIRROR, deadline=deadline)
+            return await self._requests.get(
+                Question(url, params, decoder, _check_page), priority=Priority.MIRROR, deadline=deadline
+            )
         except NoSuchRecord as redirect:
             raise RegisterFailure("The Data Lake redirected the request to another page.") from redirect
 
     def _own(self, link: str) -> tuple[str, dict[str, str]]:
         """A link's address and parameters. A link to another host is refused: it would lead us anywhere."""
-        parts, own = urlsplit(link), urlsplit(self._base)
+        try:
+            parts, own = urlsplit(link), urlsplit(self._base)
+        except ValueError as error:
+            raise RegisterFailure("The Data Lake's link to the next page is no address.") from error
         if (parts.scheme, parts.netloc) != (own.scheme, own.netloc):
             raise RegisterFailure("The Data Lake's link to the next page leads to another host.")
         return f"{parts.scheme}://{parts.netloc}{parts.path}", dict(parse_qsl(parts.query, keep_blank_values=True))
+
+
+def _check_page(page: "Page[Row]") -> None:
+    if not page.value and page.next_link is not None:
+        raise RegisterFailure("The Data Lake answered with an empty page that is not the last.", passing=True)
 
 
 def reading_of_row(row: DeviceRow) -> DeviceReading:

@@ -20,6 +20,8 @@ class DeviceAnswer:
 
     body: bytes
     tag: bytes
+    in_full: bool
+    """Whether it was ever read from the register itself, with its detail and certificates."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +30,7 @@ class NoDevice:
 
     udi: str
     reason: str
+    is_unreadable: bool = False
 
 
 class Devices:
@@ -68,14 +71,14 @@ class Devices:
             return self._answer(udi, stored) if stored else NoDevice(udi, NOT_REGISTERED)
         if isinstance(result, NotFound):
             return NoDevice(udi, NOT_REGISTERED)
-        return NoDevice(udi, f"{UNREADABLE} {result.reason}")
+        return NoDevice(udi, f"{UNREADABLE} {result.reason}", is_unreadable=True)
 
     def _answer(self, udi: str, stored: StoredDocument) -> DeviceAnswer:
         trouble = self._refresher.trouble(udi)
         error = b"null" if trouble is None else msgspec.json.encode(trouble)
         body = b'%s,"read_at":"%s","error":%s}' % (stored.document[:-1], iso_utc(stored.read_at).encode(), error)
         tag = b'W/"%d.%d%s"' % (stored.revision, stored.read_at, b"" if trouble is None else b".e")
-        return DeviceAnswer(body, tag)
+        return DeviceAnswer(body, tag, stored.in_full)
 
 
 NOT_REGISTERED = "The register has no device with this UDI-DI."

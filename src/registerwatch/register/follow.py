@@ -2,12 +2,16 @@
 
 import asyncio
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import TypeVar
 
 from registerwatch.errors import IndexUnavailable
 from registerwatch.register.documents import ChangedRow, StoredDocuments
 from registerwatch.register.index.searching import SearchIndex
 from registerwatch.register.index.writing import IndexWriter
+
+Result = TypeVar("Result")
 
 BATCH = 500
 ROWS_PER_COMMIT = 250_000
@@ -29,7 +33,10 @@ class IndexFollower:
         self._pending = 0
         self._position = 0
         self._goal = 0
+        self._rebuilds = False
         self._turn = asyncio.Lock()
+        # One thread writes: what a cancelled task left under way there ends before anything else begins.
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="index")
 
     def trouble(self) -> str | None:
         """Why searches cannot show everything right now: a sentence, None when they can."""
@@ -71,38 +78,44 @@ class IndexFollower:
     async def close(self) -> None:
         """Stop writing; merges that are under way are finished."""
         async with self._turn:
-            await asyncio.to_thread(self._writer.finish)
+            await self._in_thread(self._writer.finish)
 
     async def _step(self) -> bool:
         copy_id, self._goal = await self._documents.revision()
-        if not await asyncio.to_thread(self._writer.acquire, copy_id):
-            await asyncio.to_thread(self._index.refresh)
+        if not await self._in_thread(self._writer.acquire, copy_id):
+            await self._in_thread(self._index.refresh)
             self._position = self._index.follows_until(copy_id)
             return False
         if not self._pending:
             self._position = self._writer.revision
-        await self._begin_anew_where_asked()
+        await self._begin_anew_where_due()
         rows = await self._documents.changed_since(self._position, BATCH)
         if rows:
             await self._written(self._put, rows)
-        if self._pending >= ROWS_PER_COMMIT:
+        if self._pending >= ROWS_PER_COMMIT and not self._rebuilds:
             await self._commit()
         return True
+
+    async def _in_thread(self, work: Callable[..., Result], *arguments: object) -> Result:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work, *arguments)
 
     async def _written(self, write: Callable[..., None], *arguments: object) -> None:
         """Write in a thread; when that fails, what is not committed is indexed once more."""
         try:
-            await asyncio.to_thread(write, *arguments)
+            await self._in_thread(write, *arguments)
         except IndexUnavailable:
-            self._pending = 0
+            self._pending, self._rebuilds = 0, False
             raise
 
     async def _commit(self) -> None:
         """Make what was indexed findable."""
-        if self._pending:
+        if self._pending or self._rebuilds:
             await self._written(self._writer.commit, self._position)
             self._pending = 0
-        await asyncio.to_thread(self._index.refresh)
+        if self._rebuilds:
+            self._rebuilds = False
+            rebuild_request(self._index.folder).unlink(missing_ok=True)
+        await self._in_thread(self._index.refresh)
 
     def _put(self, rows: list[ChangedRow]) -> None:
         for row in rows:
@@ -110,12 +123,15 @@ class IndexFollower:
         self._pending += len(rows)
         self._position = rows[-1].revision
 
-    async def _begin_anew_where_asked(self) -> None:
-        request = rebuild_request(self._index.folder)
-        if request.exists():
-            await asyncio.to_thread(self._writer.begin_anew)
-            self._position, self._pending = 0, 0
-            request.unlink(missing_ok=True)
+    async def _begin_anew_where_due(self) -> None:
+        """Index everything once more where that was asked for, or where the copy has gone back to an older state.
+
+        The request stays until the new index is committed, so that a kill in between does not lose it.
+        """
+        went_back = self._goal < self._position
+        if went_back or (not self._rebuilds and rebuild_request(self._index.folder).exists()):
+            await self._in_thread(self._writer.begin_anew)
+            self._position, self._pending, self._rebuilds = 0, 0, not went_back
 
 
 def rebuild_request(index_folder: Path) -> Path:

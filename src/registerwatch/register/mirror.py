@@ -7,7 +7,7 @@ polite: every request takes its place in the register's budget, behind everybody
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
 
@@ -100,15 +100,16 @@ class Mirror:
         """
 
         async def batches(cursor: str) -> AsyncIterator[_Batch]:
-            number, last = int(cursor or 0), False
+            number, last = int(cursor.split()[0]) if cursor else 0, False
             while not last:
                 page = await register.newest(number)
                 number += 1
                 last = page.last or number * PAGE_SIZE >= page.total
-                yield _Batch(page.rows, len(page.rows), "" if last else str(number), page.total)
+                yield _Batch(page.rows, len(page.rows), "" if last else f"{number}{mark}", page.total)
 
         run = await self.run("register")
-        knows_all = run is not None and run.finished_at is not None
+        knows_all = run is not None and (run.finished_at is not None or run.cursor.endswith(_KNOWN))
+        mark = _KNOWN if knows_all else ""
         try:
             return await self._run("register", batches, watch, stops_at_known=knows_all)
         except RegisterFailure as failure:
@@ -149,28 +150,27 @@ class Mirror:
             cursor, records, changed, started_at = run.cursor, run.records, run.changed, run.started_at
         progress, unchanged = FillProgress(records, changed, None), 0
         upcoming = batches(cursor)
-        batch = await anext(upcoming, None)
-        while batch is not None:
-            now = int(time.time())
-            async with self._database.transaction() as connection:
-                news = len(await self._copy.store_in(connection, batch.readings, read_at=now))
-                records, changed = records + batch.count, changed + news
-                noted = {"source": source, "cursor": batch.cursor, "records": records, "changed": changed}
-                await connection.execute(
-                    _NOTE, {**noted, "started_at": started_at, "updated_at": now, "finished_at": None}
-                )
-                reading = asyncio.ensure_future(anext(upcoming, None))  # goes on while the commit is written
-            progress = FillProgress(records, changed, batch.total)
-            watch(progress)
-            unchanged = 0 if news else unchanged + 1
-            if stops_at_known and unchanged == KNOWN_PAGES_TO_STOP:
-                reading.cancel()
-                break
-            batch = await reading
+        reading = asyncio.ensure_future(anext(upcoming, None))
+        try:
+            while (batch := await reading) is not None:
+                now = int(time.time())
+                async with self._database.transaction() as connection:
+                    news = len(await self._copy.store_in(connection, batch.readings, read_at=now))
+                    records, changed, unchanged = records + batch.count, changed + news, 0 if news else unchanged + 1
+                    ended = not batch.cursor or (stops_at_known and unchanged == KNOWN_PAGES_TO_STOP)
+                    noted = FillRun(source, batch.cursor, records, changed, started_at, now, now if ended else None)
+                    await connection.execute(_NOTE, asdict(noted))
+                    reading = asyncio.ensure_future(anext(upcoming, None))  # goes on while the commit is written
+                progress = FillProgress(records, changed, batch.total)
+                watch(progress)
+                if ended:
+                    return progress
+        finally:
+            reading.cancel()
+            await asyncio.gather(reading, return_exceptions=True)
         now = int(time.time())
         async with self._database.transaction() as connection:
-            noted = {"source": source, "cursor": "", "records": records, "changed": changed}
-            await connection.execute(_NOTE, {**noted, "started_at": started_at, "updated_at": now, "finished_at": now})
+            await connection.execute(_NOTE, asdict(FillRun(source, "", records, changed, started_at, now, now)))
         return progress
 
 
@@ -188,6 +188,9 @@ async def _file_batches(path: Path, cursor: str) -> AsyncIterator[_Batch]:
 _RUNS = text(
     "SELECT source, cursor, records, changed, started_at, updated_at, finished_at FROM fills ORDER BY updated_at DESC"
 )
+_KNOWN = " known"
+"""Ends the cursor of a walk that stops where it meets what an earlier one stored."""
+
 _FORGET = text("DELETE FROM fills WHERE source = :source")
 _NOTE = text(
     "INSERT INTO fills (source, cursor, records, changed, started_at, updated_at, finished_at)"

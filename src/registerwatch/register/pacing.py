@@ -100,7 +100,7 @@ class RequestBudget:
     async def throttled(self, retry_after: float | None) -> None:
         """The register throttled us: nobody asks it again before `retry_after` seconds, else 5 s, 20 s, 60 s."""
         async with self._database.transaction() as connection:
-            row = (await connection.execute(_ROW)).one()
+            row = (await connection.execute(_LOCK[self._database.kind])).one()
             pause = retry_after if retry_after is not None else min(PAUSE_LONGEST, PAUSE_FIRST * 4**row.throttled)
             until = max(row.paused_until, math.ceil(self._clock.now() + min(pause, 10 * PAUSE_LONGEST)))
             await connection.execute(_PAUSE, {"until": until, "throttled": min(row.throttled + 1, 9)})

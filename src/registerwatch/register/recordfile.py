@@ -71,9 +71,12 @@ def lines(path: Path) -> Iterator[bytes]:
 def reading_of_line(line: bytes, number: int, path: Path) -> DeviceReading:
     """The record in a line. Raises `FillRefused` naming the line (counted from 1) when it is no record."""
     try:
-        return reading_of_record(_decoder.decode(line))
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        reading = reading_of_record(_decoder.decode(line))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise FillRefused(f"Line {number} of {path} is no register record: {error}") from error
+    if not (reading.device.uuid and reading.device.udi):
+        raise FillRefused(f"Line {number} of {path} is no register record: it has no uuid or no primary_di")
+    return reading
 
 
 def reading_of_record(record: FileRecord) -> DeviceReading:

@@ -158,6 +158,9 @@ def merge(stored: Device | None, reading: DeviceReading, *, stored_detail_versio
     if reading.lags and stored_detail_version is not None and new_version <= stored_detail_version:
         return None
     told = {name: value for name in _FIELDS if (value := getattr(new, name)) not in (None, "", (), {})}
+    nameless, named = new.authorised_representative, stored.authorised_representative
+    if nameless and named and not nameless.name and nameless.srn == named.srn:
+        del told["authorised_representative"]
     return msgspec.structs.replace(stored, **told)
 
 

@@ -6,9 +6,7 @@ be read) are remembered briefly, so that a page that is reloaded does not cost a
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Coroutine
 from dataclasses import dataclass
-from typing import Any
 
 import structlog
 
@@ -114,10 +112,7 @@ class Refresher:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     def _start(self, subject: str, priority: Priority) -> "asyncio.Task[RefreshResult]":
-        read: Coroutine[Any, Any, RefreshResult] = (
-            self._actor(subject, priority) if kind(subject) == "srn" else self._device(subject, priority)
-        )
-        task = asyncio.create_task(self._noted(subject, read), name=f"refresh {subject}")
+        task = asyncio.create_task(self._read(subject, priority), name=f"refresh {subject}")
         self._running[subject] = _Running(task, priority)
         task.add_done_callback(lambda ended: self._ended(subject, ended))
         return task
@@ -129,9 +124,10 @@ class Refresher:
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("refresh failed unexpectedly", subject=subject, exc_info=error)
 
-    async def _noted(self, subject: str, read: Coroutine[Any, Any, RefreshResult]) -> RefreshResult:
+    async def _read(self, subject: str, priority: Priority) -> RefreshResult:
+        read = self._actor if kind(subject) == "srn" else self._device
         try:
-            result = await read
+            result = await read(subject, priority)
         except RegisterwatchError as error:  # the database, not the register; the reader has an answer all the same
             log.warning("refresh could not be stored", subject=subject, error=str(error))
             result = Unreadable(str(error))

@@ -1,7 +1,7 @@
 """Public reads: search, refresh, devices, actors."""
 
 from dataclasses import asdict
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 import msgspec
 from fastapi import APIRouter, Path, Query, Request
@@ -18,6 +18,7 @@ from registerwatch.register.index.searching import Filters
 from registerwatch.register.outcome import NotFound, Unreadable
 from registerwatch.register.search import LONGEST_QUERY
 from registerwatch.rest.schemas import Actor, Device, DeviceNotFound, ErrorBody, RefreshAnswer, SearchAnswer
+from registerwatch.web.filters import filters_of, page_of
 from registerwatch.web.limits import Limit, RateLimits
 from registerwatch.web.messages import (
     CACHE_RECORD,
@@ -140,7 +141,7 @@ def router(service: Service, limits: RateLimits) -> APIRouter:
         """Always status 200: an unreadable register, an unknown actor and an unknown filter are told in `error`."""
         headers: dict[str, str] = {}
         try:
-            code, filters, number = subject(srn), *_actor_parameters(status, risk, page)
+            code, filters, number = subject(srn), filters_of(status, risk), page_of(page)
         except InvalidInput as error:
             return json_response(ActorAnswer(srn[:120], error=str(error)), headers={"Cache-Control": NOT_CACHED})
         if not await service.actors.is_stored(code):
@@ -179,30 +180,6 @@ async def _refreshed(service: Service, code: str, headers: dict[str, str]) -> Re
     else:
         body["device"] = await _device_json(service, code)
     return json_response(body, headers={"Cache-Control": NOT_CACHED, **headers})
-
-
-def _actor_parameters(status: str, risk: str, page: str) -> tuple[Filters, int]:
-    """The filters and the page of an actor's devices. Raises `InvalidInput` with what would be right."""
-    return Filters(_one_of(StatusFilter, "status", status), _one_of(RiskFilter, "risk", risk)), _page(page)
-
-
-Choice = TypeVar("Choice", StatusFilter, RiskFilter)
-
-
-def _one_of(choices: type[Choice], name: str, value: str) -> Choice | None:
-    if not value:
-        return None
-    try:
-        return choices(value)
-    except ValueError:
-        known = ", ".join(f"`{choice.value}`" for choice in choices)
-        raise InvalidInput(f"There is no {name} `{value[:40]}`; known are {known}.") from None
-
-
-def _page(value: str) -> int:
-    if not (value.isascii() and value.isdigit() and 0 < len(value) < 12 and int(value) > 0):
-        raise InvalidInput("`page` is a whole number from 1.")
-    return int(value)
 
 
 async def _device_json(service: Service, udi: str) -> object:

@@ -4,6 +4,7 @@ Each read has one of three results: found, not found, could not be read. A devic
 Basic UDI-DI record; the detail is left out when its version is already stored.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -13,7 +14,7 @@ import structlog
 
 from registerwatch.register.codes import label
 from registerwatch.register.eudamed import mapping, wire
-from registerwatch.register.eudamed.guards import MADE_UP_VALUE, Proofs, check_page, check_probe
+from registerwatch.register.eudamed.guards import EMPTY_PAGE, MADE_UP_VALUE, Proofs, check_page, check_probe
 from registerwatch.register.eudamed.requests import Question, RegisterRequests
 from registerwatch.register.identifiers import is_actor_of_devices
 from registerwatch.register.outcome import Found, NoSuchRecord, NotFound, RegisterFailure, Unreadable
@@ -25,9 +26,12 @@ log = structlog.get_logger(__name__)
 Answer = TypeVar("Answer")
 Row = TypeVar("Row")
 
+_KEY = re.compile("[0-9A-Za-z-]{1,64}")
+
 LANGUAGE = {"languageIso2Code": "en"}
 PAGE_SIZE = 300
 ACTOR_PAGE_SIZE = 20
+CERTIFICATE_PAGE_SIZE = 100
 MOST_TWINS = 8
 EOS_COST = 2
 """The register tolerates half as many actor searches as device searches a minute."""
@@ -101,9 +105,22 @@ class EudamedClient:
         """Page `page` (0-based, 300 rows) of the whole register. Raises `RegisterFailure`."""
         read = _Read(self, Priority.MIRROR, {})
         params = {"page": str(page), **_sized(PAGE_SIZE)}
-        answer = await read.ask("/devices/udiDiData", params, _device_page, check=_check_listing)
+
+        def check(answer: wire.Page[wire.DeviceRow]) -> None:
+            if not answer.content and answer.total_elements > page * PAGE_SIZE:
+                raise RegisterFailure(EMPTY_PAGE, passing=True, throttled=True)
+
+        answer = await read.ask("/devices/udiDiData", params, _device_page, check=check)
         rows = [mapping.reading_of_row(row) for row in answer.content if mapping.text(row.primary_di)]
         return NewestPage(rows, answer.total_elements, answer.last is not False and len(answer.content) != PAGE_SIZE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Searched:
+    """Rows of the certificate search, None when it could not be read; unproven while its filter does not filter."""
+
+    rows: list[wire.CertificateRow] | None
+    is_proven: bool = True
 
 
 class _Read:
@@ -161,7 +178,9 @@ class _Read:
             _device_page,
             check=lambda page: check_page(page, carries=lambda row: row.primary_di == udi),
         )
-        return page.content
+        if not all(_KEY.fullmatch(row.uuid) for row in page.content):
+            raise RegisterFailure("The register's answer has an unexpected form (a record's key that is none).")
+        return list({row.uuid: row for row in page.content}.values())
 
     async def _rows_by_srn(self, srn: str) -> list[wire.ActorRow]:
         params = {"page": "0", **_sized(25)}
@@ -198,11 +217,14 @@ class _Read:
         has_detail = known is not None and row.version_number is not None and known.detail_version == row.version_number
         detail = None if has_detail else await self._detail(row)
         basic = basic or await self._basic_record(row)
-        certificates = await self._certificates(
-            mapping.text(basic.basic_udi.code if basic.basic_udi else row.basic_udi)
-        )
+        searched = await self._certificates(row, basic)
         return mapping.reading_of_device(
-            row, detail, basic, certificates, known.device if known and has_detail else None
+            row,
+            detail,
+            basic,
+            searched.rows,
+            known.device if known and has_detail else None,
+            kept=known.device.certs if known and not searched.is_proven else (),
         )
 
     async def _detail(self, row: wire.DeviceRow) -> wire.DeviceDetail:
@@ -240,24 +262,26 @@ class _Read:
         except NoSuchRecord as redirect:
             raise RegisterFailure("The register lists the device but has no record behind the listing.") from redirect
 
-    async def _certificates(self, basic_udi: str) -> list[wire.CertificateRow] | None:
-        """Rows of the certificate search; none when its filter is unproven; None when it could not be read."""
+    async def _certificates(self, row: wire.DeviceRow, basic: wire.BasicUdiRecord) -> "_Searched":
+        """What the certificate search has for the Basic UDI-DI. Its rows name the manufacturer, so they are checked."""
+        basic_udi = mapping.text(basic.basic_udi.code if basic.basic_udi else row.basic_udi)
         if not basic_udi:
-            return []
-        path, params = "/certificates/search/", {"page": "0", **_sized(100)}
+            return _Searched([])
+        path, params = "/certificates/search/", {"page": "0", **_sized(CERTIFICATE_PAGE_SIZE)}
+
+        def check(page: wire.Page[wire.CertificateRow]) -> None:
+            check_page(page, carries=lambda each: each.actor_srn in (None, row.manufacturer_srn))
+            if page.total_elements > len(page.content):
+                raise RegisterFailure("The register names more certificates of this device than it can be asked for.")
+
         try:
             if not await self._is_proven("basicUdi", path, params, _certificate_page):
-                return []
-            page = await self.ask(
-                path,
-                {"basicUdi": basic_udi, **params},
-                _certificate_page,
-                check=lambda page: check_page(page, carries=None),
-            )
+                return _Searched([], is_proven=False)
+            page = await self.ask(path, {"basicUdi": basic_udi, **params}, _certificate_page, check=check)
         except RegisterFailure as failure:
             log.info("certificate search could not be read", basic_udi=basic_udi, reason=failure.reason)
-            return None
-        return page.content
+            return _Searched(None)
+        return _Searched(page.content)
 
     async def _prove(
         self,
@@ -312,8 +336,3 @@ class _Read:
 
 def _sized(rows: int) -> dict[str, str]:
     return {"pageSize": str(rows), "size": str(rows)}
-
-
-def _check_listing(page: "wire.Page[wire.DeviceRow]") -> None:
-    if page.total_elements and not page.content and page.last is not True:
-        raise RegisterFailure("The register is throttling requests (an empty page).", passing=True, throttled=True)

@@ -15,6 +15,7 @@ MOST_ROWS = 100_000
 PROBE_SECONDS = 24 * 3600
 MADE_UP_VALUE = "RW-CONTROL-00000000"
 
+EMPTY_PAGE = "The register is throttling requests (an empty page)."
 IGNORED_FILTER = "The register ignored the filter and answered with other records; nothing of the answer was used."
 
 
@@ -28,7 +29,7 @@ def check_page(page: "Page[Row]", *, carries: Callable[[Row], bool] | None) -> N
     if page.total_elements > MOST_ROWS:
         raise RegisterFailure(IGNORED_FILTER)
     if page.total_elements and not page.content:
-        raise RegisterFailure("The register is throttling requests (an empty page).", passing=True, throttled=True)
+        raise RegisterFailure(EMPTY_PAGE, passing=True, throttled=True)
     if len(page.content) > page.total_elements:
         raise RegisterFailure("The register's answer contradicts itself (more rows than its total).")
     if carries is not None and not all(carries(row) for row in page.content):

@@ -38,11 +38,13 @@ def reading_of_device(
     basic: wire.BasicUdiRecord,
     certificates: Iterable[wire.CertificateRow] | None,
     known: Device | None,
+    *,
+    kept: Iterable[Certificate] = (),
 ) -> DeviceReading:
     """What the requests of one read tell together.
 
     `detail` is None when `known`, the stored device, already has it at this version. `certificates` is None when the
-    certificate search could not be read.
+    certificate search could not be read; `kept` are stored certificates that stay beside what this read brings.
     """
     names = trade_names(detail.trade_name) if detail else dict(known.trade_names if known else {})
     status = (detail.device_status if detail else None) or wire.DeviceStatus()
@@ -68,9 +70,9 @@ def reading_of_device(
         device_model=text(basic.device_model),
         emdn=_emdn(detail.cnd_nomenclatures) if detail else (known.emdn if known else ()),
         authorised_representative=actor_reference(basic.authorised_representative),
-        certs=_merged(certificates_of(basic), certificate_rows(certificates or ())),
+        certs=_merged(kept, certificates_of(basic), certificate_rows(certificates or ())),
         **_coded(
-            status=row.device_status_type or status.type,
+            status=row.device_status_type or status.type or (wire.Code(known.status_code) if known else None),
             risk_class=row.risk_class or basic.risk_class,
             manufacturer_status=row.manufacturer_status,
             legislation=basic.legislation,
@@ -183,7 +185,7 @@ def _emdn(terms: list[wire.Nomenclature] | None) -> tuple[str, ...]:
     return tuple(text(term.code) for term in terms or () if text(term.code))
 
 
-def _merged(*sources: list[Certificate]) -> tuple[Certificate, ...]:
+def _merged(*sources: Iterable[Certificate]) -> tuple[Certificate, ...]:
     by_key = {certificate.key: certificate for source in sources for certificate in source}
     return tuple(sorted(by_key.values(), key=lambda certificate: certificate.key))
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import email.utils
+import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -98,7 +99,9 @@ class RegisterRequests:
     async def _once(self, question: Question[Answer], priority: Priority, deadline: float) -> Answer:
         try:
             await self._budget.take(priority, deadline=deadline, cost=question.cost)
-            answer = decode(await self._send(question.url, question.params), question.decoder)
+            left = max(0.1, deadline - self._budget.clock.now())
+            response = await self._send(question.url, question.params, min(self._timeout, left))
+            answer = decode(response, question.decoder)
             question.check(answer)
         except BudgetSpent as spent:
             raise RegisterFailure(f"The register was not asked: {spent}.") from spent
@@ -109,16 +112,16 @@ class RegisterRequests:
         await self._budget.answered()
         return answer
 
-    async def _send(self, url: str, params: dict[str, str]) -> httpx2.Response:
+    async def _send(self, url: str, params: dict[str, str], seconds: float) -> httpx2.Response:
         try:
-            async with asyncio.timeout(self._timeout):
+            async with asyncio.timeout(seconds):
                 async with self._http.stream(
-                    "GET", url, params=params, headers=self._headers, timeout=self._timeout, follow_redirects=False
+                    "GET", url, params=params, headers=self._headers, timeout=seconds, follow_redirects=False
                 ) as response:
                     return await _read_bounded(response)
         except (TimeoutError, httpx2.TimeoutException) as error:
-            raise RegisterFailure(f"The register did not answer within {self._timeout:g} s.", passing=True) from error
-        except (httpx2.RequestError, httpx2.StreamError) as error:
+            raise RegisterFailure(f"The register did not answer within {seconds:.3g} s.", passing=True) from error
+        except (httpx2.RequestError, httpx2.StreamError, httpx2.InvalidURL) as error:
             raise RegisterFailure("The register could not be reached.", passing=True) from error
 
 
@@ -164,9 +167,9 @@ def _retry_after(value: str | None) -> float | None:
     """Seconds told by a `Retry-After` header, which is a number or a date."""
     if value is None:
         return None
-    if value.strip().isdigit():
+    if re.fullmatch(r"\s*[0-9]{1,9}\s*", value):
         return float(value)
     try:
         return max(0.0, email.utils.parsedate_to_datetime(value).timestamp() - time.time())
-    except ValueError:
+    except (ValueError, OverflowError):
         return None

@@ -144,6 +144,7 @@ class BasicUdiRecord(Wire, frozen=True):
 class CertificateRow(Wire, frozen=True):
     """A row of the certificate search."""
 
+    actor_srn: str | None = None
     certificate_number: str | None = None
     revision_number: str | int | None = None
     expiry_date: str | None = None

@@ -40,11 +40,15 @@ class IndexedDevice(msgspec.Struct, frozen=True, gc=False):
 _indexed = msgspec.json.Decoder(IndexedDevice)
 
 
+_MARKS = dict.fromkeys(map(ord, "™℠®©"), " ")
+"""Signs beside names, which would else become letters of them."""
+
+
 def folded(text: str) -> str:
     """A text without case and diacritics: `Ceramïll ΆΛΦΑ` as `ceramill αλφα`."""
     if text.isascii():
         return text.lower()
-    apart = unicodedata.normalize("NFKD", text)
+    apart = unicodedata.normalize("NFKD", text.translate(_MARKS))
     return "".join(character for character in apart if not unicodedata.combining(character)).casefold()
 
 

@@ -16,7 +16,6 @@ from registerwatch.register.index.fields import LAYOUT, analyzer, facet, folded,
 MOST_EXPANSIONS = 48
 """Words that a prefix is spelled out into, so that they can be ranked; more are matched without ranking."""
 
-WHOLE_WORD_BOOST = 2.0
 REST_BOOST = 0.2
 COMMON = 2_000
 """Devices with a word from which on the word alone fills the first pages."""
@@ -186,7 +185,8 @@ class SearchIndex:
             others = [Query.fuzzy_term_query(self._schema, field, word, distance=0, prefix=True)]
         if not self._searcher().doc_freq("names", word):
             return _any(others)
-        return _any([Query.boost_query(self._word(field, word), WHOLE_WORD_BOOST), *others])
+        # Whatever begins with the word adds nothing to a device that has it whole: those rank as they do without it.
+        return Query.disjunction_max_query([self._word(field, word), Query.const_score_query(_any(others), 0.0)])
 
     def _in_names(self, filters: Filters, clauses: Callable[[str], list[Query]]) -> Query:
         """Documents that meet every clause, in the fields whose words have the filters applied already."""

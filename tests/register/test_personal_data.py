@@ -1,0 +1,90 @@
+"""The register sends contact data of real persons; none of it is kept anywhere."""
+
+import logging
+from pathlib import Path
+
+import pytest
+from sqlalchemy import text
+
+from registerwatch.db.engine import Database
+from registerwatch.db.tables import metadata
+from registerwatch.sandbox.register.faults import Kind
+from registerwatch.sandbox.register.generated import GeneratedWorld
+from registerwatch.sandbox.register.wire.actors import (
+    EMAIL,
+    TELEPHONE,
+    UPDATED_BY,
+    VALIDATOR_EMAIL,
+    VALIDATOR_TELEPHONE,
+)
+from tests.conftest import StageMaker
+from tests.parts.stage import REGISTER, Stage
+
+pytestmark = pytest.mark.anyio
+
+PERSONAL = [value.encode() for value in (EMAIL, TELEPHONE, UPDATED_BY, VALIDATOR_EMAIL, VALIDATOR_TELEPHONE)]
+KINDS: tuple[Kind, ...] = ("search", "detail", "basic", "certificates", "actor-search")
+
+
+async def test_no_contact_of_a_person_reaches_the_database_the_index_the_answers_or_the_log(
+    staged: StageMaker, tmp_path: Path, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    async with staged(world=GeneratedWorld(400, seed=7)) as stage:
+        await stage.fill()
+        record = next(each for each in stage.world.newest(0, 400) if each.basic_udi and each.authorised_representative)
+        assert record.authorised_representative is not None
+        srns = (record.manufacturer.srn, record.authorised_representative.srn)
+        await _the_register_does_send_it(stage, srns[0], record.uuid)
+
+        answers = [await _asked(stage, record.primary_di, srns)]
+        for kind in KINDS:
+            stage.faults.clear()
+            stage.faults.fail(kind, "json-of-wrong-shape", skip=1)
+            stage.clock.move(7 * 3600)
+            answers.append(await _asked(stage, record.primary_di, srns))
+        await stage.level()
+
+        assert all(record.manufacturer.name.encode() in answer for answer in answers)
+        _has_none(b"".join(answers), "the answers")
+        _has_none(await _everything_stored(stage.service.database), "the tables")
+    for path in tmp_path.rglob("*"):
+        if path.is_file():
+            _has_none(path.read_bytes(), str(path))
+    logged = caplog.text + "".join(capsys.readouterr())
+    assert "certificate search could not be read" in logged
+    _has_none(logged.encode(), "the log")
+
+
+async def _the_register_does_send_it(stage: Stage, srn: str, uuid: str) -> None:
+    for address in (
+        f"{REGISTER}/eudamed/eos?srn={srn}&languageIso2Code=en",
+        f"{REGISTER}/eudamed/devices/basicUdiData/udiDiData/{uuid}?languageIso2Code=en",
+        f"{REGISTER}/datalake/actors?api-version=v1.0&format=json",
+    ):
+        sent = (await stage.service.http.get(address, headers={"user-agent": "a test"})).text
+        assert EMAIL in sent
+        assert TELEPHONE in sent
+
+
+async def _asked(stage: Stage, udi: str, srns: tuple[str, ...]) -> bytes:
+    """Everything that reads the register, and what it answers."""
+    paths = [f"/v1/devices/{udi}", *(f"/v1/actors/{srn}" for srn in srns)]
+    refreshed = [(await stage.get("/v1/refresh", q=code)).content for code in (udi, *srns)]
+    return b"".join([*refreshed, *[(await stage.get(path)).content for path in paths]])
+
+
+async def _everything_stored(database: Database) -> bytes:
+    async with database.reading() as connection:
+        rows = [
+            row
+            for table in metadata.sorted_tables
+            for row in (await connection.execute(text(f'SELECT * FROM "{table.name}"'))).all()
+        ]
+    assert len(rows) > 400
+    return repr(rows).encode()
+
+
+def _has_none(content: bytes, where: str) -> None:
+    for value in PERSONAL:
+        assert value not in content, f"{value!r} is in {where}"
