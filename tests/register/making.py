@@ -11,12 +11,12 @@ from registerwatch.register.records import ActorReference, Carries, Certificate,
 PROPERTY = settings(
     derandomize=True,
     deadline=None,
-    max_examples=150,
+    max_examples=60,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 """The same examples in every run, so that a failure comes back."""
 
-FEW = settings(PROPERTY, max_examples=20)
+FEW = settings(PROPERTY, max_examples=12)
 """For examples that touch a database or an index."""
 
 UDI = "04099999999992"

@@ -7,8 +7,8 @@ import httpx2
 import pytest
 
 from registerwatch.db.engine import Database
-from registerwatch.register.datalake import DataLakeClient, DeviceRow, actor_of_row, reading_of_row
 from registerwatch.register.datalake import ActorRow as BulkActorRow
+from registerwatch.register.datalake import DataLakeClient, DeviceRow, actor_of_row, reading_of_row
 from registerwatch.register.eudamed.requests import Patience, RegisterRequests
 from registerwatch.register.outcome import RegisterFailure
 from registerwatch.register.pacing import Priority, RequestBudget

@@ -7,6 +7,7 @@ from typing import Any
 
 import httpx2
 import pytest
+from msgspec.structs import replace
 
 from registerwatch.bootstrap import Service, build_service, running
 from registerwatch.register.outcome import NotFound, Unreadable
@@ -62,7 +63,7 @@ def a_service(database_url: str, folder: Path, transport: httpx2.AsyncBaseTransp
     return build_service(
         Settings(
             data_dir=folder, database_url=database_url, register_url=REGISTER, register_requests_per_minute=100_000
-        ),  # type: ignore[arg-type]  # the address is a secret
+        ),
         clock=SteppedClock(),
         transport=transport,
         patience=IMPATIENT,
@@ -176,8 +177,7 @@ async def test_a_record_that_the_register_lists_no_more_gives_way_to_the_one_tha
         old = next(each for each in world.newest(0, 120) if each.legislation == "mdr")
         stage.world.change(old.uuid, version_number=7)
         await stage.service.refresher.refresh(old.primary_di)
-        new = _again(old, "ffffffff-0000-4000-8000-000000000000", reference="NEW-1")
-        world.register(new)
+        world.register(replace(old, uuid="ffffffff-0000-4000-8000-000000000000", version_number=1, reference="NEW-1"))
         world.forgotten.add(old.uuid)
 
         assert await stage.service.refresher.refresh(old.primary_di) == Refreshed(changed=True)
@@ -185,12 +185,6 @@ async def test_a_record_that_the_register_lists_no_more_gives_way_to_the_one_tha
         document = await stage.service.documents.device(old.primary_di)
         assert document is not None
         assert b'"reference":"NEW-1"' in document.document
-
-
-def _again(record: Registration, uuid: str, **fields: Any) -> Registration:
-    from msgspec.structs import replace
-
-    return replace(record, uuid=uuid, version_number=1, **fields)
 
 
 # Failures
@@ -343,8 +337,9 @@ async def test_a_record_without_a_version_is_read_in_full_once_and_not_at_every_
         assert len(register.asked) == asked
 
 
-async def test_an_identifier_that_no_database_can_hold_is_answered_all_the_same(stage: Stage) -> None:
-    result: RefreshResult = await stage.service.refresher.refresh("0401\x00")
+@pytest.mark.parametrize("subject", ["0401\x00", "0401\ud800"], ids=["NUL", "half a character"])
+async def test_an_identifier_that_no_database_can_hold_is_answered_all_the_same(stage: Stage, subject: str) -> None:
+    result: RefreshResult = await stage.service.refresher.refresh(subject)
 
     assert isinstance(result, NotFound | Unreadable)
 

@@ -8,8 +8,9 @@ from urllib.parse import parse_qsl, urlsplit
 import msgspec
 
 from registerwatch.register.codes import LEGISLATION_PREFIX, RISK_PREFIX, STATUS_PREFIX, label
-from registerwatch.register.eudamed.mapping import text
+from registerwatch.register.eudamed.mapping import key, text
 from registerwatch.register.eudamed.requests import Question, RegisterRequests
+from registerwatch.register.eudamed.wire import MOST
 from registerwatch.register.outcome import NoSuchRecord, RegisterFailure
 from registerwatch.register.pacing import Priority
 from registerwatch.register.records import Actor, ActorReference, Carries, Device, DeviceReading
@@ -89,13 +90,13 @@ class DataLakeClient:
     async def devices(self, cursor: str | None = None) -> AsyncIterator[BulkPage[DeviceReading]]:
         """Pages of devices from the start or from a cursor. Raises `RegisterFailure`."""
         async for page in self._pages("/udi", _device_pages, cursor):
-            readings = [reading_of_row(row) for row in page.value if text(row.uuid) and text(row.primary_di)]
+            readings = [reading_of_row(row) for row in page.value if key(row.uuid) and key(row.primary_di)]
             yield BulkPage(readings, page.next_link)
 
     async def actors(self) -> AsyncIterator[list[Actor]]:
         """Pages of actors. Raises `RegisterFailure`."""
         async for page in self._pages("/actors", _actor_pages, None):
-            yield [actor_of_row(row) for row in page.value if text(row.actor_id)]
+            yield [actor_of_row(row) for row in page.value if key(row.actor_id)]
 
     async def _pages(
         self, path: str, decoder: "msgspec.json.Decoder[Page[Row]]", cursor: str | None
@@ -148,8 +149,8 @@ def reading_of_row(row: DeviceRow) -> DeviceReading:
         _code(LEGISLATION_PREFIX, _LEGISLATIONS, row.applicable_legislation_id),
     )
     device = Device(
-        uuid=text(row.uuid),
-        udi=text(row.primary_di),
+        uuid=key(row.uuid),
+        udi=key(row.primary_di),
         basic_udi=text(row.basic_udi),
         trade_name=text(row.trade_name),
         device_name=text(row.device_name),
@@ -162,7 +163,7 @@ def reading_of_row(row: DeviceRow) -> DeviceReading:
         legislation=label(legislation),
         legislation_code=legislation,
         emdn=tuple(term.strip() for term in text(row.nomenclature_code).split(",") if term.strip()),
-        manufacturer_srn=text(row.mf_srn),
+        manufacturer_srn=key(row.mf_srn),
         manufacturer_name=text(row.mf_name),
         authorised_representative=ActorReference(text(row.ar_srn), text(row.ar_name)) if text(row.ar_srn) else None,
         version=_whole(row.version_number),
@@ -174,7 +175,7 @@ def reading_of_row(row: DeviceRow) -> DeviceReading:
 def actor_of_row(row: ActorRow) -> Actor:
     """A bulk actor. Its status has no code there, so the text stands in its place."""
     return Actor(
-        srn=text(row.actor_id),
+        srn=key(row.actor_id),
         name=text(row.name),
         country=text(row.act_country_iso2_code),
         status_code=text(row.status),
@@ -191,6 +192,7 @@ def _code(prefix: str, segments: dict[int, str], identity: int | str | None) -> 
 
 def _whole(value: int | str | None) -> int | None:
     try:
-        return None if value is None else int(value)
+        number = None if value is None else int(value)
     except ValueError:
         return None
+    return number if number is not None and abs(number) <= MOST else None

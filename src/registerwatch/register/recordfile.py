@@ -9,7 +9,7 @@ import msgspec
 
 from registerwatch.errors import FillRefused
 from registerwatch.register.codes import label
-from registerwatch.register.eudamed.mapping import preferred_name
+from registerwatch.register.eudamed.mapping import key, preferred_name
 from registerwatch.register.records import ActorReference, Carries, Certificate, Device, DeviceReading
 from registerwatch.register.times import date_of, utc_from_brussels
 
@@ -75,7 +75,7 @@ def reading_of_line(line: bytes, number: int, path: Path) -> DeviceReading:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise FillRefused(f"Line {number} of {path} is no register record: {error}") from error
     if not (reading.device.uuid and reading.device.udi):
-        raise FillRefused(f"Line {number} of {path} is no register record: it has no uuid or no primary_di")
+        raise FillRefused(f"Line {number} of {path} is no register record: it lacks a possible uuid or primary_di")
     return reading
 
 
@@ -85,8 +85,8 @@ def reading_of_record(record: FileRecord) -> DeviceReading:
     manufacturer = record.manufacturer or FileActor()
     representative = record.authorised_representative
     device = Device(
-        uuid=_trimmed(record.uuid),
-        udi=_trimmed(record.primary_di),
+        uuid=key(record.uuid),
+        udi=key(record.primary_di),
         basic_udi=_trimmed(record.basic_udi),
         trade_name=preferred_name(names),
         trade_names=names,
@@ -100,7 +100,7 @@ def reading_of_record(record: FileRecord) -> DeviceReading:
         legislation=label(_trimmed(record.legislation)),
         legislation_code=_trimmed(record.legislation),
         emdn=tuple(record.emdn or ()),
-        manufacturer_srn=_trimmed(manufacturer.srn),
+        manufacturer_srn=key(manufacturer.srn),
         manufacturer_name=_trimmed(manufacturer.name),
         authorised_representative=(
             ActorReference(_trimmed(representative.srn), _trimmed(representative.name))
@@ -134,4 +134,4 @@ def _key(certificate: Certificate) -> tuple[str, str]:
 
 
 def _trimmed(value: str | None) -> str:
-    return value.strip() if value else ""
+    return value.replace("\x00", "").strip() if value else ""

@@ -51,6 +51,7 @@ class Refresher:
         self._clock = clock
         self._running: dict[str, _Running] = {}
         self._remembered: OrderedDict[str, tuple[float, NotFound | Unreadable]] = OrderedDict()
+        self._is_closed = False
         self.results: dict[str, int] = {"found": 0, "not_found": 0, "unreadable": 0}
 
     async def refresh(self, subject: str, *, priority: Priority = Priority.WAITING) -> RefreshResult:
@@ -58,12 +59,17 @@ class Refresher:
 
         A read behind a reader's back, for which nobody waits, gives way to one that somebody waits for.
         """
-        running = self._running.get(subject)
-        if running is not None and running.priority is not priority and priority is Priority.WAITING:
-            running.task.cancel()
-            running = None
-        task = self._start(subject, priority) if running is None else running.task
-        return await asyncio.shield(task)
+        while True:
+            running = self._running.get(subject)
+            if running is not None and running.priority is not priority and priority is Priority.WAITING:
+                running.task.cancel()
+                running = None
+            task = self._start(subject, priority) if running is None else running.task
+            await asyncio.wait([task])
+            if not task.cancelled():
+                return task.result()
+            if self._is_closed:
+                raise asyncio.CancelledError
 
     async def read_through(self, subject: str) -> NotFound | Unreadable | None:
         """Read a subject that the copy has not, in bounded time; None when the copy has it now."""
@@ -105,7 +111,8 @@ class Refresher:
             await asyncio.gather(*(running.task for running in self._running.values()), return_exceptions=True)
 
     async def close(self) -> None:
-        """End what is under way."""
+        """End what is under way; nothing is read any more."""
+        self._is_closed = True
         tasks = [running.task for running in self._running.values()]
         for task in tasks:
             task.cancel()
@@ -125,6 +132,8 @@ class Refresher:
             log.error("refresh failed unexpectedly", subject=subject, exc_info=error)
 
     async def _read(self, subject: str, priority: Priority) -> RefreshResult:
+        if not (subject.isascii() and subject.isprintable()):
+            return NotFound()
         read = self._actor if kind(subject) == "srn" else self._device
         try:
             result = await read(subject, priority)

@@ -55,7 +55,7 @@ class Search:
 
         Raises `InvalidInput` when there is neither a query nor a filter, or when one of them makes no sense.
         """
-        text = query.strip()
+        text = query.encode("utf-8", "replace").decode().strip()  # half a surrogate pair is no text
         if not text and filters == Filters():
             raise InvalidInput("Send a query in `q`, or a filter in `status` or `risk`.")
         if len(text) > LONGEST_QUERY:

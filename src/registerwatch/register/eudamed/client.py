@@ -111,7 +111,7 @@ class EudamedClient:
                 raise RegisterFailure(EMPTY_PAGE, passing=True, throttled=True)
 
         answer = await read.ask("/devices/udiDiData", params, _device_page, check=check)
-        rows = [mapping.reading_of_row(row) for row in answer.content if mapping.text(row.primary_di)]
+        rows = [mapping.reading_of_row(row) for row in answer.content if _is_keyed(row)]
         return NewestPage(rows, answer.total_elements, answer.last is not False and len(answer.content) != PAGE_SIZE)
 
 
@@ -160,9 +160,7 @@ class _Read:
             _device_page,
             check=lambda page: check_page(page, carries=(lambda row: row.manufacturer_srn == srn) if named else None),
         )
-        readings = (
-            [mapping.reading_of_row(row) for row in devices.content if mapping.text(row.primary_di)] if named else []
-        )
+        readings = [mapping.reading_of_row(row) for row in devices.content if _is_keyed(row)] if named else []
         status_code = next(
             (r.device.manufacturer_status_code for r in readings if r.device.manufacturer_status_code), ""
         )
@@ -332,6 +330,10 @@ class _Read:
             return await self._requests.get(question, priority=self._priority, deadline=self._deadline)
         except NoSuchRecord as redirect:
             raise RegisterFailure("The register redirected the search to its page-not-found route.") from redirect
+
+
+def _is_keyed(row: wire.DeviceRow) -> bool:
+    return bool(mapping.key(row.uuid) and mapping.key(row.primary_di))
 
 
 def _sized(rows: int) -> dict[str, str]:

@@ -5,6 +5,7 @@ from typing import Any
 
 from registerwatch.register.codes import label
 from registerwatch.register.eudamed import wire
+from registerwatch.register.identifiers import MAX_LENGTH
 from registerwatch.register.records import (
     Actor,
     ActorReference,
@@ -19,12 +20,12 @@ from registerwatch.register.times import date_of, utc_from_brussels
 def reading_of_row(row: wire.DeviceRow) -> DeviceReading:
     """What a row of the device search tells by itself."""
     device = Device(
-        uuid=row.uuid,
-        udi=text(row.primary_di),
+        uuid=key(row.uuid),
+        udi=key(row.primary_di),
         basic_udi=text(row.basic_udi),
         trade_name=text(row.trade_name),
         manufacturer_name=text(row.manufacturer_name),
-        manufacturer_srn=text(row.manufacturer_srn),
+        manufacturer_srn=key(row.manufacturer_srn),
         reference=text(row.reference),
         version=row.version_number,
         **_coded(status=row.device_status_type, risk_class=row.risk_class, manufacturer_status=row.manufacturer_status),
@@ -50,13 +51,13 @@ def reading_of_device(
     status = (detail.device_status if detail else None) or wire.DeviceStatus()
     manufacturer = basic.manufacturer or wire.ActorName()
     device = Device(
-        uuid=row.uuid,
-        udi=text(row.primary_di),
+        uuid=key(row.uuid),
+        udi=key(row.primary_di),
         basic_udi=text(basic.basic_udi.code if basic.basic_udi else None) or text(row.basic_udi),
         trade_name=text(row.trade_name) or preferred_name(names),
         trade_names=names,
         manufacturer_name=text(row.manufacturer_name) or actor_name(manufacturer.name),
-        manufacturer_srn=text(row.manufacturer_srn) or text(manufacturer.srn),
+        manufacturer_srn=key(row.manufacturer_srn) or key(manufacturer.srn),
         reference=_first(row.reference, detail.reference if detail else None, known.reference if known else None),
         version=row.version_number,
         status_date=date_of(status.status_date) if detail else (known.status_date if known else None),
@@ -82,7 +83,7 @@ def reading_of_device(
         device=device,
         carries=Carries.ALL_BUT_CERTIFICATES if certificates is None else Carries.EVERYTHING,
         latest_version=row.latest_version is not False,
-        detail_version=row.version_number,
+        detail_version=row.version_number or 0,
     )
 
 
@@ -164,8 +165,14 @@ def actor_name(name: Any) -> str:
 
 
 def text(value: object) -> str:
-    """A value as trimmed text, empty for None."""
-    return "" if value is None else str(value).strip()
+    """A value as trimmed text, empty for None. NUL, which no database holds in a text, is left out."""
+    return "" if value is None else str(value).replace("\x00", "").strip()
+
+
+def key(value: str | None) -> str:
+    """An identifier by which records are stored and found, empty for what cannot be one."""
+    trimmed = (value or "").strip()
+    return trimmed if trimmed.isprintable() and len(trimmed) <= MAX_LENGTH else ""
 
 
 def code(value: wire.Code | None) -> str:

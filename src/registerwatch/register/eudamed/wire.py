@@ -5,11 +5,16 @@ telephone numbers and names of responsible persons have no field, so they reach 
 Every field may be null or missing; a value of another type makes the whole reply unreadable.
 """
 
-from typing import Any, Generic, TypeVar
+from typing import Annotated, Any, Generic, TypeVar
 
 import msgspec
 
 Row = TypeVar("Row")
+
+MOST = 2**31 - 1
+"""Largest number that is believed and that both databases hold."""
+
+Version = Annotated[int, msgspec.Meta(ge=0, le=MOST)]
 
 
 class Wire(msgspec.Struct, frozen=True, rename="camel"):
@@ -45,7 +50,7 @@ class Page(Wire, Generic[Row], frozen=True):
     """A Spring page. `content` and `total_elements` are always there in a real answer."""
 
     content: list[Row]
-    total_elements: int
+    total_elements: Annotated[int, msgspec.Meta(ge=0, le=MOST)]
     last: bool | None = None
 
 
@@ -63,7 +68,7 @@ class DeviceRow(Wire, frozen=True):
     device_status_type: Code | None = None
     reference: str | None = None
     latest_version: bool | None = None
-    version_number: int | None = None
+    version_number: Version | None = None
 
 
 class Identifier(Wire, frozen=True):
@@ -95,7 +100,7 @@ class DeviceDetail(Wire, frozen=True):
     reference: str | None = None
     cnd_nomenclatures: list[Nomenclature] | None = None
     version_date: str | None = None
-    version_number: int | None = None
+    version_number: Version | None = None
 
 
 class ActorName(Wire, frozen=True):
@@ -138,7 +143,7 @@ class BasicUdiRecord(Wire, frozen=True):
     device_certificate_info_list: list[DeviceCertificate] | None = None
     version_date: str | None = None
     last_updated: str | None = None
-    version_number: int | None = None
+    version_number: Version | None = None
 
 
 class CertificateRow(Wire, frozen=True):
@@ -165,4 +170,4 @@ class ActorRow(Wire, frozen=True):
     names: Texts | None = None
     country_iso2_code: str | None = msgspec.field(name="countryIso2Code", default=None)
     latest_version: bool | None = None
-    version_number: int | None = None
+    version_number: Version | None = None
