@@ -30,7 +30,7 @@ def main() -> None:
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
     commands = (["apt-get", "update", "-q"], ["apt-get", "install", "-y", "-q", "--no-install-recommends", *missing])
     for command in commands:
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)  # noqa: S603
         if done.returncode != 0:
             print(f"{' '.join(command)} failed:\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}", file=sys.stderr)
             sys.exit(1)
