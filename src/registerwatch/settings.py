@@ -8,9 +8,9 @@ import ipaddress
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
+from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
 
@@ -73,11 +73,22 @@ class Settings(BaseSettings):
             raise ValueError("must begin with http:// or https://")
         return value.rstrip("/")
 
-    @model_validator(mode="after")
-    def _known_database(self) -> Self:
-        if not self.database_address.startswith(("sqlite://", "postgresql://")):
-            raise ValueError("database_url must begin with sqlite:// or postgresql://")
-        return self
+    @field_validator("database_url")
+    @classmethod
+    def _known_database(cls, value: SecretStr | None) -> SecretStr | None:
+        address = value.get_secret_value() if value is not None else "postgresql://"
+        if not address.startswith(("sqlite://", "postgresql://")):
+            raise ValueError("must begin with sqlite:// or postgresql://")
+        if address.startswith("sqlite://") and address.removeprefix("sqlite:///") in ("", "sqlite://", ":memory:"):
+            raise ValueError("must name a file: sqlite:///path/to/file.db")
+        return value
+
+    @field_validator("contact")
+    @classmethod
+    def _sendable(cls, value: str) -> str:
+        if not (value.isascii() and value.isprintable()):
+            raise ValueError("must be plain ASCII, as it is sent in a header")
+        return value
 
     @property
     def database_address(self) -> str:
@@ -121,9 +132,11 @@ class _ValueInFile(PydanticBaseSettingsSource):
         path = os.environ.get(variable)
         if not path:
             return None, field_name, False
+        if os.environ.get(variable.removesuffix("_FILE")):
+            raise ConfigurationError(f"{variable.removesuffix('_FILE')} and {variable} are both set; keep one of them")
         try:
             return Path(path).read_text(encoding="utf-8").strip(), field_name, False
-        except OSError as error:
+        except (OSError, UnicodeDecodeError) as error:
             raise ConfigurationError(f"{variable} names a file that cannot be read: {error}") from error
 
     def __call__(self) -> dict[str, Any]:

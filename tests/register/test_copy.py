@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -32,15 +33,19 @@ MDR, MDD = "refdata.applicable-legislation.mdr", "refdata.applicable-legislation
 NOW = 1_800_000_000
 
 batches = st.lists(
-    st.lists(
-        st.sampled_from(sorted(UDI_OF)).flatmap(lambda uuid: readings(uuid, UDI_OF[uuid])),
-        min_size=1,
-        max_size=3,
-        unique_by=lambda reading: reading.device.uuid,
+    st.tuples(
+        st.lists(
+            st.sampled_from(sorted(UDI_OF)).flatmap(lambda uuid: readings(uuid, UDI_OF[uuid])),
+            min_size=1,
+            max_size=3,
+            unique_by=lambda reading: reading.device.uuid,
+        ),
+        st.booleans(),
     ),
     min_size=1,
     max_size=6,
 )
+"""Readings that are stored together, and whether they are all that the register lists of their UDI-DIs."""
 
 
 @pytest.fixture
@@ -69,8 +74,17 @@ class Expected:
         self.standings: dict[str, Standing] = {}
         self._details: dict[str, int | None] = {}
 
-    def read(self, reading: DeviceReading) -> None:
-        """Take up one reading."""
+    def read(self, batch: list[DeviceReading], *, lists_all: bool) -> None:
+        """Take up some readings; where they are all there is, other records of their UDI-DIs are superseded."""
+        told = {reading.device.uuid for reading in batch}
+        udis = {reading.device.udi for reading in batch}
+        for uuid, stands in self.standings.items():
+            if lists_all and uuid not in told and UDI_OF[uuid] in udis:
+                self.standings[uuid] = msgspec.structs.replace(stands, latest_version=False)
+        for reading in batch:
+            self._read(reading)
+
+    def _read(self, reading: DeviceReading) -> None:
         uuid = reading.device.uuid
         merged = merge(self.devices.get(uuid), reading, stored_detail_version=self._details.get(uuid))
         if merged is None:
@@ -116,15 +130,14 @@ class Follower:
 @FEW
 @given(batches)
 async def test_any_readings_in_any_order_leave_one_answer_for_each_udi_and_no_change_is_missed(
-    database: Database, documents: StoredDocuments, batches: list[list[DeviceReading]]
+    database: Database, documents: StoredDocuments, batches: list[tuple[list[DeviceReading], bool]]
 ) -> None:
     await empty(database)
     copy, expected, follower = StoredCopy(database), Expected(), Follower(documents)
-    for batch in batches:
+    for batch, lists_all in batches:
         before = (await copy.state()).revision
-        changes = await copy.store(batch, read_at=NOW)
-        for reading in batch:
-            expected.read(reading)
+        changes = await copy.store(batch, read_at=NOW, lists_all=lists_all)
+        expected.read(batch, lists_all=lists_all)
         await follower.follow()
 
         state = await copy.state()
@@ -137,21 +150,20 @@ async def test_any_readings_in_any_order_leave_one_answer_for_each_udi_and_no_ch
             assert change.new == expected.devices[change.new.uuid]
             assert change.is_current is (change.new.uuid == expected.current()[change.new.udi].uuid)
 
-        assert await copy.store(batch, read_at=NOW + 1) == [], "the same again is no news"
+        assert await copy.store(batch, read_at=NOW + 1, lists_all=lists_all) == [], "the same again is no news"
         assert (await copy.state()).revision == state.revision
 
 
 @FEW
 @given(batches)
 async def test_what_is_known_of_a_udi_is_what_is_stored_of_it(
-    database: Database, batches: list[list[DeviceReading]]
+    database: Database, batches: list[tuple[list[DeviceReading], bool]]
 ) -> None:
     await empty(database)
     copy, expected = StoredCopy(database), Expected()
-    for batch in batches:
-        await copy.store(batch, read_at=NOW)
-        for reading in batch:
-            expected.read(reading)
+    for batch, lists_all in batches:
+        await copy.store(batch, read_at=NOW, lists_all=lists_all)
+        expected.read(batch, lists_all=lists_all)
 
     for udi in set(UDI_OF.values()):
         known = await copy.known(udi)

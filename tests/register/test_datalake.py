@@ -136,6 +136,15 @@ async def test_a_link_to_the_page_itself_is_no_endless_walk(lake: LakeMaker, lin
     assert len(register.asked) == 1
 
 
+async def test_links_that_lead_in_a_circle_are_no_endless_walk(lake: LakeMaker) -> None:
+    other = NEXT.replace("abc", "def")
+    pages = [a_page(some_rows(1, each), NEXT if each % 2 == 0 else other) for each in range(12)]
+    register = in_turn(*pages, a_page(some_rows(1)))
+
+    with pytest.raises(RegisterFailure):
+        await all_uuids(lake(register))
+
+
 async def test_an_empty_page_that_says_where_the_next_one_is_skips_rows_and_is_no_page(lake: LakeMaker) -> None:
     register = in_turn(*[a_page([], NEXT)] * 9)
 

@@ -31,10 +31,15 @@ async def fill(stage: Stage, source: str, folder: Path, watch: Watch = lambda _p
         return await stage.service.mirror.from_datalake(stage.service.datalake, watch)
     if source == "register":
         return await stage.service.mirror.from_register(stage.service.register, watch)
-    path = folder / "records.jsonl"
-    if not path.exists():
-        write_records(path, DEVICES["file"], 7)
-    return await stage.service.mirror.from_file(path, watch)
+    return await stage.service.mirror.from_file(folder / "records.jsonl", watch)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a file of records."""
+    folder = tmp_path_factory.mktemp("records")
+    write_records(folder / "records.jsonl", DEVICES["file"], 7)
+    return folder
 
 
 def world_for(source: str) -> World:
@@ -64,11 +69,11 @@ on_sqlite = pytest.mark.parametrize("database_kind", ["sqlite"])
 
 @sources
 async def test_a_fill_stores_every_record_once_and_tells_its_progress(
-    staged: StageMaker, tmp_path: Path, source: str
+    staged: StageMaker, folder: Path, source: str
 ) -> None:
     told: list[FillProgress] = []
     async with staged(world=world_for(source)) as stage:
-        done = await fill(stage, source, tmp_path, told.append)
+        done = await fill(stage, source, folder, told.append)
 
         assert done.records == done.changed == DEVICES[source]
         assert (await stage.service.copy.state()).devices == DEVICES[source]
@@ -82,20 +87,20 @@ async def test_a_fill_stores_every_record_once_and_tells_its_progress(
 
 @sources
 async def test_a_fill_that_is_interrupted_after_every_batch_makes_the_same_copy(
-    staged: StageMaker, tmp_path: Path, source: str
+    staged: StageMaker, folder: Path, source: str
 ) -> None:
     async with staged(world=world_for(source)) as stage:
-        await fill(stage, source, tmp_path)
+        await fill(stage, source, folder)
         undisturbed = await rows(stage.service.database)
         await _emptied(stage.service.database)
 
         stored: list[int] = []
         for _ in range(BATCHES[source] - 1):
             with pytest.raises(Killed):
-                await fill(stage, source, tmp_path, killed)
+                await fill(stage, source, folder, killed)
             await _everything_settled()
             stored.append((await stage.service.copy.state()).devices)
-        done = await fill(stage, source, tmp_path)
+        done = await fill(stage, source, folder)
 
         assert stored == sorted(set(stored)), "each run stored one batch more"
         assert 0 < stored[0] < stored[-1] < DEVICES[source]
@@ -106,21 +111,21 @@ async def test_a_fill_that_is_interrupted_after_every_batch_makes_the_same_copy(
 @on_sqlite
 @sources
 async def test_a_fill_that_is_interrupted_after_its_last_batch_has_nothing_left_to_do(
-    staged: StageMaker, tmp_path: Path, source: str
+    staged: StageMaker, folder: Path, source: str
 ) -> None:
     async with staged(world=world_for(source)) as stage:
         with pytest.raises(Killed):
             await fill(
                 stage,
                 source,
-                tmp_path,
+                folder,
                 lambda progress: killed(progress) if progress.records == DEVICES[source] else None,
             )
         await _everything_settled()
         before = await rows(stage.service.database)
         stage.log.clear()
 
-        done = await fill(stage, source, tmp_path)
+        done = await fill(stage, source, folder)
 
         assert await rows(stage.service.database) == before
         assert done.records <= DEVICES[source], "no record is counted twice"
@@ -130,11 +135,11 @@ async def test_a_fill_that_is_interrupted_after_its_last_batch_has_nothing_left_
 @on_sqlite
 @sources
 async def test_a_fill_that_is_interrupted_leaves_nothing_going_on(
-    staged: StageMaker, tmp_path: Path, source: str
+    staged: StageMaker, folder: Path, source: str
 ) -> None:
     async with staged(world=world_for(source)) as stage:
         with pytest.raises(Killed):
-            await fill(stage, source, tmp_path, killed)
+            await fill(stage, source, folder, killed)
 
         left = _asked_ahead()
         await _everything_settled()
@@ -142,12 +147,12 @@ async def test_a_fill_that_is_interrupted_leaves_nothing_going_on(
 
 
 @sources
-async def test_a_second_fill_of_the_same_changes_nothing(staged: StageMaker, tmp_path: Path, source: str) -> None:
+async def test_a_second_fill_of_the_same_changes_nothing(staged: StageMaker, folder: Path, source: str) -> None:
     async with staged(world=world_for(source)) as stage:
-        await fill(stage, source, tmp_path)
+        await fill(stage, source, folder)
         before, state = await rows(stage.service.database), await stage.service.copy.state()
 
-        done = await fill(stage, source, tmp_path)
+        done = await fill(stage, source, folder)
 
         assert done.changed == 0
         assert await rows(stage.service.database) == before
@@ -156,13 +161,13 @@ async def test_a_second_fill_of_the_same_changes_nothing(staged: StageMaker, tmp
 
 @on_sqlite
 @pytest.mark.parametrize("source", ["datalake", "register"])
-async def test_a_second_fill_brings_what_has_changed_since(staged: StageMaker, tmp_path: Path, source: str) -> None:
+async def test_a_second_fill_brings_what_has_changed_since(staged: StageMaker, folder: Path, source: str) -> None:
     async with staged(world=world_for(source)) as stage:
-        await fill(stage, source, tmp_path)
+        await fill(stage, source, folder)
         newest = stage.world.newest(0, 1)[0]
         stage.world.change(newest.uuid, reference="NEW-1")
 
-        done = await fill(stage, source, tmp_path)
+        done = await fill(stage, source, folder)
 
         assert done.changed == 1
         stored = await stage.service.documents.device(newest.primary_di)
@@ -176,20 +181,20 @@ async def test_a_second_fill_brings_what_has_changed_since(staged: StageMaker, t
 )
 @pytest.mark.parametrize("source", ["datalake", "register"])
 async def test_a_fill_that_cannot_go_on_says_so_and_keeps_what_it_has(
-    staged: StageMaker, tmp_path: Path, source: str, mode: str
+    staged: StageMaker, folder: Path, source: str, mode: str
 ) -> None:
     size = 1_000 if source == "datalake" else 300
     async with staged(world=world_for(source)) as stage:
         stage.faults.fail("datalake" if source == "datalake" else "search", mode, skip=1)  # type: ignore[arg-type]
         with pytest.raises(FillRefused, match="What was read is stored; the same command goes on"):
-            await fill(stage, source, tmp_path)
+            await fill(stage, source, folder)
         assert (await stage.service.copy.state()).devices == size
         run = await stage.service.mirror.run(source)
         assert run is not None
         assert run.finished_at is None
 
         stage.faults.clear()
-        done = await fill(stage, source, tmp_path)
+        done = await fill(stage, source, folder)
 
         assert done.records == DEVICES[source]
         assert (await stage.service.copy.state()).devices == DEVICES[source]
@@ -198,32 +203,32 @@ async def test_a_fill_that_cannot_go_on_says_so_and_keeps_what_it_has(
 @on_sqlite
 @pytest.mark.parametrize("page", range(4))
 async def test_an_empty_page_of_the_register_is_never_taken_for_its_end(
-    staged: StageMaker, tmp_path: Path, page: int
+    staged: StageMaker, folder: Path, page: int
 ) -> None:
     async with staged(world=world_for("register")) as stage:
         stage.faults.fail("search", "empty-page", contains=f"page={page}&")
 
         with pytest.raises(FillRefused):
-            await fill(stage, "register", tmp_path)
+            await fill(stage, "register", folder)
 
         run = await stage.service.mirror.run("register")
         assert run is None or run.finished_at is None
         stage.faults.clear()
         stage.clock.move(120)
-        await fill(stage, "register", tmp_path)
+        await fill(stage, "register", folder)
         assert (await stage.service.copy.state()).devices == DEVICES["register"]
 
 
 @on_sqlite
-async def test_a_walk_of_a_known_register_stops_at_known_pages(staged: StageMaker, tmp_path: Path) -> None:
+async def test_a_walk_of_a_known_register_stops_at_known_pages(staged: StageMaker, folder: Path) -> None:
     async with staged(world=GeneratedWorld(3_000, seed=7)) as stage:
-        await fill(stage, "register", tmp_path)
+        await fill(stage, "register", folder)
         assert stage.log.kinds["search"] == 10
         newest = stage.world.newest(0, 1)[0]
         stage.world.change(newest.uuid, reference="NEW-1")
         stage.log.clear()
 
-        done = await fill(stage, "register", tmp_path)
+        done = await fill(stage, "register", folder)
 
         assert done.changed == 1
         assert stage.log.kinds["search"] <= 5, "one page with news, three known ones, one asked for ahead"
@@ -234,38 +239,38 @@ async def test_a_walk_of_a_known_register_stops_at_known_pages(staged: StageMake
 
 @on_sqlite
 async def test_a_walk_of_a_known_register_that_is_interrupted_still_stops_at_known_pages(
-    staged: StageMaker, tmp_path: Path
+    staged: StageMaker, folder: Path
 ) -> None:
     async with staged(world=GeneratedWorld(3_000, seed=7)) as stage:
-        await fill(stage, "register", tmp_path)
+        await fill(stage, "register", folder)
         stage.faults.fail("search", "http-400", contains="page=1&")
         with pytest.raises(FillRefused):
-            await fill(stage, "register", tmp_path)
+            await fill(stage, "register", folder)
         stage.faults.clear()
         stage.log.clear()
 
-        await fill(stage, "register", tmp_path)
+        await fill(stage, "register", folder)
 
         assert stage.log.kinds["search"] <= 5
 
 
 @on_sqlite
 async def test_the_first_walk_does_not_stop_at_pages_that_another_source_stored(
-    staged: StageMaker, tmp_path: Path
+    staged: StageMaker, folder: Path
 ) -> None:
     async with staged(world=GeneratedWorld(2_000, seed=7)) as stage:
-        await fill(stage, "datalake", tmp_path)
+        await fill(stage, "datalake", folder)
         stage.world.change(stage.world.oldest(0, 1)[0].uuid, reference="NEW-1")
 
-        done = await fill(stage, "register", tmp_path)
+        done = await fill(stage, "register", folder)
 
         assert done.records == 2_000
 
 
 @on_sqlite
-async def test_actors_of_the_data_lake_are_known_after_a_fill(staged: StageMaker, tmp_path: Path) -> None:
+async def test_actors_of_the_data_lake_are_known_after_a_fill(staged: StageMaker, folder: Path) -> None:
     async with staged(world=world_for("datalake")) as stage:
-        await fill(stage, "datalake", tmp_path)
+        await fill(stage, "datalake", folder)
 
         for record in stage.world.newest(0, 2_300)[::400]:
             for party in filter(None, (record.manufacturer, record.authorised_representative)):
@@ -276,13 +281,13 @@ async def test_actors_of_the_data_lake_are_known_after_a_fill(staged: StageMaker
 
 @on_sqlite
 async def test_a_data_lake_whose_actors_cannot_be_read_keeps_its_devices_and_says_so(
-    staged: StageMaker, tmp_path: Path
+    staged: StageMaker, folder: Path
 ) -> None:
     async with staged(world=GeneratedWorld(50, seed=7)) as stage:
         stage.faults.fail("datalake", "http-400", contains="/actors")
 
         with pytest.raises(FillRefused):
-            await fill(stage, "datalake", tmp_path)
+            await fill(stage, "datalake", folder)
 
         assert (await stage.service.copy.state()).devices == 50
 
@@ -324,11 +329,6 @@ async def test_blank_lines_and_an_empty_file_are_no_records(staged: StageMaker, 
         for name in ("blank.jsonl", "empty.jsonl"):
             done = await stage.service.mirror.from_file(tmp_path / name, lambda _progress: None)
             assert (done.records, done.changed) == (0, 0)
-
-
-def _name(source: str, folder: Path) -> str:
-    """The source as runs are noted by."""
-    return f"file:{(folder / 'records.jsonl').resolve()}" if source == "file" else source
 
 
 async def _emptied(database: Database) -> None:

@@ -168,6 +168,34 @@ async def test_who_cannot_be_served_before_the_deadline_is_told_at_once_when_to_
     await nodes[1].take(Priority.WAITING, deadline=clock.now())
 
 
+class HeldClock(SteppedClock):
+    """A clock on which whoever sleeps goes on sleeping."""
+
+    async def sleep(self, seconds: float) -> None:
+        """Sleep until cancelled."""
+        self.slept.append(seconds)
+        await asyncio.Event().wait()
+
+
+async def test_who_has_little_time_is_told_at_once_even_while_others_of_the_same_process_wait_longer(
+    database: Database,
+) -> None:
+    clock = HeldClock()
+    budget = RequestBudget(database, 1, clock)
+    await budget.take(Priority.WAITING, deadline=clock.now())
+    patient = asyncio.create_task(budget.take(Priority.WAITING, deadline=FOREVER))
+    while not clock.slept:
+        await asyncio.sleep(0)
+
+    try:
+        with pytest.raises(BudgetSpent):
+            async with asyncio.timeout(2):
+                await budget.take(Priority.WAITING, deadline=clock.now())
+    finally:
+        patient.cancel()
+        await asyncio.wait([patient])
+
+
 async def test_a_pause_after_throttling_holds_for_every_process(
     nodes: tuple[RequestBudget, RequestBudget], clock: SteppedClock
 ) -> None:

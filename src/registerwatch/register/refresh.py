@@ -21,6 +21,7 @@ log = structlog.get_logger(__name__)
 
 MEMORY_SECONDS = 60.0
 READ_THROUGH_SECONDS = 15.0
+CLOSING_SECONDS = 2.0
 REMEMBERED = 10_000
 MOST_BEHIND = 50
 """Refreshes that may wait behind readers' backs; more are dropped, the next reader asks again."""
@@ -114,6 +115,8 @@ class Refresher:
         """End what is under way; nothing is read any more."""
         self._is_closed = True
         tasks = [running.task for running in self._running.values()]
+        if tasks:  # a write that is under way ends well; whoever waits for a place does not hold up the end
+            await asyncio.wait(tasks, timeout=CLOSING_SECONDS)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)

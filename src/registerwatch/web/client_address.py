@@ -1,11 +1,15 @@
 """Whom a request comes from, for rate limits."""
 
 import ipaddress
+import re
 from collections.abc import Sequence
 
 from starlette.requests import Request
 
 from registerwatch.settings import Network
+
+_PORT = re.compile(r":[0-9]{1,5}$")
+"""Some proxies add the client's port: `198.51.100.1:4711`, `[2001:db8::1]:4711`."""
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
@@ -31,8 +35,9 @@ def client_address(request: Request, trusted: Sequence[Network]) -> str:
 
 
 def _parsed(text: str) -> Address | None:
+    bare = _PORT.sub("", text) if text.count(":") == 1 or text.startswith("[") else text
     try:
-        address = ipaddress.ip_address(text)
+        address = ipaddress.ip_address(bare.strip("[]"))
     except ValueError:
         return None
     mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None

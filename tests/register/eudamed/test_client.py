@@ -354,6 +354,22 @@ async def test_a_record_that_is_listed_twice_is_read_once_and_in_full(sender: Se
     assert [(each.device.uuid, each.carries) for each in result.value] == [("u-1", Carries.EVERYTHING)]
 
 
+async def test_a_list_that_breaks_off_before_its_total_is_not_taken_for_the_whole(
+    sender: Sender, clock: SteppedClock
+) -> None:
+    row = {"uuid": "u-1", "primaryDi": NOBODYS, "basicUdi": "B-1", "versionNumber": 1}
+
+    async def answer(request: httpx2.Request) -> httpx2.Response:
+        if request.url.params.get("primaryDi") == NOBODYS:
+            return ok(a_page(row, total=2))
+        return await whole.handle_async_request(request)
+
+    whole = one_device(row)
+    client = EudamedClient(sender(CannedRegister(answer)), "http://register.test", clock)
+
+    assert isinstance(await client.read_device(NOBODYS), Unreadable), "a stored twin may be on the rest of the list"
+
+
 # Other records, no records
 
 
@@ -465,6 +481,24 @@ async def test_an_empty_page_of_a_register_that_has_records_is_no_end(
 
     with pytest.raises(RegisterFailure):
         await client.newest(0)
+
+
+async def test_a_register_that_claims_to_have_become_empty_on_the_way_is_not_believed(
+    sender: Sender, clock: SteppedClock
+) -> None:
+    client = EudamedClient(sender(CannedRegister(lambda _request: ok(a_page()))), "http://register.test", clock)
+
+    with pytest.raises(RegisterFailure):
+        await client.newest(7)
+
+
+async def test_a_page_with_more_rows_than_its_total_is_not_believed(sender: Sender, clock: SteppedClock) -> None:
+    rows = [{"uuid": f"u-{each}", "primaryDi": f"{each:014}"} for each in range(300)]
+    page = a_page(*rows, total=10, last=False)
+    client = EudamedClient(sender(CannedRegister(lambda _request: ok(page))), "http://register.test", clock)
+
+    with pytest.raises(RegisterFailure):
+        await client.newest(3)
 
 
 async def test_a_page_behind_the_end_is_empty_and_the_last(database: Database, clock: SteppedClock) -> None:
