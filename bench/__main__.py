@@ -29,6 +29,7 @@ from rich.console import Console
 from bench import fill, machine, reads, report, search, start
 from bench.figures import Section
 from bench.inputs import Inputs
+from bench.manner import Manner
 from bench.processes import ProcessFailed
 from bench.progress import say
 
@@ -45,6 +46,9 @@ def bench(
     rounds: Annotated[int, typer.Option(help="Rounds of each measurement; medians are shown.", min=1)] = 3,
     seconds: Annotated[int, typer.Option(help="Length of a round of reads.", min=1)] = 5,
     requests: Annotated[int, typer.Option(help="Requests of a round of one search.", min=10)] = 300,
+    patience: Annotated[
+        float, typer.Option(help="Seconds for waiting until other processes are calm, for repeating what they disturb.")
+    ] = 0,
     workdir: Annotated[
         Path | None, typer.Option(help="Folder that keeps records and copy for the next run; else a temporary one.")
     ] = None,
@@ -55,7 +59,7 @@ def bench(
     parts = _parts(only)
     with _folder(workdir) as folder:
         inputs = Inputs(folder, devices, seed)
-        sections = _measure(inputs, parts, rounds, seconds, requests)
+        sections = _measure(inputs, parts, Manner(rounds, seconds, requests, patience))
     conditions = [machine.description(), f"Data: {devices:,} generated records, seed {seed}."]
     report.show(sections, conditions, Console(width=None if sys.stdout.isatty() else 200))
     if json:
@@ -75,17 +79,10 @@ def _folder(kept: Path | None) -> Iterator[Path]:
         yield Path(folder)
 
 
-def _measure(inputs: Inputs, parts: list[str], rounds: int, seconds: int, requests: int) -> list[Section]:
+def _measure(inputs: Inputs, parts: list[str], manner: Manner) -> list[Section]:
     """Measure the parts in the order that their inputs need, give them in the order of `PARTS`."""
-    measured: dict[str, Section] = {}
-    if "fill" in parts:
-        measured["fill"] = fill.measure(inputs, rounds)
-    if "start" in parts:
-        measured["start"] = start.measure(inputs, rounds)
-    if "search" in parts:
-        measured["search"] = search.measure(inputs, rounds, requests)
-    if "reads" in parts:  # last, because it brings devices up to date
-        measured["reads"] = reads.measure(inputs, rounds, seconds)
+    in_turn = (fill, start, search, reads)  # reads are last, because they bring devices up to date
+    measured = {part.PART: part.measure(inputs, manner) for part in in_turn if part.PART in parts}
     return [measured[part] for part in parts]
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from bench.figures import Figure, Goal, Row, Section, median_figure
 from bench.inputs import Filling, Inputs
-from bench.machine import Others
+from bench.manner import Manner
 from bench.processes import ProcessFailed, Watch, running, tail
 from bench.progress import stage
 
@@ -17,15 +17,14 @@ REPEATED_UP_TO = 400_000
 """Records up to which a filling is short enough to be repeated."""
 
 
-def measure(inputs: Inputs, rounds: int) -> Section:
+def measure(inputs: Inputs, manner: Manner) -> Section:
     """Fill, and run the bare loop, in turn. The last copy stays for the other parts."""
     records = inputs.records()
     ours: list[Filling] = []
     bare: list[tuple[Figure, int]] = []
-    with Others() as others:
-        for _ in range(rounds if inputs.devices <= REPEATED_UP_TO else 1):
-            bare.append(_bare_loop(inputs, records))
-            ours.append(inputs.fill())
+    for _ in range(manner.rounds if inputs.devices <= REPEATED_UP_TO else 1):
+        bare.append(manner.undisturbed(lambda: _bare_loop(inputs, records)))
+        ours.append(manner.undisturbed(inputs.fill))
     rate = median_figure([_rate(inputs.devices, filling.seconds) for filling in ours])
     peak = max(ours, key=lambda filling: filling.peak_bytes)
     memory = Figure(peak.peak_bytes / 1e6, "MB", {f"process_{n}": size / 1e6 for n, size in enumerate(peak.at_peak, 1)})
@@ -46,7 +45,7 @@ def measure(inputs: Inputs, rounds: int) -> Section:
                 Goal(f"< {GOAL_MEGABYTES} MB", memory.value < GOAL_MEGABYTES),
             ),
         ],
-        [*_remarks(inputs, records, peak), others.remark],
+        [*_remarks(inputs, records, peak), manner.remark()],
     )
 
 

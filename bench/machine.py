@@ -2,11 +2,11 @@
 
 import os
 import platform
-import resource
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from typing import ClassVar
 
 import psutil
 
@@ -44,27 +44,37 @@ def description() -> str:
 class Others:
     """What other processes than ours take of the machine while the block runs.
 
-    Ours are this one and what it started, if that ended and was waited for before the block ends.
+    Ours are this one with all its descendants, and the families of `guests` (a server that made itself independent).
     """
 
+    guests: ClassVar[set[int]] = set()
+
     def __enter__(self) -> "Others":
-        self._began, self._before = time.monotonic(), _foreign_seconds()
-        self._share = 0.0
+        self._began, self._before = time.monotonic(), self._foreign_seconds()
+        self.share = 0.0
         return self
 
     def __exit__(self, *_: object) -> None:
         available = (time.monotonic() - self._began) * (os.cpu_count() or 1)
-        self._share = max(0.0, (_foreign_seconds() - self._before) / available)
+        self.share = max(0.0, (self._foreign_seconds() - self._before) / available)
 
-    @property
-    def remark(self) -> str:
-        """One sentence, so that a reader knows how far to trust the figures."""
-        return f"Other processes took {self._share:.0%} of the machine's cores meanwhile."
+    def _foreign_seconds(self) -> float:
+        """Seconds that all cores worked since the system started, less those that they worked for us."""
+        whole = psutil.cpu_times()
+        busy = sum(whole) - whole.idle - getattr(whole, "iowait", 0.0) - getattr(whole, "guest", 0.0)
+        return float(busy - sum(_family_seconds(pid) for pid in {os.getpid(), *self.guests}))
 
 
-def _foreign_seconds() -> float:
-    """Seconds that all cores worked since the system started, less those that they worked for us."""
-    whole = psutil.cpu_times()
-    busy = sum(whole) - whole.idle - getattr(whole, "iowait", 0.0) - getattr(whole, "guest", 0.0)
-    used = (resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN))
-    return float(busy - sum(each.ru_utime + each.ru_stime for each in used))
+def _family_seconds(pid: int) -> float:
+    """Seconds that a process and its descendants computed, those that ended included."""
+    with suppress(psutil.NoSuchProcess):
+        process = psutil.Process(pid)
+        return sum(_seconds(member) for member in (process, *process.children(recursive=True)))
+    return 0.0
+
+
+def _seconds(process: psutil.Process) -> float:
+    with suppress(psutil.NoSuchProcess):
+        times = process.cpu_times()
+        return float(times.user + times.system + times.children_user + times.children_system)
+    return 0.0

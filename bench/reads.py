@@ -12,7 +12,8 @@ from bench.connection import Connection
 from bench.figures import Figure, Goal, Row, Section, median_figure
 from bench.inputs import Inputs
 from bench.load import CONNECTIONS, generator, rate, write_targets
-from bench.machine import SERVER_CORE, Others
+from bench.machine import SERVER_CORE
+from bench.manner import Manner
 from bench.processes import free_port, running, wait_until_answering
 from bench.progress import say, stage
 from bench.service import serving, stand_in_register
@@ -44,11 +45,10 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How reads are measured: where captures go, how long a round takes, how many there are."""
+    """How reads are measured, and over what."""
 
     inputs: Inputs
-    seconds: int
-    rounds: int
+    manner: Manner
 
     def pair(self, what: str, port: int, requests: Requests, connections: int = CONNECTIONS) -> Pair:
         """Our service and a bare application in turn, both on the server's core."""
@@ -58,28 +58,31 @@ class Reading:
         kept, targets = self.inputs.path("answers.msgpack"), self.inputs.path("targets.txt")
         capture.write(answers, kept)
         write_targets([(answer.target, answer.tag) for answer in answers], targets)
-        ours, bare = [], []
         with stage(f"reading {what}"), _bare(kept, answers[0].target, self.inputs.path("bare-app.log")) as other:
-            for _ in range(self.rounds):
-                ours.append(rate(port, targets, seconds=self.seconds, connections=connections))
-                bare.append(rate(other, targets, seconds=self.seconds, connections=connections))
-        return Pair(median_figure(ours), median_figure(bare))
+            seconds = self.manner.seconds
+
+            def both() -> tuple[Figure, Figure]:
+                ours, bare = (rate(each, targets, seconds=seconds, connections=connections) for each in (port, other))
+                return ours, bare
+
+            rounds = [self.manner.undisturbed(both) for _ in range(self.manner.rounds)]
+        return Pair(median_figure([ours for ours, _ in rounds]), median_figure([bare for _, bare in rounds]))
 
 
-def measure(inputs: Inputs, rounds: int, seconds: int) -> Section:
+def measure(inputs: Inputs, manner: Manner) -> Section:
     """Read devices, 304s, actors and health, over a copy whose register is the generated stand-in."""
     inputs.copy()
     census = inputs.census()
     known, behind = census.udis[:READ_DEVICES], census.udis[READ_DEVICES:]
-    reading = Reading(inputs, seconds, rounds)
+    reading = Reading(inputs, manner)
     rows: list[Row] = []
-    with Others() as others, stand_in_register(inputs) as register:
+    with stand_in_register(inputs) as register:
         with serving(inputs, register, REGISTER_REQUESTS_PER_MINUTE=UNPACED) as port:
             rows += _at_rest(reading, port, known, census.srns)
         with serving(inputs, register) as port:
             waiting = reading.pair("devices while refreshes wait", port, _devices(behind or known))
             rows.append(waiting.row("device, 200, never read in full yet: 200 refreshes wait behind readers' backs"))
-    return Section(PART, "Reads over HTTP, one core", rows, [_remark(inputs, reading), others.remark])
+    return Section(PART, "Reads over HTTP, one core", rows, [_remark(inputs, manner), manner.remark()])
 
 
 def _at_rest(reading: Reading, port: int, udis: Sequence[str], srns: Sequence[str]) -> list[Row]:
@@ -126,10 +129,10 @@ def _bare(answers: Path, target: str, log: Path) -> Iterator[int]:
         yield port
 
 
-def _remark(inputs: Inputs, reading: Reading) -> str:
+def _remark(inputs: Inputs, manner: Manner) -> str:
     return (
         f"Shown are requests/s and p50 / p99 under that load. Load: {generator()}, {CONNECTIONS} kept-alive "
-        f"connections unless told otherwise, no pipelining, {reading.seconds} s a round, median of {reading.rounds} "
+        f"connections unless told otherwise, no pipelining, {manner.seconds} s a round, median of {manner.rounds} "
         "rounds, ours and the bare application in turn on the same core, the load on the other one. "
         f"{min(READ_DEVICES, inputs.devices):,} different UDI-DIs from all over the copy."
     )

@@ -5,7 +5,7 @@ from urllib.parse import quote
 
 from bench.figures import Figure, Goal, Row, Section, median_figure
 from bench.inputs import Inputs
-from bench.machine import Others
+from bench.manner import Manner
 from bench.processes import (
     NO_REGISTER,
     free_port,
@@ -20,13 +20,13 @@ PART = "start"
 GOAL_SECONDS = 2.0
 
 
-def measure(inputs: Inputs, rounds: int) -> Section:
+def measure(inputs: Inputs, manner: Manner) -> Section:
     """Start and stop the service a few times."""
     data_dir, census = inputs.copy(), inputs.census()
     device = f"/v1/devices/{quote(census.udis[0], safe='')}"
     search = f"/v1/search?q={quote(next(iter(census.common)))}"
-    with stage("starting the service"), Others() as others:
-        times = [_start(inputs, [search, device]) for _ in range(rounds)]
+    with stage("starting the service"):
+        times = [manner.undisturbed(lambda: _start(inputs, [search, device])) for _ in range(manner.rounds)]
     both = median_figure([Figure(max(each), "s") for each in times])
     first = median_figure([Figure(each[0], "s") for each in times])
     database = (data_dir / "registerwatch.db").stat().st_size
@@ -43,10 +43,10 @@ def measure(inputs: Inputs, rounds: int) -> Section:
         ],
         [
             (
-                f"From the start of the process, Python and its modules included; median of {rounds}. The database "
-                f"({database / 1e6:,.0f} MB) was read before, so the system may have parts of it in memory."
+                f"From the start of the process, Python and its modules included; median of {manner.rounds}. The "
+                f"database ({database / 1e6:,.0f} MB) was read before: the system may have parts of it in memory."
             ),
-            others.remark,
+            manner.remark(),
         ],
     )
 

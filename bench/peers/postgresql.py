@@ -11,7 +11,7 @@ import psutil
 import psycopg
 from tests.parts.postgresql import binaries, cluster
 
-from bench.machine import SERVER_CORE, memory_bytes
+from bench.machine import SERVER_CORE, Others, memory_bytes
 from bench.peers.contract import ROWS
 from bench.questions import Question
 from bench.rows import NamedDevice
@@ -39,8 +39,11 @@ def description() -> str:
     return (
         f"PostgreSQL: {settings}; one backend on the server's core, asked through psycopg over a Unix socket, no HTTP. "
         "pg_trgm: `ILIKE '%word%'` for every word, without any ranking (a ranking would read every row found); of a "
-        "typo `<%` ordered by word similarity. tsvector: the last word as a prefix, ranked by ts_rank."
+        "typo `<%` ordered by word similarity."
     )
+
+
+FULL_TEXT = "PostgreSQL tsvector: in the same table, the last word as a prefix, ranked by ts_rank."
 
 
 @contextmanager
@@ -50,8 +53,14 @@ def server() -> Iterator[str]:
         with psycopg.connect(host=sockets, user="postgres", dbname="postgres", autocommit=True) as connection:
             for name, value in memory_settings().items():
                 connection.execute(f"ALTER SYSTEM SET {name} = '{value}'".encode())
-        _restart(Path(sockets) / "data")
-        yield sockets
+        cluster_dir = Path(sockets) / "data"
+        _restart(cluster_dir)
+        postmaster = int((cluster_dir / "postmaster.pid").read_text().splitlines()[0])
+        Others.guests.add(postmaster)
+        try:
+            yield sockets
+        finally:
+            Others.guests.discard(postmaster)
 
 
 def _restart(cluster_dir: Path) -> None:

@@ -13,6 +13,7 @@ from bench.capture import Captured, write
 from bench.connection import Connection
 from bench.inputs import Inputs
 from bench.load import rate, write_targets
+from bench.manner import Manner
 from bench.pounding import pound
 from bench.processes import ProcessFailed, free_port, running, wait_until_answering
 from bench.reads import Reading
@@ -73,7 +74,7 @@ def test_reads_are_measured_beside_an_application_that_answers_the_same(
     assert sections
     inputs = Inputs(workdir, DEVICES, seed=1)
     with serving(inputs) as port:
-        pair = Reading(inputs, seconds=1, rounds=1).pair("devices", port, [("/health", "")])
+        pair = Reading(inputs, Manner(rounds=1, seconds=1)).pair("devices", port, [("/health", "")])
     assert pair.ours.value > 0
     assert pair.bare.value > 0
 

@@ -180,7 +180,9 @@ class _Batch:
             return
         if row is None:
             self.added += 1
-        self._write(device, text_form, stands, is_current, detail_version, self._read_at)
+        in_part = row is not None and reading.carries is Carries.SOME  # that does not make the whole record fresh
+        read_at = row.read_at if row is not None and in_part else self._read_at
+        self._write(device, text_form, stands, is_current, detail_version, read_at)
         self.changes.append(DeviceChange(from_document(row.device_json) if row else None, device, is_current))
 
     def _flag(self, row: _Stored, is_current: bool) -> None:

@@ -104,6 +104,7 @@ class DataLakeClient:
         url, params = self._base + path, {"api-version": "v1.0", "format": "json"}
         if cursor is not None:
             url, params = self._own(cursor)
+        seen: set[str] = set()
         while True:
             page = await self._page(url, params, decoder)
             if page.next_link is None and len(page.value) == FULL_PAGE:
@@ -112,8 +113,9 @@ class DataLakeClient:
             if page.next_link is None:
                 return
             link = self._own(page.next_link)
-            if link == (url, params):
-                raise RegisterFailure("The Data Lake's next page is the page it has just given.")
+            if link == (url, params) or page.next_link in seen:
+                raise RegisterFailure("The Data Lake's next page is one that it has given already.")
+            seen.add(page.next_link)
             url, params = link
 
     async def _page(self, url: str, params: dict[str, str], decoder: "msgspec.json.Decoder[Page[Row]]") -> "Page[Row]":

@@ -88,6 +88,12 @@ class RequestBudget:
         `cost` is how many places the request counts for: actor searches count double, as the register tolerates half.
         """
         ceiling = max(cost, math.floor(self._per_minute * priority.value))
+        if self._turns[priority].locked():  # who cannot be served in time is told so without queueing first
+            wait, throttled = await self._try(ceiling, cost)
+            if wait <= 0:
+                return
+            if self._clock.now() + wait > deadline:
+                raise BudgetSpent(wait, throttled)
         async with self._turns[priority]:
             while True:
                 wait, throttled = await self._try(ceiling, cost)

@@ -109,6 +109,9 @@ class EudamedClient:
         def check(answer: wire.Page[wire.DeviceRow]) -> None:
             if not answer.content and answer.total_elements > page * PAGE_SIZE:
                 raise RegisterFailure(EMPTY_PAGE, passing=True, throttled=True)
+            shown = page * PAGE_SIZE + len(answer.content) if answer.content else page
+            if answer.total_elements < shown:
+                raise RegisterFailure("The register's answer contradicts itself (fewer records than it showed).")
 
         answer = await read.ask("/devices/udiDiData", params, _device_page, check=check)
         rows = [mapping.reading_of_row(row) for row in answer.content if _is_keyed(row)]
@@ -176,6 +179,8 @@ class _Read:
             _device_page,
             check=lambda page: check_page(page, carries=lambda row: row.primary_di == udi),
         )
+        if page.total_elements > len(page.content):
+            raise RegisterFailure("The register broke off the list of this device's records.", passing=True)
         if not all(_KEY.fullmatch(row.uuid) for row in page.content):
             raise RegisterFailure("The register's answer has an unexpected form (a record's key that is none).")
         return list({row.uuid: row for row in page.content}.values())
