@@ -57,7 +57,7 @@ def bench(
 ) -> None:
     """Measure, print tables. Long parts say on standard error what goes on."""
     parts = _parts(only)
-    with _folder(workdir) as folder:
+    with _folder(workdir) as folder, _told_when_interrupted():
         inputs = Inputs(folder, devices, seed)
         sections = _measure(inputs, parts, Manner(rounds, seconds, requests, patience))
     conditions = [machine.description(), f"Data: {devices:,} generated records, seed {seed}."]
@@ -77,6 +77,15 @@ def _folder(kept: Path | None) -> Iterator[Path]:
         return
     with tempfile.TemporaryDirectory(prefix="registerwatch-bench-") as folder:
         yield Path(folder)
+
+
+@contextmanager
+def _told_when_interrupted() -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt:
+        say("interrupted; everything that was started has ended")
+        raise
 
 
 def _measure(inputs: Inputs, parts: list[str], manner: Manner) -> list[Section]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import httpx2
 
 from registerwatch.background.indexing import follow_copy
+from registerwatch.clock import Clock, SystemClock
 from registerwatch.db.engine import Database
 from registerwatch.db.migrate import upgrade
 from registerwatch.register.actors import Actors
@@ -20,7 +21,7 @@ from registerwatch.register.eudamed.requests import Patience, RegisterRequests
 from registerwatch.register.follow import IndexFollower
 from registerwatch.register.index.searching import SearchIndex
 from registerwatch.register.mirror import Mirror
-from registerwatch.register.pacing import Clock, Priority, RequestBudget, SystemClock
+from registerwatch.register.pacing import Priority, RequestBudget
 from registerwatch.register.refresh import Refresher
 from registerwatch.register.search import Search
 from registerwatch.settings import Settings

@@ -36,6 +36,11 @@ class Settings(BaseSettings):
         description="`sqlite:///path/to/file.db` or `postgresql://user:password@host/name`. "
         "Default: `registerwatch.db` in the data folder.",
     )
+    redis_url: SecretStr | None = Field(
+        None,
+        description="`redis://host:6379/0`, `rediss://…` or `unix:///path`, of Redis or Valkey: shares rate limits "
+        "between processes. Default: each process counts for itself.",
+    )
     public_url: str = Field(
         "http://localhost:8000", description="Address under which people reach the service, without a final slash."
     )
@@ -57,6 +62,15 @@ class Settings(BaseSettings):
     trusted_proxies: Annotated[tuple[Network, ...], NoDecode] = Field(
         (), description="Comma-separated addresses or networks whose `X-Forwarded-For` is believed."
     )
+    smtp_url: SecretStr | None = Field(
+        None,
+        description="`smtp://user:password@host:587` (STARTTLS) or `smtps://…:465`. Default: no mail is sent.",
+    )
+    mail_from: str = Field(
+        "", description="Sender of mails, `Registerwatch <service@example.org>`. Needed with `SMTP_URL`."
+    )
+    trial_days: int = Field(7, ge=1, le=3650, description="Days of a trial.")
+    trial_watch_cap: int = Field(25, ge=0, le=1_000_000, description="Most watches of a trial.")
     log_format: Literal["text", "json"] = Field("text", description="`text` for people, `json` for collectors.")
 
     @field_validator("trusted_proxies", mode="before")
@@ -81,6 +95,13 @@ class Settings(BaseSettings):
             raise ValueError("must begin with sqlite:// or postgresql://")
         if address.startswith("sqlite://") and address.removeprefix("sqlite:///") in ("", "sqlite://", ":memory:"):
             raise ValueError("must name a file: sqlite:///path/to/file.db")
+        return value
+
+    @field_validator("redis_url")
+    @classmethod
+    def _known_redis(cls, value: SecretStr | None) -> SecretStr | None:
+        if value is not None and not value.get_secret_value().startswith(("redis://", "rediss://", "unix://")):
+            raise ValueError("must begin with redis://, rediss:// or unix://")
         return value
 
     @field_validator("contact")

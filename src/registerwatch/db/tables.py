@@ -3,7 +3,7 @@
 Instants are whole unix seconds (UTC). JSON is kept as text, ready to be sent.
 """
 
-from sqlalchemy import BigInteger, Boolean, Column, Integer, MetaData, Table, Text, UniqueConstraint
+from sqlalchemy import BigInteger, Boolean, Column, ForeignKey, Integer, MetaData, Table, Text, UniqueConstraint
 
 metadata = MetaData(
     naming_convention={"ix": "ix_%(table_name)s_%(column_0_name)s", "pk": "pk_%(table_name)s"},
@@ -71,4 +71,98 @@ register_budget = Table(
     Column("throttled", Integer, nullable=False, doc="times in a row that the register throttled us"),
 )
 
-__all__ = ["actors", "copy_state", "devices", "fills", "metadata", "register_budget"]
+accounts = Table(
+    "accounts",
+    metadata,
+    Column("id", _RowId, primary_key=True),
+    Column("email", Text, nullable=False, doc="the account's e-mail: that of the user who signed up"),
+    Column("name", Text, nullable=False, doc="company name"),
+    Column("plan", Text, nullable=False, doc="a name in the table of plans"),
+    Column("expires_at", BigInteger, nullable=False, doc="end of the current period"),
+    Column("created_at", BigInteger, nullable=False),
+    sqlite_autoincrement=True,  # an id is never given twice, so nobody holds an old one of something else
+)
+
+
+def _of_account() -> Column[int]:
+    """The account that a row belongs to and goes away with."""
+    return Column("account_id", BigInteger, ForeignKey("accounts.id", ondelete="CASCADE"), nullable=False, index=True)
+
+
+def _of_user() -> Column[int]:
+    """The user whom a row belongs to and goes away with."""
+    return Column("user_id", BigInteger, ForeignKey("users.id", ondelete="CASCADE"), nullable=False, index=True)
+
+
+users = Table(
+    "users",
+    metadata,
+    Column("id", _RowId, primary_key=True),
+    _of_account(),
+    Column("email", Text, nullable=False, doc="in lower case; one user of the whole service has it"),
+    Column("role", Text, nullable=False, doc="owner or member"),
+    Column("password_hash", Text, doc="argon2id in its encoded form, null before the first password"),
+    Column("created_at", BigInteger, nullable=False),
+    UniqueConstraint("email", name="uq_users_email"),
+    sqlite_autoincrement=True,
+)
+
+api_keys = Table(
+    "api_keys",
+    metadata,
+    Column("id", _RowId, primary_key=True),
+    _of_account(),
+    Column("label", Text, nullable=False),
+    Column("prefix", Text, nullable=False, doc="the key as listings show it: rw_ab…wxyz"),
+    Column("digest", Text, nullable=False, doc="SHA-256 of the key, in hex"),
+    Column("created_at", BigInteger, nullable=False),
+    Column("revoked_at", BigInteger, doc="null while the key works"),
+    UniqueConstraint("digest", name="uq_api_keys_digest"),
+    sqlite_autoincrement=True,
+)
+
+sessions = Table(
+    "sessions",
+    metadata,
+    Column("digest", Text, primary_key=True, doc="SHA-256 of the session, in hex"),
+    _of_user(),
+    Column("created_at", BigInteger, nullable=False),
+    Column("expires_at", BigInteger, nullable=False, index=True),
+)
+
+reset_tokens = Table(
+    "reset_tokens",
+    metadata,
+    Column("digest", Text, primary_key=True, doc="SHA-256 of the token, in hex"),
+    _of_user(),
+    Column("created_at", BigInteger, nullable=False),
+    Column("expires_at", BigInteger, nullable=False, index=True),
+    Column("used_at", BigInteger, doc="null until a password was set with it"),
+)
+
+audit = Table(
+    "audit",
+    metadata,
+    Column("id", _RowId, primary_key=True),
+    _of_account(),
+    Column("created_at", BigInteger, nullable=False, index=True),
+    Column("actor", Text, nullable=False, doc="who did it: a user's e-mail, a key as listings show it, operator"),
+    Column("action", Text, nullable=False, doc="a value of accounts.audit.Action"),
+    Column("subject", Text, nullable=False, doc="whom or what it was done to, or empty"),
+    sqlite_autoincrement=True,
+)
+
+__all__ = [
+    "accounts",
+    "actors",
+    "api_keys",
+    "audit",
+    "copy_state",
+    "devices",
+    "fills",
+    "metadata",
+    "register_budget",
+    "reset_tokens",
+    "sessions",
+    "users",
+]

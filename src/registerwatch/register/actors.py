@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from registerwatch.clock import Clock
 from registerwatch.register.codes import label
 from registerwatch.register.documents import StoredActor, StoredDocuments
 from registerwatch.register.identifiers import kind
 from registerwatch.register.index.searching import Filters, SearchIndex
 from registerwatch.register.outcome import NotFound
-from registerwatch.register.pacing import Clock
 from registerwatch.register.records import SearchRow
 from registerwatch.register.refresh import Refresher
 from registerwatch.register.times import iso_utc

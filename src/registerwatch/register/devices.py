@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import msgspec
 
+from registerwatch.clock import Clock
 from registerwatch.register.documents import SqliteDocuments, StoredDocument, StoredDocuments
 from registerwatch.register.identifiers import kind
 from registerwatch.register.outcome import NotFound
-from registerwatch.register.pacing import Clock
 from registerwatch.register.refresh import Refresher
 from registerwatch.register.times import iso_utc
 

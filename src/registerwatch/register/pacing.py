@@ -9,12 +9,11 @@ import asyncio
 import json
 import math
 import random
-import time
 from enum import Enum
-from typing import Protocol
 
 from sqlalchemy import text
 
+from registerwatch.clock import Clock, SystemClock
 from registerwatch.db.engine import Database
 
 WINDOW = 60
@@ -29,28 +28,6 @@ class Priority(Enum):
     """Somebody waits for the answer: a new watch, a sync, a read-through, a refresh."""
     RECHECK = 0.8
     MIRROR = 0.6
-
-
-class Clock(Protocol):
-    """Time as the pacing sees it; tests bring their own."""
-
-    def now(self) -> float:
-        """Unix seconds."""
-
-    async def sleep(self, seconds: float) -> None:
-        """Let `seconds` pass."""
-
-
-class SystemClock:
-    """The machine's time."""
-
-    def now(self) -> float:
-        """Unix seconds."""
-        return time.time()
-
-    async def sleep(self, seconds: float) -> None:
-        """Let `seconds` pass."""
-        await asyncio.sleep(seconds)
 
 
 class BudgetSpent(Exception):

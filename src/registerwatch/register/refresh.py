@@ -10,12 +10,13 @@ from dataclasses import dataclass
 
 import structlog
 
+from registerwatch.clock import Clock
 from registerwatch.errors import RegisterwatchError
 from registerwatch.register.copy import StoredCopy
 from registerwatch.register.eudamed.client import EudamedClient
 from registerwatch.register.identifiers import kind
 from registerwatch.register.outcome import Found, NotFound, Unreadable
-from registerwatch.register.pacing import Clock, Priority
+from registerwatch.register.pacing import Priority
 
 log = structlog.get_logger(__name__)
 

@@ -12,13 +12,14 @@ from typing import TypeVar
 import msgspec
 import structlog
 
+from registerwatch.clock import Clock
 from registerwatch.register.codes import label
 from registerwatch.register.eudamed import mapping, wire
 from registerwatch.register.eudamed.guards import EMPTY_PAGE, MADE_UP_VALUE, Proofs, check_page, check_probe
 from registerwatch.register.eudamed.requests import Question, RegisterRequests
 from registerwatch.register.identifiers import is_actor_of_devices
 from registerwatch.register.outcome import Found, NoSuchRecord, NotFound, RegisterFailure, Unreadable
-from registerwatch.register.pacing import Clock, Priority
+from registerwatch.register.pacing import Priority
 from registerwatch.register.records import Actor, Device, DeviceReading, standing
 
 log = structlog.get_logger(__name__)
