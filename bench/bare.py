@@ -11,7 +11,6 @@ from starlette.types import Receive, Scope, Send
 
 from bench import capture
 from registerwatch.server import server_config
-from registerwatch.settings import Settings
 
 
 class BareApplication:
@@ -46,9 +45,7 @@ async def _live(receive: Receive, send: Send) -> None:
 def main() -> None:
     """Serve until ended."""
     answers, port = Path(sys.argv[1]), int(sys.argv[2])
-    config = server_config(Settings(), "127.0.0.1", port)
-    config.app = BareApplication(capture.read(answers))
-    uvicorn.Server(config).run()
+    uvicorn.Server(server_config(BareApplication(capture.read(answers)), "127.0.0.1", port)).run()
 
 
 if __name__ == "__main__":

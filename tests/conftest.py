@@ -13,7 +13,7 @@ import pytest
 
 from registerwatch.db.engine import Database
 from registerwatch.db.migrate import upgrade
-from tests.parts import postgresql
+from tests.parts import postgresql, redis
 from tests.parts.stage import Stage, on_stage
 
 RECORDS = Path(__file__).parents[2] / "shared" / "records" / "devices.jsonl.gz"
@@ -80,6 +80,20 @@ async def database(database_url: str) -> AsyncIterator[Database]:
     opened = Database(database_url)
     yield opened
     await opened.close()
+
+
+@pytest.fixture(scope="session")
+def redis_server() -> Iterator[redis.RedisServer]:
+    """A Redis server for this run."""
+    with redis.server() as running:
+        yield running
+
+
+@pytest.fixture
+def redis_url(redis_server: redis.RedisServer) -> str:
+    """The address of a Redis that holds nothing."""
+    redis_server.flush()
+    return redis_server.url
 
 
 @pytest.fixture

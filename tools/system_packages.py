@@ -1,4 +1,4 @@
-"""Make sure that the programs which the tests start are there: PostgreSQL, Redis, Chromium.
+"""Make sure that the programs which the tests start are there: PostgreSQL, Redis, openssl, Chromium.
 
 Where we are root on a Debian-like system they are installed; elsewhere a message says what is missing, and the tests
 that need it say so too.
@@ -13,6 +13,7 @@ from pathlib import Path
 NEEDED = {
     "postgresql": lambda: any(Path("/usr/lib/postgresql").glob("*/bin/initdb")) or shutil.which("initdb"),
     "redis-server": lambda: shutil.which("redis-server") or shutil.which("valkey-server"),
+    "openssl": lambda: shutil.which("openssl"),
     "chromium": lambda: shutil.which("chromium"),
     "wrk": lambda: shutil.which("wrk"),
 }

@@ -1,15 +1,16 @@
 """The ASGI application: middleware, routes, lifespan."""
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 
 from fastapi import FastAPI
 from starlette.middleware import Middleware
 
 from registerwatch.bootstrap import Service, build_service, running
 from registerwatch.html import pages
-from registerwatch.rest import errors, register, system
-from registerwatch.rest.middleware import BodyRequired, HeadAsGet, OpenCors, StoredDevices
+from registerwatch.rest import account, errors, register, sign_in, system
+from registerwatch.rest.middleware import BodyRequired, HeadAsGet, LimitHeaders, OpenCors, StoredDevices
+from registerwatch.rest.security import auth_levels
 from registerwatch.settings import Settings
 from registerwatch.web.limits import build_limits
 
@@ -36,10 +37,10 @@ def app_over(service: Service) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
-        async with running(service):
+        async with aclosing(limits), running(service):
             yield
 
-    limits = build_limits(enabled=service.settings.rate_limits, trusted_proxies=service.settings.trusted_proxies)
+    limits = build_limits(service.settings, service.clock)
     app = FastAPI(
         title="Registerwatch",
         version=API_VERSION,
@@ -54,9 +55,13 @@ def app_over(service: Service) -> FastAPI:
             Middleware(OpenCors),
             Middleware(BodyRequired),
             Middleware(StoredDevices, devices=service.devices),
+            Middleware(LimitHeaders),
         ],
     )
     app.include_router(register.router(service, limits))
+    levels = auth_levels(service.accounts.signing_in, service.clock)
+    app.include_router(sign_in.router(service, limits))
+    app.include_router(account.router(service, levels, limits))
     app.include_router(system.router(service))
     app.include_router(pages.router(service, limits))
     errors.install(app, pages.error_page)

@@ -2,15 +2,19 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 import httpx2
 
+from registerwatch.accounts.building import Accounts, build_accounts
+from registerwatch.accounts.passwords import Passwords
+from registerwatch.background.housekeeping import keep_house
 from registerwatch.background.indexing import follow_copy
 from registerwatch.clock import Clock, SystemClock
 from registerwatch.db.engine import Database
 from registerwatch.db.migrate import upgrade
+from registerwatch.mail.sending import Mailer, mailer_of
 from registerwatch.register.actors import Actors
 from registerwatch.register.copy import StoredCopy
 from registerwatch.register.datalake import DataLakeClient
@@ -45,11 +49,13 @@ class Service:
     actors: Actors
     search: Search
     mirror: Mirror
+    accounts: Accounts
     http: httpx2.AsyncClient
 
     async def close(self) -> None:
         """Give everything back, in the order that lets work under way end well."""
         await self.refresher.close()
+        await self.accounts.close()
         await self.http.aclose()
         await self.follower.close()
         await self.documents.close()
@@ -62,8 +68,10 @@ def build_service(
     clock: Clock | None = None,
     transport: httpx2.AsyncBaseTransport | None = None,
     patience: dict[Priority, Patience] | None = None,
+    mailer: Mailer | None = None,
+    passwords: Passwords | None = None,
 ) -> Service:
-    """Build the adapters. Nothing is opened yet. Tests bring their own clock, transport and patience."""
+    """Build the adapters. Nothing is opened yet. Tests bring adapters of their own."""
     clock = clock or SystemClock()
     database = Database(settings.database_address)
     documents = stored_documents(settings.database_address)
@@ -98,6 +106,9 @@ def build_service(
         actors=Actors(documents, index, refresher, clock, fresh_for, follower.trouble),
         search=Search(documents, index, follower.trouble),
         mirror=Mirror(database, copy),
+        accounts=build_accounts(
+            settings, database, clock, mailer or mailer_of(settings, clock), passwords or Passwords()
+        ),
         http=http,
     )
 
@@ -107,11 +118,14 @@ async def running(service: Service) -> AsyncIterator[Service]:
     """The service with its database at the right schema and its background work going on."""
     await upgrade(service.database)
     service.index.refresh()
-    loop = asyncio.create_task(follow_copy(service.follower), name="follow the copy")
+    loops = [
+        asyncio.create_task(follow_copy(service.follower), name="follow the copy"),
+        asyncio.create_task(keep_house(service.accounts.housekeeping), name="keep house"),
+    ]
     try:
         yield service
     finally:
-        loop.cancel()
-        with suppress(asyncio.CancelledError):
-            await loop
+        for loop in loops:
+            loop.cancel()
+        await asyncio.gather(*loops, return_exceptions=True)
         await service.close()

@@ -1,7 +1,8 @@
-"""Time as the service sees it, so that tests can bring their own."""
+"""Time as the service sees it, so that tests can bring their own, and how it writes instants."""
 
 import asyncio
 import time
+from functools import lru_cache
 from typing import Protocol
 
 
@@ -25,3 +26,9 @@ class SystemClock:
     async def sleep(self, seconds: float) -> None:
         """Let `seconds` pass."""
         await asyncio.sleep(seconds)
+
+
+@lru_cache(maxsize=4096)
+def iso_utc(unix_seconds: int | float) -> str:
+    """Unix seconds as `2026-11-21T03:38:00Z`."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(unix_seconds))

@@ -16,6 +16,54 @@ class InvalidInput(RegisterwatchError):
     code = "invalid-input"
 
 
+class Unauthenticated(RegisterwatchError):
+    """A key or session is needed, and there is none, or it is unknown, revoked or over."""
+
+    code = "unauthenticated"
+
+
+class WrongPassword(RegisterwatchError):
+    """The password is wrong, or there is nobody whose password it could be: the message never says which."""
+
+    code = "wrong-password"
+
+
+class OwnerOnly(RegisterwatchError):
+    """A member asked for what only an owner or an API key may do."""
+
+    code = "owner-only"
+
+
+class PeriodEnded(RegisterwatchError):
+    """The account's period is over; reading goes on."""
+
+    code = "period-ended"
+
+
+class CapReached(RegisterwatchError):
+    """The account has as many of something as its plan allows."""
+
+    code = "cap-reached"
+
+
+class Overloaded(RegisterwatchError):
+    """More work of one kind is waiting than can be done soon."""
+
+    code = "overloaded"
+
+
+class MailNotSent(RegisterwatchError):
+    """A mail did not go out. The message is for the operator: neither its text nor whom it was for."""
+
+    code = "mail-not-sent"
+
+
+class NoSuchAccount(RegisterwatchError):
+    """An operator named an account that is not there."""
+
+    code = "no-such-account"
+
+
 class RateLimited(RegisterwatchError):
     """Too many requests from one client address.
 

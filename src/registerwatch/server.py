@@ -1,6 +1,7 @@
 """Running the application under uvicorn."""
 
 import uvicorn
+from starlette.types import ASGIApp
 
 from registerwatch import logs
 from registerwatch.app import create_app
@@ -10,13 +11,13 @@ from registerwatch.settings import Settings
 def serve(settings: Settings, host: str, port: int) -> None:
     """Serve until interrupted; requests under way are finished first."""
     logs.set_up(settings.log_format)
-    uvicorn.Server(server_config(settings, host, port)).run()
+    uvicorn.Server(server_config(create_app(settings), host, port)).run()
 
 
-def server_config(settings: Settings, host: str, port: int) -> uvicorn.Config:
-    """How the application is served: no proxy headers (the settings say whom to believe), no access log."""
+def server_config(app: ASGIApp, host: str, port: int) -> uvicorn.Config:
+    """How an application is served: no proxy headers (the settings say whom to believe), no access log."""
     return uvicorn.Config(
-        create_app(settings),
+        app,
         host=host,
         port=port,
         loop="uvloop",

@@ -9,8 +9,10 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
 
-from pydantic import Field, SecretStr, ValidationError, field_validator
+from email_validator import EmailNotValidError, validate_email
+from pydantic import Field, SecretStr, ValidationError, ValidationInfo, field_validator
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
 
@@ -26,7 +28,7 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 class Settings(BaseSettings):
     """The settings of one process. Durations are in seconds unless the name says otherwise."""
 
-    model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, extra="forbid", env_ignore_empty=True)
+    model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, extra="forbid", env_ignore_empty=True, hide_input_in_errors=True)
 
     data_dir: Path = Field(
         Path("data"), description="Folder of the SQLite database and the search index. Made when missing."
@@ -69,8 +71,8 @@ class Settings(BaseSettings):
     mail_from: str = Field(
         "", description="Sender of mails, `Registerwatch <service@example.org>`. Needed with `SMTP_URL`."
     )
-    trial_days: int = Field(7, ge=1, le=3650, description="Days of a trial.")
-    trial_watch_cap: int = Field(25, ge=0, le=1_000_000, description="Most watches of a trial.")
+    trial_days: int = Field(7, ge=1, le=3650, description="Days that a trial lasts.")
+    trial_watch_cap: int = Field(25, ge=0, le=1_000_000, description="Most watches that a trial may have.")
     log_format: Literal["text", "json"] = Field("text", description="`text` for people, `json` for collectors.")
 
     @field_validator("trusted_proxies", mode="before")
@@ -109,6 +111,27 @@ class Settings(BaseSettings):
     def _sendable(cls, value: str) -> str:
         if not (value.isascii() and value.isprintable()):
             raise ValueError("must be plain ASCII, as it is sent in a header")
+        return value
+
+    @field_validator("smtp_url")
+    @classmethod
+    def _known_mail_server(cls, value: SecretStr | None) -> SecretStr | None:
+        trouble = _trouble_with_mail_server(value.get_secret_value()) if value is not None else None
+        if trouble is not None:
+            raise ValueError(trouble)
+        return value
+
+    @field_validator("mail_from")
+    @classmethod
+    def _sender(cls, value: str, others: ValidationInfo) -> str:
+        if not value:
+            if others.data.get("smtp_url") is not None:
+                raise ValueError(f"is needed with {PREFIX}SMTP_URL, such as Registerwatch <service@example.org>")
+            return value
+        try:
+            validate_email(value, allow_display_name=True, check_deliverability=False, globally_deliverable=False)
+        except EmailNotValidError as error:
+            raise ValueError(f"must hold an e-mail address: {error}") from None
         return value
 
     @property
@@ -171,7 +194,7 @@ def load_settings(**overrides: object) -> Settings:
         return Settings(**overrides)  # type: ignore[arg-type]  # pydantic-settings fills what is not given
     except ValidationError as error:
         lines = [f"{_variable(item['loc'])}: {item['msg']}" for item in error.errors()]
-        raise ConfigurationError("These settings cannot work:\n  " + "\n  ".join(lines)) from error
+        raise ConfigurationError("These settings cannot work:\n  " + "\n  ".join(lines)) from None
 
 
 def unknown_variables(environment: Mapping[str, str] | None = None) -> list[str]:
@@ -189,3 +212,21 @@ def variable_name(field_name: str) -> str:
 
 def _variable(location: tuple[int | str, ...]) -> str:
     return variable_name(str(location[0])) if location else PREFIX + "*"
+
+
+def _trouble_with_mail_server(url: str) -> str | None:
+    """What is wrong with an SMTP URL, in words that repeat nothing of it: a password may be anywhere in it."""
+    try:
+        parts = urlsplit(url)
+        host, port = (parts.hostname or "").encode("idna"), parts.port
+    except ValueError:
+        return "must be like smtp://user:password@host:587, with signs such as / # @ : in a password written as %2F"
+    if parts.scheme not in ("smtp", "smtps"):
+        return "must begin with smtp:// or smtps://"
+    if not host or b" " in host or port == 0:
+        return "must name a host, and a port above 0 if any: smtp://host:587"
+    if parts.path.strip("/") or parts.query or parts.fragment:
+        return "must end with the port; signs such as / # ? in a password are written as %2F %23 %3F"
+    if bool(parts.username) != bool(parts.password):
+        return "must name a user and a password, or neither"
+    return None

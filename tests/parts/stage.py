@@ -4,14 +4,18 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import httpx2
 from fastapi import FastAPI
+from sqlalchemy import select
 
 from registerwatch.app import app_over
 from registerwatch.bootstrap import Service, build_service, running
+from registerwatch.db.tables import metadata
 from registerwatch.register.eudamed.requests import Patience
 from registerwatch.register.pacing import Priority
+from registerwatch.sandbox.mail import KeptMail
 from registerwatch.sandbox.register.app import create_app as create_register
 from registerwatch.sandbox.register.faults import Faults
 from registerwatch.sandbox.register.generated import GeneratedWorld
@@ -20,9 +24,22 @@ from registerwatch.sandbox.register.transport import InProcessTransport
 from registerwatch.sandbox.register.world import World
 from registerwatch.settings import Settings
 from tests.parts.clocks import SteppedClock
+from tests.parts.passwords import quick_passwords
 
 REGISTER = "http://register.test"
+EMAIL, PASSWORD = "owner@acme.example", "correct horse"
 IMPATIENT = {priority: Patience(tries=2, pause=0.1, limit=30.0) for priority in Priority}
+
+
+@dataclass(frozen=True, slots=True)
+class SignedUp:
+    """An owner of a new account, by what they know and what they were told."""
+
+    email: str
+    password: str
+    session: str
+    api_key: str
+    answer: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +53,16 @@ class Stage:
     faults: Faults
     clock: SteppedClock
     log: RequestLog
+    mail: KeptMail
 
     async def level(self) -> None:
         """Bring the index up to the copy."""
         await self.service.follower.catch_up()
 
     async def settle(self) -> None:
-        """Let refreshes behind readers' backs end."""
+        """Let refreshes behind readers' backs end, and mails go out."""
         await self.service.refresher.settled()
+        await self.service.accounts.recovering.settled()
 
     async def fill(self) -> None:
         """Fill the copy from the stand-in's Data Lake, and index it."""
@@ -53,6 +72,35 @@ class Stage:
     async def get(self, path: str, **params: str | int) -> httpx2.Response:
         """An answer of the service."""
         return await self.client.get(path, params=params)
+
+    async def post(self, path: str, credential: str = "", /, **fields: object) -> httpx2.Response:
+        """An answer of the service to a body with these fields, sent with a session or an API key, if any."""
+        return await self.client.post(path, json=fields, headers=carrying(credential))
+
+    async def sign_up(self, email: str = EMAIL, password: str = PASSWORD) -> SignedUp:
+        """A new trial account."""
+        answer = (await self.post("/v1/trial", name="Acme", email=email, password=password)).json()
+        return SignedUp(email, password, answer["session"], answer["api_key"], answer)
+
+    async def sign_in(self, email: str, password: str = PASSWORD) -> str:
+        """A new session of a user."""
+        return str((await self.post("/v1/login", email=email, password=password)).json()["session"])
+
+    async def tables(self) -> dict[str, list[dict[str, Any]]]:
+        """Every row of every table, to compare before with after."""
+        rows: dict[str, list[dict[str, Any]]] = {}
+        async with self.service.database.reading() as connection:
+            for table in metadata.sorted_tables:
+                stored = await connection.execute(select(table).order_by(*table.primary_key.columns))
+                rows[table.name] = [dict(row) for row in stored.mappings()]
+        return rows
+
+
+def carrying(credential: str) -> dict[str, str]:
+    """Headers with a session or an API key as the contract has them sent; none for an empty one."""
+    if not credential:
+        return {}
+    return {"Authorization": f"Bearer {credential}"} if credential.startswith("us_") else {"X-API-Key": credential}
 
 
 @asynccontextmanager
@@ -66,7 +114,7 @@ async def on_stage(
 ) -> AsyncIterator[Stage]:
     """A service that runs. `overrides` are settings; rate limits are off unless asked for."""
     world = world or GeneratedWorld(120, seed=7)
-    faults, clock = Faults(), SteppedClock()
+    faults, clock, mail = Faults(), SteppedClock(), KeptMail()
     register_app = create_register(world, faults, basic_udi_filter_works=basic_udi_filter_works)
     values = {
         "data_dir": data_dir,
@@ -83,9 +131,11 @@ async def on_stage(
         clock=clock,
         transport=InProcessTransport(register_app),
         patience=IMPATIENT,
+        mailer=mail,
+        passwords=quick_passwords(),
     )
     app = app_over(service)
     async with running(service):
         transport = httpx2.ASGITransport(app=app, raise_app_exceptions=False)
         async with httpx2.AsyncClient(transport=transport, base_url="http://service.test") as client:
-            yield Stage(service, app, client, world, faults, clock, register_app.state.log)
+            yield Stage(service, app, client, world, faults, clock, register_app.state.log, mail)

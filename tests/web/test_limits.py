@@ -2,16 +2,32 @@
 
 import ipaddress
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
+from pydantic import SecretStr
 from starlette.requests import Request
 
-from registerwatch.errors import RateLimited
-from registerwatch.web.limits import Limit, RateLimits, build_limits, rate_headers
+from registerwatch.errors import ConfigurationError, RateLimited
+from registerwatch.settings import Settings
+from registerwatch.web.limits import Limit, RateLimits, build_limits, noted_headers, rate_headers
 from tests.conftest import StageMaker
+from tests.parts.clocks import SteppedClock
 from tests.parts.stage import Stage
 
 pytestmark = pytest.mark.anyio
+
+PER_MINUTE = {Limit.SEARCH: 40, Limit.REGISTER_READ: 20, Limit.PAGES: 120, Limit.TOOLS: 60, Limit.ACCOUNT: 240}
+PER_HOUR = {
+    Limit.TRIAL: 8,
+    Limit.LOGIN: 20,
+    Limit.PASSWORD_FORGOT: 5,
+    Limit.PASSWORD_RESET: 20,
+    Limit.ACCOUNT_DELETE: 10,
+}
+NUMBERS = [(limit, amount, 60) for limit, amount in PER_MINUTE.items()] + [
+    (limit, amount, 3600) for limit, amount in PER_HOUR.items()
+]
 
 
 def a_request(peer: str, *forwarded: str) -> Request:
@@ -26,8 +42,13 @@ def database_kind() -> str:
 
 
 @pytest.fixture
-def limits() -> RateLimits:
-    return build_limits(enabled=True, trusted_proxies=(ipaddress.ip_network("10.0.0.0/8"),))
+def clock() -> SteppedClock:
+    return SteppedClock()
+
+
+@pytest.fixture
+def limits(clock: SteppedClock) -> RateLimits:
+    return build_limits(Settings(trusted_proxies=(ipaddress.ip_network("10.0.0.0/8"),)), clock)
 
 
 @pytest.fixture
@@ -37,11 +58,17 @@ async def limited(staged: StageMaker) -> AsyncIterator[Stage]:
         yield stage
 
 
-@pytest.mark.parametrize("limit", Limit)
-async def test_every_limit_lets_its_number_through_and_refuses_the_next(limits: RateLimits, limit: Limit) -> None:
-    amount, seconds = limit.value
+def test_the_table_of_numbers_has_every_limit() -> None:
+    assert {limit for limit, _, _ in NUMBERS} == set(Limit.__members__.values())
+    assert len({limit.value.name for limit in Limit}) == len(Limit.__members__)
+
+
+@pytest.mark.parametrize(("limit", "amount", "seconds"), NUMBERS, ids=lambda each: getattr(each, "name", None))
+async def test_every_limit_lets_its_number_through_and_refuses_the_next(
+    limits: RateLimits, limit: Limit, amount: int, seconds: int
+) -> None:
     for left in range(amount - 1, -1, -1):
-        headers = await limits.check(a_request("192.0.2.7"), limit)
+        headers = await _told(limits, a_request("192.0.2.7"), limit)
         assert (headers["RateLimit-Limit"], headers["RateLimit-Remaining"]) == (str(amount), str(left))
         assert 1 <= int(headers["RateLimit-Reset"]) <= seconds
 
@@ -52,11 +79,24 @@ async def test_every_limit_lets_its_number_through_and_refuses_the_next(limits: 
     assert (refused.value.limit, refused.value.window) == (amount, seconds)
 
 
+@pytest.mark.parametrize("limit", Limit)
+async def test_who_waits_as_long_as_told_is_let_in_again(limits: RateLimits, clock: SteppedClock, limit: Limit) -> None:
+    await _use_up(limits, "192.0.2.7", limit=limit)
+    with pytest.raises(RateLimited) as refused:
+        await limits.check(a_request("192.0.2.7"), limit)
+
+    clock.move(refused.value.retry_after)
+
+    await limits.check(a_request("192.0.2.7"), limit)
+
+
 async def test_another_client_and_another_limit_count_for_themselves(limits: RateLimits) -> None:
     await _use_up(limits, "192.0.2.7")
 
-    assert await limits.check(a_request("192.0.2.8"), Limit.SEARCH)
-    assert await limits.check(a_request("192.0.2.7"), Limit.PAGES)
+    assert (await _told(limits, a_request("192.0.2.8"), Limit.SEARCH))["RateLimit-Remaining"] == "39"
+    for limit in set(Limit) - {Limit.SEARCH}:
+        left = (await _told(limits, a_request("192.0.2.7"), limit))["RateLimit-Remaining"]
+        assert left == str(limit.value.amount - 1)
 
 
 async def test_a_client_does_not_become_another_by_a_header_or_within_its_network(limits: RateLimits) -> None:
@@ -68,19 +108,35 @@ async def test_a_client_does_not_become_another_by_a_header_or_within_its_networ
             await limits.check(request, Limit.SEARCH)
 
 
+async def test_a_client_that_makes_up_a_new_address_for_every_request_is_counted_as_one(limits: RateLimits) -> None:
+    for number in range(40):
+        await limits.check(a_request("192.0.2.7", f"198.51.100.{number}"), Limit.SEARCH)
+
+    with pytest.raises(RateLimited):
+        await limits.check(a_request("192.0.2.7", "198.51.100.99, 10.0.0.1"), Limit.SEARCH)
+
+
 async def test_clients_behind_a_trusted_proxy_count_for_themselves(limits: RateLimits) -> None:
     await _use_up(limits, "10.0.0.1", "192.0.2.7")
 
-    assert await limits.check(a_request("10.0.0.1", "192.0.2.8"), Limit.SEARCH)
+    await limits.check(a_request("10.0.0.1", "192.0.2.8"), Limit.SEARCH)
     with pytest.raises(RateLimited):
         await limits.check(a_request("10.0.0.1", "203.0.113.1, 192.0.2.7"), Limit.SEARCH)
 
 
-async def test_switched_off_nothing_is_counted_or_told() -> None:
-    limits = build_limits(enabled=False, trusted_proxies=())
+@pytest.mark.parametrize("redis_url", [None, SecretStr("redis://127.0.0.1:1/0")])
+async def test_switched_off_nothing_is_counted_or_told(redis_url: SecretStr | None) -> None:
+    limits = build_limits(Settings(rate_limits=False, redis_url=redis_url), SteppedClock())
 
     for _ in range(1_000):
-        assert await limits.check(a_request("192.0.2.7"), Limit.SEARCH) == {}
+        assert await _told(limits, a_request("192.0.2.7"), Limit.SEARCH) == {}
+
+
+def test_a_redis_address_that_cannot_work_stops_the_start(tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path, redis_url=SecretStr("redis://:secret@host:port/0"))
+
+    with pytest.raises(ConfigurationError, match="REGISTERWATCH_REDIS_URL"):
+        build_limits(settings, SteppedClock())
 
 
 def test_headers_are_those_of_the_draft_that_clients_know() -> None:
@@ -90,6 +146,30 @@ def test_headers_are_those_of_the_draft_that_clients_know() -> None:
         "RateLimit-Reset": "60",
         "RateLimit-Policy": "40;w=60",
     }
+
+
+async def test_of_two_limits_the_one_with_the_fewest_requests_left_is_told(limits: RateLimits) -> None:
+    for first, second, told in (
+        (Limit.PAGES, Limit.REGISTER_READ, "20;w=60"),
+        (Limit.REGISTER_READ, Limit.PAGES, "20;w=60"),
+        (Limit.ACCOUNT, Limit.ACCOUNT_DELETE, "10;w=3600"),
+    ):
+        request = a_request("192.0.2.7")
+        await limits.check(request, first)
+        assert (await _told(limits, request, second))["RateLimit-Policy"] == told
+
+
+async def test_of_two_limits_the_one_that_refuses_is_told(limits: RateLimits) -> None:
+    for _ in range(119):
+        await limits.check(a_request("192.0.2.7"), Limit.PAGES)
+    await _use_up(limits, "192.0.2.7", limit=Limit.REGISTER_READ)
+
+    request = a_request("192.0.2.7")
+    assert (await _told(limits, request, Limit.PAGES))["RateLimit-Remaining"] == "0"
+    with pytest.raises(RateLimited):
+        await limits.check(request, Limit.REGISTER_READ)
+
+    assert noted_headers(request.scope)["RateLimit-Policy"] == "20;w=60"
 
 
 async def test_the_forty_first_search_in_a_minute_is_refused_with_the_time_to_wait(limited: Stage) -> None:
@@ -120,6 +200,11 @@ async def test_reads_of_the_copy_are_not_limited_and_those_of_the_register_are(l
     assert unknown.status_code == 429, "an unknown device would be read from the register"
 
 
-async def _use_up(limits: RateLimits, peer: str, *forwarded: str) -> None:
-    for _ in range(Limit.SEARCH.value[0]):
-        await limits.check(a_request(peer, *forwarded), Limit.SEARCH)
+async def _told(limits: RateLimits, request: Request, limit: Limit) -> dict[str, str]:
+    await limits.check(request, limit)
+    return noted_headers(request.scope)
+
+
+async def _use_up(limits: RateLimits, peer: str, *forwarded: str, limit: Limit = Limit.SEARCH) -> None:
+    for _ in range(limit.value.amount):
+        await limits.check(a_request(peer, *forwarded), limit)

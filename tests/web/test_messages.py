@@ -56,11 +56,11 @@ def a_request(if_none_match: str | None = None) -> Request:
 
 
 def test_the_same_content_has_the_same_tag_and_is_not_sent_twice() -> None:
-    first = tagged_response(a_request(), {"total": 1}, "public, max-age=30", {"X-Other": "1"})
-    again = tagged_response(a_request(first.headers["etag"]), {"total": 1}, "public, max-age=30", {})
-    changed = tagged_response(a_request(first.headers["etag"]), {"total": 2}, "public, max-age=30", {})
+    first = tagged_response(a_request(), {"total": 1}, "public, max-age=30")
+    again = tagged_response(a_request(first.headers["etag"]), {"total": 1}, "public, max-age=30")
+    changed = tagged_response(a_request(first.headers["etag"]), {"total": 2}, "public, max-age=30")
 
-    assert (first.status_code, json.loads(bytes(first.body)), first.headers["x-other"]) == (200, {"total": 1}, "1")
+    assert (first.status_code, json.loads(bytes(first.body))) == (200, {"total": 1})
     assert (again.status_code, bytes(again.body)) == (304, b"")
     assert again.headers["etag"] == first.headers["etag"]
     assert again.headers["cache-control"] == "public, max-age=30"

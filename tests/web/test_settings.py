@@ -50,6 +50,7 @@ VALUES = {
     "cache_hours": "1.5",
     "rate_limits": "off",
     "trusted_proxies": "10.0.0.0/8, 2001:db8::1",
+    "mail_from": "Registerwatch <service@example.org>",
     "log_format": "json",
 }
 
@@ -101,11 +102,31 @@ def test_values_are_read_in_their_units(monkeypatch: pytest.MonkeyPatch) -> None
         ("database_url", "postgres://user@db/name"),
         ("database_url", "sqlite://"),
         ("database_url", "sqlite:///:memory:"),
+        ("smtp_url", "mail.example.org:587"),
+        ("smtp_url", "http://mail.example.org"),
+        ("smtp_url", "smtp://"),
+        ("smtp_url", "smtp://user:password@"),
+        ("smtp_url", "smtp://mail example.org"),
+        ("smtp_url", "smtp://mail..example.org"),
+        ("smtp_url", "smtp://[::1"),
+        ("smtp_url", "smtp://mail.example.org:0"),
+        ("smtp_url", "smtp://mail.example.org:smtp"),
+        ("smtp_url", "smtp://mail.example.org:65536"),
+        ("smtp_url", "smtp://mail.example.org/inbox"),
+        ("smtp_url", "smtp://mail.example.org?starttls=no"),
+        ("smtp_url", "smtp://user@mail.example.org"),
+        ("smtp_url", "smtp://:password@mail.example.org"),
+        ("mail_from", "Registerwatch"),
+        ("mail_from", "service@"),
+        ("mail_from", "Registerwatch, Inc. <service@example.org>"),
+        ("mail_from", "one@example.org, two@example.org"),
+        ("mail_from", "service@example.org\r\nBcc: everybody@example.org"),
     ],
 )
 def test_a_value_that_cannot_work_stops_the_start_and_is_named(
     name: str, value: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("REGISTERWATCH_MAIL_FROM", "service@example.org")  # without it every SMTP_URL is refused
     monkeypatch.setenv(variable_name(name), value)
 
     with pytest.raises(ConfigurationError) as refused:
@@ -126,13 +147,62 @@ def test_every_value_that_cannot_work_is_named_at_once(monkeypatch: pytest.Monke
     )
 
 
-def test_a_refusal_does_not_tell_the_password(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("REGISTERWATCH_DATABASE_URL", "postgres://user:hunter2@db/name")
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("database_url", "postgres://user:hunter2@db/name"),
+        ("smtp_url", "smtp://user:hunter2#1@mail.example.org"),
+        ("smtp_url", "smtp://user:1/hunter2@mail.example.org"),
+        ("smtp_url", "smtp://user:1?hunter2@mail.example.org"),
+        ("smtp_url", "smtp://user:[hunter2@mail.example.org"),
+        ("smtp_url", "http://user:hunter2@mail.example.org"),
+    ],
+)
+def test_a_refusal_does_not_tell_the_password(name: str, value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(variable_name(name), value)
 
     with pytest.raises(ConfigurationError) as refused:
         load_settings()
 
     assert "hunter2" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "smtp_url",
+    [
+        "smtp://mail.example.org",
+        "smtp://user:password@mail.example.org:587",
+        "smtps://user%40example.org:p%2Fw@mail.example.org:465/",
+        "smtp://[2001:db8::1]:25",
+        "smtp://bücher.example",
+    ],
+)
+def test_a_mail_server_needs_a_sender(smtp_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REGISTERWATCH_SMTP_URL", smtp_url)
+
+    with pytest.raises(ConfigurationError, match=r"REGISTERWATCH_MAIL_FROM: .*is needed with REGISTERWATCH_SMTP_URL"):
+        load_settings()
+
+    monkeypatch.setenv("REGISTERWATCH_MAIL_FROM", "service@example.org")
+    assert load_settings().smtp_url is not None
+
+
+@pytest.mark.parametrize(
+    "mail_from", ["service@example.org", '"Wächter, Inc." <service@bücher.example>', "service@mailhost"]
+)
+def test_a_sender_without_a_mail_server_is_allowed(mail_from: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REGISTERWATCH_MAIL_FROM", mail_from)
+
+    assert load_settings().mail_from == mail_from
+
+
+def test_a_mail_server_that_cannot_work_is_named_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REGISTERWATCH_SMTP_URL", "mail.example.org")
+
+    with pytest.raises(ConfigurationError) as refused:
+        load_settings()
+
+    assert "REGISTERWATCH_MAIL_FROM" not in str(refused.value)
 
 
 def test_a_value_given_twice_differently_stops_the_start(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

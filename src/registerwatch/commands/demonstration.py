@@ -12,16 +12,20 @@ import typer
 import uvicorn
 
 from registerwatch import logs
+from registerwatch.app import app_over
 from registerwatch.bootstrap import build_service
 from registerwatch.commands.progress import bar
 from registerwatch.db.migrate import upgrade
+from registerwatch.mail.sending import Mail
 from registerwatch.register.mirror import FillProgress
+from registerwatch.sandbox.mail import KeptMail
 from registerwatch.sandbox.register.app import create_app as create_register
 from registerwatch.sandbox.register.generated import GeneratedWorld
 from registerwatch.server import server_config
 from registerwatch.settings import Settings, load_settings
 
 CHANGES_PER_MINUTE = 30.0
+EMAIL, PASSWORD = "demo@example.org", "try-it-out"
 
 
 def run(folder: Path, *, port: int, devices: int, seed: int) -> None:
@@ -43,13 +47,14 @@ async def _run(folder: Path, *, port: int, devices: int, seed: int) -> None:
     logs.set_up(settings.log_format)
     logging.getLogger("uvicorn").setLevel(logging.WARNING)
     register = _Server(_register_config(devices, seed, register_port))
-    service = _Server(server_config(settings, "127.0.0.1", port), said_when_ready=_welcome(port))
+    built = build_service(settings, mailer=KeptMail(_show_mail))
+    service = _Server(server_config(app_over(built), "127.0.0.1", port))
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, service.end)
     standing_in = asyncio.create_task(register.serve())
     try:
         typer.echo(f"Filling the copy from a made-up register of {devices:,} registrations …", err=True)
-        await _fill(settings)
+        service.said_when_ready = _welcome(port, await _prepare(settings))
         await service.serve()
     finally:
         register.end()
@@ -59,9 +64,7 @@ async def _run(folder: Path, *, port: int, devices: int, seed: int) -> None:
 class _Server(uvicorn.Server):
     """One of two servers in this process: signals are handled for both of them, in one place."""
 
-    def __init__(self, config: uvicorn.Config, said_when_ready: str = "") -> None:
-        super().__init__(config)
-        self._said_when_ready = said_when_ready
+    said_when_ready = ""
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -69,15 +72,16 @@ class _Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
-        if self._said_when_ready and self.started:
-            typer.echo(self._said_when_ready, err=True)
+        if self.said_when_ready and self.started:
+            typer.echo(self.said_when_ready, err=True)
 
     def end(self) -> None:
         """Finish the requests under way, then stop."""
         self.should_exit = True
 
 
-async def _fill(settings: Settings) -> None:
+async def _prepare(settings: Settings) -> str:
+    """Fill the copy, index it, open the account; gives the account's key."""
     service = build_service(settings)
     try:
         await upgrade(service.database)
@@ -88,8 +92,17 @@ async def _fill(settings: Settings) -> None:
 
             await service.mirror.from_datalake(service.datalake, watch)
         await service.follower.catch_up()
+        opened = await service.accounts.signing_in.trial("Demo Hospital", EMAIL, PASSWORD)
     finally:
         await service.close()
+    assert opened.api_key is not None, "the account is new"
+    return opened.api_key
+
+
+def _show_mail(mail: Mail) -> None:
+    typer.echo(
+        f"\nA mail to {mail.to}, which a service with REGISTERWATCH_SMTP_URL would send:\n\n{mail.text}", err=True
+    )
 
 
 def _register_config(devices: int, seed: int, port: int) -> uvicorn.Config:
@@ -104,13 +117,20 @@ def _free_port() -> int:
         return port
 
 
-def _welcome(port: int) -> str:
+def _welcome(port: int, key: str) -> str:
     return f"""
 Registerwatch is at http://localhost:{port} – over a made-up register that changes as one looks.
 
   in the browser  http://localhost:{port}/?q=titan
   with curl       curl 'http://localhost:{port}/v1/search?q=titan'
   its description http://localhost:{port}/openapi.json
+
+  An account is there: {EMAIL}, password {PASSWORD}, API key
+  {key}
+
+  its key         curl -H 'X-API-Key: {key}' http://localhost:{port}/v1/me
+  its login       curl --json '{{"email": "{EMAIL}", "password": "{PASSWORD}"}}' http://localhost:{port}/v1/login
+  one of your own curl --json '{{"email": "you@example.org", "password": "at least 8"}}' http://localhost:{port}/v1/trial
 
 Ctrl-C ends it; nothing is kept.
 """

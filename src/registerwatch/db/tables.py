@@ -130,14 +130,13 @@ sessions = Table(
     Column("expires_at", BigInteger, nullable=False, index=True),
 )
 
-reset_tokens = Table(
+reset_tokens = Table(  # a token goes away when it is used
     "reset_tokens",
     metadata,
     Column("digest", Text, primary_key=True, doc="SHA-256 of the token, in hex"),
     _of_user(),
     Column("created_at", BigInteger, nullable=False),
     Column("expires_at", BigInteger, nullable=False, index=True),
-    Column("used_at", BigInteger, doc="null until a password was set with it"),
 )
 
 audit = Table(

@@ -77,15 +77,15 @@ def router(service: Service, limits: RateLimits) -> APIRouter:
     @routes.get("/a/{srn:path}")
     async def actor(request: Request, srn: str) -> Response:
         """The actor; read from the register within the request where the copy has none."""
-        headers = await limits.check(request, Limit.PAGES)
+        await limits.check(request, Limit.PAGES)
         code, wanted = subject(srn), asked(request.query_params)
         if not await service.actors.is_stored(code):
-            headers = await limits.check(request, Limit.REGISTER_READ)
+            await limits.check(request, Limit.REGISTER_READ)
         answer = await service.actors.actor(code)
         if answer.read_at is None:
-            return _no_actor(answer, headers)
+            return _no_actor(answer)
         devices = await service.search.search(code, wanted.filters, page=wanted.page)
-        return _actor_page(request, service.settings.public_url, ActorView(answer, devices, wanted), headers)
+        return _actor_page(request, service.settings.public_url, ActorView(answer, devices, wanted))
 
     @routes.post("/a/{srn:path}")
     async def read_again(request: Request, srn: str) -> Response:
@@ -98,13 +98,12 @@ def router(service: Service, limits: RateLimits) -> APIRouter:
     return routes
 
 
-def _actor_page(request: Request, public_url: str, view: ActorView, headers: dict[str, str]) -> Response:
+def _actor_page(request: Request, public_url: str, view: ActorView) -> Response:
     actor = view.actor
     described = organization(ActorReference(actor.srn, actor.name), actor.country, public_url)
     return page(
         request,
         "actor.html",
-        headers,
         settled=actor.error is None,
         view=view,
         actor=actor,
@@ -114,12 +113,11 @@ def _actor_page(request: Request, public_url: str, view: ActorView, headers: dic
     )
 
 
-def _no_actor(answer: ActorAnswer, headers: dict[str, str]) -> Response:
+def _no_actor(answer: ActorAnswer) -> Response:
     unreadable = kind(answer.srn) == "srn" and answer.error != NOT_REGISTERED
     return unindexed_page(
         "not_found.html",
         404,
-        headers,
         heading="This actor cannot be read" if unreadable else "No such actor",
         may_work_later=unreadable,
         kind="SRN",

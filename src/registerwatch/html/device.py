@@ -113,16 +113,16 @@ def router(service: Service, limits: RateLimits) -> APIRouter:
     @routes.get("/d/{udi:path}")
     async def device(request: Request, udi: str) -> Response:
         """The device; read from the register within the request where the copy has none."""
-        headers = await limits.check(request, Limit.PAGES)
+        await limits.check(request, Limit.PAGES)
         code = subject(udi)
         answer: DeviceAnswer | NoDevice | None = await service.devices.stored(code)
         if answer is None:
             if service.devices.asks_register(code):
-                headers = await limits.check(request, Limit.REGISTER_READ)
+                await limits.check(request, Limit.REGISTER_READ)
             answer = await service.devices.device(code)
         if isinstance(answer, NoDevice):
-            return _no_device(answer, headers)
-        return _device_page(service, request, answer, headers)
+            return _no_device(answer)
+        return _device_page(service, request, answer)
 
     @routes.post("/d/{udi:path}")
     async def read_again(request: Request, udi: str) -> Response:
@@ -135,14 +135,13 @@ def router(service: Service, limits: RateLimits) -> APIRouter:
     return routes
 
 
-def _device_page(service: Service, request: Request, answer: DeviceAnswer, headers: dict[str, str]) -> Response:
+def _device_page(service: Service, request: Request, answer: DeviceAnswer) -> Response:
     today = datetime.fromtimestamp(service.clock.now(), UTC).date()
     view = DeviceView(_served.decode(answer.body), in_full=answer.in_full, today=today)
     public_url = service.settings.public_url
     return page(
         request,
         "device.html",
-        headers,
         settled=view.in_full and view.device.error is None,
         view=view,
         device=view.device,
@@ -152,11 +151,10 @@ def _device_page(service: Service, request: Request, answer: DeviceAnswer, heade
     )
 
 
-def _no_device(answer: NoDevice, headers: dict[str, str]) -> Response:
+def _no_device(answer: NoDevice) -> Response:
     return unindexed_page(
         "not_found.html",
         404,
-        headers,
         heading="This device cannot be read" if answer.is_unreadable else "No such device",
         may_work_later=answer.is_unreadable,
         kind="UDI-DI",

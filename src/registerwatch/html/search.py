@@ -88,13 +88,12 @@ def router(service: Service, limits: RateLimits) -> APIRouter:
     @routes.get("/")
     async def search(request: Request) -> Response:
         """The search box with results, or with what can be searched for."""
-        headers = await limits.check(request, Limit.PAGES)
+        await limits.check(request, Limit.PAGES)
         wanted = asked(request.query_params)
         fragment = FRAGMENT_HEADER in request.headers
         return page(
             request,
             "results.html" if fragment else "search.html",
-            headers,
             asked=wanted,
             introduction=await _introduction(service) if wanted.is_nothing else None,
             results=None if wanted.is_nothing else await _results(service, wanted),

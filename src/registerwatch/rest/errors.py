@@ -10,19 +10,27 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from registerwatch.errors import RateLimited, RegisterwatchError
-from registerwatch.web.limits import rate_headers
+from registerwatch.web.limits import noted_headers
 from registerwatch.web.messages import error_response
 
 log = structlog.get_logger(__name__)
 
 STATUS_BY_CODE = {
     "invalid-input": 400,
+    "unauthenticated": 401,
+    "wrong-password": 401,
+    "period-ended": 402,
+    "owner-only": 403,
+    "cap-reached": 409,
     "rate-limited": 429,
+    "overloaded": 503,
     "database-unavailable": 503,
     "index-unavailable": 503,
 }
+HEADERS_BY_STATUS = {401: {"WWW-Authenticate": "Bearer"}, 503: {"Retry-After": "10"}}
 JSON_PATHS = ("/v1", "/mcp", "/health", "/openapi.json", "/.well-known")
 UNKNOWN_PATH = "There is nothing at this address. The interface is described at /openapi.json."
+NO_OBJECT = "The body is no JSON object. Send one, with `Content-Type: application/json`."
 INTERNAL = "Something went wrong in the service. It is in the log; please try again."
 
 
@@ -47,12 +55,9 @@ class _Answers:
     async def refused(self, request: Request, error: Exception) -> Response:
         assert isinstance(error, RegisterwatchError)
         status = STATUS_BY_CODE.get(error.code, 500)
-        headers = {"Retry-After": "10"} if status == 503 else {}
+        headers = dict(HEADERS_BY_STATUS.get(status, {}))
         if isinstance(error, RateLimited):
-            headers = {
-                **rate_headers(error.limit, 0, error.retry_after, error.window),
-                "Retry-After": str(error.retry_after),
-            }
+            headers["Retry-After"] = str(error.retry_after)
         return self._answer(request, str(error), status, headers)
 
     async def invalid(self, request: Request, error: Exception) -> Response:
@@ -69,7 +74,7 @@ class _Answers:
 
     async def unexpected(self, request: Request, error: Exception) -> Response:
         log.error("unexpected error", path=request.url.path, exc_info=error)
-        return self._answer(request, INTERNAL, 500)
+        return self._answer(request, INTERNAL, 500, noted_headers(request.scope))
 
     def _answer(
         self, request: Request, message: str, status: int, headers: Mapping[str, str] | None = None
@@ -81,6 +86,8 @@ class _Answers:
 
 def _problem(problem: dict[str, object]) -> str:
     location = problem.get("loc")
+    if location == ("body",) or problem.get("type") == "json_invalid":
+        return NO_OBJECT
     name = ".".join(str(place) for place in location[1:])[:80] if isinstance(location, (list, tuple)) else ""
     if problem.get("type") == "extra_forbidden":
         return f"There is no parameter `{name}` here."

@@ -1,10 +1,13 @@
 """What happens to every request before a route sees it. Plain ASGI, because all of it is on the hot path."""
 
+from collections.abc import Iterable, Mapping
+
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from registerwatch.errors import RegisterwatchError
 from registerwatch.register.devices import Devices
 from registerwatch.register.identifiers import MAX_LENGTH
+from registerwatch.web.limits import noted_headers
 from registerwatch.web.messages import CACHE_RECORD, error_response, matches
 
 OPEN_PATHS = ("/v1/", "/mcp")
@@ -12,6 +15,8 @@ ALLOWED_METHODS = b"GET, POST, DELETE, OPTIONS"
 ALLOWED_HEADERS = b"Content-Type, X-API-Key, Authorization"
 EXPOSED_HEADERS = b"ETag, Retry-After, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, RateLimit-Policy"
 PREFLIGHT_SECONDS = b"86400"
+
+RawHeaders = Iterable[tuple[bytes, bytes]]
 
 EMPTY_POST = "A POST needs a body. Send `{}` with `Content-Type: application/json` when there are no fields."
 
@@ -127,3 +132,32 @@ class StoredDevices:
 
 
 _CACHE = CACHE_RECORD.encode()
+
+
+class LimitHeaders:
+    """Adds `RateLimit-*` to the answer of a request that was counted, whatever the answer is.
+
+    The innermost one, so that what is answered before it pays nothing.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        scope.setdefault("state", {})  # shared with whatever copies the scope further in
+
+        async def send_noted(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = _with_missing(message["headers"], noted_headers(scope))
+            await send(message)
+
+        await self._app(scope, receive, send_noted)
+
+
+def _with_missing(headers: RawHeaders, added: Mapping[str, str]) -> RawHeaders:
+    present = {name for name, _ in headers}
+    raw = [(name.lower().encode(), value.encode()) for name, value in added.items()]
+    return [*headers, *(each for each in raw if each[0] not in present)]

@@ -4,7 +4,7 @@ from dataclasses import asdict
 from typing import Annotated, Any
 
 import msgspec
-from fastapi import APIRouter, Path, Query, Request
+from fastapi import APIRouter, Depends, Path, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
@@ -17,7 +17,8 @@ from registerwatch.register.identifiers import MAX_LENGTH, kind, subject
 from registerwatch.register.index.searching import Filters
 from registerwatch.register.outcome import NotFound, Unreadable
 from registerwatch.register.search import LONGEST_QUERY
-from registerwatch.rest.schemas import Actor, Device, DeviceNotFound, ErrorBody, RefreshAnswer, SearchAnswer
+from registerwatch.rest.answers import BAD, OTHER, OUT, RATE, Answers
+from registerwatch.rest.schemas import Actor, Device, DeviceNotFound, RefreshAnswer, SearchAnswer
 from registerwatch.web.filters import filters_of, page_of
 from registerwatch.web.limits import Limit, RateLimits
 from registerwatch.web.messages import (
@@ -33,12 +34,7 @@ from registerwatch.web.messages import (
 _IDENTIFIER: Any = {"json_schema_extra": {"minLength": 1, "maxLength": MAX_LENGTH, "pattern": "[0-9A-Za-z]"}}
 """What an identifier must be, for the description alone: `subject` refuses with a better message."""
 
-_ERROR = {"model": ErrorBody}
-_RATE = {"description": "Too many requests of this address; `Retry-After` says when to try again.", **_ERROR}
-_BAD = {"description": "The request cannot be understood; the message says what would be.", **_ERROR}
-_OUT = {"description": "The database or the index is out of reach; try again shortly.", **_ERROR}
-_SAME = {"description": "The client's copy, named in `If-None-Match`, is still right.", "content": {}}
-_OTHER = {"description": "Any other error.", **_ERROR}
+_SAME: Answers = {304: {"description": "The client's copy, named in `If-None-Match`, is still right.", "content": {}}}
 
 
 class SearchParameters(BaseModel):
@@ -61,29 +57,29 @@ class SearchParameters(BaseModel):
 
 def router(service: Service, limits: RateLimits) -> APIRouter:
     """The routes, over one service."""
-    routes = APIRouter(tags=["register"], responses={"default": _OTHER})
+    routes = APIRouter(tags=["register"], responses={**OTHER})
 
     @routes.get(
         "/v1/search",
         summary="Search the stored copy",
         response_model=SearchAnswer,
-        responses={304: _SAME, 400: _BAD, 429: _RATE, 503: _OUT},
+        responses={**_SAME, **BAD, **RATE, **OUT},
+        dependencies=[Depends(limits.counted(Limit.SEARCH))],
     )
     async def search(request: Request, parameters: Annotated[SearchParameters, Query()]) -> Response:
         """Names match by word and by the beginning of the last word, without regard to case and diacritics. A query
         or a filter is required. Limit: 40 requests per address and minute.
         """
-        headers = await limits.check(request, Limit.SEARCH)
         filters = Filters(parameters.status, parameters.risk)
         found = await service.search.search(parameters.q, filters, page=parameters.page)
-        return tagged_response(request, found, CACHE_SEARCH, headers)
+        return tagged_response(request, found, CACHE_SEARCH)
 
     @routes.get(
         "/v1/refresh",
         summary="Read one code from the register anew",
         response_model=RefreshAnswer,
         response_model_exclude_none=True,
-        responses={400: _BAD, 429: _RATE, 503: _OUT},
+        responses={**BAD, **RATE, **OUT},
     )
     async def refresh(
         request: Request,
@@ -93,19 +89,19 @@ def router(service: Service, limits: RateLimits) -> APIRouter:
         Limit: 20 requests per address and minute.
         """
         code = subject(q)
-        headers = await limits.check(request, Limit.REGISTER_READ)
-        return await _refreshed(service, code, headers)
+        await limits.check(request, Limit.REGISTER_READ)
+        return await _refreshed(service, code)
 
     @routes.get(
         "/v1/devices/{udi:path}",
         summary="Read one device by UDI-DI",
         response_model=Device,
         responses={
-            304: _SAME,
-            400: _BAD,
+            **_SAME,
+            **BAD,
             404: {"description": "No such device among the readable records.", "model": DeviceNotFound},
-            429: _RATE,
-            503: _OUT,
+            **RATE,
+            **OUT,
         },
     )
     async def device(
@@ -118,18 +114,17 @@ def router(service: Service, limits: RateLimits) -> APIRouter:
         """
         code = subject(udi)
         answer = await service.devices.stored(code)
-        headers: dict[str, str] = {}
-        if answer is None:
-            if service.devices.asks_register(code):
-                headers = await limits.check(request, Limit.REGISTER_READ)
-            return device_response(request, await service.devices.device(code), headers)
-        return device_response(request, answer, headers)
+        if answer is not None:
+            return device_response(request, answer)
+        if service.devices.asks_register(code):
+            await limits.check(request, Limit.REGISTER_READ)
+        return device_response(request, await service.devices.device(code))
 
     @routes.get(
         "/v1/actors/{srn:path}",
         summary="Read one actor by SRN",
         response_model=Actor,
-        responses={304: _SAME, 429: _RATE, 503: _OUT},
+        responses={**_SAME, **RATE, **OUT},
     )
     async def actor(
         request: Request,
@@ -139,31 +134,30 @@ def router(service: Service, limits: RateLimits) -> APIRouter:
         page: Annotated[str, Query(description="Page of the devices, from 1, 20 rows each.")] = "1",
     ) -> Response:
         """Always status 200: an unreadable register, an unknown actor and an unknown filter are told in `error`."""
-        headers: dict[str, str] = {}
         try:
             code, filters, number = subject(srn), filters_of(status, risk), page_of(page)
         except InvalidInput as error:
             return json_response(ActorAnswer(srn[:120], error=str(error)), headers={"Cache-Control": NOT_CACHED})
         if not await service.actors.is_stored(code):
-            headers = await limits.check(request, Limit.REGISTER_READ)
+            await limits.check(request, Limit.REGISTER_READ)
         answer = await service.actors.actor(code, filters, page=number)
-        return tagged_response(request, answer, CACHE_RECORD if answer.error is None else NOT_CACHED, headers)
+        return tagged_response(request, answer, CACHE_RECORD if answer.error is None else NOT_CACHED)
 
     return routes
 
 
-def device_response(request: Request, answer: DeviceAnswer | NoDevice, headers: dict[str, str]) -> Response:
+def device_response(request: Request, answer: DeviceAnswer | NoDevice) -> Response:
     """A device, the client's own copy of it, or a 404."""
     if isinstance(answer, NoDevice):
         body = {"found": False, "udi": answer.udi, "error": answer.reason}
-        return json_response(body, 404, {"Cache-Control": NOT_CACHED, **headers})
-    shared = {"ETag": answer.tag.decode(), "Cache-Control": CACHE_RECORD, **headers}
+        return json_response(body, 404, {"Cache-Control": NOT_CACHED})
+    shared = {"ETag": answer.tag.decode(), "Cache-Control": CACHE_RECORD}
     if matches(request.headers.get("if-none-match"), answer.tag.decode()):
         return Response(status_code=304, headers=shared)
     return Response(answer.body, 200, shared, JSON)
 
 
-async def _refreshed(service: Service, code: str, headers: dict[str, str]) -> Response:
+async def _refreshed(service: Service, code: str) -> Response:
     result = await service.refresher.refresh(code)
     reason = None
     if isinstance(result, Unreadable):
@@ -179,7 +173,7 @@ async def _refreshed(service: Service, code: str, headers: dict[str, str]) -> Re
         body["actor"] = asdict(await service.actors.actor(code))
     else:
         body["device"] = await _device_json(service, code)
-    return json_response(body, headers={"Cache-Control": NOT_CACHED, **headers})
+    return json_response(body, headers={"Cache-Control": NOT_CACHED})
 
 
 async def _device_json(service: Service, udi: str) -> object:

@@ -20,16 +20,21 @@ def json_response(content: object, status: int = 200, headers: Mapping[str, str]
     return Response(_encoder.encode(content), status, dict(headers or {}), JSON)
 
 
+def private_response(content: object) -> Response:
+    """A 200 in JSON for the one who asked: no cache keeps it."""
+    return json_response(content, headers={"Cache-Control": NOT_CACHED})
+
+
 def error_response(message: str, status: int, headers: Mapping[str, str] | None = None) -> Response:
     """The one shape of an error: `{"error": message}`. Errors are not cached."""
     return json_response({"error": message}, status, {"Cache-Control": NOT_CACHED, **(headers or {})})
 
 
-def tagged_response(request: Request, content: object, cache_control: str, headers: Mapping[str, str]) -> Response:
+def tagged_response(request: Request, content: object, cache_control: str) -> Response:
     """A 200 with an `ETag` of its content, or a 304 when the client has this content already."""
     body = _encoder.encode(content)
     tag = f'W/"{blake2b(body, digest_size=12).hexdigest()}"'
-    shared = {"ETag": tag, "Cache-Control": cache_control, **headers}
+    shared = {"ETag": tag, "Cache-Control": cache_control}
     if matches(request.headers.get("if-none-match"), tag):
         return Response(status_code=304, headers=shared)
     return Response(body, 200, shared, JSON)

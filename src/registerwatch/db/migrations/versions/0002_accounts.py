@@ -66,7 +66,6 @@ def upgrade() -> None:
         _owned_by("user_id", "users.id"),
         sa.Column("created_at", sa.BigInteger, nullable=False),
         sa.Column("expires_at", sa.BigInteger, nullable=False),
-        sa.Column("used_at", sa.BigInteger),
         sa.PrimaryKeyConstraint("digest", name="pk_reset_tokens"),
     )
     op.create_index("ix_reset_tokens_user_id", "reset_tokens", ["user_id"])

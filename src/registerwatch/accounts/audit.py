@@ -1,0 +1,33 @@
+"""The audit trail: who did what in an account, for its owner."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+NEWEST = 100
+OPERATOR = "operator"
+"""Names the operator of the service as the one who did something."""
+
+
+class Action(StrEnum):
+    """What is written down."""
+
+    ACCOUNT_OPENED = "account opened"
+    PLAN_CHANGED = "plan changed"
+    SIGNED_IN = "signed in"
+    PASSWORD_CHANGED = "password changed"  # noqa: S105  # the name of what happened
+    PASSWORD_RESET = "password reset"  # noqa: S105
+    KEY_CREATED = "key created"
+    KEY_REVOKED = "key revoked"
+    USER_ADDED = "user added"
+    USER_REMOVED = "user removed"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One line of the trail: at `created_at` (unix seconds) `actor` did `action` to `subject` (or to nothing)."""
+
+    id: int
+    created_at: int
+    actor: str
+    action: str
+    subject: str

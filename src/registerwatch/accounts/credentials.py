@@ -1,0 +1,67 @@
+"""API keys, sessions and reset tokens: making, masking, and the digests that are stored in their place.
+
+They are 256 random bits each, so a plain SHA-256 keeps them (nothing can be guessed that a slow hash would protect),
+and a lookup by digest tells nothing about the secret by its duration.
+"""
+
+import hashlib
+import hmac
+import secrets
+from dataclasses import dataclass, field
+from typing import Literal
+
+KEY_PREFIX = "rw_"
+SESSION_PREFIX = "us_"
+RANDOM_BYTES = 32
+LONGEST = 200
+"""Characters of a credential that are looked at; ours have 46."""
+
+
+@dataclass(frozen=True, slots=True)
+class Credential:
+    """What a request carried, by its digest."""
+
+    kind: Literal["key", "session"]
+    digest: str = field(repr=False)
+
+
+def new_key() -> str:
+    """A new API key."""
+    return KEY_PREFIX + secrets.token_urlsafe(RANDOM_BYTES)
+
+
+def new_session() -> str:
+    """A new session."""
+    return SESSION_PREFIX + secrets.token_urlsafe(RANDOM_BYTES)
+
+
+def new_token() -> str:
+    """A new reset token."""
+    return secrets.token_urlsafe(RANDOM_BYTES)
+
+
+def masked(key: str) -> str:
+    """A key as listings show it: `rw_ab…wxyz`."""
+    return f"{key[: len(KEY_PREFIX) + 2]}…{key[-4:]}"
+
+
+def digest_of(secret: str) -> str:
+    """What is stored of a secret: SHA-256 in hex."""
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def is_same(digest: str, stored: str) -> bool:
+    """Whether two digests are equal, in constant time."""
+    return hmac.compare_digest(digest, stored)
+
+
+def credential_of(api_key: str | None, bearer: str | None) -> Credential | None:
+    """The credential of a request, from `X-API-Key` or else a bearer value; None when there is none.
+
+    A bearer value that begins `us_` is a session, any other one an API key.
+    """
+    value = (api_key or bearer or "").strip()
+    if not value or len(value) > LONGEST:
+        return None
+    is_session = not api_key and value.startswith(SESSION_PREFIX)
+    return Credential("session" if is_session else "key", digest_of(value))

@@ -1,0 +1,93 @@
+"""Accounts and who acts for them. Instants are unix seconds."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from registerwatch.accounts.plans import Plan
+
+
+class Role(StrEnum):
+    """What a user may do: an owner everything, a member not manage users, keys and webhooks."""
+
+    OWNER = "owner"
+    MEMBER = "member"
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """A company's account."""
+
+    id: int
+    email: str
+    name: str
+    plan: Plan
+    expires_at: int
+    created_at: int
+
+    def has_expired(self, now: float) -> bool:
+        """Whether the current period is over."""
+        return now >= self.expires_at
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """A person of an account."""
+
+    id: int
+    email: str
+    role: Role
+    created_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """An API key as it is listed. `prefix` is the masked key."""
+
+    id: int
+    label: str
+    prefix: str
+    created_at: int
+    revoked: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who asks: a user by a session, or a program by an API key, which acts as the account."""
+
+    account: Account
+    role: Role
+    name: str
+    """How the audit trail names them: the user's e-mail, or the masked key."""
+    user_id: int | None
+    """None for an API key."""
+    session: str | None = field(default=None, repr=False)
+    """Digest of the session, None for an API key."""
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """An account with its people and programs, as one of them sees it. `role` is that of who asks."""
+
+    account: Account
+    role: Role
+    users: Sequence[User]
+    keys: Sequence[Key]
+
+
+@dataclass(frozen=True, slots=True)
+class SignedIn:
+    """A session that was just opened. `api_key` is there when the account was opened with it."""
+
+    profile: Profile
+    existing: bool
+    session: str = field(repr=False)
+    api_key: str | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class NewKey:
+    """A key that was just made: the only time that its secret is told."""
+
+    label: str
+    secret: str = field(repr=False)

@@ -1,0 +1,111 @@
+"""Passwords: argon2id, by threads of their own that give way to everything else.
+
+Parameters are those of the OWASP Password Storage Cheat Sheet (19 MiB, 2 passes, 1 lane).
+"""
+
+import asyncio
+import os
+import threading
+import unicodedata
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from functools import cached_property
+from typing import TypeVar
+
+import structlog
+from argon2 import PasswordHasher, Type
+from argon2.exceptions import InvalidHashError, VerificationError, VerifyMismatchError
+
+from registerwatch.errors import InvalidInput, Overloaded
+
+SHORTEST = 8
+LONGEST = 1_024
+MOST_WAITING = 64
+NICENESS = 10
+
+T = TypeVar("T")
+
+log = structlog.get_logger(__name__)
+
+
+def acceptable(password: str) -> str:
+    """The password if it may be set. Raises `InvalidInput` when it has fewer than 8 characters, or over 1,024."""
+    if len(password) < SHORTEST:
+        raise InvalidInput(f"The password needs at least {SHORTEST} characters.")
+    if len(password) > LONGEST:
+        raise InvalidInput(f"The password has more than {LONGEST:,} characters.")
+    return password
+
+
+def owasp_hasher() -> PasswordHasher:
+    """The hasher that passwords are stored by."""
+    return PasswordHasher(time_cost=2, memory_cost=19_456, parallelism=1, type=Type.ID)
+
+
+class Passwords:
+    """Hashes and compares passwords off the event loop.
+
+    The same password typed on another keyboard is the same (NFKC, as NIST SP 800-63B has it).
+    """
+
+    def __init__(self, hasher: PasswordHasher | None = None) -> None:
+        self._hasher = hasher or owasp_hasher()
+        self._workers = ThreadPoolExecutor(_threads(), "passwords", initializer=_give_way)
+        self._waiting = 0
+
+    async def hashed(self, password: str) -> str:
+        """What is stored of a password. Raises `Overloaded` when too many wait already."""
+        return await self._in_turn(lambda: self._hasher.hash(_typed(password)))
+
+    async def is_right(self, password: str, stored: str | None) -> bool:
+        """Whether this is the password that was stored; takes as long when nothing was. Raises `Overloaded`."""
+        return await self._in_turn(lambda: self._compare(_typed(password), stored))
+
+    def is_outdated(self, stored: str) -> bool:
+        """Whether it was stored with other parameters than a new one would be."""
+        return self._hasher.check_needs_rehash(stored)
+
+    def close(self) -> None:
+        """Let the threads end after what they are at."""
+        self._workers.shutdown(wait=False, cancel_futures=True)
+
+    @cached_property
+    def _decoy(self) -> str:
+        """What a password is compared with where there is none: a hash that nothing matches, equally slow."""
+        return self._hasher.hash(os.urandom(16))
+
+    def _compare(self, password: bytes, stored: str | None) -> bool:
+        decoy = self._decoy  # the first of all makes it, or the time of the first nobody would tell
+        try:
+            self._hasher.verify(decoy if stored is None else stored, password)
+        except VerifyMismatchError:
+            return False
+        except (InvalidHashError, VerificationError, UnicodeEncodeError) as error:
+            log.error("a stored password cannot be read; its user needs a new one", reason=str(error))
+            return False
+        return stored is not None
+
+    async def _in_turn(self, work: Callable[[], T]) -> T:
+        if self._waiting >= MOST_WAITING:
+            raise Overloaded("Too many people sign in at this moment. Try again in a few seconds.")
+        self._waiting += 1
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._workers, work)
+        finally:
+            self._waiting -= 1
+
+
+def _typed(password: str) -> bytes:
+    return unicodedata.normalize("NFKC", password).encode("utf-8", "surrogatepass")
+
+
+def _threads() -> int:
+    """One core is left to the requests of everybody else."""
+    return max(1, min(4, len(os.sched_getaffinity(0)) - 1)) if hasattr(os, "sched_getaffinity") else 1
+
+
+def _give_way() -> None:
+    """On Linux a thread has a priority of its own: a burst of sign-ins must not slow other requests."""
+    with suppress(OSError, AttributeError):
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)

@@ -1,0 +1,36 @@
+"""What an account may have: the one table of plans."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class PlanName(StrEnum):
+    """The plans there are."""
+
+    TRIAL = "trial"
+    STANDARD = "standard"
+    OPERATOR = "operator"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The caps of a plan: most watches, users, and API keys that are not revoked."""
+
+    name: PlanName
+    watches: int
+    users: int
+    keys: int
+
+
+Plans = Mapping[PlanName, Plan]
+
+
+def plans(trial_watch_cap: int) -> Plans:
+    """The table of plans."""
+    table = (
+        Plan(PlanName.TRIAL, watches=trial_watch_cap, users=10, keys=10),
+        Plan(PlanName.STANDARD, watches=250, users=10, keys=10),
+        Plan(PlanName.OPERATOR, watches=2_500, users=25, keys=25),
+    )
+    return {plan.name: plan for plan in table}

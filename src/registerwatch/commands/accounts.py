@@ -1,0 +1,133 @@
+"""`registerwatch accounts …`: looking at accounts, setting their plan and period."""
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Column, Table
+
+from registerwatch.accounts.building import Accounts
+from registerwatch.accounts.model import Account, Profile
+from registerwatch.accounts.plans import PlanName
+from registerwatch.bootstrap import build_service
+from registerwatch.clock import iso_utc
+from registerwatch.db.migrate import upgrade
+from registerwatch.errors import InvalidInput
+from registerwatch.settings import load_settings
+
+UNBROKEN = 1_000
+"""Characters of a line: more than an e-mail address, a name and the rest have together."""
+
+app = typer.Typer(help="Accounts: who is there, plans, periods.", no_args_is_help=True)
+
+Email = Annotated[str, typer.Argument(help="E-mail address of one of the account's users.", metavar="EMAIL")]
+
+
+@app.callback()
+def _group() -> None:
+    """Accounts: who is there, plans, periods."""
+
+
+@app.command("list")
+def list_accounts() -> None:
+    """List every account, oldest first."""
+    asyncio.run(_list())
+
+
+@app.command("show")
+def show(email: Email) -> None:
+    """Show an account with its users and keys."""
+    asyncio.run(_show(email))
+
+
+@app.command("set")
+def set_period(
+    email: Email,
+    plan: Annotated[PlanName | None, typer.Option(help="The plan that the caps follow.")] = None,
+    expires_at: Annotated[
+        str | None, typer.Option(help="End of the period: 2027-01-31, or 2027-01-31T12:00:00Z. UTC unless it says so.")
+    ] = None,
+) -> None:
+    """Set the plan or the end of the period, or both."""
+    if plan is None and expires_at is None:
+        raise InvalidInput("Say what to set: --plan, --expires-at, or both.")
+    asyncio.run(_set(email, plan, None if expires_at is None else instant(expires_at)))
+
+
+@app.command("reset-link")
+def reset_link(email: Email) -> None:
+    """Print a link with which a user sets a new password, once, within an hour: for services that send no mail."""
+    asyncio.run(_reset_link(email))
+
+
+def instant(text: str) -> int:
+    """ISO 8601 as unix seconds, UTC where no zone is given. Raises `InvalidInput`."""
+    try:
+        moment = datetime.fromisoformat(text)
+        return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
+    except (ValueError, OverflowError):
+        raise InvalidInput(f"“{text}” is no time; write 2027-01-31 or 2027-01-31T12:00:00Z.") from None
+
+
+async def _list() -> None:
+    async with _opened() as accounts:
+        listed = await accounts.operating.all()
+    whole = [Column(title, overflow="fold") for title in ("e-mail", "name")]
+    table = Table(*whole, "plan", "until", "users", box=None, pad_edge=False)
+    for each in listed:
+        table.add_row(
+            each.account.email, each.account.name, each.account.plan.name, _until(each.account), f"{each.users}"
+        )
+    _console().print(table if listed else "There is no account yet.")
+
+
+async def _show(email: str) -> None:
+    async with _opened() as accounts:
+        _print(await accounts.operating.profile(email))
+
+
+async def _set(email: str, plan: PlanName | None, expires_at: int | None) -> None:
+    async with _opened() as accounts:
+        _print(await accounts.operating.set_period(email, plan, expires_at))
+
+
+async def _reset_link(email: str) -> None:
+    async with _opened() as accounts:
+        typer.echo(await accounts.recovering.link(email))
+
+
+def _print(profile: Profile) -> None:
+    account = profile.account
+    lines = [
+        f"account  {account.email}, {account.name}, since {iso_utc(account.created_at)}",
+        f"plan     {account.plan.name}, {_until(account)}; at most {account.plan.watches:,} watches",
+        *(f"user     {user.id}: {user.email}, {user.role}" for user in profile.users),
+        *(f"key      {key.id}: {key.prefix} {key.label}{', revoked' if key.revoked else ''}" for key in profile.keys),
+    ]
+    _console().print("\n".join(lines), soft_wrap=True)
+
+
+def _console() -> Console:
+    """Shows texts as they were typed, and to a program that reads along nothing in part."""
+    return Console(highlight=False, markup=False, emoji=False, width=None if sys.stdout.isatty() else UNBROKEN)
+
+
+def _until(account: Account) -> str:
+    ended = account.has_expired(datetime.now(UTC).timestamp())
+    return f"{'ended' if ended else 'until'} {iso_utc(account.expires_at)}"
+
+
+@asynccontextmanager
+async def _opened() -> AsyncIterator[Accounts]:
+    """Accounts over an up-to-date database."""
+    service = build_service(load_settings())
+    await upgrade(service.database)
+    try:
+        yield service.accounts
+    finally:
+        await service.close()

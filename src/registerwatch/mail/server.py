@@ -1,0 +1,75 @@
+"""Which mail server takes our mails, and how the way to it is encrypted: read from the settings' URLs."""
+
+import ipaddress
+import re
+from dataclasses import dataclass, field
+from enum import StrEnum
+from urllib.parse import unquote, urlsplit
+
+SUBMISSION_PORT = 587
+TLS_PORT = 465
+NO_NAME = "[127.0.0.1]"
+"""How a client without a name of its own says hello (RFC 5321, 4.1.4)."""
+
+_DOTTED_NAME = re.compile(r"(?:[a-z0-9-]+\.)+[a-z][a-z0-9-]*")
+
+
+class Encryption(StrEnum):
+    """How the way to the server is encrypted."""
+
+    FROM_THE_START = "from the start"
+    DEMANDED = "demanded"
+    """By STARTTLS; without it nothing is said that is worth hearing."""
+    WHEN_OFFERED = "when offered"
+    """By STARTTLS where the server has it."""
+    LOCAL = "local"
+    """The same on this machine, where nothing can listen in: the certificate need not prove anything."""
+
+
+@dataclass(frozen=True, slots=True)
+class SmtpServer:
+    """Where mails are handed in. Without a `user` nobody logs in."""
+
+    host: str
+    port: int
+    encryption: Encryption
+    user: str | None = None
+    password: str = field(default="", repr=False)
+
+    @property
+    def name(self) -> str:
+        """The server as the operator knows it."""
+        return f"{self.host}:{self.port}"
+
+
+def server_of(url: str) -> SmtpServer:
+    """The server that `smtp://user:password@host:port` or `smtps://…` names; the settings have checked its form."""
+    parts = urlsplit(url)
+    from_the_start = parts.scheme == "smtps"
+    host = parts.hostname or ""
+    return SmtpServer(
+        host=host,
+        port=parts.port or (TLS_PORT if from_the_start else SUBMISSION_PORT),
+        encryption=Encryption.FROM_THE_START if from_the_start else _by_starttls(host, bool(parts.username)),
+        user=unquote(parts.username) if parts.username else None,
+        password=unquote(parts.password or ""),
+    )
+
+
+def name_in(public_url: str) -> str:
+    """By which name the service says hello: that of its public address, if it has one that others know."""
+    host = urlsplit(public_url).hostname or ""
+    return host if _DOTTED_NAME.fullmatch(host) else NO_NAME
+
+
+def _by_starttls(host: str, logs_in: bool) -> Encryption:
+    if _is_loopback(host):
+        return Encryption.LOCAL
+    return Encryption.DEMANDED if logs_in else Encryption.WHEN_OFFERED
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

@@ -1,0 +1,121 @@
+"""One conversation with a mail server, and what its failures mean.
+
+A server's own words are left out of every reason, as many name the recipient.
+Its codes (RFC 5321, RFC 3463) say enough.
+"""
+
+import asyncio
+import re
+import ssl
+from contextlib import suppress
+from dataclasses import dataclass
+
+import aiosmtplib
+
+from registerwatch.mail.composing import Letter
+from registerwatch.mail.server import Encryption, SmtpServer
+
+GOODBYE_SECONDS = 1.0
+
+_REFUSED: dict[type[Exception], str] = {
+    aiosmtplib.SMTPConnectResponseError: "the connection",
+    aiosmtplib.SMTPHeloError: "the greeting",
+    aiosmtplib.SMTPAuthenticationError: "the login",
+    aiosmtplib.SMTPSenderRefused: "the sender (REGISTERWATCH_MAIL_FROM)",
+    aiosmtplib.SMTPRecipientRefused: "the recipient",
+    aiosmtplib.SMTPDataError: "the message",
+}
+_ENHANCED_CODE = re.compile(r"[245]\.\d{1,3}\.\d{1,3}(?!\S)")
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a letter was not taken, for the operator, and whether another try may help."""
+
+    reason: str
+    passing: bool = False
+
+
+async def hand_in(
+    letter: Letter, server: SmtpServer, *, own_name: str, seconds: float, tls: ssl.SSLContext | None
+) -> Failure | None:
+    """Hand a letter to the server within `seconds`; None when it is taken. `tls` replaces the system's trust."""
+    client = _client(server, own_name, tls)
+    try:
+        failure = await _converse(client, letter, server, seconds)
+        await _leave(client)
+        return failure
+    finally:
+        client.close()
+
+
+def _client(server: SmtpServer, own_name: str, tls: ssl.SSLContext | None) -> aiosmtplib.SMTP:
+    return aiosmtplib.SMTP(
+        hostname=server.host,
+        port=server.port,
+        username=server.user,
+        password=server.password if server.user is not None else None,
+        local_hostname=own_name,
+        use_tls=server.encryption is Encryption.FROM_THE_START,
+        start_tls=True if server.encryption is Encryption.DEMANDED else None,
+        validate_certs=server.encryption is not Encryption.LOCAL,
+        tls_context=tls,
+        timeout=None,
+    )
+
+
+async def _converse(client: aiosmtplib.SMTP, letter: Letter, server: SmtpServer, seconds: float) -> Failure | None:
+    options = ["SMTPUTF8"] if letter.needs_utf8 else []
+    try:
+        async with asyncio.timeout(seconds):
+            await client.connect()
+            await client.sendmail(letter.sender, [letter.recipient], letter.content, mail_options=options)
+    except TimeoutError:
+        client.close()
+        return Failure(f"{server.name} did not answer within {seconds:.3g} s.", passing=True)
+    except (OSError, aiosmtplib.SMTPException) as error:
+        return failure_of(error, server)
+    return None
+
+
+async def _leave(client: aiosmtplib.SMTP) -> None:
+    """Say goodbye; what was taken stays taken, whatever comes of it."""
+    if client.is_connected:
+        with suppress(OSError, aiosmtplib.SMTPException):
+            async with asyncio.timeout(GOODBYE_SECONDS):
+                await client.quit()
+
+
+def failure_of(error: Exception, server: SmtpServer) -> Failure:
+    """What went wrong, in words that hold neither a password nor whom the mail was for."""
+    if isinstance(error, aiosmtplib.SMTPRecipientsRefused):
+        error = error.recipients[0]
+    if isinstance(error, aiosmtplib.SMTPResponseException):
+        return _refusal(error, server)
+    if isinstance(error, aiosmtplib.SMTPNotSupported):
+        return Failure(f"{server.name} takes no international addresses (it does not offer SMTPUTF8).")
+    if isinstance(error, OSError):
+        return _broken_connection(error, server)
+    return Failure(f"{server.name} cannot be used: {str(error).rstrip('.')}.")
+
+
+def _refusal(error: aiosmtplib.SMTPResponseException, server: SmtpServer) -> Failure:
+    if error.code < 200:
+        return Failure(f"{server.name} gave an answer that is no SMTP.")
+    if error.code == 530:
+        return Failure(f"{server.name} asks for a login or for encryption that REGISTERWATCH_SMTP_URL does not bring.")
+    enhanced = _ENHANCED_CODE.match(error.message)
+    codes = f"{error.code} {enhanced[0]}" if enhanced else str(error.code)
+    refused = _REFUSED.get(type(error), "a command")
+    return Failure(f"{server.name} refused {refused}: {codes}.", passing=400 <= error.code < 500)
+
+
+def _broken_connection(error: OSError, server: SmtpServer) -> Failure:
+    fault = error.__cause__ if isinstance(error, aiosmtplib.SMTPConnectError) else error
+    if isinstance(fault, ssl.SSLCertVerificationError):
+        return Failure(f"The certificate of {server.name} cannot be trusted: {fault.verify_message}.")
+    if isinstance(fault, ssl.SSLError):
+        return Failure(f"{server.name} does not speak TLS here: {fault.reason}.")
+    if isinstance(fault, aiosmtplib.SMTPServerDisconnected):
+        return Failure(f"{server.name} closed the connection before it had taken the mail.", passing=True)
+    return Failure(f"{server.name} cannot be reached: {fault}.", passing=True)

@@ -1,0 +1,168 @@
+"""What the routes of accounts take and answer, field by field, for `/openapi.json`."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr
+
+from registerwatch.accounts.passwords import LONGEST, SHORTEST
+from registerwatch.accounts.texts import LONGEST_EMAIL, LONGEST_LABEL
+from registerwatch.rest.schemas import Described
+
+EMAIL = "someone@example.org"
+
+Email = Annotated[
+    str, Field(description="E-mail address of a user.", examples=[EMAIL], json_schema_extra={"format": "email"})
+]
+NewPassword = Annotated[
+    SecretStr,
+    Field(
+        description=f"{SHORTEST} to {LONGEST:,} characters, whichever they are.",
+        json_schema_extra={"minLength": SHORTEST, "maxLength": LONGEST},
+    ),
+]
+Password = Annotated[SecretStr, Field(max_length=LONGEST, description="Password.")]
+Instant: Any = {"examples": ["2026-11-28T03:38:00Z"]}
+
+
+class Request(BaseModel):
+    """A body. Fields that are not named here are left aside."""
+
+    model_config = ConfigDict(hide_input_in_errors=True)
+
+
+class TrialRequest(Request):
+    """Whoever opens a trial."""
+
+    email: Email
+    password: NewPassword
+    name: str | None = Field(
+        None, description="Company name; by default the domain of the e-mail address.", examples=["Example GmbH"]
+    )
+
+
+class LoginRequest(Request):
+    """Whoever signs in."""
+
+    email: str = Field(description="E-mail address of a user.", examples=[EMAIL])
+    password: Password
+
+
+class PasswordRequest(Request):
+    """A new password."""
+
+    password: NewPassword
+
+
+class ForgotRequest(Request):
+    """Whoever needs a link to set a new password."""
+
+    email: Email
+
+
+class ResetRequest(Request):
+    """A new password with the token of a mailed link."""
+
+    token: str = Field(description="The `token` in the link.")
+    password: NewPassword
+
+
+class DeleteRequest(Request):
+    """The end of an account."""
+
+    password: Annotated[SecretStr, Field(max_length=LONGEST, description="An owner's password, whoever calls.")]
+
+
+class UserRequest(Request):
+    """A user to add as a member."""
+
+    email: Email
+    password: NewPassword
+
+
+class KeyRequest(Request):
+    """A key to make."""
+
+    label: str | None = Field(
+        None, description=f"What it is for; trimmed to {LONGEST_LABEL} characters.", examples=["ERP"]
+    )
+
+
+class Done(Described):
+    """It is done, or there was nothing to do."""
+
+    ok: Literal[True] = Field(description="Always true.")
+
+
+class AccountUser(Described):
+    """A user of the account."""
+
+    id: int = Field(description="Number for `DELETE /v1/users/{id}`.", examples=[7])
+    email: str = Field(description="E-mail address.", examples=[EMAIL], max_length=LONGEST_EMAIL)
+    role: Literal["owner", "member"] = Field(description="A member may not manage users, keys and webhooks.")
+    created_at: str = Field(description="UTC.", **Instant)
+
+
+class AccountKey(Described):
+    """An API key of the account."""
+
+    id: int = Field(description="Number for `DELETE /v1/keys/{id}`.", examples=[3])
+    label: str = Field(description="What it is for.", examples=["ERP"])
+    prefix: str = Field(description="The key, masked.", examples=["rw_ab…wxyz"])
+    created_at: str = Field(description="UTC.", **Instant)
+    revoked: bool = Field(description="Whether it has stopped working.")
+
+
+class AccountObject(Described):
+    """An account, as the caller sees it."""
+
+    email: str = Field(description="E-mail address of the account.", examples=[EMAIL])
+    name: str = Field(description="Company name.", examples=["Example GmbH"])
+    role: Literal["owner", "member"] = Field(description="Role of the caller; a key acts as an owner.")
+    plan: Literal["trial", "standard", "operator"] = Field(description="What the caps follow.")
+    expires_at: str = Field(description="End of the current period, UTC.", **Instant)
+    watch_cap: int = Field(description="Most watches.", examples=[25])
+    watch_count: int = Field(description="Watches there are.", examples=[3])
+    expired: bool = Field(description="Whether the period is over. Reading goes on; adding and syncing do not.")
+    subscription: None = Field(description="The paid subscription; null when there is none.")
+    webhook_url: str = Field(description="First webhook address, empty when there is none.")
+    webhook_secret: str = Field(description="What its deliveries are signed with, empty when there is none.")
+    users: list[AccountUser] = Field(description="People of the account, oldest first.")
+    keys: list[AccountKey] = Field(description="API keys, oldest first; revoked ones stay listed for 90 days.")
+
+
+class SignedInAccount(AccountObject):
+    """An account with a session that was just opened."""
+
+    session: str = Field(description="Send it as `Authorization: Bearer us_…`. It lasts 14 days.", examples=["us_…"])
+
+
+class TrialAccount(SignedInAccount):
+    """An account that was just opened, or that was there before."""
+
+    existing: bool = Field(description="Whether the account was there before.")
+    api_key: str | None = Field(
+        None, description="The first API key of a new account, told this once.", examples=["rw_…"]
+    )
+
+
+class CreatedKey(Described):
+    """A key that was just made."""
+
+    api_key: str = Field(description="The key, told this once. Send it as `X-API-Key: rw_…`.", examples=["rw_…"])
+    label: str = Field(description="What it is for.", examples=["ERP"])
+
+
+class AuditEntry(Described):
+    """Somebody did something."""
+
+    id: int = Field(description="Increasing number.", examples=[41])
+    created_at: str = Field(description="UTC.", **Instant)
+    actor: str = Field(description="E-mail address of a user, a masked API key, or `operator`.", examples=[EMAIL])
+    action: str = Field(description="What was done.", examples=["key created"])
+    subject: str = Field(description="To whom or what; can be empty.", examples=["rw_ab…wxyz (ERP)"])
+
+
+class AuditTrail(Described):
+    """Who did what in the account."""
+
+    entries: list[AuditEntry] = Field(description="The newest 100, newest first.")

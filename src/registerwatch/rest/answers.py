@@ -1,0 +1,20 @@
+"""Answers that many operations share, for `/openapi.json`."""
+
+from typing import Any
+
+from registerwatch.rest.schemas import ErrorBody
+
+Answers = dict[int | str, dict[str, Any]]
+
+_ERROR = {"model": ErrorBody}
+
+BAD: Answers = {400: {"description": "The request cannot be understood; the message says what would be.", **_ERROR}}
+NOBODY: Answers = {401: {"description": "Missing or unknown key or session.", **_ERROR}}
+ENDED: Answers = {402: {"description": "The account's period has ended.", **_ERROR}}
+MEMBER: Answers = {403: {"description": "A member may not do this; or the POST had no body.", **_ERROR}}
+FULL: Answers = {409: {"description": "The account has as many as its plan allows.", **_ERROR}}
+RATE: Answers = {
+    429: {"description": "Too many requests of this address; `Retry-After` says when to try again.", **_ERROR}
+}
+OUT: Answers = {503: {"description": "The database or the index is out of reach; try again shortly.", **_ERROR}}
+OTHER: Answers = {"default": {"description": "Any other error.", **_ERROR}}

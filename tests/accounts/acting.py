@@ -1,0 +1,28 @@
+"""Signing up and coming back, as surfaces do it."""
+
+from registerwatch.accounts.building import Accounts
+from registerwatch.accounts.credentials import credential_of
+from registerwatch.accounts.model import Caller, SignedIn
+
+EMAIL = "owner@acme.example"
+PASSWORD = "correct horse"
+
+
+async def signed_up(accounts: Accounts, email: str = EMAIL, password: str = PASSWORD) -> SignedIn:
+    """A new trial account."""
+    return await accounts.signing_in.trial("Acme", email, password)
+
+
+async def by_key(accounts: Accounts, key: str | None) -> Caller:
+    """Whom a key stands for."""
+    return await accounts.signing_in.caller(credential_of(key, None))
+
+
+async def by_session(accounts: Accounts, session: str) -> Caller:
+    """Whom a session stands for."""
+    return await accounts.signing_in.caller(credential_of(None, session))
+
+
+async def owner_of(accounts: Accounts, email: str = EMAIL) -> Caller:
+    """The owner of a new account."""
+    return await by_session(accounts, (await signed_up(accounts, email)).session)

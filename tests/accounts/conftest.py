@@ -1,0 +1,30 @@
+"""The use cases of accounts over a database, with a clock that stands still and mails that are kept."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from registerwatch.accounts.building import Accounts, build_accounts
+from registerwatch.db.engine import Database
+from registerwatch.sandbox.mail import KeptMail
+from registerwatch.settings import Settings
+from tests.parts.clocks import SteppedClock
+from tests.parts.passwords import quick_passwords
+
+
+@pytest.fixture
+def clock() -> SteppedClock:
+    return SteppedClock()
+
+
+@pytest.fixture
+def mail() -> KeptMail:
+    return KeptMail()
+
+
+@pytest.fixture
+def accounts(database: Database, clock: SteppedClock, mail: KeptMail, tmp_path: Path) -> Iterator[Accounts]:
+    built = build_accounts(Settings(data_dir=tmp_path), database, clock, mail, quick_passwords())
+    yield built
+    built.passwords.close()
