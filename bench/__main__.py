@@ -13,6 +13,8 @@ records, so figures of one run can be compared with one another, and with nothin
 `reads`   Requests per second of devices, 304s, actors and health, the service on one core, the load on the other.
           Beside each a bare ASGI application under the same server and settings that answers the same bytes. The
           register is the generated stand-in: devices are read from it first, so that nothing goes on behind.
+`accounts`  An account as its programs and people read it, beside a bare ASGI application; logins, beside passwords
+          compared in a plain loop; steady reads of devices while many sign in at once, beside the same without them.
 """
 
 import signal
@@ -26,14 +28,14 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from bench import fill, machine, reads, report, search, start
+from bench import accounts, fill, machine, reads, report, search, start
 from bench.figures import Section
 from bench.inputs import Inputs
 from bench.manner import Manner
 from bench.processes import ProcessFailed
 from bench.progress import say
 
-PARTS = ("reads", "search", "fill", "start")
+PARTS = ("reads", "search", "fill", "start", "accounts")
 DOCUMENT = Path(__file__).parents[1] / "docs" / "performance.md"
 
 
@@ -44,7 +46,7 @@ def bench(
     only: Annotated[str, typer.Option(help="Parts to measure, separated by commas.")] = ",".join(PARTS),
     seed: Annotated[int, typer.Option(help="Another seed makes other records.")] = 1,
     rounds: Annotated[int, typer.Option(help="Rounds of each measurement; medians are shown.", min=1)] = 3,
-    seconds: Annotated[int, typer.Option(help="Length of a round of reads.", min=1)] = 5,
+    seconds: Annotated[int, typer.Option(help="Length of a round of reads or logins.", min=1)] = 5,
     requests: Annotated[int, typer.Option(help="Requests of a round of one search.", min=10)] = 300,
     patience: Annotated[
         float, typer.Option(help="Seconds for waiting until other processes are calm, for repeating what they disturb.")
@@ -90,7 +92,7 @@ def _told_when_interrupted() -> Iterator[None]:
 
 def _measure(inputs: Inputs, parts: list[str], manner: Manner) -> list[Section]:
     """Measure the parts in the order that their inputs need, give them in the order of `PARTS`."""
-    in_turn = (fill, start, search, reads)  # reads are last, because they bring devices up to date
+    in_turn = (fill, start, search, reads, accounts)  # the last two bring devices up to date
     measured = {part.PART: part.measure(inputs, manner) for part in in_turn if part.PART in parts}
     return [measured[part] for part in parts]
 

@@ -5,17 +5,16 @@ from pathlib import Path
 
 import msgspec
 
-from bench.connection import Connection
+from bench.connection import Connection, Request
 
 SERVERS_OWN = frozenset({b"date", b"transfer-encoding", b"connection"})
 """Headers that the ASGI server adds by itself."""
 
 
 class Captured(msgspec.Struct, frozen=True):
-    """A request and the answer that the service gave. `tag` is sent as `If-None-Match` where it is not empty."""
+    """What was asked for, and the answer that the service gave."""
 
     target: str
-    tag: str
     status: int
     headers: list[tuple[bytes, bytes]]
     body: bytes
@@ -26,13 +25,13 @@ class Captured(msgspec.Struct, frozen=True):
         return next((value.decode("latin-1") for name, value in self.headers if name == b"etag"), "")
 
 
-def capture(connection: Connection, requests: Iterable[tuple[str, str]]) -> list[Captured]:
-    """Ask the service each target, with the tag as `If-None-Match` where there is one, and keep what it says."""
+def capture(connection: Connection, requests: Iterable[Request]) -> list[Captured]:
+    """Ask the service each, and keep what it says."""
     answers = []
-    for target, tag in requests:
-        answer = connection.get(target, {"If-None-Match": tag} if tag else None)
+    for request in requests:
+        answer = connection.ask(request)
         headers = [(name, value) for name, value in answer.headers if name not in SERVERS_OWN]
-        answers.append(Captured(target, tag, answer.status, headers, answer.body))
+        answers.append(Captured(request.target, answer.status, headers, answer.body))
     return answers
 
 

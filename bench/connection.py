@@ -2,11 +2,29 @@
 
 import socket
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 class Refused(Exception):
     """The server closed the connection or said something that is no HTTP answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is asked: a GET, or a POST of JSON where there is a body."""
+
+    target: str
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes = b""
+
+    def as_sent(self) -> bytes:
+        """The request as it goes over the wire. No server that is measured looks at the `Host`."""
+        fields = {"Host": "127.0.0.1", **self.headers}
+        if self.body:
+            fields |= {"Content-Type": "application/json", "Content-Length": str(len(self.body))}
+        first = f"{'POST' if self.body else 'GET'} {self.target} HTTP/1.1"
+        lines = [first, *(f"{name}: {value}" for name, value in fields.items())]
+        return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1") + self.body
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +46,14 @@ class Connection:
     def __init__(self, port: int, timeout: float = 60.0) -> None:
         self._socket = socket.create_connection(("127.0.0.1", port), timeout)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._host = f"127.0.0.1:{port}"
 
-    def get(self, target: str, headers: Mapping[str, str] | None = None) -> Answer:
+    def get(self, target: str) -> Answer:
         """Send a GET, wait for its whole answer. Raises `Refused` and `OSError`."""
-        self._socket.sendall(request_bytes(target, self._host, headers))
+        return self.ask(Request(target))
+
+    def ask(self, request: Request) -> Answer:
+        """Send a request, wait for its whole answer. Raises `Refused` and `OSError`."""
+        self._socket.sendall(request.as_sent())
         received = bytearray()
         while (end := received.find(b"\r\n\r\n")) < 0:
             received += self._more()
@@ -51,13 +72,6 @@ class Connection:
         if not part:
             raise Refused("The server hung up.")
         return part
-
-
-def request_bytes(target: str, host: str, headers: Mapping[str, str] | None = None) -> bytes:
-    """A GET as it goes over the wire."""
-    fields = {"Host": host, **(headers or {})}
-    lines = [f"GET {target} HTTP/1.1", *(f"{name}: {value}" for name, value in fields.items())]
-    return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
 
 
 def _head(head: bytes) -> tuple[int, list[tuple[bytes, bytes]]]:

@@ -1,15 +1,12 @@
--- wrk: asks the targets of a file in turn, each with its tag, and tells the result as JSON.
+-- wrk: sends the requests of a file in turn, as they stand there with a NUL between them, and tells the result as JSON.
 local prepared, asked = {}, 0
 
 function init(args)
-  for line in io.lines(args[1]) do
-    local target, tag = line:match("^([^\t]*)\t?(.*)$")
-    local headers = nil
-    if tag ~= "" then
-      headers = { ["If-None-Match"] = tag, ["Host"] = wrk.headers["Host"] }
-    end
-    prepared[#prepared + 1] = wrk.format("GET", target, headers)
+  local file = assert(io.open(args[1], "rb"))
+  for each in file:read("*a"):gmatch("%Z+") do
+    prepared[#prepared + 1] = each
   end
+  file:close()
 end
 
 function request()

@@ -16,11 +16,15 @@ LOAD_CORE = CORES[-1]
 """The same as the server's where there is only one: then the load disturbs the server, and figures are lower."""
 
 
+ALL_BUT_LOAD = tuple(core for core in CORES if core != LOAD_CORE) or tuple(CORES)
+"""The cores of a server that is measured with all that the machine has for it."""
+
+
 @contextmanager
-def pinned(core: int) -> Iterator[None]:
-    """Run the block on one core. A process that is started inside stays there."""
+def pinned(*cores: int) -> Iterator[None]:
+    """Run the block on these cores. A process that is started inside stays there."""
     before = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, {core})
+    os.sched_setaffinity(0, cores)
     try:
         yield
     finally:

@@ -1,7 +1,9 @@
 """How measurements are taken: how often, for how long, and again where other processes disturbed them."""
 
+import gc
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from statistics import median
 from typing import TypeVar
@@ -23,7 +25,7 @@ class Manner:
 
     rounds: int = 3
     seconds: int = 5
-    """Length of a round of reads."""
+    """Length of a round of reads or logins."""
     requests: int = 300
     """Requests of a round of one search."""
     patience: float = 0.0
@@ -66,3 +68,13 @@ class Manner:
             if others.share <= DISTURBED:
                 return
             self.patience -= LOOKED
+
+
+@contextmanager
+def no_collection() -> Iterator[None]:
+    """No garbage collection of the measuring process within a measured time."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()

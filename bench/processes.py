@@ -43,13 +43,13 @@ NO_REGISTER = "http://127.0.0.1:9"
 
 @contextmanager
 def running(
-    command: Sequence[str], log: Path, *, environment: Mapping[str, str] | None = None, core: int | None = None
+    command: Sequence[str], log: Path, *, environment: Mapping[str, str] | None = None, cores: Sequence[int] = ()
 ) -> Iterator[psutil.Popen]:
-    """A process, on one core if asked for, that does not outlive the block. It tells its troubles in `log`.
+    """A process, on these cores if any are named, that does not outlive the block. It tells its troubles in `log`.
 
     It has a session of its own, so that Ctrl-C reaches it through us and nothing is left behind.
     """
-    with open(log, "wb") as output, pinned(core) if core is not None else nullcontext():
+    with open(log, "wb") as output, pinned(*cores) if cores else nullcontext():
         process = psutil.Popen(
             command, env=environment, stdout=output, stderr=output, stdin=subprocess.DEVNULL, start_new_session=True
         )

@@ -1,9 +1,7 @@
 """Part `search`: searches by name over HTTP, beside SQLite FTS5 and PostgreSQL over the same rows."""
 
-import gc
 import time
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import dataclass
 from statistics import median
 
@@ -13,7 +11,7 @@ from bench.connection import Connection
 from bench.figures import Figure, Goal, Row, Section, latencies, median_figure
 from bench.inputs import Inputs
 from bench.machine import LOAD_CORE, pinned
-from bench.manner import Manner
+from bench.manner import Manner, no_collection
 from bench.peers.asking import ASKED, ASKED_SECONDS, ask_peers
 from bench.processes import ProcessFailed
 from bench.progress import stage
@@ -89,7 +87,7 @@ def _times(connection: Connection, question: Question, requests: int) -> tuple[l
     """Seconds from sending each request to having its whole answer, and the total that the last one tells."""
     times, target = [], question.target
     body = b""
-    with _no_collection():
+    with no_collection():
         for _ in range(requests):
             began = time.perf_counter()
             answer = connection.get(target)
@@ -98,16 +96,6 @@ def _times(connection: Connection, question: Question, requests: int) -> tuple[l
             if answer.status != 200:
                 raise ProcessFailed(f"{target} was answered with {answer.status}: {body[:500]!r}")
     return times, int(msgspec.json.decode(body)["total"])
-
-
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """No garbage collection of the measuring process within a measured time."""
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
 
 
 def _remark(inputs: Inputs, manner: Manner) -> str:

@@ -1,8 +1,10 @@
 """The service as it is measured: a process over the filled copy, without limits, with a local register or none."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from urllib.parse import quote
 
+from bench.connection import Connection, Request
 from bench.inputs import Inputs
 from bench.machine import SERVER_CORE
 from bench.processes import (
@@ -13,15 +15,21 @@ from bench.processes import (
     service_environment,
     wait_until_answering,
 )
+from bench.progress import say, stage
+
+UNPACED = "1000000"
+"""Requests per minute to the stand-in register: as many as it answers."""
 
 
 @contextmanager
-def serving(inputs: Inputs, register: str = NO_REGISTER, **settings: str) -> Iterator[int]:
-    """The service on the server's core; gives its port. `settings` are named as in the environment."""
+def serving(
+    inputs: Inputs, register: str = NO_REGISTER, *, cores: Sequence[int] = (SERVER_CORE,), **settings: str
+) -> Iterator[int]:
+    """The service on the server's core or those named; gives its port. `settings` are named as in the environment."""
     port, log = free_port(), inputs.path("serve.log")
     environment = service_environment(inputs.copy(), register, **settings)
     command = [registerwatch(), "serve", "--port", str(port)]
-    with running(command, log, environment=environment, core=SERVER_CORE) as process:
+    with running(command, log, environment=environment, cores=cores) as process:
         wait_until_answering(process, port, "/health", log).close()
         yield port
 
@@ -34,3 +42,17 @@ def stand_in_register(inputs: Inputs) -> Iterator[str]:
     with running([registerwatch(), "register", "serve", "--port", str(port), *size], log) as process:
         wait_until_answering(process, port, "/eudamed/applicationInfo", log).close()
         yield f"http://127.0.0.1:{port}/eudamed"
+
+
+def device_requests(udis: Sequence[str]) -> list[Request]:
+    """A read of each device."""
+    return [Request(f"/v1/devices/{quote(udi, safe='')}") for udi in udis]
+
+
+def bring_up_to_date(connection: Connection, codes: Sequence[str]) -> None:
+    """Let the service read devices and actors from the register, so that nothing goes on behind when they are read."""
+    with stage(f"reading {len(codes):,} devices and actors from the stand-in register"):
+        answers = [connection.get(f"/v1/refresh?q={quote(code, safe='')}") for code in codes]
+    failed = sum(answer.status != 200 or b'"refreshed":true' not in answer.body for answer in answers)
+    if failed:
+        say(f"{failed} of them could not be read; they are measured as they are")

@@ -1,6 +1,5 @@
 """The whole bench at a tiny size: every part gives its rows, and everyone finds the same."""
 
-import json
 import shutil
 import subprocess
 import sys
@@ -10,41 +9,21 @@ from typing import Any
 import psutil
 import pytest
 from bench.capture import Captured, write
-from bench.connection import Connection
+from bench.connection import Connection, Request
 from bench.inputs import Inputs
-from bench.load import rate, write_targets
+from bench.load import generator, rate, read_requests, write_requests
 from bench.manner import Manner
+from bench.pairs import Reading
 from bench.pounding import pound
 from bench.processes import ProcessFailed, free_port, running, wait_until_answering
-from bench.reads import Reading
 from bench.service import serving
 
 from tests.parts.postgresql import binaries
 
-DEVICES = 400
-
-
-@pytest.fixture(scope="module")
-def workdir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A working folder that the tests of this module share."""
-    return tmp_path_factory.mktemp("bench")
-
-
-@pytest.fixture(scope="module")
-def sections(workdir: Path) -> dict[str, Any]:
-    """What a run of the bench tells as JSON, by part."""
-    told = workdir / "figures.json"
-    size = ["--devices", str(DEVICES), "--rounds", "1", "--requests", "10", "--only", "fill,start,search"]
-    command = [sys.executable, "-m", "bench", *size, "--workdir", str(workdir), "--json", str(told)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == 0, done.stderr
-    assert "Filling a copy" in done.stdout
-    return {section["part"]: section for section in json.loads(told.read_text())["sections"]}
-
 
 @pytest.mark.skipif(binaries() is None, reason="PostgreSQL is not installed")
 def test_every_part_tells_ours_beside_its_peers(sections: dict[str, Any]) -> None:
-    assert list(sections) == ["search", "fill", "start"]
+    assert list(sections) == ["search", "fill", "start", "accounts"]
     for section in sections.values():
         assert all(row["ours"]["value"] > 0 for row in section["rows"])
     peers = {name for row in sections["search"]["rows"] for name in row["peers"]}
@@ -52,29 +31,24 @@ def test_every_part_tells_ours_beside_its_peers(sections: dict[str, Any]) -> Non
     assert all(row["peers"] for row in sections["fill"]["rows"])
 
 
-def test_full_text_search_finds_as_many_devices_as_the_service(sections: dict[str, Any]) -> None:
+def test_full_text_search_finds_as_many_devices_as_the_service(sections: dict[str, Any], inputs: Inputs) -> None:
     rows = [row for row in sections["search"]["rows"] if not row["what"].startswith("one typo")]
     assert len(rows) == 11
     for row in rows:
         assert row["ours"]["total"] == row["peers"]["SQLite FTS5"]["total"], row["what"]
-    assert rows[0]["ours"]["total"] > DEVICES / 20
+    assert rows[0]["ours"]["total"] > inputs.devices / 20
 
 
-def test_the_copy_is_kept_for_the_next_run(sections: dict[str, Any], workdir: Path) -> None:
+def test_the_copy_is_kept_for_the_next_run(sections: dict[str, Any], inputs: Inputs) -> None:
     assert sections
-    inputs = Inputs(workdir, DEVICES, seed=1)
     before = inputs.records().stat().st_mtime, (inputs.copy() / "filled.json").stat().st_mtime
     assert (inputs.records().stat().st_mtime, (inputs.copy() / "filled.json").stat().st_mtime) == before
-    assert 0 < inputs.census().devices <= DEVICES
+    assert 0 < inputs.census().devices <= inputs.devices
 
 
-def test_reads_are_measured_beside_an_application_that_answers_the_same(
-    sections: dict[str, Any], workdir: Path
-) -> None:
-    assert sections
-    inputs = Inputs(workdir, DEVICES, seed=1)
+def test_reads_are_measured_beside_an_application_that_answers_the_same(inputs: Inputs) -> None:
     with serving(inputs) as port:
-        pair = Reading(inputs, Manner(rounds=1, seconds=1)).pair("devices", port, [("/health", "")])
+        pair = Reading(inputs, Manner(rounds=1, seconds=1)).pair("devices", port, [Request("/health")])
     assert pair.ours.value > 0
     assert pair.bare.value > 0
 
@@ -84,11 +58,11 @@ def test_an_unknown_part_is_refused() -> None:
         [sys.executable, "-m", "bench", "--only", "reads,tea"], capture_output=True, text=True, check=False
     )
     assert done.returncode == 2
-    assert "Parts are reads, search, fill, start." in done.stderr
+    assert "Parts are reads, search, fill, start, accounts." in done.stderr
 
 
-ANSWER = Captured("/a", "", 200, [(b"content-length", b"5"), (b"etag", b'"1"')], b"hello")
-SAME = Captured("/b", '"1"', 304, [(b"etag", b'"1"')], b"")
+ANSWER = Captured("/a", 200, [(b"content-length", b"5"), (b"etag", b'"1"')], b"hello")
+SAME = Captured("/b", 304, [(b"etag", b'"1"')], b"")
 
 
 def bare(tmp_path: Path, port: int) -> list[str]:
@@ -104,7 +78,7 @@ async def test_the_benchs_own_load_generator_counts_whole_answers(tmp_path: Path
         wait_until_answering(process, port, "/a", tmp_path / "log").close()
         connection = Connection(port)
         assert connection.get("/a").body == b"hello"
-        assert connection.get("/b", {"If-None-Match": '"1"'}).status == 304
+        assert connection.ask(Request("/b", {"If-None-Match": '"1"'})).status == 304
         connection.close()
         requests = [f"GET /{path} HTTP/1.1\r\nHost: x\r\n\r\n".encode() for path in "ab"]
         outcome = await pound(port, requests, seconds=0.2, connections=2)
@@ -113,14 +87,35 @@ async def test_the_benchs_own_load_generator_counts_whole_answers(tmp_path: Path
     assert 0 < outcome["p50"] <= outcome["p99"] <= outcome["max"]
 
 
+def test_without_wrk_the_benchs_own_load_generator_takes_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "")
+    port = free_port()
+    with running(bare(tmp_path, port), tmp_path / "log") as process:
+        wait_until_answering(process, port, "/a", tmp_path / "log").close()
+        figure = rate(port, write_requests([Request("/a")], tmp_path / "requests"), seconds=1)
+    assert figure.value > 0
+    assert generator() != "wrk"
+
+
+def test_a_file_of_requests_has_them_as_they_are_sent(tmp_path: Path) -> None:
+    asked = [Request("/a", {"X-API-Key": "rw_1"}), Request("/b", body=b'{"email":"a\r\n\r\nb"}')]
+    read, posted = read_requests(write_requests(asked, tmp_path / "requests"))
+    assert read == b"GET /a HTTP/1.1\r\nHost: 127.0.0.1\r\nX-API-Key: rw_1\r\n\r\n"
+    assert posted.startswith(b"POST /b HTTP/1.1\r\n")
+    assert b"\r\nContent-Length: 18\r\n" in posted
+    assert posted.endswith(b'\r\n\r\n{"email":"a\r\n\r\nb"}')
+
+
 @pytest.mark.skipif(shutil.which("wrk") is None, reason="wrk is not installed")
 def test_failed_requests_are_told_instead_of_counted(tmp_path: Path) -> None:
     port = free_port()
     with running(bare(tmp_path, port), tmp_path / "log") as process:
         wait_until_answering(process, port, "/a", tmp_path / "log").close()
-        targets = write_targets([("/missing", "")], tmp_path / "targets")
+        requests = write_requests([Request("/missing")], tmp_path / "requests")
         with pytest.raises(ProcessFailed, match="failed"):
-            rate(port, targets, seconds=1)
+            rate(port, requests, seconds=1)
 
 
 def test_whatever_was_started_ends_with_the_block(tmp_path: Path) -> None:
