@@ -28,7 +28,9 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 class Settings(BaseSettings):
     """The settings of one process. Durations are in seconds unless the name says otherwise."""
 
-    model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, extra="forbid", env_ignore_empty=True, hide_input_in_errors=True)
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX, frozen=True, extra="forbid", env_ignore_empty=True, hide_input_in_errors=True
+    )
 
     data_dir: Path = Field(
         Path("data"), description="Folder of the SQLite database and the search index. Made when missing."

@@ -4,9 +4,11 @@ from typing import get_args
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
-from registerwatch.register.records import Carries, DeviceReading
+from registerwatch.register.records import Carries, Device, DeviceReading
 from registerwatch.sandbox.register.faults import Kind, Mode
+from registerwatch.sandbox.register.generated import GeneratedWorld
 from registerwatch.sandbox.register.records import Registration
 from tests.conftest import StageMaker
 from tests.parts.dumps import stored
@@ -128,6 +130,53 @@ async def test_an_ignored_filter_never_stores_a_wrong_record_even_without_a_prob
         assert response.status_code == 404
         assert "ignored the filter" in response.json()["error"]
         assert {row[1] for row in (await stored(stage.service.database))["devices"]} == {udi}
+
+
+def _certified(stage: Stage) -> Registration:
+    """A device with one certificate in its Basic UDI-DI record and one that only the certificate search has."""
+    listed = next(each for record in stage.world.newest(0, stage.world.count) for each in record.certificates)
+    certificates = (
+        replace(listed, number="D-1", listed_in="basic-udi-record"),
+        replace(listed, number="Z-2", listed_in="certificate-search"),
+    )
+    return stage.world.change(_a_device(stage).uuid, new_version=False, certificates=certificates)
+
+
+async def test_a_first_read_without_the_certificate_search_shows_what_the_basic_udi_di_record_lists(
+    staged: StageMaker,
+) -> None:
+    async with staged(world=GeneratedWorld(400, seed=7)) as stage:
+        await stage.fill()
+        record = _certified(stage)
+        stage.faults.fail("certificates", "http-503")
+
+        async def numbers() -> list[str]:
+            answer = (await stage.get("/v1/refresh", q=record.primary_di)).json()
+            assert answer["refreshed"] is True
+            return [each["number"] for each in answer["device"]["certs"]]
+
+        assert await numbers() == ["D-1"], "better than the none of the bulk row"
+        stage.faults.clear()
+        stage.clock.move(120)
+        assert await numbers() == ["D-1", "Z-2"]
+        stage.faults.fail("certificates", "http-503")
+        assert await numbers() == ["D-1", "Z-2"], "a search that is down removes nothing"
+
+
+async def test_a_fill_that_lags_does_not_bring_a_record_back_that_the_register_lists_no_more(
+    staged: StageMaker,
+) -> None:
+    async with staged() as stage:
+        record = _a_device(stage)
+        gone = Device(uuid="00000000-0000-4000-8000-000000000000", udi=record.primary_di, version=99)
+        bulk_row = DeviceReading(device=gone, carries=Carries.SOME, lags=True)
+        now = int(stage.clock.now())
+        await stage.service.copy.store([bulk_row], read_at=now - 3600)
+        assert (await stage.get("/v1/refresh", q=record.primary_di)).json()["device"]["uuid"] == record.uuid
+
+        for hours in (1, 30, 60):
+            await stage.service.copy.store([bulk_row], read_at=now + hours * 3600)
+            assert (await stage.get(f"/v1/devices/{record.primary_di}")).json()["uuid"] == record.uuid
 
 
 async def test_a_passing_failure_is_tried_again_and_nobody_notices(staged: StageMaker) -> None:

@@ -36,12 +36,12 @@ def in_turn(*answers: httpx2.Response | Exception) -> CannedRegister:
     return CannedRegister(answer)
 
 
-def a_page(*rows: dict[str, Any], total: int | None = None, last: bool | None = True) -> dict[str, Any]:
+def a_page(*rows: Any, total: int | None = None, last: bool | None = True) -> dict[str, Any]:
     """A Spring page of these rows."""
     return {"content": list(rows), "totalElements": len(rows) if total is None else total, "last": last}
 
 
-def one_device(row: dict[str, Any], *, more_rows: tuple[dict[str, Any], ...] = ()) -> CannedRegister:
+def one_device(row: dict[str, Any], *, more_rows: tuple[Any, ...] = ()) -> CannedRegister:
     """A register with this one row in its device search, and a detail and a Basic UDI-DI record behind it."""
 
     def answer(request: httpx2.Request) -> httpx2.Response:

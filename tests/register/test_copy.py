@@ -13,6 +13,7 @@ from registerwatch.db.engine import Database
 from registerwatch.register.copy import StoredCopy
 from registerwatch.register.documents import ChangedRow, StoredDocuments, stored_documents
 from registerwatch.register.records import (
+    LAG_SECONDS,
     Actor,
     Carries,
     Certificate,
@@ -24,7 +25,7 @@ from registerwatch.register.records import (
     standing,
 )
 from tests.parts.dumps import stored
-from tests.register.making import FEW, a_device, a_full_reading, a_row, readings
+from tests.register.making import FEW, UDI, a_device, a_full_reading, a_row, readings
 
 pytestmark = pytest.mark.anyio
 
@@ -81,16 +82,25 @@ class Expected:
         for uuid, stands in self.standings.items():
             if lists_all and uuid not in told and UDI_OF[uuid] in udis:
                 self.standings[uuid] = msgspec.structs.replace(stands, latest_version=False)
+        read_lately = {UDI_OF[uuid] for uuid in self._details}
         for reading in batch:
-            self._read(reading)
+            if not reading.lags or reading.device.udi not in read_lately or self._is_newer_of_a_latest(reading):
+                self._read(reading)
+
+    def _is_newer_of_a_latest(self, reading: DeviceReading) -> bool:
+        stands = self.standings.get(reading.device.uuid)
+        return stands is not None and stands.latest_version and (reading.device.version or 0) > stands.version_number
 
     def _read(self, reading: DeviceReading) -> None:
-        uuid = reading.device.uuid
+        uuid, before = reading.device.uuid, self.standings.get(reading.device.uuid)
         merged = merge(self.devices.get(uuid), reading, stored_detail_version=self._details.get(uuid))
         if merged is None:
             return
         self.devices[uuid] = merged
-        as_merged = DeviceReading(device=merged, carries=reading.carries, latest_version=reading.latest_version)
+        latest = reading.latest_version
+        if reading.lags and before and not before.latest_version:
+            latest = latest and (reading.device.version or 0) > before.version_number
+        as_merged = DeviceReading(device=merged, carries=reading.carries, latest_version=latest)
         self.standings[uuid] = standing(as_merged)
         if reading.detail_version is not None:
             self._details[uuid] = reading.detail_version
@@ -248,6 +258,69 @@ async def test_a_key_that_appears_under_another_udi_leaves_one_answer_for_each(
     assert (await copy.state()).devices == len(follower.rows)
 
 
+# Sources that lag
+
+
+async def test_a_bulk_row_does_not_bring_a_superseded_record_back_at_the_same_version(database: Database) -> None:
+    copy = StoredCopy(database)
+    await copy.store([a_row("u-1", version=2), a_row("u-2", version=1)], read_at=NOW)
+    await copy.store([a_row("u-1", version=2, latest=False)], read_at=NOW + 60)  # as a walk through the register tells
+    assert await current(database) == ["u-2"]
+
+    await copy.store([a_row("u-1", version=2, lags=True, trade_name="Alpha")], read_at=NOW + LAG_SECONDS + 100)
+    assert await current(database) == ["u-2"]
+    assert (await copy.known(UDI))["u-1"].device.trade_name == "Alpha", "what it fills in is taken"
+
+    await copy.store([a_row("u-1", version=3, lags=True)], read_at=NOW + LAG_SECONDS + 200)
+    assert await current(database) == ["u-1"]
+
+
+async def test_a_bulk_row_may_tell_that_a_record_is_superseded(database: Database) -> None:
+    copy = StoredCopy(database)
+    await copy.store([a_row("u-1", version=2), a_row("u-2", version=1)], read_at=NOW)
+
+    await copy.store([a_row("u-1", version=2, lags=True, latest=False)], read_at=NOW + 60)
+
+    assert await current(database) == ["u-2"]
+
+
+@pytest.mark.parametrize("version", [1, 5], ids=["the version that is stored", "a newer version"])
+@pytest.mark.parametrize("stored_before", [True, False])
+async def test_a_bulk_row_of_a_record_that_the_register_just_listed_no_more_does_not_answer(
+    database: Database, stored_before: bool, version: int
+) -> None:
+    copy = StoredCopy(database)
+    if stored_before:
+        await copy.store([a_row("u-2", version=1, lags=True, legislation_code=MDR)], read_at=NOW - 100)
+    await copy.store([a_full_reading("u-1", legislation_code=MDD)], read_at=NOW, lists_all=True)
+    assert await current(database) == ["u-1"]
+
+    bulk = a_row("u-2", version=version, lags=True, legislation_code=MDR)
+    assert await copy.store([bulk], read_at=NOW + LAG_SECONDS - 1) == []
+
+    assert await current(database) == ["u-1"]
+
+
+async def test_a_bulk_row_that_is_later_than_the_last_read_of_the_register_can_answer(database: Database) -> None:
+    copy = StoredCopy(database)
+    await copy.store([a_full_reading("u-1", legislation_code=MDD)], read_at=NOW, lists_all=True)
+
+    await copy.store([a_row("u-2", version=1, lags=True, legislation_code=MDR)], read_at=NOW + LAG_SECONDS)
+
+    assert await current(database) == ["u-2"]
+
+
+async def test_a_newer_version_of_a_record_that_the_register_listed_is_taken_from_a_bulk_row_at_once(
+    database: Database,
+) -> None:
+    copy = StoredCopy(database)
+    await copy.store([a_full_reading("u-1", version=1, reference="R-1")], read_at=NOW, lists_all=True)
+
+    [change] = await copy.store([a_row("u-1", version=2, lags=True, reference="R-2")], read_at=NOW + 60)
+
+    assert change.new.reference == "R-2"
+
+
 # Times of reading
 
 
@@ -304,6 +377,39 @@ async def test_a_partial_reading_keeps_the_certificates_and_counts_as_read(datab
     assert [each.number for each in change.new.certs] == ["Z-1"]
     assert change.new.reference == "R-2"
     assert await read_at(database) == {"u-1": NOW + 100}
+
+
+def without_search(*numbers: str) -> DeviceReading:
+    """A reading while the certificate search was down; the Basic UDI-DI record lists these certificates."""
+    certs = tuple(Certificate(number=number) for number in numbers)
+    return DeviceReading(
+        device=a_device(version=1, certs=certs), carries=Carries.ALL_BUT_CERTIFICATES, detail_version=1
+    )
+
+
+@pytest.mark.parametrize("bulk_row_before", [True, False])
+async def test_the_certificates_that_a_first_read_without_the_search_brings_are_better_than_none(
+    database: Database, bulk_row_before: bool
+) -> None:
+    copy = StoredCopy(database)
+    if bulk_row_before:
+        await copy.store([a_row(version=1, lags=True)], read_at=NOW - LAG_SECONDS)
+
+    await copy.store([without_search("D-1")], read_at=NOW)
+    await copy.store([without_search("D-1", "D-2")], read_at=NOW + 100)
+
+    assert [each.number for each in (await copy.known(UDI))["u-1"].device.certs] == ["D-1"], "the second leaves them"
+
+
+async def test_a_full_read_that_found_no_certificate_is_not_overruled_by_one_without_the_search(
+    database: Database,
+) -> None:
+    copy = StoredCopy(database)
+    await copy.store([a_full_reading()], read_at=NOW)
+
+    assert await copy.store([without_search("D-1")], read_at=NOW + 100) == []
+
+    assert (await copy.known(UDI))["u-1"].device.certs == ()
 
 
 # Actors

@@ -95,6 +95,43 @@ async def test_the_parameters_of_the_first_request_and_of_the_link_are_sent_as_t
     ]
 
 
+UNREADABLE = {
+    "no key": {"UUID": None, "PRIMARY_DI": "1"},
+    "another type": {"UUID": "u-9", "TRADE_NAME": 5},
+    "null": None,
+}
+unreadable = pytest.mark.parametrize("row", UNREADABLE.values(), ids=UNREADABLE)
+
+
+@unreadable
+async def test_a_row_that_cannot_be_read_costs_the_others_of_its_page_nothing(lake: LakeMaker, row: Any) -> None:
+    pages = in_turn(a_page([*some_rows(5), row], NEXT), a_page(some_rows(5, 5)))
+
+    assert await all_uuids(lake(pages)) == [f"u-{each}" for each in range(10)]
+
+
+@unreadable
+async def test_a_page_of_which_no_row_can_be_read_is_a_failure_and_no_empty_page(lake: LakeMaker, row: Any) -> None:
+    with pytest.raises(RegisterFailure, match="no row of it can be read"):
+        await all_uuids(lake(in_turn(a_page([row] * 3, NEXT), a_page(some_rows(1)))))
+
+
+@unreadable
+async def test_rows_that_cannot_be_read_count_where_a_full_page_shows_that_it_is_cut_off(
+    lake: LakeMaker, row: Any
+) -> None:
+    with pytest.raises(RegisterFailure, match="broke off"):
+        await all_uuids(lake(in_turn(a_page([*some_rows(999), row]))))
+
+
+async def test_an_actor_that_cannot_be_read_costs_the_others_nothing(lake: LakeMaker) -> None:
+    page = a_page([{"ACTOR_ID": "DE-MF-000000001", "NAME": "Alpha"}, {"ACTOR_ID": 7}, {"ACTOR_ID": None}])
+
+    actors = [actor.srn async for actors in lake(in_turn(page)).actors() for actor in actors]
+
+    assert actors == ["DE-MF-000000001"]
+
+
 async def test_a_full_page_without_a_link_is_cut_off(lake: LakeMaker) -> None:
     with pytest.raises(RegisterFailure, match="broke off"):
         await all_uuids(lake(in_turn(a_page(some_rows(1_000)))))

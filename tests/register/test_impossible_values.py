@@ -72,6 +72,51 @@ async def test_one_bulk_row_never_keeps_the_others_from_being_stored_and_found(
         assert (await service.copy.state()).devices in {1, 2}
 
 
+def a_walk_of(pages: int, unreadable: Any) -> CannedRegister:
+    """A register of so many full pages and a half one; the second row of each is one that cannot be read."""
+
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        page = int(request.url.params["page"])
+        numbers = range(page * 300, min((page + 1) * 300, pages * 300 + 150))
+        rows: list[Any] = [{"uuid": f"u-{each}", "primaryDi": f"{each:014}", "versionNumber": 1} for each in numbers]
+        rows[1] = unreadable
+        return ok({"content": rows, "totalElements": pages * 300 + 150, "last": None})
+
+    return CannedRegister(answer)
+
+
+UNREADABLE_ROWS = {
+    "no key": {"uuid": None, "primaryDi": UDI},
+    "a version of 10^10": {"uuid": "u", "versionNumber": 10**10},
+}
+
+
+@pytest.mark.parametrize("unreadable", UNREADABLE_ROWS.values(), ids=UNREADABLE_ROWS)
+async def test_a_walk_passes_rows_that_cannot_be_read_and_stores_all_others(
+    database_url: str, tmp_path: Path, unreadable: Any
+) -> None:
+    async with a_service(database_url, tmp_path, a_walk_of(3, unreadable)) as service:
+        done = await service.mirror.from_register(service.register, lambda _progress: None)
+
+        assert (done.records, done.changed, done.total) == (3 * 299 + 149, 3 * 299 + 149, 1_050)
+        assert (await service.copy.state()).devices == 3 * 299 + 149
+        run = await service.mirror.run("register")
+        assert run.finished_at is not None
+
+
+async def test_rows_that_cannot_be_read_do_not_keep_a_walk_from_stopping_at_what_it_knows(
+    database_url: str, tmp_path: Path
+) -> None:
+    register = a_walk_of(9, {"uuid": None})
+    async with a_service(database_url, tmp_path, register) as service:
+        await service.mirror.from_register(service.register, lambda _progress: None)
+        register.asked.clear()
+
+        await service.mirror.from_register(service.register, lambda _progress: None)
+
+    assert len(register.asked) <= 4, "three known pages, one asked for ahead"
+
+
 FIELDS: dict[str, dict[str, Any]] = {
     "NUL in the manufacturer": {"manufacturerSrn": "DE-MF-000000001", "manufacturerName": "Al\x00pha"},
     "NUL in the trade name": {"tradeName": "Al\x00pha"},

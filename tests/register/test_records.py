@@ -17,6 +17,8 @@ from registerwatch.register.records import (
     Standing,
     document,
     from_document,
+    is_latest,
+    may_be_outdated,
     merge,
     standing,
 )
@@ -43,13 +45,16 @@ def test_a_full_reading_replaces_everything(stored: Device, reading: DeviceReadi
 
 
 @PROPERTY
-@given(devices(), readings())
-def test_a_reading_without_certificates_replaces_everything_but_them(stored: Device, reading: DeviceReading) -> None:
+@given(devices(), readings(), st.none() | st.integers(0, 4))
+def test_a_reading_without_certificates_replaces_everything_but_them(
+    stored: Device, reading: DeviceReading, detail_version: int | None
+) -> None:
     partial = msgspec.structs.replace(reading, carries=Carries.ALL_BUT_CERTIFICATES, lags=False)
-    merged = merge(stored, partial)
+    merged = merge(stored, partial, stored_detail_version=detail_version)
 
     assert merged is not None
-    assert merged.certs == stored.certs
+    never_read = not stored.certs and detail_version is None
+    assert merged.certs == (partial.device.certs if never_read else stored.certs)
     assert msgspec.structs.replace(merged, certs=()) == msgspec.structs.replace(partial.device, certs=())
 
 
@@ -78,6 +83,27 @@ def test_an_older_or_lagging_reading_changes_nothing(
     outdated = told < before or (row.lags and detail_version is not None and told <= detail_version)
 
     assert (merge(stored, row, stored_detail_version=detail_version) is None) is outdated
+
+
+@PROPERTY
+@given(st.none() | standings, readings())
+def test_only_the_register_or_a_newer_version_makes_a_superseded_record_the_latest_again(
+    stored: Standing | None, reading: DeviceReading
+) -> None:
+    is_superseded = stored is not None and not stored.latest_version
+    newer = stored is None or (reading.device.version or 0) > stored.version_number
+
+    assert is_latest(stored, reading) is (reading.latest_version and (newer or not reading.lags or not is_superseded))
+
+
+@PROPERTY
+@given(st.none() | standings, readings())
+def test_what_the_register_told_lately_outdates_all_that_lags_but_newer_versions_of_what_it_listed(
+    stored: Standing | None, reading: DeviceReading
+) -> None:
+    newer = stored is not None and stored.latest_version and (reading.device.version or 0) > stored.version_number
+
+    assert may_be_outdated(stored, reading) is (reading.lags and not newer)
 
 
 @PROPERTY

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registerwatch.register.times import date_of, iso_utc, utc_from_brussels
+from registerwatch.clock import iso_utc
+from registerwatch.register.times import date_of, utc_from_brussels
 from tests.register.making import PROPERTY
 
 BRUSSELS = ZoneInfo("Europe/Brussels")

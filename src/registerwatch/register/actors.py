@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from registerwatch.clock import Clock
+from registerwatch.clock import Clock, iso_utc
 from registerwatch.register.codes import label
 from registerwatch.register.documents import StoredActor, StoredDocuments
 from registerwatch.register.identifiers import kind
@@ -14,7 +14,6 @@ from registerwatch.register.index.searching import Filters, SearchIndex
 from registerwatch.register.outcome import NotFound
 from registerwatch.register.records import SearchRow
 from registerwatch.register.refresh import Refresher
-from registerwatch.register.times import iso_utc
 
 DEVICE_ROWS = 20
 

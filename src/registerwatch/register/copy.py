@@ -15,6 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from registerwatch.db.engine import Database
 from registerwatch.register.eudamed.client import KnownRecord
 from registerwatch.register.records import (
+    LAG_SECONDS,
     Actor,
     Carries,
     Device,
@@ -22,6 +23,8 @@ from registerwatch.register.records import (
     Standing,
     document,
     from_document,
+    is_latest,
+    may_be_outdated,
     merge,
 )
 
@@ -113,6 +116,7 @@ class StoredCopy:
         stored = await _stored(connection, told)
         if lists_all:
             stored = {key: row if key in told else row.superseded() for key, row in stored.items()}
+        told = _without_outdated(told, stored, read_at)
         batch = _Batch(told, stored, revision, read_at)
         if batch.rows:
             await connection.exec_driver_sql(_UPSERT[self._database.kind], batch.rows)
@@ -222,7 +226,25 @@ def _merged(reading: DeviceReading, row: _Stored | None) -> tuple[Device, Standi
     device = merge(before, reading, stored_detail_version=row.detail_version if row else None)
     if device is None:
         return None
-    return device, Standing(device.uuid, reading.latest_version, device.legislation_code, device.version or 0)
+    latest = is_latest(_standing(row), reading)
+    return device, Standing(device.uuid, latest, device.legislation_code, device.version or 0)
+
+
+def _without_outdated(
+    told: Mapping[Key, DeviceReading], stored: Mapping[Key, _Stored], read_at: int
+) -> dict[Key, DeviceReading]:
+    """The readings without those of a source that lags about UDI-DIs that the register itself told of lately."""
+    since = read_at - LAG_SECONDS
+    lately = {udi for (udi, _), row in stored.items() if row.detail_version is not None and row.read_at > since}
+    return {
+        key: reading
+        for key, reading in told.items()
+        if key[0] not in lately or not may_be_outdated(_standing(stored.get(key)), reading)
+    }
+
+
+def _standing(row: _Stored | None) -> Standing | None:
+    return row.standing if row else None
 
 
 def _current_keys(standings: Mapping[Key, Standing]) -> set[Key]:

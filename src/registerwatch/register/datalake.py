@@ -10,6 +10,7 @@ import msgspec
 from registerwatch.register.codes import LEGISLATION_PREFIX, RISK_PREFIX, STATUS_PREFIX, label
 from registerwatch.register.eudamed.mapping import key, text
 from registerwatch.register.eudamed.requests import Question, RegisterRequests
+from registerwatch.register.eudamed.rows import readable
 from registerwatch.register.eudamed.wire import MOST
 from registerwatch.register.outcome import NoSuchRecord, RegisterFailure
 from registerwatch.register.pacing import Priority
@@ -68,8 +69,9 @@ class Page(msgspec.Struct, Generic[Row], frozen=True):
     next_link: str | None = msgspec.field(name="nextLink", default=None)
 
 
-_device_pages = msgspec.json.Decoder(Page[DeviceRow])
-_actor_pages = msgspec.json.Decoder(Page[ActorRow])
+_pages = msgspec.json.Decoder(Page[msgspec.Raw])
+_device_row = msgspec.json.Decoder(DeviceRow)
+_actor_row = msgspec.json.Decoder(ActorRow)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,24 +91,25 @@ class DataLakeClient:
 
     async def devices(self, cursor: str | None = None) -> AsyncIterator[BulkPage[DeviceReading]]:
         """Pages of devices from the start or from a cursor. Raises `RegisterFailure`."""
-        async for page in self._pages("/udi", _device_pages, cursor):
-            readings = [reading_of_row(row) for row in page.value if key(row.uuid) and key(row.primary_di)]
-            yield BulkPage(readings, page.next_link)
+        async for page in self._pages("/udi", cursor):
+            rows = readable(page.value, _device_row, _is_keyed, listed="devices of the Data Lake")
+            yield BulkPage([reading_of_row(row) for row in rows], page.next_link)
 
     async def actors(self) -> AsyncIterator[list[Actor]]:
         """Pages of actors. Raises `RegisterFailure`."""
-        async for page in self._pages("/actors", _actor_pages, None):
-            yield [actor_of_row(row) for row in page.value if key(row.actor_id)]
+        async for page in self._pages("/actors", None):
+            rows = readable(
+                page.value, _actor_row, lambda row: bool(key(row.actor_id)), listed="actors of the Data Lake"
+            )
+            yield [actor_of_row(row) for row in rows]
 
-    async def _pages(
-        self, path: str, decoder: "msgspec.json.Decoder[Page[Row]]", cursor: str | None
-    ) -> AsyncIterator["Page[Row]"]:
+    async def _pages(self, path: str, cursor: str | None) -> AsyncIterator["Page[msgspec.Raw]"]:
         url, params = self._base + path, {"api-version": "v1.0", "format": "json"}
         if cursor is not None:
             url, params = self._own(cursor)
         seen: set[str] = set()
         while True:
-            page = await self._page(url, params, decoder)
+            page = await self._page(url, params)
             if page.next_link is None and len(page.value) == FULL_PAGE:
                 raise RegisterFailure("The Data Lake broke off after a full page without saying where the next one is.")
             yield page
@@ -118,11 +121,11 @@ class DataLakeClient:
             seen.add(page.next_link)
             url, params = link
 
-    async def _page(self, url: str, params: dict[str, str], decoder: "msgspec.json.Decoder[Page[Row]]") -> "Page[Row]":
+    async def _page(self, url: str, params: dict[str, str]) -> "Page[msgspec.Raw]":
         deadline = self._requests.deadline(Priority.MIRROR)
         try:
             return await self._requests.get(
-                Question(url, params, decoder, _check_page), priority=Priority.MIRROR, deadline=deadline
+                Question(url, params, _pages, _check_page), priority=Priority.MIRROR, deadline=deadline
             )
         except NoSuchRecord as redirect:
             raise RegisterFailure("The Data Lake redirected the request to another page.") from redirect
@@ -136,6 +139,10 @@ class DataLakeClient:
         if (parts.scheme, parts.netloc) != (own.scheme, own.netloc):
             raise RegisterFailure("The Data Lake's link to the next page leads to another host.")
         return f"{parts.scheme}://{parts.netloc}{parts.path}", dict(parse_qsl(parts.query, keep_blank_values=True))
+
+
+def _is_keyed(row: DeviceRow) -> bool:
+    return bool(key(row.uuid) and key(row.primary_di))
 
 
 def _check_page(page: "Page[Row]") -> None:

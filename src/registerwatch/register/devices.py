@@ -4,12 +4,11 @@ from dataclasses import dataclass
 
 import msgspec
 
-from registerwatch.clock import Clock
+from registerwatch.clock import Clock, iso_utc
 from registerwatch.register.documents import SqliteDocuments, StoredDocument, StoredDocuments
 from registerwatch.register.identifiers import kind
 from registerwatch.register.outcome import NotFound
 from registerwatch.register.refresh import Refresher
-from registerwatch.register.times import iso_utc
 
 LONGEST_UDI = 50
 

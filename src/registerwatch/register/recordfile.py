@@ -80,7 +80,7 @@ def reading_of_line(line: bytes, number: int, path: Path) -> DeviceReading:
 
 
 def reading_of_record(record: FileRecord) -> DeviceReading:
-    """A record of a file as a reading; what its gaps leave out says nothing."""
+    """A record of a file as a reading; what its gaps leave out says nothing, and the register may have moved on."""
     names = {language: _trimmed(name) for language, name in record.trade_names.items()} if record.trade_names else {}
     manufacturer = record.manufacturer or FileActor()
     representative = record.authorised_representative
@@ -112,7 +112,7 @@ def reading_of_record(record: FileRecord) -> DeviceReading:
         ),
         updated=utc_from_brussels(record.version_date),
     )
-    return DeviceReading(device=device, carries=Carries.SOME)
+    return DeviceReading(device=device, carries=Carries.SOME, lags=True)
 
 
 def _certificate(entry: FileCertificate) -> Certificate:

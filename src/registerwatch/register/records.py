@@ -12,6 +12,9 @@ import msgspec
 
 from registerwatch.register.codes import REGULATIONS, segment
 
+LAG_SECONDS = 24 * 3600
+"""How far the Data Lake may be behind the register; it is hours, nobody promises how many."""
+
 
 class Certificate(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """One certificate of a device. `expiry` is missing when the register gives none."""
@@ -88,7 +91,11 @@ class Carries(StrEnum):
     EVERYTHING = "everything"
     """Search row, detail, Basic UDI-DI record and every certificate."""
     ALL_BUT_CERTIFICATES = "all but certificates"
-    """The same, while the certificate search could not be read: stored certificates stay."""
+    """The same, while the certificate search could not be read: stored certificates stay.
+
+    The certificates of such a reading are those that the Basic UDI-DI record lists: good to show where none were read
+    before, never to be compared with others, since nothing follows from what is missing among them.
+    """
     SOME = "some"
     """A bulk row, a search row, a line of a file: what it leaves empty says nothing."""
 
@@ -102,7 +109,10 @@ class DeviceReading(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     detail_version: int | None = None
     """Version whose detail was read, None when this source has no detail."""
     lags: bool = False
-    """Whether the source runs hours behind the register, as the Data Lake does."""
+    """Whether the source is behind the register: by hours as the Data Lake, or as old as a file happens to be."""
+    searched: bool = True
+    """Whether the certificate search had its say. Where its filter does not filter, certificates are those that the
+    Basic UDI-DI record lists and those that were stored: what a search finds later need not be new."""
 
 
 class Actor(msgspec.Struct, frozen=True, kw_only=True):
@@ -142,8 +152,9 @@ def standing(reading: DeviceReading) -> Standing:
 def merge(stored: Device | None, reading: DeviceReading, *, stored_detail_version: int | None = None) -> Device | None:
     """The device after a reading; None when the reading is older than what is stored and changes nothing.
 
-    A full reading replaces everything. One that tells only some of it fills in, never blanks; and one from a source
-    that lags never touches a record that was read in full at the same version or a later one.
+    A full reading replaces everything; without certificates it leaves the stored ones, where there are any or a full
+    reading found none. One that tells only some of it fills in, never blanks; and one from a source that lags never
+    touches a record that was read in full at the same version or a later one.
     """
     new = reading.device
     if stored is None:
@@ -151,7 +162,8 @@ def merge(stored: Device | None, reading: DeviceReading, *, stored_detail_versio
     if reading.carries is Carries.EVERYTHING:
         return new
     if reading.carries is Carries.ALL_BUT_CERTIFICATES:
-        return msgspec.structs.replace(new, certs=stored.certs)
+        were_read = bool(stored.certs) or stored_detail_version is not None
+        return msgspec.structs.replace(new, certs=stored.certs) if were_read else new
     stored_version, new_version = stored.version or 0, new.version or 0
     if new_version < stored_version:
         return None
@@ -162,6 +174,29 @@ def merge(stored: Device | None, reading: DeviceReading, *, stored_detail_versio
     if nameless and named and not nameless.name and nameless.srn == named.srn:
         del told["authorised_representative"]
     return msgspec.structs.replace(stored, **told)
+
+
+def is_latest(stored: Standing | None, reading: DeviceReading) -> bool:
+    """Whether a record counts as a latest version after a reading.
+
+    Within one version a record only ever ceases to be the latest, so a source that lags can tell that it did, and not
+    that it is again.
+    """
+    if reading.lags and stored is not None and (reading.device.version or 0) <= stored.version_number:
+        return reading.latest_version and stored.latest_version
+    return reading.latest_version
+
+
+def may_be_outdated(stored: Standing | None, reading: DeviceReading) -> bool:
+    """Whether a reading may tell what was before a read of the register in the last `LAG_SECONDS`.
+
+    A newer version of a record that the register listed then cannot be from before.
+    """
+    if not reading.lags:
+        return False
+    if stored is None or not stored.latest_version:
+        return True
+    return (reading.device.version or 0) <= stored.version_number
 
 
 _FIELDS = Device.__struct_fields__

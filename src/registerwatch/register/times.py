@@ -1,6 +1,5 @@
 """Instants and dates: the register writes Brussels local time without a zone, the service serves UTC."""
 
-import time
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from zoneinfo import ZoneInfo
@@ -28,12 +27,6 @@ def date_of(text: str | None) -> str | None:
         return datetime.fromisoformat(text).date().isoformat()
     except ValueError:
         return None
-
-
-@lru_cache(maxsize=4096)
-def iso_utc(unix_seconds: int | float) -> str:
-    """Unix seconds as `2026-11-21T03:38:00Z`."""
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(unix_seconds))
 
 
 @lru_cache(maxsize=20_000)

@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 import registerwatch
 from registerwatch.bootstrap import Service
-from registerwatch.register.times import iso_utc
+from registerwatch.clock import iso_utc
 from registerwatch.rest.schemas import ErrorBody, Health
 from registerwatch.web.messages import NOT_CACHED, json_response
 

@@ -6,6 +6,7 @@ from typing import Any
 import httpx2
 import pytest
 from msgspec.structs import replace
+from structlog.testing import capture_logs
 
 from registerwatch.db.engine import Database
 from registerwatch.register.eudamed.client import EudamedClient
@@ -230,6 +231,34 @@ async def test_certificates_that_were_read_while_the_filter_worked_do_not_vanish
         assert kept or [each.number for each in after.device.certs] == ["D-1", "Z-2"]
 
 
+async def test_a_reading_says_whether_the_certificate_search_had_its_say(
+    world: World, database: Database, clock: SteppedClock
+) -> None:
+    record = a_record(world, certificates=(LEGACY, SEARCHED))
+    async with reading(world, database, clock, basic_udi_filter_works=False) as reader:
+        [unasked] = await reader.found(record.primary_di)
+        reader.state.eudamed.basic_udi_filter_works = True
+        clock.move(DAY + 1)
+        [asked] = await reader.found(record.primary_di)
+        reader.faults.fail("certificates", "http-500")
+        [failed] = await reader.found(record.primary_di)
+
+    assert (unasked.searched, asked.searched, failed.searched) == (False, True, False)
+
+
+@pytest.mark.parametrize("kind", ["search", "certificates"])
+async def test_a_probe_that_is_throttled_is_asked_again_and_refutes_no_filter(reader: Reader, kind: Any) -> None:
+    record = a_record(reader.world, certificates=(SEARCHED,))
+    reader.faults.fail(kind, "empty-page", times=1)
+    begin = reader.clock.now()
+
+    [told] = await reader.found(record.primary_di)
+
+    assert [each.number for each in told.device.certs] == ["Z-2"]
+    assert reader.asked()[f"{kind} probe"] == 2
+    assert reader.clock.now() - begin >= 5, "the register wants fewer requests"
+
+
 # Certificates
 
 
@@ -443,6 +472,67 @@ async def test_an_actor_that_the_register_does_not_have_is_not_found(reader: Rea
     assert await reader.client.read_actor("DE-MF-999999999") == NotFound()
 
 
+UNREADABLE_ROWS: dict[str, Any] = {
+    "no uuid": {"uuid": None, "primaryDi": "04099999999992"},
+    "an empty uuid": {"uuid": " ", "primaryDi": "04099999999992"},
+    "no UDI-DI": {"uuid": "u-9"},
+    "a version that is a text": {"uuid": "u-9", "primaryDi": "04099999999992", "versionNumber": "one"},
+    "null": None,
+    "a list": [],
+}
+unreadable_rows = pytest.mark.parametrize("row", UNREADABLE_ROWS.values(), ids=UNREADABLE_ROWS)
+
+
+def a_manufacturer(*rows: Any) -> CannedRegister:
+    """A register of one manufacturer whose devices are these rows."""
+
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        if request.url.params.get("srn") != SRN:
+            return ok(a_page())
+        return ok(a_page({"srn": SRN, "name": "Alpha"}) if request.url.path.endswith("/eos") else a_page(*rows))
+
+    return CannedRegister(answer)
+
+
+SRN = "DE-MF-000000001"
+ITS_ROW = {"uuid": "u-1", "primaryDi": NOBODYS, "manufacturerSrn": SRN}
+
+
+@unreadable_rows
+async def test_an_actor_is_told_without_a_row_that_cannot_be_read_and_with_its_whole_count(
+    sender: Sender, clock: SteppedClock, row: Any
+) -> None:
+    client = EudamedClient(sender(a_manufacturer(row, ITS_ROW)), "http://register.test", clock)
+
+    result = await client.read_actor(SRN)
+
+    assert isinstance(result, Found)
+    assert [each.device.uuid for each in result.value.rows] == ["u-1"]
+    assert result.value.actor.device_total == 2
+
+
+@unreadable_rows
+async def test_rows_that_cannot_be_read_hide_no_row_of_somebody_else(
+    sender: Sender, clock: SteppedClock, row: Any
+) -> None:
+    others = {**ITS_ROW, "manufacturerSrn": "FR-MF-000000002"}
+    for rows in ((row, others), (row, ITS_ROW, others), (row,)):
+        client = EudamedClient(sender(a_manufacturer(*rows)), "http://register.test", clock)
+        assert isinstance(await client.read_actor(SRN), Unreadable)
+
+
+@unreadable_rows
+async def test_a_device_one_of_whose_records_cannot_be_read_is_unreadable(
+    sender: Sender, clock: SteppedClock, row: Any
+) -> None:
+    register = one_device({"uuid": "u-1", "primaryDi": NOBODYS, "versionNumber": 1}, more_rows=(row,))
+    client = EudamedClient(sender(register), "http://register.test", clock)
+
+    result = await client.read_device(NOBODYS)
+
+    assert isinstance(result, Unreadable), "it may be the record that counts"
+
+
 @pytest.mark.parametrize("mode", ["ignored-filter", "wrong-rows", "empty-page"])
 @pytest.mark.parametrize("kind", ["actor-search", "search"])
 async def test_an_actor_search_that_cannot_be_believed_is_unreadable(reader: Reader, kind: Any, mode: Any) -> None:
@@ -499,6 +589,47 @@ async def test_a_page_with_more_rows_than_its_total_is_not_believed(sender: Send
 
     with pytest.raises(RegisterFailure):
         await client.newest(3)
+
+
+@unreadable_rows
+@pytest.mark.parametrize("place", [0, 150, 299])
+async def test_a_row_that_cannot_be_read_costs_the_others_of_its_page_nothing(
+    sender: Sender, clock: SteppedClock, row: Any, place: int
+) -> None:
+    rows: list[Any] = [{"uuid": f"u-{each}", "primaryDi": f"{each:014}"} for each in range(299)]
+    rows.insert(place, row)
+    page = a_page(*rows, total=900, last=None)
+    client = EudamedClient(sender(CannedRegister(lambda _request: ok(page))), "http://register.test", clock)
+
+    with capture_logs() as logged:
+        told = await client.newest(1)
+
+    assert [each.device.uuid for each in told.rows] == [f"u-{each}" for each in range(299)]
+    assert (told.skipped, told.total) == (1, 900)
+    assert not told.last, "the register sent a full page"
+    assert [(each["event"], each["skipped"], each["rows"]) for each in logged] == [("rows cannot be read", 1, 300)]
+    assert "page 1" in logged[0]["listed"]
+    assert NOBODYS not in str(logged), "the log has where a row is broken and not what it says"
+
+
+@unreadable_rows
+async def test_a_page_of_which_no_row_can_be_read_is_a_failure(sender: Sender, clock: SteppedClock, row: Any) -> None:
+    page = a_page(*[row] * 300, total=900)
+    client = EudamedClient(sender(CannedRegister(lambda _request: ok(page))), "http://register.test", clock)
+
+    with pytest.raises(RegisterFailure, match="no row of it can be read"):
+        await client.newest(0)
+
+
+async def test_rows_that_cannot_be_read_count_where_a_page_is_held_against_its_total(
+    sender: Sender, clock: SteppedClock
+) -> None:
+    rows = [{"uuid": None}] * 299 + [{"uuid": "u-1", "primaryDi": NOBODYS}]
+    page = a_page(*rows, total=10, last=False)
+    client = EudamedClient(sender(CannedRegister(lambda _request: ok(page))), "http://register.test", clock)
+
+    with pytest.raises(RegisterFailure, match="contradicts itself"):
+        await client.newest(0)
 
 
 async def test_a_page_behind_the_end_is_empty_and_the_last(database: Database, clock: SteppedClock) -> None:

@@ -69,9 +69,16 @@ def test_a_page_is_believed_only_if_its_rows_and_its_total_agree(udis: list[str]
 
 def test_a_probe_that_finds_anything_or_claims_to_is_a_failure() -> None:
     check_probe(a_page())
-    for page in (a_page("other"), a_page(total=3_200_000), a_page("other", total=0)):
+    for page in (a_page("other"), a_page("other", total=3_200_000), a_page("other", total=0)):
         with pytest.raises(RegisterFailure, match="ignored the filter"):
             check_probe(page)
+
+
+def test_a_probe_that_counts_rows_and_shows_none_is_throttled_and_proves_and_refutes_nothing() -> None:
+    with pytest.raises(RegisterFailure) as caught:
+        check_probe(a_page(total=3_200_000))
+
+    assert caught.value.throttled
 
 
 def test_a_proof_holds_for_a_day_and_for_its_own_filter() -> None:

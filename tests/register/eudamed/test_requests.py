@@ -5,7 +5,8 @@ import email.utils
 import gzip
 import itertools
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import suppress
 from typing import Any
 
 import httpx2
@@ -35,10 +36,17 @@ class Reply(msgspec.Struct):
 
 REPLY = msgspec.json.Decoder(Reply)
 GOOD = ok({"total": 7})
+NOW = 1_800_000_000.0
+"""Far from the machine's own time, so that nothing can be reckoned by it unnoticed."""
 
 
 def a_question(**differs: Any) -> Question[Reply]:
     return Question(URL, {"page": "0"}, REPLY, **differs)
+
+
+def decoded(response: httpx2.Response) -> Reply:
+    """What a response that comes now is taken for."""
+    return decode(response, REPLY, now=NOW)
 
 
 async def ask(requests: RegisterRequests, question: Question[Reply] | None = None, *, within: float = 60.0) -> Reply:
@@ -79,7 +87,7 @@ def test_every_answer_that_is_no_record_is_a_failure_of_its_kind(
     status: int, body: bytes, kind: dict[str, bool]
 ) -> None:
     with pytest.raises(RegisterFailure) as caught:
-        decode(httpx2.Response(status, content=body), REPLY)
+        decoded(httpx2.Response(status, content=body))
 
     assert {"passing": caught.value.passing, "throttled": caught.value.throttled} == kind
     assert caught.value.reason.startswith("The register")
@@ -89,12 +97,12 @@ def test_every_answer_that_is_no_record_is_a_failure_of_its_kind(
 def test_a_302_is_a_missing_record_wherever_it_leads() -> None:
     for location in ("/eudamed/page-not-found", "https://elsewhere.test/", ""):
         with pytest.raises(NoSuchRecord):
-            decode(httpx2.Response(302, headers={"location": location}), REPLY)
+            decoded(httpx2.Response(302, headers={"location": location}))
 
 
 def test_an_unexpected_form_is_told_by_its_place_and_without_its_content() -> None:
     with pytest.raises(RegisterFailure) as caught:
-        decode(httpx2.Response(200, content=b'{"total": "someone@example.org"}'), REPLY)
+        decoded(httpx2.Response(200, content=b'{"total": "someone@example.org"}'))
 
     assert "$.total" in caught.value.reason
     assert "someone" not in caught.value.reason
@@ -106,26 +114,36 @@ def test_an_unexpected_form_is_told_by_its_place_and_without_its_content() -> No
 )
 def test_throttling_tells_for_how_many_seconds(status: int, header: str, seconds: float | None) -> None:
     with pytest.raises(RegisterFailure) as caught:
-        decode(httpx2.Response(status, headers={"retry-after": header}), REPLY)
+        decoded(httpx2.Response(status, headers={"retry-after": header}))
 
     assert caught.value.retry_after == seconds
 
 
 def test_throttling_without_a_header_tells_no_seconds() -> None:
     with pytest.raises(RegisterFailure) as caught:
-        decode(httpx2.Response(429), REPLY)
+        decoded(httpx2.Response(429))
 
     assert caught.value.retry_after is None
 
 
-@pytest.mark.parametrize(("ahead", "least", "most"), [(90, 85, 90), (-90, 0, 0)])
-def test_throttling_can_tell_a_date(ahead: int, least: float, most: float) -> None:
-    date = email.utils.formatdate(time.time() + ahead, usegmt=True)
-    with pytest.raises(RegisterFailure) as caught:
-        decode(httpx2.Response(429, headers={"retry-after": date}), REPLY)
+@pytest.fixture
+def far_from_gmt(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A machine whose local time is not GMT."""
+    with monkeypatch.context() as local:
+        local.setenv("TZ", "JST-9")
+        time.tzset()
+        yield
+    time.tzset()
 
-    assert caught.value.retry_after is not None
-    assert least <= caught.value.retry_after <= most
+
+@pytest.mark.parametrize(("ahead", "seconds"), [(90, 90), (0, 0), (-90, 0)])
+@pytest.mark.parametrize("zone", ["GMT", "-0000", "+0000"])
+def test_throttling_can_tell_a_date(far_from_gmt: None, ahead: int, seconds: float, zone: str) -> None:
+    date = email.utils.formatdate(NOW + ahead, usegmt=True).replace("GMT", zone)
+    with pytest.raises(RegisterFailure) as caught:
+        decoded(httpx2.Response(429, headers={"retry-after": date}))
+
+    assert caught.value.retry_after == seconds
 
 
 @pytest.mark.parametrize(
@@ -134,7 +152,7 @@ def test_throttling_can_tell_a_date(ahead: int, least: float, most: float) -> No
 )
 def test_a_retry_after_that_means_nothing_is_no_more_than_throttling(header: bytes) -> None:
     with pytest.raises(RegisterFailure) as caught:
-        decode(httpx2.Response(429, headers=[(b"retry-after", header)]), REPLY)
+        decoded(httpx2.Response(429, headers=[(b"retry-after", header)]))
 
     assert caught.value.throttled
 
@@ -143,7 +161,7 @@ def test_a_retry_after_that_means_nothing_is_no_more_than_throttling(header: byt
 @given(st.integers(200, 599), st.binary(max_size=30))
 def test_no_answer_at_all_makes_anything_but_a_failure_or_the_record(status: int, body: bytes) -> None:
     try:
-        answer = decode(httpx2.Response(status, content=body), REPLY)
+        answer = decoded(httpx2.Response(status, content=body))
     except (RegisterFailure, NoSuchRecord):
         return
     assert status == 200
@@ -270,6 +288,81 @@ async def test_without_a_word_of_the_register_pauses_grow_from_five_seconds(
     await ask(sender(register))
 
     assert 25 <= clock.now() - begin <= 27.2, "5 s and 20 s"
+
+
+async def test_a_date_to_wait_for_is_reckoned_by_the_clock_of_the_service(sender: Sender, clock: SteppedClock) -> None:
+    clock.move(30 * 24 * 3600)
+    begin = clock.now()
+    date = email.utils.formatdate(begin + 30, usegmt=True)
+    register = in_turn(httpx2.Response(429, headers={"retry-after": date}), GOOD)
+
+    await ask(sender(register))
+
+    assert 29 <= clock.now() - begin <= 31.1
+
+
+ANSWERED: dict[str, httpx2.Response] = {
+    "the answer": GOOD,
+    "no such record": httpx2.Response(302),
+    "an unknown value": httpx2.Response(400),
+    "a whole answer of another form": ok({"total": None}),
+}
+UNANSWERED: dict[str, httpx2.Response | Exception] = {
+    **BROKEN,
+    **{str(status): httpx2.Response(status) for status in (401, 403, 404)},
+    "an answer without end": httpx2.Response(200, content=b" " * (LARGEST_BODY + 1)),
+}
+
+
+async def pause_after(
+    sender: Sender,
+    clock: SteppedClock,
+    between: httpx2.Response | Exception,
+    question: Question[Reply] | None = None,
+) -> float:
+    """Seconds for which a throttled request waits that was throttled before, with this answer between the two."""
+    throttled = httpx2.Response(429)
+    once = {Priority.WAITING: Patience(1, 0.0, 600.0)}
+    with suppress(RegisterFailure):
+        await ask(sender(in_turn(throttled), patience=once))
+    with suppress(RegisterFailure, NoSuchRecord):
+        await ask(sender(in_turn(between), patience=once), question)
+    clock.move(60)
+    begin = clock.now()
+    await ask(sender(in_turn(throttled, GOOD)), within=120)
+    return clock.now() - begin
+
+
+@pytest.mark.parametrize("answer", ANSWERED.values(), ids=ANSWERED)
+async def test_after_any_real_answer_pauses_start_short_again(
+    sender: Sender, clock: SteppedClock, answer: httpx2.Response
+) -> None:
+    assert 5 <= await pause_after(sender, clock, answer) <= 6.1
+
+
+@pytest.mark.parametrize("broken", UNANSWERED.values(), ids=UNANSWERED)
+async def test_what_may_not_come_from_the_register_itself_leaves_pauses_long(
+    sender: Sender, clock: SteppedClock, broken: httpx2.Response | Exception
+) -> None:
+    assert 20 <= await pause_after(sender, clock, broken) <= 21.1
+
+
+@pytest.mark.parametrize(
+    ("doubt", "pause"),
+    [
+        (RegisterFailure("The register contradicts itself."), 5),
+        (RegisterFailure("The register broke off.", passing=True), 20),
+        (RegisterFailure("The register shows an empty page.", passing=True, throttled=True), 60),
+    ],
+    ids=["cannot be true", "may be true later", "shows throttling"],
+)
+async def test_a_doubted_answer_is_a_real_one_unless_trying_again_may_help(
+    sender: Sender, clock: SteppedClock, doubt: RegisterFailure, pause: int
+) -> None:
+    def check(_reply: Reply) -> None:
+        raise doubt
+
+    assert pause <= await pause_after(sender, clock, GOOD, a_question(check=check)) <= pause + 1.1
 
 
 async def test_a_pause_that_ends_after_the_deadline_is_not_waited_for(sender: Sender, clock: SteppedClock) -> None:

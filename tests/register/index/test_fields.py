@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registerwatch.register.index.fields import folded, reference_key
+from registerwatch.register.index.fields import LONGEST_WORD, analyzer, folded, reference_key
 from registerwatch.register.index.searching import SearchIndex
 from tests.register.making import PROPERTY
 
@@ -73,6 +73,24 @@ def test_words_are_words_again_and_come_once(name: str) -> None:
 @given(st.text())
 def test_no_text_at_all_makes_cutting_fail(text: str) -> None:
     assert isinstance(index.words(text), list)
+
+
+@pytest.mark.parametrize("letter", ["x", "9", "é", "Ω", "щ", "𝛀", "牙", "ß"])
+@pytest.mark.parametrize("length", [59, 60, 61, 300, 70_000])
+def test_a_word_of_any_length_stays_a_word_and_counts_by_its_first_letters(letter: str, length: int) -> None:
+    [word] = index.words(letter * length)
+
+    assert len(word) == min(LONGEST_WORD, length * len(folded(letter)))
+    assert index.words(f"Titan ({letter * length}) screw") == ["titan", word, "screw"]
+
+
+@PROPERTY
+@given(st.lists(st.text(LETTERS, max_size=130) | st.sampled_from([" ", "-", "®", "\u3000", "_"]), max_size=8))
+def test_long_words_are_cut_as_a_whole_text_is_cut(parts: list[str]) -> None:
+    words = index.words("".join(parts))
+
+    assert words == list(dict.fromkeys(word[:LONGEST_WORD] for word in analyzer().analyze(folded("".join(parts)))))
+    assert index.words(" ".join(words)) == words
 
 
 def test_a_text_of_signs_alone_has_no_words() -> None:

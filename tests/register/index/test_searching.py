@@ -197,6 +197,28 @@ def test_an_index_that_is_not_there_finds_nothing(tmp_path: Path) -> None:
     assert index.by_similar_name("titan", NO_FILTERS, limit=8, offset=0) == Hits([], 0)
 
 
+@pytest.mark.parametrize("filters", [NO_FILTERS, Filters(StatusFilter.ON), Filters(StatusFilter.ON, RiskFilter.IIA)])
+@pytest.mark.parametrize(
+    "word",
+    [
+        "Polyetheretherketonhydroxylapatitverbundwerkstoffzwischenwirbelscheibenprothese",
+        "ορθοπαιδικόςηλεκτροεγκεφαλογράφος",
+        "электроэнцефалографическийрегистратор",
+        "人工股関節用セメントレス寛骨臼コンポーネントおよびライナー",
+    ],
+)
+def test_a_device_is_found_by_a_word_however_long_and_by_its_beginnings(
+    tmp_path: Path, word: str, filters: Filters
+) -> None:
+    named = a_device(trade_name=f"Titan {word} plate", status_code=ON, risk_class_code=RiskFilter.IIA.code)
+    index = indexed(tmp_path, [a_device("u-2", "di-2", trade_name="Titan"), named])
+
+    for typed in (word, word.upper(), word[:25], f"titan {word}", f"{word} plate"):
+        hits = index.by_name(typed, filters, limit=8, offset=0)
+        assert (hits.ids, hits.total) == ([2], 1), typed
+    assert index.by_similar_name(f"x{word[1:]}", filters, limit=8, offset=0).total == 1
+
+
 # Order
 
 

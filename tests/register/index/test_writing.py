@@ -1,5 +1,6 @@
 """One process writes the index; wherever it is killed, the next one makes it whole."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -214,6 +215,33 @@ def test_a_place_that_cannot_hold_an_index_is_told(tmp_path: Path) -> None:
 
     with pytest.raises(IndexUnavailable, match="cannot be written"):
         IndexWriter(SearchIndex(tmp_path / "index")).acquire(COPY)
+
+
+def test_a_commit_is_taken_up_though_the_file_of_the_one_before_had_the_same_time_and_size(
+    index: SearchIndex, writer: IndexWriter
+) -> None:
+    reader, meta = SearchIndex(index.folder.parent), index.folder / "meta.json"
+    assert writer.acquire(COPY)
+    sizes = set()
+    for number in range(1, 4):  # each commit replaces the one document, so that the files are alike
+        put(writer, number, "Alpha", udi="di-1")
+        writer.commit(number)
+        os.utime(meta, (1_700_000_000, 1_700_000_000))
+        assert found(reader, "alpha") == [number]
+        sizes.add(meta.stat().st_size)
+    assert len(sizes) < 3
+
+
+def test_a_reader_takes_up_an_index_that_was_built_anew_in_the_same_moment(
+    index: SearchIndex, writer: IndexWriter
+) -> None:
+    reader, meta = SearchIndex(index.folder.parent), index.folder / "meta.json"
+    for number, copy in enumerate((COPY, "another copy", "a third copy"), start=1):
+        assert writer.acquire(copy)
+        put(writer, number, "Alpha")
+        writer.commit(1)
+        os.utime(meta, (1_700_000_000, 1_700_000_000))
+        assert found(reader, "alpha") == [number]
 
 
 def test_a_reader_takes_up_every_commit_of_the_writer(index: SearchIndex, writer: IndexWriter) -> None:

@@ -15,8 +15,18 @@ import structlog
 from registerwatch.clock import Clock
 from registerwatch.register.codes import label
 from registerwatch.register.eudamed import mapping, wire
-from registerwatch.register.eudamed.guards import EMPTY_PAGE, MADE_UP_VALUE, Proofs, check_page, check_probe
+from registerwatch.register.eudamed.guards import (
+    EMPTY_PAGE,
+    MADE_UP_VALUE,
+    Proofs,
+    check_answered,
+    check_page,
+    check_probe,
+    check_rows,
+    finds_nothing,
+)
 from registerwatch.register.eudamed.requests import Question, RegisterRequests
+from registerwatch.register.eudamed.rows import readable
 from registerwatch.register.identifiers import is_actor_of_devices
 from registerwatch.register.outcome import Found, NoSuchRecord, NotFound, RegisterFailure, Unreadable
 from registerwatch.register.pacing import Priority
@@ -25,7 +35,6 @@ from registerwatch.register.records import Actor, Device, DeviceReading, standin
 log = structlog.get_logger(__name__)
 
 Answer = TypeVar("Answer")
-Row = TypeVar("Row")
 
 _KEY = re.compile("[0-9A-Za-z-]{1,64}")
 
@@ -38,6 +47,8 @@ EOS_COST = 2
 """The register tolerates half as many actor searches as device searches a minute."""
 
 _device_page = msgspec.json.Decoder(wire.Page[wire.DeviceRow])
+_listing = msgspec.json.Decoder(wire.Page[msgspec.Raw])
+_device_row = msgspec.json.Decoder(wire.DeviceRow)
 _detail = msgspec.json.Decoder(wire.DeviceDetail)
 _basic = msgspec.json.Decoder(wire.BasicUdiRecord)
 _actor_page = msgspec.json.Decoder(wire.Page[wire.ActorRow])
@@ -62,11 +73,12 @@ class ActorReading:
 
 @dataclass(frozen=True, slots=True)
 class NewestPage:
-    """One page of the whole register, newest registrations first."""
+    """One page of the whole register, newest registrations first. `skipped` counts rows that could not be read."""
 
     rows: list[DeviceReading]
     total: int
     last: bool
+    skipped: int = 0
 
 
 class EudamedClient:
@@ -103,20 +115,28 @@ class EudamedClient:
         return Found(reading) if reading else NotFound()
 
     async def newest(self, page: int) -> NewestPage:
-        """Page `page` (0-based, 300 rows) of the whole register. Raises `RegisterFailure`."""
+        """Page `page` (0-based, 300 rows) of the whole register. Raises `RegisterFailure`.
+
+        Whether it is the last one is told by the rows that the register sent, readable or not.
+        """
         read = _Read(self, Priority.MIRROR, {})
         params = {"page": str(page), **_sized(PAGE_SIZE)}
 
-        def check(answer: wire.Page[wire.DeviceRow]) -> None:
+        def check(answer: wire.Page[msgspec.Raw]) -> None:
             if not answer.content and answer.total_elements > page * PAGE_SIZE:
                 raise RegisterFailure(EMPTY_PAGE, passing=True, throttled=True)
             shown = page * PAGE_SIZE + len(answer.content) if answer.content else page
             if answer.total_elements < shown:
                 raise RegisterFailure("The register's answer contradicts itself (fewer records than it showed).")
 
-        answer = await read.ask("/devices/udiDiData", params, _device_page, check=check)
-        rows = [mapping.reading_of_row(row) for row in answer.content if _is_keyed(row)]
-        return NewestPage(rows, answer.total_elements, answer.last is not False and len(answer.content) != PAGE_SIZE)
+        answer = await read.ask("/devices/udiDiData", params, _listing, check=check)
+        rows = readable(answer.content, _device_row, _is_keyed, listed=f"newest registrations, page {page}")
+        return NewestPage(
+            [mapping.reading_of_row(row) for row in rows],
+            answer.total_elements,
+            last=answer.last is not False and len(answer.content) != PAGE_SIZE,
+            skipped=len(answer.content) - len(rows),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,24 +176,33 @@ class _Read:
         if not rows:
             return None
         row = min(rows, key=lambda row: (row.latest_version is False, -(row.version_number or 0)))
-        await self._prove("srn", "/devices/udiDiData", {"page": "0", **_sized(ACTOR_PAGE_SIZE)}, _device_page)
-        named = is_actor_of_devices(srn)
-        devices = await self.ask(
-            "/devices/udiDiData",
-            {"srn": srn, "page": "0", **_sized(ACTOR_PAGE_SIZE)},
-            _device_page,
-            check=lambda page: check_page(page, carries=(lambda row: row.manufacturer_srn == srn) if named else None),
-        )
-        readings = [mapping.reading_of_row(row) for row in devices.content if _is_keyed(row)] if named else []
+        devices = await self._devices_of(srn)
+        readings = self._first_readings(srn, devices) if is_actor_of_devices(srn) else []
         status_code = next(
             (r.device.manufacturer_status_code for r in readings if r.device.manufacturer_status_code), ""
         )
         actor = mapping.actor_of(row, status_code=status_code, device_total=devices.total_elements)
         return ActorReading(actor, readings)
 
+    async def _devices_of(self, srn: str) -> "wire.Page[msgspec.Raw]":
+        params = {"page": "0", **_sized(ACTOR_PAGE_SIZE)}
+        await self._prove("srn", "/devices/udiDiData", params)
+        return await self.ask(
+            "/devices/udiDiData",
+            {"srn": srn, **params},
+            _listing,
+            check=lambda page: check_page(page, carries=None),
+        )
+
+    def _first_readings(self, srn: str, page: "wire.Page[msgspec.Raw]") -> list[DeviceReading]:
+        """What the rows of a manufacturer's devices tell; every one that can be read has to be of this manufacturer."""
+        rows = readable(page.content, _device_row, _is_keyed, listed=f"devices of {srn}")
+        check_rows(rows, lambda row: row.manufacturer_srn == srn)
+        return [mapping.reading_of_row(row) for row in rows]
+
     async def _rows_by_di(self, udi: str) -> list[wire.DeviceRow]:
         params = {"page": "0", **_sized(25)}
-        await self._prove("primaryDi", "/devices/udiDiData", params, _device_page)
+        await self._prove("primaryDi", "/devices/udiDiData", params)
         page = await self.ask(
             "/devices/udiDiData",
             {"primaryDi": udi, **params},
@@ -188,7 +217,7 @@ class _Read:
 
     async def _rows_by_srn(self, srn: str) -> list[wire.ActorRow]:
         params = {"page": "0", **_sized(25)}
-        await self._prove("eos srn", "/eos", params, _actor_page, parameter="srn", cost=EOS_COST)
+        await self._prove("eos srn", "/eos", params, parameter="srn", cost=EOS_COST)
         page = await self.ask(
             "/eos",
             {"srn": srn, **params},
@@ -229,6 +258,7 @@ class _Read:
             searched.rows,
             known.device if known and has_detail else None,
             kept=known.device.certs if known and not searched.is_proven else (),
+            searched=searched.is_proven,
         )
 
     async def _detail(self, row: wire.DeviceRow) -> wire.DeviceDetail:
@@ -279,7 +309,7 @@ class _Read:
                 raise RegisterFailure("The register names more certificates of this device than it can be asked for.")
 
         try:
-            if not await self._is_proven("basicUdi", path, params, _certificate_page):
+            if not await self._is_proven("basicUdi", path, params):
                 return _Searched([], is_proven=False)
             page = await self.ask(path, {"basicUdi": basic_udi, **params}, _certificate_page, check=check)
         except RegisterFailure as failure:
@@ -288,34 +318,24 @@ class _Read:
         return _Searched(page.content)
 
     async def _prove(
-        self,
-        name: str,
-        path: str,
-        params: dict[str, str],
-        decoder: "msgspec.json.Decoder[wire.Page[Row]]",
-        *,
-        parameter: str | None = None,
-        cost: int = 1,
+        self, name: str, path: str, params: dict[str, str], *, parameter: str | None = None, cost: int = 1
     ) -> None:
         """Make sure that a filter filters, by a control probe where the last one is a day old."""
         now = self._clock.now()
         if self._proofs.stands(name, now):
             return
         probe = {parameter or name: MADE_UP_VALUE, **params}
-        page = await self.ask(path, probe, decoder, cost=cost)
-        check_probe(page)
+        await self.ask(path, probe, _listing, check=check_probe, cost=cost)
         self._proofs.prove(name, now)
 
-    async def _is_proven(
-        self, name: str, path: str, params: dict[str, str], decoder: "msgspec.json.Decoder[wire.Page[Row]]"
-    ) -> bool:
+    async def _is_proven(self, name: str, path: str, params: dict[str, str]) -> bool:
         """Whether an optional filter filters; a refuted one is not tried again for a day."""
         now = self._clock.now()
         if self._proofs.refuted(name, now):
             return False
         if not self._proofs.stands(name, now):
-            page = await self.ask(path, {name: MADE_UP_VALUE, **params}, decoder)
-            if page.content or page.total_elements:
+            page = await self.ask(path, {name: MADE_UP_VALUE, **params}, _listing, check=check_answered)
+            if not finds_nothing(page):
                 self._proofs.refute(name, now)
                 return False
             self._proofs.prove(name, now)

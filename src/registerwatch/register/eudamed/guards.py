@@ -5,7 +5,7 @@ each row must carry the value that was asked for; a filter that claims more than
 before a filter is first relied on, and once a day, a control probe with a made-up value must find nothing.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from registerwatch.register.eudamed.wire import Page, Row
@@ -28,18 +28,35 @@ def check_page(page: "Page[Row]", *, carries: Callable[[Row], bool] | None) -> N
         raise RegisterFailure("The register's answer has an unexpected form (a negative total).")
     if page.total_elements > MOST_ROWS:
         raise RegisterFailure(IGNORED_FILTER)
-    if page.total_elements and not page.content:
-        raise RegisterFailure(EMPTY_PAGE, passing=True, throttled=True)
+    check_answered(page)
     if len(page.content) > page.total_elements:
         raise RegisterFailure("The register's answer contradicts itself (more rows than its total).")
-    if carries is not None and not all(carries(row) for row in page.content):
+    if carries is not None:
+        check_rows(page.content, carries)
+
+
+def check_rows(rows: Sequence[Row], carries: Callable[[Row], bool]) -> None:
+    """Every row must carry the value that was asked for. Raises `RegisterFailure`."""
+    if not all(carries(row) for row in rows):
         raise RegisterFailure(IGNORED_FILTER)
+
+
+def check_answered(page: "Page[Row]") -> None:
+    """A page that counts rows and shows none is the register's way to throttle. Raises `RegisterFailure`."""
+    if page.total_elements and not page.content:
+        raise RegisterFailure(EMPTY_PAGE, passing=True, throttled=True)
 
 
 def check_probe(page: "Page[Row]") -> None:
     """The control probe must find nothing. Raises `RegisterFailure` when the filter does not filter."""
-    if page.content or page.total_elements:
+    check_answered(page)
+    if not finds_nothing(page):
         raise RegisterFailure(IGNORED_FILTER)
+
+
+def finds_nothing(page: "Page[Row]") -> bool:
+    """Whether a search found nothing, as the control probe of a filter that filters does."""
+    return not page.content and not page.total_elements
 
 
 @dataclass

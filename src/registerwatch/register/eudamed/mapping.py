@@ -41,11 +41,13 @@ def reading_of_device(
     known: Device | None,
     *,
     kept: Iterable[Certificate] = (),
+    searched: bool = True,
 ) -> DeviceReading:
     """What the requests of one read tell together.
 
     `detail` is None when `known`, the stored device, already has it at this version. `certificates` is None when the
-    certificate search could not be read; `kept` are stored certificates that stay beside what this read brings.
+    certificate search could not be read; `kept` are stored certificates that stay beside what this read brings, and
+    `searched` is False where there was no search to ask.
     """
     names = trade_names(detail.trade_name) if detail else dict(known.trade_names if known else {})
     status = (detail.device_status if detail else None) or wire.DeviceStatus()
@@ -84,6 +86,7 @@ def reading_of_device(
         carries=Carries.ALL_BUT_CERTIFICATES if certificates is None else Carries.EVERYTHING,
         latest_version=row.latest_version is not False,
         detail_version=row.version_number or 0,
+        searched=searched and certificates is not None,
     )
 
 

@@ -3,9 +3,9 @@
 import asyncio
 import email.utils
 import re
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import UTC
 from typing import Generic, TypeVar
 
 import httpx2
@@ -97,20 +97,30 @@ class RegisterRequests:
         raise AssertionError("unreachable: the last try returns or raises")
 
     async def _once(self, question: Question[Answer], priority: Priority, deadline: float) -> Answer:
+        response = await self._response(question, priority, deadline)
         try:
-            await self._budget.take(priority, deadline=deadline, cost=question.cost)
-            left = max(0.1, deadline - self._budget.clock.now())
-            response = await self._send(question.url, question.params, min(self._timeout, left))
-            answer = decode(response, question.decoder)
+            answer = decode(response, question.decoder, now=self._budget.clock.now())
             question.check(answer)
-        except BudgetSpent as spent:
-            raise RegisterFailure(f"The register was not asked: {spent}.") from spent
+        except NoSuchRecord:
+            await self._budget.answered()
+            raise
         except RegisterFailure as failure:
             if failure.throttled:
                 await self._budget.throttled(failure.retry_after)
+            elif _is_answered(response.status_code, failure):
+                await self._budget.answered()
             raise
         await self._budget.answered()
         return answer
+
+    async def _response(self, question: Question[Answer], priority: Priority, deadline: float) -> httpx2.Response:
+        """What comes back once the request has its place in the budget."""
+        try:
+            await self._budget.take(priority, deadline=deadline, cost=question.cost)
+        except BudgetSpent as spent:
+            raise RegisterFailure(f"The register was not asked: {spent}.") from spent
+        left = max(0.1, deadline - self._budget.clock.now())
+        return await self._send(question.url, question.params, min(self._timeout, left))
 
     async def _send(self, url: str, params: dict[str, str], seconds: float) -> httpx2.Response:
         try:
@@ -125,6 +135,15 @@ class RegisterRequests:
             raise RegisterFailure("The register could not be reached.", passing=True) from error
 
 
+def _is_answered(status: int, failure: RegisterFailure) -> bool:
+    """Whether a request that failed met a register that answers for itself, so that it throttles no more.
+
+    That is a whole answer that cannot be used, or a refusal that the failure table knows. Faults, web pages and other
+    refusals may come from whatever stands before the register, and say nothing of throttling.
+    """
+    return status in (200, 400) and not failure.passing
+
+
 async def _read_bounded(response: httpx2.Response) -> httpx2.Response:
     """The response with its whole body; an answer larger than any real one is refused."""
     chunks, size = [], 0
@@ -137,8 +156,11 @@ async def _read_bounded(response: httpx2.Response) -> httpx2.Response:
     return httpx2.Response(response.status_code, headers=headers, content=b"".join(chunks))
 
 
-def decode(response: httpx2.Response, decoder: "msgspec.json.Decoder[Answer]") -> Answer:
-    """The answer in a response, by the register's failure table. Raises `RegisterFailure` or `NoSuchRecord`."""
+def decode(response: httpx2.Response, decoder: "msgspec.json.Decoder[Answer]", *, now: float) -> Answer:
+    """The answer in a response, by the register's failure table. Raises `RegisterFailure` or `NoSuchRecord`.
+
+    `now` (unix seconds) is what a date in `Retry-After` is counted from.
+    """
     status = response.status_code
     if status == 302:
         raise NoSuchRecord
@@ -147,7 +169,7 @@ def decode(response: httpx2.Response, decoder: "msgspec.json.Decoder[Answer]") -
             "The register is throttling requests.",
             passing=True,
             throttled=True,
-            retry_after=_retry_after(response.headers.get("retry-after")),
+            retry_after=_retry_after(response.headers.get("retry-after"), now),
         )
     if status >= 500:
         raise RegisterFailure(f"The register has a fault of its own (status {status}).", passing=True)
@@ -163,13 +185,14 @@ def decode(response: httpx2.Response, decoder: "msgspec.json.Decoder[Answer]") -
         raise RegisterFailure("The register's answer is broken off or is no JSON.", passing=True) from error
 
 
-def _retry_after(value: str | None) -> float | None:
-    """Seconds told by a `Retry-After` header, which is a number or a date."""
+def _retry_after(value: str | None, now: float) -> float | None:
+    """Seconds from now told by a `Retry-After` header, which is a number or a date (GMT where it names no zone)."""
     if value is None:
         return None
     if re.fullmatch(r"\s*[0-9]{1,9}\s*", value):
         return float(value)
     try:
-        return max(0.0, email.utils.parsedate_to_datetime(value).timestamp() - time.time())
+        date = email.utils.parsedate_to_datetime(value)
+        return max(0.0, (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp() - now)
     except (ValueError, OverflowError):
         return None

@@ -6,6 +6,7 @@ once more under the market status, and once under the risk class, apart for devi
 the usual filters then read one list of postings instead of intersecting long ones.
 """
 
+import re
 import unicodedata
 
 import msgspec
@@ -14,11 +15,12 @@ from tantivy import Document
 
 from registerwatch.register.codes import RISK_BY_CODE, STATUS_BY_CODE, RiskFilter, StatusFilter
 
-LAYOUT = "v1"
+LAYOUT = "v2"
 """Changes with the fields or the way words are cut; an index of another layout is built anew."""
 
 TRADE_NAME_WEIGHT = 4
 LONGEST_WORD = 60
+"""Letters of a word that count; what follows is cut off, of names and of queries alike."""
 
 
 class IndexedDevice(msgspec.Struct, frozen=True, gc=False):
@@ -42,6 +44,14 @@ _indexed = msgspec.json.Decoder(IndexedDevice)
 
 _MARKS = dict.fromkeys(map(ord, "™℠®©"), " ")
 """Signs beside names, which would else become letters of them."""
+
+
+def indexable(text: str) -> str:
+    """A text as the index takes it, of names and of queries alike: folded, no word longer than the longest one."""
+    text = folded(text)
+    if len(text) <= LONGEST_WORD or not _LONG.search(text):
+        return text
+    return " ".join(word[:LONGEST_WORD] for word in _words.analyze(text))
 
 
 def folded(text: str) -> str:
@@ -74,20 +84,20 @@ def schema() -> tantivy.Schema:
 def analyzer() -> tantivy.TextAnalyzer:
     """How texts are cut into words: at everything that is no letter or digit."""
     words = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple())
-    return (
-        words.filter(tantivy.Filter.lowercase())
-        .filter(tantivy.Filter.ascii_fold())
-        .filter(tantivy.Filter.remove_long(LONGEST_WORD))
-        .build()
-    )
+    return words.filter(tantivy.Filter.lowercase()).filter(tantivy.Filter.ascii_fold()).build()
+
+
+_words = analyzer()
+_LONG = re.compile(rf"\S{{{LONGEST_WORD + 1}}}")
+"""What may be a word that is too long; only the analyzer knows where words end."""
 
 
 def to_document(row_id: int, stored: bytes) -> tuple[str, Document]:
     """The index document of a stored device, and the UDI-DI that it is known by."""
     device = _indexed.decode(stored)
-    trade = dict.fromkeys(folded(name) for name in (device.trade_name, *device.trade_names.values()) if name)
+    trade = dict.fromkeys(indexable(name) for name in (device.trade_name, *device.trade_names.values()) if name)
     other = " ".join(
-        folded(name) for name in (device.device_name, device.device_model, device.manufacturer_name) if name
+        indexable(name) for name in (device.device_name, device.device_model, device.manufacturer_name) if name
     )
     words = [*(" ".join(trade),) * TRADE_NAME_WEIGHT, other] if trade else [other]
     entry = Document()

@@ -11,7 +11,7 @@ from tantivy import Occur, Order, Query
 
 from registerwatch.errors import IndexUnavailable
 from registerwatch.register.codes import RiskFilter, StatusFilter
-from registerwatch.register.index.fields import LAYOUT, analyzer, facet, folded, reference_key, schema
+from registerwatch.register.index.fields import LAYOUT, analyzer, facet, indexable, reference_key, schema
 
 MOST_EXPANSIONS = 48
 """Words that a prefix is spelled out into, so that they can be ranked; more are matched without ranking."""
@@ -47,13 +47,16 @@ class SearchIndex:
         self._index: tantivy.Index | None = None
         self._analyzer = analyzer()
         self._schema = schema()
-        self._committed: float = 0.0
+        self._committed = b""
 
     def refresh(self) -> bool:
-        """Take up what was committed since. False while there is no index yet."""
-        meta = self.folder / "meta.json"
+        """Take up what was committed since. False while there is no index yet.
+
+        What is compared is the content of the file that names the segments: every commit and every rebuild makes
+        another, while times, sizes and inodes can come back. It has a few kilobytes; reading them takes 20 µs.
+        """
         try:
-            committed = meta.stat().st_mtime
+            committed = (self.folder / "meta.json").read_bytes()
             if self._index is None:
                 self._index = self.open()
             elif committed != self._committed:
@@ -147,7 +150,7 @@ class SearchIndex:
 
     def words(self, text: str) -> list[str]:
         """The words of a query, as the index knows words, each once."""
-        return list(dict.fromkeys(self._analyzer.analyze(folded(text))))
+        return list(dict.fromkeys(self._analyzer.analyze(indexable(text))))
 
     def _ready(self) -> bool:
         return self._index is not None or self.refresh()
