@@ -16,6 +16,10 @@ class InvalidInput(RegisterwatchError):
     code = "invalid-input"
 
 
+class LinkNotValid(InvalidInput):
+    """A mailed link was used already, is too old, or was cut off."""
+
+
 class Unauthenticated(RegisterwatchError):
     """A key or session is needed, and there is none, or it is unknown, revoked or over."""
 

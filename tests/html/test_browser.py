@@ -1,4 +1,4 @@
-"""The pages in a real browser, over a real socket: typing, keyboard, small screens, both colour schemes."""
+"""The pages in a real browser, over a real socket: typing, keyboard, small screens, colour schemes, no script."""
 
 import asyncio
 import json
@@ -14,7 +14,7 @@ from typing import Literal
 import pytest
 import uvicorn
 from anyio.from_thread import BlockingPortal, start_blocking_portal
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Keyboard, Page, expect, sync_playwright
 
 from registerwatch.sandbox.register.filed import FiledWorld
 from tests.html.registrations import MAKER, certificate, gtin, in_days, registration
@@ -32,7 +32,7 @@ ARGUMENTS = [
     "--disable-quic",
 ]
 SRN = MAKER["srn"]
-REACHABLE = "a[href], button, input, select"
+REACHABLE = "a[href], button, input:not([type=hidden]), select"
 HOSTILE = "<script>window.hacked = true</script><img src=x onerror='window.hacked = true'>"
 LONG_NAME = "Retaining-" * 12 + "strap, 600 × 38 mm, non-slip silicone lines, with hook-and-loop fixation"
 CERTIFICATES = [
@@ -69,6 +69,10 @@ PAGES = {
     "actor": f"/a/{SRN}",
     "missing device": f"/d/{gtin(900)}",
     "error": "/?status=maybe",
+    "forgotten password": "/password/forgot",
+    "new password": "/password/reset?token=t",
+    "shown password": "/password/reset?token=t&show=yes",
+    "bad link": "/password/reset",
 }
 
 
@@ -227,7 +231,115 @@ def test_without_a_script_the_form_the_links_and_the_button_work(browser: Browse
     plain.close()
 
 
-@pytest.mark.parametrize("name", ["results", "device", "actor"])
+@pytest.mark.parametrize("scripted", [True, False], ids=["script", "no script"])
+def test_a_forgotten_password_is_replaced_by_keyboard_alone(browser: Browser, served: Served, scripted: bool) -> None:
+    email = f"jürgen{scripted}@acme.example"
+    served.portal.call(served.stage.sign_up, email)
+    visitor = browser.new_context(base_url=served.address, java_script_enabled=scripted)
+    page = visitor.new_page()
+    page.goto("/password/forgot")
+    _to(page, "email").type(email)
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Look into your mail")
+    served.portal.call(served.stage.settle)
+    link = served.stage.mail.mails[-1].text.partition("/password/reset")[2].split()[0]
+
+    page.goto(f"/password/reset{link}")
+    _to(page, "password").type("a new password")
+    page.keyboard.press("Enter")
+
+    expect(page.get_by_role("heading", level=1)).to_have_text("Your new password is set")
+    expect(page).to_have_url(re.compile(r"/password/reset$"))
+    assert served.portal.call(served.stage.sign_in, email, "a new password").startswith("us_")
+    assert visitor.cookies() == []
+    visitor.close()
+
+
+def test_a_password_shows_on_demand_and_is_hidden_again_before_it_is_sent(page: Page, served: Served) -> None:
+    page.goto(f"/password/reset?token={_token(served, 'shown@acme.example')}")
+    field, status = page.get_by_label("New password"), page.get_by_role("status")
+    field.fill("a new password")
+    expect(field).to_have_attribute("type", "password")
+
+    page.get_by_role("button", name="Show the password").press("Enter")
+    expect(field).to_have_attribute("type", "text")
+    expect(field).to_have_value("a new password")
+    expect(status).to_have_text("The password is shown.")
+    page.get_by_role("button", name="Hide the password").press("Space")
+    expect(field).to_have_attribute("type", "password")
+    expect(status).to_have_text("The password is hidden.")
+
+    page.get_by_role("button", name="Show the password").click()
+    page.evaluate("addEventListener('formdata', () => sessionStorage.setItem('sent as', password.type))")
+    page.get_by_role("button", name="Set the password").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Your new password is set")
+    assert page.evaluate("sessionStorage.getItem('sent as')") == "password"
+    assert _trouble(page) == []
+
+
+def test_without_a_script_the_button_loads_a_field_that_shows_what_is_typed(browser: Browser, served: Served) -> None:
+    plain = browser.new_context(base_url=served.address, java_script_enabled=False)
+    page = plain.new_page()
+    page.goto(f"/password/reset?token={_token(served, 'plain@acme.example')}")
+    field = page.get_by_label("New password")
+    field.fill("not to be seen")
+
+    page.get_by_role("button", name="Show the password").click()
+    expect(field).to_have_attribute("type", "text")
+    expect(field).to_be_focused()
+    expect(field).to_have_value("")
+    assert "seen" not in page.url
+    page.get_by_role("button", name="Hide the password").click()
+    expect(field).to_have_attribute("type", "password")
+    page.get_by_role("button", name="Show the password").click()
+    field.fill("a new password")
+    page.get_by_role("button", name="Set the password").click()
+
+    expect(page.get_by_role("heading", level=1)).to_have_text("Your new password is set")
+    plain.close()
+
+
+@pytest.mark.parametrize("scripted", [True, False], ids=["script", "no script"])
+def test_a_complaint_has_the_focus_on_its_field_and_describes_it(
+    browser: Browser, served: Served, scripted: bool
+) -> None:
+    visitor = browser.new_context(base_url=served.address, java_script_enabled=scripted)
+    page = visitor.new_page()
+    page.goto("/password/forgot")
+    page.get_by_label("E-mail address").fill("ow ner@acme.example")
+    page.keyboard.press("Enter")
+    email = page.get_by_label("E-mail address")
+    expect(email).to_be_focused()
+    expect(email).to_have_accessible_description(re.compile("no e-mail address"))
+    expect(email).to_have_value("ow ner@acme.example")
+
+    page.goto(f"/password/reset?token={_token(served, f'brief{scripted}@acme.example')}")
+    page.get_by_label("New password").fill("🩺🩺🩺🩺")  # eight for the browser, four for the service
+    page.keyboard.press("Enter")
+
+    password = page.get_by_label("New password")
+    expect(password).to_be_focused()
+    expect(password).to_have_accessible_description(re.compile("At least 8 .* needs at least 8 characters"))
+    expect(password).to_have_value("")
+    visitor.close()
+
+
+def test_no_request_tells_the_address_of_a_mailed_link(page: Page) -> None:
+    told: list[str] = []
+    page.on("request", lambda request: told.append(request.all_headers().get("referer", "")))
+    page.goto("/password/reset?token=t")
+    page.get_by_label("New password").fill("a new password")
+    page.get_by_role("button", name="Set the password").click()
+    page.get_by_role("link", name="Ask for a new link").click()
+    page.goto("/password/reset?token=t")
+    page.get_by_role("link", name="Registerwatch").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Search the EU register of medical devices")
+
+    assert len(told) > 4
+    assert [each for each in told if "token" in each] == []
+
+
+@pytest.mark.parametrize("name", ["results", "device", "actor", "forgotten password", "new password"])
 def test_the_keyboard_reaches_everything_in_order_and_skips_what_one_knows(page: Page, name: str) -> None:
     page.goto(PAGES[name])
     page.evaluate("document.activeElement.blur()")
@@ -245,7 +357,7 @@ def test_the_keyboard_reaches_everything_in_order_and_skips_what_one_knows(page:
     expect(page.get_by_role("main")).to_be_focused()
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (360, "dark")])
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (320, "dark")])
 def test_pages_fit_the_screen_stand_out_and_meet_no_errors(
     browser: Browser, served: Served, width: int, scheme: Literal["light", "dark"]
 ) -> None:
@@ -310,6 +422,21 @@ def _trouble(page: Page) -> list[str]:
     """What the page complained about: errors, warnings, violations of its policy."""
     violations: list[str] = page.evaluate("window.violations")
     return [*_TROUBLE.get(page, []), *violations]
+
+
+def _to(page: Page, field: str) -> Keyboard:
+    """The keyboard, once it has reached the field of this id."""
+    for _ in range(page.locator(REACHABLE).count()):
+        page.keyboard.press("Tab")
+        if page.locator(":focus").get_attribute("id") == field:
+            return page.keyboard
+    raise AssertionError(f"{field} cannot be reached")
+
+
+def _token(served: Served, email: str) -> str:
+    """A token that sets the password of a new user."""
+    served.portal.call(served.stage.sign_up, email)
+    return served.portal.call(served.stage.service.accounts.recovering.link, email).rpartition("=")[2]
 
 
 def _after_tab(page: Page) -> int:

@@ -17,7 +17,7 @@ from registerwatch.accounts.signing_in import UNKNOWN
 from registerwatch.accounts.texts import email_address
 from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
-from registerwatch.errors import InvalidInput, NoSuchAccount, RegisterwatchError, Unauthenticated
+from registerwatch.errors import InvalidInput, LinkNotValid, NoSuchAccount, RegisterwatchError, Unauthenticated
 from registerwatch.mail.messages import password_reset
 from registerwatch.mail.sending import Mailer
 
@@ -145,7 +145,7 @@ class Recovering:
     async def _holder(self, connection: AsyncConnection, digest: str) -> TokenHolder:
         holder = await credential_rows.token_holder(connection, digest, self._now())
         if holder is None:
-            raise InvalidInput(BAD_TOKEN)
+            raise LinkNotValid(BAD_TOKEN)
         return holder
 
     def _now(self) -> int:

@@ -1,4 +1,4 @@
-"""Pages: search, device, actor, errors."""
+"""Pages: search, device, actor, forgotten password, errors."""
 
 from collections.abc import Mapping
 
@@ -7,7 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from registerwatch.bootstrap import Service
-from registerwatch.html import actor, device, search, site_files
+from registerwatch.html import actor, device, password, search, site_files
 from registerwatch.html.rendering import FRAGMENT_HEADER, unindexed_page
 from registerwatch.web.limits import RateLimits
 
@@ -24,7 +24,7 @@ UNEXPECTED = "Something went wrong"
 def router(service: Service, limits: RateLimits) -> APIRouter:
     """The pages, over one service."""
     pages = APIRouter(include_in_schema=False)
-    for part in (search, device, actor):
+    for part in (search, device, actor, password):
         pages.include_router(part.router(service, limits))
     pages.include_router(site_files.router())
     return pages
@@ -33,10 +33,11 @@ def router(service: Service, limits: RateLimits) -> APIRouter:
 def error_page(request: Request, message: str, status: int, headers: Mapping[str, str]) -> Response:
     """An error as a page for people, or as a fragment where the script asked for one. Needs no database."""
     template = "error_fragment.html" if FRAGMENT_HEADER in request.headers else "error.html"
+    untold = password.UNTOLD if request.url.path.startswith(password.PATHS) else {}
     return unindexed_page(
         template,
         status,
-        headers,
+        {**headers, **untold},
         heading=HEADINGS.get(status, UNEXPECTED),
         message=message,
         retry_after=headers.get("Retry-After"),

@@ -7,6 +7,7 @@ const UNREACHABLE = "The service cannot be reached. Check the connection and try
 
 const announcement = document.getElementById("announcement");
 const search = document.getElementById("search");
+const showPassword = document.getElementById("show");
 const content = document.getElementById("content");
 
 function searchAsOneTypes(form, results) {
@@ -81,5 +82,22 @@ async function showWhenReadInFull() {
   }
 }
 
+// A password is shown on demand, and hidden again before it is sent, so that no browser keeps it as a plain text.
+function showOnDemand(button, field) {
+  function show(visible) {
+    field.type = visible ? "text" : "password";
+    button.textContent = visible ? "Hide" : "Show";
+    button.setAttribute("aria-label", `${button.textContent} the password`);
+  }
+
+  button.addEventListener("click", (event) => {
+    event.preventDefault();
+    show(field.type === "password");
+    announcement.textContent = field.type === "password" ? "The password is hidden." : "The password is shown.";
+  });
+  field.form.addEventListener("submit", () => show(false));
+}
+
 if (search) searchAsOneTypes(search, document.getElementById("results"));
 if (content.querySelector("[data-reading]")) showWhenReadInFull().catch(() => {});
+if (showPassword) showOnDemand(showPassword, document.getElementById("password"));
