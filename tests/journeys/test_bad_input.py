@@ -1,12 +1,14 @@
 """Input that nobody should send: always a clear 400 or an empty result, never a 500, never another's record."""
 
+import json
 from collections.abc import AsyncIterator
 from urllib.parse import quote
 
+import httpx2
 import pytest
 
 from tests.conftest import StageMaker
-from tests.parts.stage import Stage
+from tests.parts.stage import EMAIL, PASSWORD, SignedUp, Stage, carrying
 
 pytestmark = pytest.mark.anyio
 
@@ -35,6 +37,79 @@ STRANGE = {
     "surrogate-like": "\ufffe\uffff",
     "number in other digits": "٠٤٠١٢٣٤٥٦٧٨٩٠١",
     "float": "1e309",
+}
+
+ADDRESSES = {
+    "Unicode": "jürgen.müller@acme.example",
+    "Chinese": "用户@例子.example",
+    "IDN": "owner@bücher.example",
+    "plus": "owner+sales@acme.example",
+    "apostrophe": "o'brien@acme.example",
+    "signs": "!#$%&'*+-/=?^_`{|}~@acme.example",
+    "capitals": "OWNER.Two@ACME.Example",
+    "Turkish capital": "İpek@acme.example",
+    "long s": "ſven@acme.example",
+    "space around": "\t owner3@acme.example \n",
+}
+NO_ADDRESSES = {
+    **STRANGE,
+    "10,000 characters before @": "a" * 10_000 + "@acme.example",
+    "10,000 characters after @": "owner@" + "a" * 10_000 + ".example",
+    "10,000 dots": "owner@" + "a." * 10_000 + "example",
+    "header after it": "owner@acme.example\r\nBcc: everybody@acme.example",
+    "header before @": "owner\r\nBcc: everybody@acme.example",
+    "line break": "owner@acme.example\n.",
+    "line separator": "owner\u2028@acme.example",
+    "NUL in it": "ow\x00ner@acme.example",
+    "surrogate": "owner\ud800@acme.example",
+    "surrogates as a pair the wrong way round": "owner\udc00\ud800@acme.example",
+    "space in it": "ow ner@acme.example",
+    "two": "owner@acme.example,other@acme.example",
+    "with a name": "Owner <owner@acme.example>",
+    "quoted": '"owner two"@acme.example',
+    "IP address": "owner@[127.0.0.1]",
+    "no dot": "owner@localhost",
+    "two @": "owner@acme@acme.example",
+    "wide @": "owner＠acme.example",
+    "zero width": "own\u200ber@acme.example",
+    "turned": "owner\u202e@acme.example",
+    "dots": "..owner..@acme.example",
+    "encoded": "owner%0d%0a@acme.example%00",
+    "5 MB": "a" * 5_000_000,
+}
+PASSWORDS = {
+    "8 characters": "8 chars.",
+    "8 emoji": "🩺" * 8,
+    "1,000 characters": "x" * 1_000,
+    "1,000 that grow to 18,000": "\ufdfa" * 1_000,
+    "NUL": "pass\x00word",
+    "NUL alone": "\x00" * 8,
+    "controls": "\x01\x1b[31m\r\n\x7f\x80",
+    "spaces": " " * 8,
+    "combining": "p\u0301" * 8,
+    "right-to-left": "كلمة السر",
+    "SQL": "' OR '1'='1' --",
+    "a hash": "$argon2id$v=19$m=8,t=1,p=1$c29tZXNhbHQ$aGFzaA",
+    "braces": "{{7*7}}${7*7}%s%n",
+    "surrogate": "password\ud800",
+    "surrogates alone": "\udfff" * 8,
+}
+NO_PASSWORDS = {
+    "7 characters": "7 chars",
+    "7 that grow": "\ufdfa" * 7,
+    "1,025 characters": "x" * 1_025,
+    "5 MB": "x" * 5_000_000,
+}
+NO_TEXTS: tuple[object, ...] = (0, -1, 2**64, 1e308, float("inf"), float("nan"), True, [], {}, ["x"] * 8, {"x": "y"})
+BODIES: dict[str, dict[str, object]] = {
+    "/v1/trial": {"name": "Acme", "email": "new@acme.example", "password": PASSWORD},
+    "/v1/login": {"email": EMAIL, "password": PASSWORD},
+    "/v1/password/forgot": {"email": EMAIL},
+    "/v1/password/reset": {"token": "nobody's", "password": PASSWORD},
+    "/v1/password": {"password": PASSWORD},
+    "/v1/account/delete": {"password": PASSWORD},
+    "/v1/users": {"email": "new@acme.example", "password": PASSWORD},
+    "/v1/keys": {"label": "ERP"},
 }
 
 
@@ -156,3 +231,174 @@ async def test_a_method_that_an_address_does_not_take_is_a_405_in_json(stage: St
 
     assert response.status_code == 405
     assert response.json() == {"error": "This address does not take POST."}
+
+
+# Accounts
+
+
+@pytest.fixture
+async def owner(stage: Stage) -> SignedUp:
+    return await stage.sign_up()
+
+
+async def sent(stage: Stage, path: str, fields: object, credential: str = "") -> httpx2.Response:
+    """The answer to a body that is sent as JSON in plain ASCII, so that it can hold every code point there is."""
+    return await posted(stage, path, json.dumps(fields).encode(), credential)
+
+
+async def posted(stage: Stage, path: str, body: bytes, credential: str = "") -> httpx2.Response:
+    headers = {"Content-Type": "application/json", **carrying(credential)}
+    return await stage.client.post(path, content=body, headers=headers)
+
+
+async def test_an_unusual_address_opens_one_account_and_gets_its_mail(stage: Stage) -> None:
+    for name, email in ADDRESSES.items():
+        opened = (await sent(stage, "/v1/trial", {"email": email, "password": PASSWORD})).json()
+        assert opened.get("existing") is False, (name, opened)
+        for spelling in (email, opened["email"], email.strip().upper() if name != "long s" else email):
+            again = await sent(stage, "/v1/trial", {"email": spelling, "password": PASSWORD})
+            assert (again.status_code, again.json()["email"]) == (200, opened["email"]), (name, spelling)
+            assert again.json()["existing"] is True, (name, spelling)
+        assert (await sent(stage, "/v1/password/forgot", {"email": email})).json() == {"ok": True}
+        await stage.settle()
+        assert stage.mail.mails[-1].to == opened["email"], name
+    spelled_otherwise = await sent(stage, "/v1/login", {"email": "owner@xn--bcher-kva.example", "password": PASSWORD})
+    assert spelled_otherwise.json()["email"] == "owner@bücher.example"
+    assert len((await stage.tables())["accounts"]) == len(ADDRESSES)
+
+
+async def test_what_is_no_address_is_nobodys_wherever_it_is_sent(stage: Stage, owner: SignedUp) -> None:
+    before = await stage.tables()
+    for name, email in NO_ADDRESSES.items():
+        fields = {"email": email, "password": PASSWORD}
+        for path, credential in (("/v1/trial", ""), ("/v1/password/forgot", ""), ("/v1/users", owner.session)):
+            response = await sent(stage, path, fields, credential)
+            assert response.status_code == 400, (name, path, response.text)
+            assert len(response.json()["error"]) < 1_000, (name, path)
+        response = await sent(stage, "/v1/login", fields)
+        assert response.status_code in {400, 401}, (name, response.text)
+        assert await stage.tables() == before, name
+    await stage.settle()
+    assert stage.mail.mails == []
+
+
+async def test_a_password_that_is_long_enough_is_kept_as_it_is_whatever_is_in_it(stage: Stage) -> None:
+    for number, (name, password) in enumerate(PASSWORDS.items()):
+        fields = {"email": f"owner{number}@acme.example", "password": password}
+        opened = await sent(stage, "/v1/trial", fields)
+        assert opened.status_code == 200, (name, opened.text)
+        assert (await sent(stage, "/v1/login", fields)).status_code == 200, name
+        for other in (password[:-1], password + "\x00", password.replace("\x00", "")):
+            if other != password:
+                wrong = await sent(stage, "/v1/login", {**fields, "password": other})
+                assert (wrong.status_code, len(wrong.json())) == (401, 1), (name, other)
+        key = opened.json()["api_key"]
+        assert (await sent(stage, "/v1/password", {"password": password}, key)).status_code == 200, name
+        assert (await sent(stage, "/v1/account/delete", {"password": password}, key)).json() == {"ok": True}, name
+    assert (await stage.tables())["accounts"] == []
+
+
+async def test_a_password_that_cannot_be_one_is_refused_and_nothing_is_half_done(stage: Stage, owner: SignedUp) -> None:
+    token = (await stage.service.accounts.recovering.link(EMAIL)).partition("token=")[2]
+    before = await stage.tables()
+    for name, password in NO_PASSWORDS.items():
+        for path, credential in (
+            ("/v1/trial", ""),
+            ("/v1/password/reset", ""),
+            ("/v1/password", owner.session),
+            ("/v1/users", owner.session),
+            ("/v1/keys", owner.session),
+        ):
+            fields = {"email": "new@acme.example", "token": token, "label": {}, "password": password}
+            response = await sent(stage, path, fields, credential)
+            assert response.status_code == 400, (name, path, response.text)
+            assert password not in response.text
+        for path, credential in (("/v1/login", ""), ("/v1/account/delete", owner.session), ("/v1/trial", "")):
+            response = await sent(stage, path, {"email": EMAIL, "password": password}, credential)
+            assert response.status_code in {400, 401}, (name, path, response.text)
+        assert await stage.tables() == before, name
+
+
+async def test_a_strange_name_or_label_is_kept_as_one_short_line(stage: Stage) -> None:
+    texts = {**STRANGE, "5 MB": "x" * 5_000_000, "NUL in it": "a\x00b"}
+    for number, (name, text) in enumerate(texts.items()):
+        email = f"owner{number}@acme.example"
+        opened = await sent(stage, "/v1/trial", {"name": text, "email": email, "password": PASSWORD})
+        assert opened.status_code == 200, (name, opened.text)
+        key = await sent(stage, "/v1/keys", {"label": text}, opened.json()["session"])
+        assert key.status_code == 200, (name, key.text)
+        kept, label = opened.json()["name"], key.json()["label"]
+        assert 0 < len(kept) <= 200, name
+        assert len(label) <= 80, name
+        assert not set(kept + label) & {chr(code) for code in (*range(32), *range(127, 160), 0x202E)}, name
+        account = (await stage.client.get("/v1/me", headers=carrying(key.json()["api_key"]))).json()
+        assert (account["name"], account["keys"][1]["label"]) == (kept, label), name
+
+
+async def test_a_lone_surrogate_is_refused_or_left_out_and_never_breaks_an_answer(
+    stage: Stage, owner: SignedUp
+) -> None:
+    before = await stage.tables()
+    for text in ("\ud800", "x\udfffy", "\ud83d" * 90, "new@acme.example\udc00"):
+        for path, field in (
+            ("/v1/trial", "email"),
+            ("/v1/users", "email"),
+            ("/v1/login", "email"),
+            ("/v1/login", "password"),
+            ("/v1/password/forgot", "email"),
+            ("/v1/password/reset", "token"),
+            ("/v1/account/delete", "password"),
+        ):
+            response = await sent(stage, path, {**BODIES[path], field: text}, owner.session)
+            assert response.status_code in {400, 401}, (path, field, response.text)
+            assert response.json()["error"]
+        assert await stage.tables() == before
+    for number, text in enumerate(("\ud800", "A\udfffcme", "\ud83d" * 90)):
+        fields = {"name": text, "email": f"new{number}@acme.example", "password": PASSWORD, "\ud800": "\ud800"}
+        opened = (await sent(stage, "/v1/trial", fields)).json()
+        assert opened["name"] == ("A cme" if "cme" in text else "acme.example")
+        assert (await sent(stage, "/v1/keys", {"label": text}, opened["session"])).json()["label"] in {"", "A cme"}
+
+
+@pytest.mark.parametrize("path", BODIES)
+async def test_what_is_no_text_is_refused_where_a_text_belongs(stage: Stage, owner: SignedUp, path: str) -> None:
+    before = await stage.tables()
+    for field in BODIES[path]:
+        for value in NO_TEXTS:
+            response = await sent(stage, path, {**BODIES[path], field: value}, owner.session)
+            assert response.status_code == 400, (field, value, response.text)
+            assert f"`{field}`" in response.json()["error"]
+        huge = json.dumps(BODIES[path]).replace(json.dumps(BODIES[path][field]), "9" * 5_000).encode()
+        assert (await posted(stage, path, huge, owner.session)).status_code == 400
+    assert await stage.tables() == before
+
+
+@pytest.mark.parametrize("path", [*BODIES, "/v1/logout"])
+async def test_a_body_that_is_deep_huge_or_twisted_is_answered_and_harms_nobody(
+    stage: Stage, owner: SignedUp, path: str
+) -> None:
+    before = await stage.tables()
+    for body in (
+        b"[" * 100_000,
+        b"[" * 100_000 + b"]" * 100_000,
+        b'{"email":' * 100_000 + b"1" + b"}" * 100_000,
+        b"[" + b"{}," * 1_600_000 + b"{}]",
+        b'{"email": "' + b"a" * 5_000_000,
+        b'{"label": [' + b"0," * 2_500_000 + b"0]}",
+        b"\xef\xbb\xbf{}x",
+        b"\xff\xfe{\x00}\x00x\x00",
+        b"{}{}",
+        b"{'email': 'a'}",
+        b"\x00" * 1_000,
+    ):
+        credential = "" if path == "/v1/logout" else owner.session
+        response = await posted(stage, path, body, credential)
+        assert response.status_code == (200 if path == "/v1/logout" else 400), (body[:40], response.text)
+        assert len(response.text) < 1_000
+    assert await stage.tables() == before
+    assert (await stage.client.get("/v1/me", headers=carrying(owner.session))).status_code == 200
+
+
+async def test_the_last_of_two_fields_with_one_name_counts(stage: Stage, owner: SignedUp) -> None:
+    body = f'{{"email": "{EMAIL}", "password": "wrong one", "password": "{PASSWORD}"}}'.encode()
+    assert (await posted(stage, "/v1/login", body)).status_code == 200

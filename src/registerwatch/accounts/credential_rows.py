@@ -1,39 +1,14 @@
-"""The SQL of credentials: whom a key or a session stands for, sessions, reset tokens.
+"""The SQL of credentials: sessions, reset tokens.
 
 Functions run in the transaction of the connection that they are given.
 """
 
 from dataclasses import dataclass
 
-from sqlalchemy import bindparam, delete, func, insert, select
+from sqlalchemy import delete, func, insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registerwatch.accounts.credentials import Credential, is_same
-from registerwatch.accounts.model import Role
-from registerwatch.accounts.repository import StoredAccount
-from registerwatch.db.tables import accounts, api_keys, audit, reset_tokens, sessions, users
-
-_BY_KEY = (
-    select(*accounts.c, api_keys.c.digest, api_keys.c.prefix)
-    .join(api_keys, api_keys.c.account_id == accounts.c.id)
-    .where(api_keys.c.digest == bindparam("digest"), api_keys.c.revoked_at.is_(None))
-)
-_BY_SESSION = (
-    select(*accounts.c, sessions.c.digest, users.c.id.label("user_id"), users.c.email.label("user_email"), users.c.role)
-    .join(users, users.c.account_id == accounts.c.id)
-    .join(sessions, sessions.c.user_id == users.c.id)
-    .where(sessions.c.digest == bindparam("digest"), sessions.c.expires_at > bindparam("now"))
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Holder:
-    """Whom a credential stands for."""
-
-    account: StoredAccount
-    role: Role
-    name: str
-    user_id: int | None
+from registerwatch.db.tables import api_keys, audit, reset_tokens, sessions, users
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,21 +18,6 @@ class TokenHolder:
     account_id: int
     user_id: int
     email: str
-
-
-async def holder(connection: AsyncConnection, credential: Credential, now: int) -> Holder | None:
-    """Whom a credential stands for; None when it is unknown, revoked or over."""
-    asked = {"digest": credential.digest}
-    if credential.kind == "key":
-        row = (await connection.execute(_BY_KEY, asked)).one_or_none()
-    else:
-        row = (await connection.execute(_BY_SESSION, {**asked, "now": now})).one_or_none()
-    if row is None or not is_same(credential.digest, row.digest):
-        return None
-    account = StoredAccount(row.id, row.email, row.name, row.plan, row.expires_at, row.created_at)
-    if credential.kind == "key":
-        return Holder(account, Role.OWNER, row.prefix, None)
-    return Holder(account, Role(row.role), row.user_email, row.user_id)
 
 
 async def add_session(connection: AsyncConnection, user_id: int, digest: str, *, now: int, expires_at: int) -> None:

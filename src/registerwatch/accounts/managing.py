@@ -7,6 +7,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.accounts import audit, credentials, repository
 from registerwatch.accounts.audit import Action, Entry
+from registerwatch.accounts.hot_reads import HotReads
 from registerwatch.accounts.model import Account, Caller, Key, NewKey, Profile, Role
 from registerwatch.accounts.passwords import Passwords, acceptable
 from registerwatch.accounts.plans import Plans
@@ -27,14 +28,15 @@ class Managing:
 
     def __init__(self, database: Database, passwords: Passwords, plans: Plans, clock: Clock) -> None:
         self._database = database
+        self._reads = HotReads(database)
         self._passwords = passwords
         self._plans = plans
         self._clock = clock
 
     async def profile(self, caller: Caller) -> Profile:
         """The account as the caller sees it."""
-        async with self._database.reading() as connection:
-            return await profile_of(connection, caller.account, caller.role)
+        account = caller.account
+        return Profile(account, caller.role, await self._reads.users(account.id), await self._reads.keys(account.id))
 
     async def trail(self, caller: Caller) -> Sequence[Entry]:
         """The newest 100 lines of the audit trail, newest first."""

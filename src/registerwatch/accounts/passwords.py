@@ -24,6 +24,8 @@ LONGEST = 1_024
 MOST_WAITING = 64
 NICENESS = 10
 
+CROWDED = "Too many people sign in at this moment. Try again in a few seconds."
+
 T = TypeVar("T")
 
 log = structlog.get_logger(__name__)
@@ -88,7 +90,7 @@ class Passwords:
 
     async def _in_turn(self, work: Callable[[], T]) -> T:
         if self._waiting >= MOST_WAITING:
-            raise Overloaded("Too many people sign in at this moment. Try again in a few seconds.")
+            raise Overloaded(CROWDED)
         self._waiting += 1
         try:
             return await asyncio.get_running_loop().run_in_executor(self._workers, work)

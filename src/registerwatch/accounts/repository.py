@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import BigInteger, Row, Select, bindparam, delete, func, insert, select, update
+from sqlalchemy import BigInteger, Select, bindparam, delete, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.accounts.audit import Action, Entry
@@ -42,16 +42,16 @@ class StoredUser:
 
 
 _USER = select(users.c.id, users.c.account_id, users.c.email, users.c.role, users.c.password_hash)
-_USER_BY_EMAIL = _USER.where(users.c.email == bindparam("email"))
+USER_BY_EMAIL = _USER.where(users.c.email == bindparam("email"))
 _USER_BY_ID = _USER.where(users.c.id == bindparam("user_id"), users.c.account_id == _OF_ACCOUNT)
 _OWNERS = _USER.where(users.c.account_id == _OF_ACCOUNT, users.c.role == Role.OWNER).order_by(users.c.id)
 _ACCOUNT = select(*accounts.c).where(accounts.c.id == _OF_ACCOUNT)
-_USERS = (
+USERS = (
     select(users.c.id, users.c.email, users.c.role, users.c.created_at)
     .where(users.c.account_id == _OF_ACCOUNT)
     .order_by(users.c.id)
 )
-_KEYS = (
+KEYS = (
     select(api_keys.c.id, api_keys.c.label, api_keys.c.prefix, api_keys.c.created_at, api_keys.c.revoked_at)
     .where(api_keys.c.account_id == _OF_ACCOUNT)
     .order_by(api_keys.c.id)
@@ -112,7 +112,7 @@ async def all_accounts(connection: AsyncConnection) -> Sequence[tuple[StoredAcco
 
 async def user_by_email(connection: AsyncConnection, email: str) -> StoredUser | None:
     """The one user with this address. It says which account they belong to."""
-    return await _one_user(connection, _USER_BY_EMAIL, {"email": email})
+    return await _one_user(connection, USER_BY_EMAIL, {"email": email})
 
 
 async def user(connection: AsyncConnection, account_id: int, user_id: int) -> StoredUser | None:
@@ -122,7 +122,7 @@ async def user(connection: AsyncConnection, account_id: int, user_id: int) -> St
 
 async def owners(connection: AsyncConnection, account_id: int) -> Sequence[StoredUser]:
     """The account's owners, the first one first."""
-    return [_user_of(row) for row in await connection.execute(_OWNERS, {"account_id": account_id})]
+    return [stored_user(row) for row in await connection.execute(_OWNERS, {"account_id": account_id})]
 
 
 async def add_user(
@@ -153,8 +153,8 @@ async def set_password(connection: AsyncConnection, account_id: int, user_id: in
 
 async def users_of(connection: AsyncConnection, account_id: int) -> Sequence[User]:
     """The account's users, oldest first."""
-    rows = await connection.execute(_USERS, {"account_id": account_id})
-    return [User(row.id, row.email, Role(row.role), row.created_at) for row in rows]
+    rows = await connection.execute(USERS, {"account_id": account_id})
+    return [listed_user(row) for row in rows]
 
 
 async def add_key(connection: AsyncConnection, account_id: int, label: str, key: str, now: int) -> None:
@@ -171,8 +171,8 @@ async def add_key(connection: AsyncConnection, account_id: int, label: str, key:
 
 async def keys_of(connection: AsyncConnection, account_id: int) -> Sequence[Key]:
     """The account's keys, oldest first, revoked ones too."""
-    rows = await connection.execute(_KEYS, {"account_id": account_id})
-    return [Key(row.id, row.label, row.prefix, row.created_at, row.revoked_at is not None) for row in rows]
+    rows = await connection.execute(KEYS, {"account_id": account_id})
+    return [listed_key(row) for row in rows]
 
 
 async def revoke_key(connection: AsyncConnection, account_id: int, key_id: int, now: int) -> None:
@@ -199,8 +199,22 @@ async def _one_user(
     connection: AsyncConnection, statement: Select[*tuple[Any, ...]], values: dict[str, object]
 ) -> StoredUser | None:
     row = (await connection.execute(statement, values)).one_or_none()
-    return _user_of(row) if row is not None else None
+    return stored_user(row) if row is not None else None
 
 
-def _user_of(row: Row[*tuple[Any, ...]]) -> StoredUser:
-    return StoredUser(row.id, row.account_id, row.email, Role(row.role), row.password_hash)
+def stored_user(row: Sequence[Any]) -> StoredUser:
+    """A row of `USER_BY_EMAIL`."""
+    user_id, account_id, email, role, password_hash = row
+    return StoredUser(user_id, account_id, email, Role(role), password_hash)
+
+
+def listed_user(row: Sequence[Any]) -> User:
+    """A row of `USERS`."""
+    user_id, email, role, created_at = row
+    return User(user_id, email, Role(role), created_at)
+
+
+def listed_key(row: Sequence[Any]) -> Key:
+    """A row of `KEYS`."""
+    key_id, label, prefix, created_at, revoked_at = row
+    return Key(key_id, label, prefix, created_at, revoked_at is not None)

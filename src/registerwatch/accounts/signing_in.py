@@ -6,12 +6,14 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from registerwatch.accounts import credential_rows, credentials, repository
 from registerwatch.accounts.audit import Action
 from registerwatch.accounts.credentials import Credential
+from registerwatch.accounts.hot_reads import HotReads
 from registerwatch.accounts.model import Caller, Role, SignedIn
 from registerwatch.accounts.passwords import Passwords, acceptable
 from registerwatch.accounts.plans import PlanName, Plans
 from registerwatch.accounts.profiles import account_of, profile_of
 from registerwatch.accounts.repository import StoredUser
 from registerwatch.accounts.texts import company_name, email_address
+from registerwatch.accounts.turns import Turns
 from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
 from registerwatch.errors import InvalidInput, Unauthenticated, WrongPassword
@@ -32,10 +34,12 @@ class SigningIn:
         self, database: Database, passwords: Passwords, plans: Plans, clock: Clock, *, trial_seconds: int
     ) -> None:
         self._database = database
+        self._reads = HotReads(database)
         self._passwords = passwords
         self._plans = plans
         self._clock = clock
         self._trial_seconds = trial_seconds
+        self._turns = Turns()
 
     async def trial(self, name: str, email: str, password: str) -> SignedIn:
         """Open an account with its first key, or sign in where the address and the password are somebody's.
@@ -43,25 +47,26 @@ class SigningIn:
         Raises `InvalidInput` for a bad address, a short password, and a known address with another password.
         """
         address = email_address(email)
-        user = await self._user(address)
+        user = await self._reads.user_by_email(address)
         if user is None:
             password_hash = await self._passwords.hashed(acceptable(password))
             try:
                 return await self._open(company_name(name, address), address, password_hash)
             except IntegrityError:  # somebody opened one with this address in the meantime
-                user = await self._user(address)
+                user = await self._reads.user_by_email(address)
         try:
             return await self._sign_in(user, password)
         except WrongPassword:
             raise InvalidInput(EXISTS) from None
 
     async def login(self, email: str, password: str) -> SignedIn:
-        """Open a session. Raises `WrongPassword`, in the same words and time whatever was wrong."""
-        try:
-            user = await self._user(email_address(email))
-        except InvalidInput:
-            user = None
-        return await self._sign_in(user, password)
+        """Open a session. Raises `WrongPassword`, in the same words and time whatever was wrong, or `Overloaded`."""
+        async with self._turns.turn():
+            try:
+                user = await self._reads.user_by_email(email_address(email))
+            except InvalidInput:
+                user = None
+            return await self._sign_in(user, password)
 
     async def logout(self, credential: Credential | None) -> None:
         """End the session, if it is one."""
@@ -73,16 +78,11 @@ class SigningIn:
         """Whom a request comes from. Raises `Unauthenticated`."""
         if credential is None:
             raise Unauthenticated(NEEDED)
-        async with self._database.reading() as connection:
-            holder = await credential_rows.holder(connection, credential, self._now())
+        holder = await self._reads.holder(credential, self._now())
         if holder is None:
             raise Unauthenticated(UNKNOWN)
         session = credential.digest if credential.kind == "session" else None
         return Caller(account_of(holder.account, self._plans), holder.role, holder.name, holder.user_id, session)
-
-    async def _user(self, email: str) -> StoredUser | None:
-        async with self._database.reading() as connection:
-            return await repository.user_by_email(connection, email)
 
     async def _open(self, name: str, email: str, password_hash: str) -> SignedIn:
         now, key = self._now(), credentials.new_key()

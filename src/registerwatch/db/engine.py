@@ -1,12 +1,13 @@
 """One engine for both databases: SQLite in WAL mode, PostgreSQL through psycopg.
 
-A write is one `transaction()`; a read that needs no snapshot is `reading()`. On SQLite a transaction takes the
-write lock at its start, so that two of them wait for each other instead of failing half-way.
+A write is one `transaction()`; a read that needs no snapshot is `reading()`; a statement that must be quick goes by
+`rows()`. On SQLite a transaction takes the write lock at its start, so that two of them wait for each other instead of
+failing half-way.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from sqlalchemy import URL, event, make_url
 from sqlalchemy.engine.interfaces import DBAPIConnection
@@ -14,8 +15,12 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.pool import ConnectionPoolEntry
 
-from registerwatch.db.sqlite import sqlite_path
+from registerwatch.db.prepared import PreparedSelect
+from registerwatch.db.sqlite import SqliteReads, sqlite_path
 from registerwatch.errors import DatabaseUnavailable
+
+if TYPE_CHECKING:
+    from registerwatch.db.postgresql import PostgresReads
 
 SQLITE_BUSY_SECONDS = 30
 SQLITE_PRAGMAS = (
@@ -26,6 +31,8 @@ SQLITE_PRAGMAS = (
     "PRAGMA journal_size_limit = 67108864",
     "PRAGMA wal_autocheckpoint = 8000",  # 32 MB: long fills write each page back less often
 )
+QUICK_CACHE_MEGABYTES = 2
+QUICK_CONNECTIONS = 4
 
 
 class Database:
@@ -38,7 +45,10 @@ class Database:
         self.url = (
             make_url(address) if self.sqlite_path is None else URL.create("sqlite", database=str(self.sqlite_path))
         )
-        self._engine = _sqlite_engine(self.url) if self.kind == "sqlite" else _postgresql_engine(self.url)
+        made = _sqlite_engine if self.kind == "sqlite" else _postgresql_engine
+        self._engine = made(self.url, pool_size=5, max_overflow=5)
+        self._reading = made(self.url, pool_size=2, max_overflow=3, isolation_level="AUTOCOMMIT")
+        self._quick = _quick_reads(address)
 
     @property
     def engine(self) -> AsyncEngine:
@@ -56,12 +66,26 @@ class Database:
     async def reading(self) -> AsyncIterator[AsyncConnection]:
         """A connection for statements that each stand alone; it never takes the write lock."""
         with _unavailable():
-            async with self._engine.connect() as connection:
-                yield await connection.execution_options(isolation_level="AUTOCOMMIT")
+            async with self._reading.connect() as connection:
+                yield connection
+
+    async def rows(self, statement: PreparedSelect, **values: object) -> Sequence[tuple[Any, ...]]:
+        """The rows of a statement that must be quick, as of what is committed now. Raises `DatabaseUnavailable`.
+
+        On SQLite it costs the processor a twentieth of a statement over SQLAlchemy's connections.
+        """
+        if isinstance(self._quick, SqliteReads):
+            return self._quick.all(statement.sqlite, values)
+        return await self._quick.all(statement.postgresql, values)
 
     async def close(self) -> None:
-        """Close every pooled connection."""
-        await self._engine.dispose()
+        """Close every connection."""
+        if isinstance(self._quick, SqliteReads):
+            self._quick.close()
+        else:
+            await self._quick.close()
+        await self._reading.dispose()
+        await self._engine.dispose()  # the last one folds SQLite's log into the file, which a reader may not
 
 
 class _unavailable:  # noqa: N801  # a context manager that reads as a word
@@ -79,10 +103,20 @@ def _is_operational(error: DBAPIError) -> bool:
     return type(error).__name__ == "OperationalError"
 
 
-def _sqlite_engine(url: URL) -> AsyncEngine:
+def _quick_reads(address: str) -> "SqliteReads | PostgresReads":
+    path = sqlite_path(address)
+    if path is not None:
+        return SqliteReads(path, cache_megabytes=QUICK_CACHE_MEGABYTES, text=str)
+    from registerwatch.db.postgresql import PostgresReads  # needs a driver that takes time to load
+
+    return PostgresReads(address, most_connections=QUICK_CONNECTIONS)
+
+
+def _sqlite_engine(url: URL, **options: Any) -> AsyncEngine:
     engine = create_async_engine(
         url.set(drivername="sqlite+aiosqlite"),
         connect_args={"timeout": SQLITE_BUSY_SECONDS, "isolation_level": None},
+        **options,
     )
 
     @event.listens_for(engine.sync_engine, "connect")
@@ -92,19 +126,19 @@ def _sqlite_engine(url: URL) -> AsyncEngine:
             cursor.execute(pragma)
         cursor.close()
 
-    @event.listens_for(engine.sync_engine, "begin")
-    def _begin(connection: object) -> None:
-        if connection.get_execution_options().get("isolation_level") != "AUTOCOMMIT":  # type: ignore[attr-defined]
+    if "isolation_level" not in options:
+
+        @event.listens_for(engine.sync_engine, "begin")
+        def _begin(connection: object) -> None:
             connection.exec_driver_sql("BEGIN IMMEDIATE")  # type: ignore[attr-defined]
 
     return engine
 
 
-def _postgresql_engine(url: URL) -> AsyncEngine:
+def _postgresql_engine(url: URL, **options: Any) -> AsyncEngine:
     return create_async_engine(
         url.set(drivername="postgresql+psycopg"),
         pool_pre_ping=True,
-        pool_size=5,
-        max_overflow=10,
         connect_args={"connect_timeout": 10, "application_name": "registerwatch"},
+        **options,
     )

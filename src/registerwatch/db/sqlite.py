@@ -1,7 +1,9 @@
 """Raw read-only connections to a SQLite database, for reads that must be quick. Imports no ORM, so it loads fast."""
 
 import sqlite3
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from registerwatch.errors import DatabaseUnavailable
 
@@ -13,8 +15,46 @@ def sqlite_path(address: str) -> Path | None:
     return Path(address.removeprefix(SCHEME)) if address.startswith(SCHEME) else None
 
 
-def sqlite_read_only(path: Path, *, cache_megabytes: int) -> sqlite3.Connection:
-    """A connection that can only read. Text comes back as bytes.
+class SqliteReads:
+    """Statements over a read-only connection, which is opened at the first of them.
+
+    They run on the event loop: one takes about ten microseconds, a thread would cost more than that. Each is read to
+    its end, so that the next one sees whatever was committed in between.
+    """
+
+    def __init__(self, path: Path, *, cache_megabytes: int, text: type[str] | type[bytes]) -> None:
+        self._path = path
+        self._cache_megabytes = cache_megabytes
+        self._text = text
+        self._opened: sqlite3.Connection | None = None
+
+    def all(self, statement: str, values: Sequence[object] | Mapping[str, object] = ()) -> list[tuple[Any, ...]]:
+        """Every row. Raises `DatabaseUnavailable`."""
+        try:
+            return self._connection.execute(statement, values).fetchall()
+        except sqlite3.Error as error:
+            raise DatabaseUnavailable(f"The database does not answer: {error}") from error
+
+    def one(self, statement: str, *values: object) -> tuple[Any, ...] | None:
+        """The row of a statement that has one at most. Raises `DatabaseUnavailable`."""
+        rows = self.all(statement, values)
+        return rows[0] if rows else None
+
+    def close(self) -> None:
+        """Close the connection; a later statement opens another."""
+        if self._opened is not None:
+            self._opened.close()
+            self._opened = None
+
+    @property
+    def _connection(self) -> sqlite3.Connection:
+        if self._opened is None:
+            self._opened = _read_only(self._path, self._cache_megabytes, self._text)
+        return self._opened
+
+
+def _read_only(path: Path, cache_megabytes: int, text: type[str] | type[bytes]) -> sqlite3.Connection:
+    """A connection that can only read. Text comes back as this type.
 
     Raises `DatabaseUnavailable` when the file is missing or is no database.
     """
@@ -30,7 +70,7 @@ def sqlite_read_only(path: Path, *, cache_megabytes: int) -> sqlite3.Connection:
         connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
     except sqlite3.Error as error:
         raise DatabaseUnavailable(f"The database {path} cannot be read: {error}") from error
-    connection.text_factory = bytes
+    connection.text_factory = text
     return connection
 
 

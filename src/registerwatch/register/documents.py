@@ -1,16 +1,15 @@
 """Reading stored documents, without an ORM: one prepared statement, the stored bytes handed on as they are.
 
-On SQLite the statement runs on the event loop, over a read-only connection: it takes about ten microseconds, a thread
-would cost more than that. On PostgreSQL it is a prepared statement on a pooled connection.
+On SQLite the statement runs on the event loop, over a read-only connection; on PostgreSQL it is a prepared statement on
+a pooled connection.
 """
 
-import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from registerwatch.db.sqlite import sqlite_path, sqlite_read_only
+from registerwatch.db.sqlite import SqliteReads, sqlite_path
 from registerwatch.errors import DatabaseUnavailable
 from registerwatch.register.records import Actor
 
@@ -91,62 +90,39 @@ class SqliteDocuments:
     """Over a read-only connection that is opened at the first read."""
 
     def __init__(self, path: Path, cache_megabytes: int) -> None:
-        self._path = path
-        self._cache_megabytes = cache_megabytes
-        self._opened: sqlite3.Connection | None = None
-
-    @property
-    def _connection(self) -> sqlite3.Connection:
-        if self._opened is None:
-            self._opened = sqlite_read_only(self._path, cache_megabytes=self._cache_megabytes)
-        return self._opened
+        self._reads = SqliteReads(path, cache_megabytes=cache_megabytes, text=bytes)
 
     def device_now(self, udi: str) -> StoredDocument | None:
         """The current record of a UDI-DI, without a switch of tasks."""
-        row = self._one(_DEVICE_SQLITE, udi)
+        row = self._reads.one(_DEVICE_SQLITE, udi)
         return StoredDocument(row[0], row[1], row[2], bool(row[3])) if row else None
 
     async def device(self, udi: str) -> StoredDocument | None:
         return self.device_now(udi)
 
     async def rows(self, ids: Sequence[int]) -> list[bytes]:
-        found = (self._one(_ROW_SQLITE, row_id) for row_id in ids)
+        found = (self._reads.one(_ROW_SQLITE, row_id) for row_id in ids)
         return [row[0] for row in found if row]
 
     async def actor(self, srn: str) -> StoredActor | None:
-        row = self._one(_ACTOR_SQLITE, srn)
+        row = self._reads.one(_ACTOR_SQLITE, srn)
         if row is None:
             return None
         texts = [value.decode() if isinstance(value, bytes) else value for value in row]
         return stored_actor(texts)
 
     async def changed_since(self, revision: int, limit: int) -> list[ChangedRow]:
-        rows = self._all(_CHANGED_SQLITE, revision, limit)
+        rows = self._reads.all(_CHANGED_SQLITE, (revision, limit))
         return [ChangedRow(row[0], row[1], bool(row[2]), row[3].decode(), row[4]) for row in rows]
 
     async def revision(self) -> tuple[str, int]:
-        row = self._one(REVISION)
+        row = self._reads.one(REVISION)
         if row is None:
             raise DatabaseUnavailable("The database has no copy; run `registerwatch db upgrade`.")
         return row[0].decode(), row[1]
 
     async def close(self) -> None:
-        if self._opened is not None:
-            self._opened.close()
-            self._opened = None
-
-    def _one(self, statement: str, *parameters: object) -> "tuple[Any, ...] | None":
-        try:
-            row: tuple[Any, ...] | None = self._connection.execute(statement, parameters).fetchone()
-        except sqlite3.Error as error:
-            raise DatabaseUnavailable(f"The database does not answer: {error}") from error
-        return row
-
-    def _all(self, statement: str, *parameters: object) -> "list[tuple[Any, ...]]":
-        try:
-            return self._connection.execute(statement, parameters).fetchall()
-        except sqlite3.Error as error:
-            raise DatabaseUnavailable(f"The database does not answer: {error}") from error
+        self._reads.close()
 
 
 def stored_actor(row: Sequence[Any]) -> StoredActor:

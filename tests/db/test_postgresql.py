@@ -1,0 +1,120 @@
+"""Quick reads of PostgreSQL, whose connections can die between two of them."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import psycopg
+import pytest
+from psycopg import ProgrammingError
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+from registerwatch.db.postgresql import WAIT_SECONDS, PostgresReads
+from registerwatch.errors import DatabaseUnavailable
+
+pytestmark = pytest.mark.anyio
+
+Opener = Callable[[str, int], PostgresReads]
+
+
+@pytest.fixture
+def database_kind() -> str:
+    """PostgreSQL alone."""
+    return "postgresql"
+
+
+@pytest.fixture
+async def opened() -> AsyncIterator[Opener]:
+    """Makes quick reads, which are closed in the end: address, most connections."""
+    made: list[PostgresReads] = []
+
+    def make(address: str, most_connections: int) -> PostgresReads:
+        made.append(PostgresReads(address, most_connections=most_connections))
+        return made[-1]
+
+    yield make
+    for reads in made:
+        await reads.close()
+
+
+async def test_a_read_goes_on_after_the_server_has_ended_the_connections(opened: Opener, database_url: str) -> None:
+    reads = opened(database_url, 1)
+    for _ in range(3):
+        assert await reads.one("SELECT revision FROM copy_state WHERE id = %s", 1) == (0,)
+        await _end_connections(database_url)
+
+
+async def test_a_read_goes_on_when_the_server_has_ended_all_connections_at_once(
+    opened: Opener, database_url: str
+) -> None:
+    reads = opened(database_url, 5)
+    await asyncio.wait_for(_use_at_once(reads, database_url, 5), WAIT_SECONDS + 5)
+
+    assert await _end_connections(database_url) == 5
+    assert await reads.one("SELECT revision FROM copy_state") == (0,)
+
+
+async def test_a_server_that_is_gone_is_told_soon_and_met_again_when_it_is_back(
+    opened: Opener, database_url: str, tmp_path: Path
+) -> None:
+    """Its socket goes away and comes back."""
+    folder = Path(str(conninfo_to_dict(database_url)["host"]))
+    (socket,) = folder.glob(".s.PGSQL.*[0-9]")
+    link = tmp_path / socket.name
+    link.symlink_to(socket)
+    reads = opened(make_conninfo(database_url, host=str(tmp_path)), 2)
+    assert await reads.one("SELECT 1") == (1,)
+
+    link.unlink()
+    await _end_connections(database_url)
+    for _ in range(2):
+        with pytest.raises(DatabaseUnavailable):
+            await asyncio.wait_for(reads.one("SELECT 1"), WAIT_SECONDS + 5)
+    link.symlink_to(socket)
+
+    assert await reads.one("SELECT 1") == (1,)
+
+
+async def test_what_is_wrong_with_a_statement_is_no_trouble_of_the_server(opened: Opener, database_url: str) -> None:
+    reads = opened(database_url, 1)
+    for _ in range(3):
+        with pytest.raises(ProgrammingError):
+            await reads.one("SELECT anything FROM missing")
+        assert await reads.one("SELECT 1") == (1,)
+
+
+async def test_nothing_is_read_after_closing(opened: Opener, database_url: str) -> None:
+    reads = opened(database_url, 1)
+    assert await reads.one("SELECT 1") == (1,)
+    await reads.close()
+    await reads.close()
+
+    with pytest.raises(DatabaseUnavailable):
+        await reads.one("SELECT 1")
+
+
+async def test_the_first_reads_may_come_together(opened: Opener, database_url: str) -> None:
+    reads = opened(database_url, 2)
+    answers = await asyncio.gather(*(reads.all("SELECT %(n)s::int", {"n": number}) for number in range(20)))
+
+    assert answers == [[(number,)] for number in range(20)]
+
+
+async def _end_connections(database_url: str) -> int:
+    """How many it ended."""
+    others = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'registerwatch reads'"
+    async with await psycopg.AsyncConnection.connect(database_url, autocommit=True) as connection:
+        ended = await (await connection.execute(others + " AND datname = current_database()")).fetchall()
+    assert ended
+    return len(ended)
+
+
+async def _use_at_once(reads: PostgresReads, database_url: str, count: int) -> None:
+    """Have so many statements wait for a lock together, each over a connection of its own."""
+    async with await psycopg.AsyncConnection.connect(database_url, autocommit=True) as connection:
+        await connection.execute("SELECT pg_advisory_lock(1)")
+        waiting = [asyncio.create_task(reads.one("SELECT pg_advisory_xact_lock_shared(1)::text")) for _ in range(count)]
+        locks = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+        while (await (await connection.execute(locks)).fetchone()) != (count,):
+            await asyncio.sleep(0)
+    assert await asyncio.gather(*waiting) == [("",)] * count

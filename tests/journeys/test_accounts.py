@@ -1,0 +1,292 @@
+"""A company's life over REST, and that no secret of it is kept, logged, shown or described anywhere."""
+
+import io
+import logging
+import re
+import secrets
+import sys
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+import httpx2
+import pytest
+import structlog
+from pydantic import SecretStr
+from sqlalchemy import text
+
+from registerwatch import logs
+from registerwatch.accounts.credentials import credential_of, new_key, new_session
+from registerwatch.app import app_over
+from registerwatch.bootstrap import build_service
+from registerwatch.settings import Settings
+from tests.conftest import StageMaker
+from tests.parts.passwords import quick_passwords
+from tests.parts.stage import Stage, carrying
+
+pytestmark = pytest.mark.anyio
+
+OWNER, MEMBER = "owner@acme.example", "member@acme.example"
+UNREACHABLE = "postgresql://nobody:a-database-password@127.0.0.1:9/none"
+
+
+@pytest.fixture(params=["text", "json"])
+def logged(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[io.StringIO]:
+    """All that is logged, by us and by libraries, as the product writes it, down to the level of debugging."""
+    log_format: Literal["text", "json"] = request.param
+    written, root, before = io.StringIO(), logging.getLogger(), structlog.get_config()
+    handlers, level = root.handlers[:], root.level
+    levels = {name: logging.getLogger(name).level for name in ("httpx2", "httpcore2", "alembic", "uvicorn.access")}
+    monkeypatch.setattr(sys, "stderr", written)
+    logs.set_up(log_format)
+    ours = root.handlers[:]
+    root.handlers[:] = [*handlers, *ours]
+    structlog.configure(
+        wrapper_class=structlog.make_filtering_bound_logger(logging.DEBUG), cache_logger_on_first_use=False
+    )
+    root.setLevel(logging.DEBUG)
+    for name in levels:
+        logging.getLogger(name).setLevel(logging.DEBUG)
+    yield written
+    for handler in ours:
+        root.removeHandler(handler)
+    root.setLevel(level)
+    for name, previous in levels.items():
+        logging.getLogger(name).setLevel(previous)
+    structlog.configure(**before)
+
+
+class Asking:
+    """Asks a service, and remembers every answer and every secret that was sent or told."""
+
+    def __init__(self, client: httpx2.AsyncClient) -> None:
+        self._client = client
+        self.secrets: set[str] = set()
+        self.answers: list[httpx2.Response] = []
+
+    def secret(self, value: str | None = None) -> str:
+        """A secret that is like no other text, or the one that is given; remembered."""
+        value = value or f"pass-{secrets.token_hex(12)}"
+        self.secrets.add(value)
+        return value
+
+    async def ask(
+        self, status: int, method: str, path: str, credential: str = "", content: bytes | None = None, **fields: object
+    ) -> dict[str, Any]:
+        """What the service answers, with this status."""
+        headers = carrying(credential)
+        if content is not None:
+            headers["Content-Type"] = "application/json"
+        body = fields if method == "POST" and content is None else None
+        response = await self._client.request(method, path, headers=headers, json=body, content=content)
+        assert response.status_code == status, (method, path, response.text)
+        answer: dict[str, Any] = response.json()
+        self.secrets |= told(answer)
+        self.answers.append(response)
+        return answer
+
+    def blab(self) -> dict[str, set[str]]:
+        """The secrets in answers that tell others than they say, by what was asked."""
+        blabbing = {
+            f"{answer.request.method} {answer.request.url}": found_in(
+                f"{answer.text}{answer.headers}", self.secrets - told(answer.json())
+            )
+            for answer in self.answers
+        }
+        return {asked: found for asked, found in blabbing.items() if found}
+
+
+class Journey(Asking):
+    """The same on a stage, whose mails can be read."""
+
+    def __init__(self, stage: Stage) -> None:
+        super().__init__(stage.client)
+        self.stage = stage
+
+    async def mailed_token(self, email: str) -> str:
+        """The token of the link in the last mail."""
+        await self.ask(200, "POST", "/v1/password/forgot", email=email)
+        await self.stage.settle()
+        mail = self.stage.mail.mails[-1]
+        found = re.search(r"\?token=(\S+)", mail.text)
+        assert mail.to == email
+        assert found
+        return self.secret(found[1])
+
+
+def found_in(text: str, of: set[str]) -> set[str]:
+    return {secret for secret in of if secret in text}
+
+
+def told(answer: dict[str, Any]) -> set[str]:
+    """The secrets that an answer tells because it says so."""
+    return {answer[name] for name in ("session", "api_key") if name in answer}
+
+
+@pytest.fixture
+async def journey(staged: StageMaker, logged: io.StringIO) -> AsyncIterator[Journey]:
+    mail_server = {"smtp_url": "smtp://mailer:a-mail-password@mail.test:587", "mail_from": "service@example.org"}
+    async with staged(**mail_server) as stage:
+        journey = Journey(stage)
+        journey.secret("a-mail-password")
+        yield journey
+        await stage.settle()
+
+
+async def life(journey: Journey) -> tuple[str, str]:
+    """A company signs up, works, forgets, revokes. Gives the owner's password and the key that works in the end."""
+    ask = journey.ask
+    first, second = journey.secret(), journey.secret()
+    opened = await ask(200, "POST", "/v1/trial", name="Acme", email=OWNER, password=first)
+    owner, first_key = opened["session"], opened["api_key"]
+    again = await ask(200, "POST", "/v1/trial", email=OWNER, password=first)
+    assert (again["existing"], "api_key" in again) == (True, False)
+    await ask(400, "POST", "/v1/trial", email=OWNER, password=journey.secret())
+    key = (await ask(200, "POST", "/v1/keys", owner, label="ERP"))["api_key"]
+
+    given = journey.secret()
+    account = await ask(200, "POST", "/v1/users", key, email=MEMBER, password=given)
+    member = (await ask(200, "POST", "/v1/login", email=MEMBER, password=given))["session"]
+    await member_tries(journey, member, account)
+    await ask(200, "POST", "/v1/password", member, password=journey.secret())
+    await ask(401, "POST", "/v1/login", email=MEMBER, password=given)
+
+    await ask(401, "POST", "/v1/login", email=OWNER, password=journey.secret())
+    token = await journey.mailed_token(OWNER)
+    await ask(400, "POST", "/v1/password/reset", token=token, password=journey.secret("short-7"))
+    await ask(200, "POST", "/v1/password/reset", token=token, password=second)
+    await ask(400, "POST", "/v1/password/reset", token=token, password=journey.secret())
+    await ask(401, "GET", "/v1/me", owner)
+    owner = (await ask(200, "POST", "/v1/login", email=OWNER, password=second))["session"]
+
+    await ask(200, "DELETE", f"/v1/keys/{account['keys'][0]['id']}", owner)
+    await ask(401, "GET", "/v1/me", first_key)
+    trail = (await ask(200, "GET", "/v1/audit", owner))["entries"]
+    assert [entry["action"] for entry in reversed(trail)] == [
+        "account opened",
+        "signed in",
+        "key created",
+        "user added",
+        "signed in",
+        "password changed",
+        "password reset",
+        "signed in",
+        "key revoked",
+    ]
+    await ask(200, "POST", "/v1/logout", owner)
+    await ask(401, "GET", "/v1/audit", owner)
+    return second, key
+
+
+async def member_tries(journey: Journey, member: str, account: dict[str, Any]) -> None:
+    """A member reads the account and manages nothing of it."""
+    seen = await journey.ask(200, "GET", "/v1/me", member)
+    assert seen == {**account, "role": "member"}
+    await journey.ask(403, "POST", "/v1/users", member, email="friend@acme.example", password=journey.secret())
+    await journey.ask(403, "POST", "/v1/keys", member, label="mine")
+    await journey.ask(403, "DELETE", f"/v1/users/{account['users'][0]['id']}", member)
+    await journey.ask(403, "DELETE", f"/v1/keys/{account['keys'][0]['id']}", member)
+    await journey.ask(403, "GET", "/v1/audit", member)
+    await journey.ask(401, "POST", "/v1/account/delete", member, password=journey.secret())
+
+
+async def mistakes(journey: Journey, key: str) -> None:
+    """Secrets in wrong places, in wrong types, in bodies that are none."""
+    for path in ("/v1/trial", "/v1/login", "/v1/password/reset", "/v1/password", "/v1/account/delete", "/v1/users"):
+        for wrong in ({"a": journey.secret()}, [journey.secret()], {journey.secret(): 1}, 86753091234):
+            await journey.ask(400, "POST", path, key, email=OWNER, token="x", password=wrong)
+        await journey.ask(400, "POST", path, key, content=f'{{"password": "{journey.secret()}'.encode())
+        await journey.ask(400, "POST", path, key, content=f'["{journey.secret()}"]'.encode())
+        await journey.ask(400, "POST", path, key, content=f'"{journey.secret()}"'.encode())
+        await journey.ask(400, "POST", path, key, passwort=journey.secret())
+    await journey.ask(400, "POST", "/v1/trial", email=journey.secret(), password=journey.secret())
+    await journey.ask(400, "POST", "/v1/users", key, email=journey.secret(), password=journey.secret())
+    await journey.ask(400, "POST", "/v1/password/forgot", email=journey.secret())
+    await journey.ask(400, "POST", "/v1/password/reset", token=[journey.secret()], password=journey.secret())
+    await journey.ask(400, "POST", "/v1/keys", key, label={"password": journey.secret()})
+    for credential in (f"rw_{journey.secret()}", f"us_{journey.secret()}", journey.secret()):
+        await journey.ask(401, "GET", "/v1/me", credential)
+    journey.secrets.add("86753091234")
+
+
+async def defects(journey: Journey, key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An exception that nobody expects, at the moment when a password is looked at."""
+
+    async def broken(*_arguments: object) -> None:
+        raise RuntimeError("a defect")
+
+    token = await journey.mailed_token(OWNER)
+    with monkeypatch.context() as patched:
+        for name in ("hashed", "is_right"):
+            patched.setattr(journey.stage.service.accounts.passwords, name, broken)
+        await journey.ask(500, "POST", "/v1/trial", email="late@acme.example", password=journey.secret())
+        await journey.ask(500, "POST", "/v1/login", email=OWNER, password=journey.secret())
+        await journey.ask(500, "POST", "/v1/password", key, password=journey.secret())
+        await journey.ask(500, "POST", "/v1/password/reset", token=token, password=journey.secret())
+        await journey.ask(500, "POST", "/v1/account/delete", key, password=journey.secret())
+
+
+async def kept(stage: Stage) -> str:
+    """All that is stored: the bytes of every file in the data folder, and PostgreSQL's tables as text."""
+    folder: Path = stage.service.settings.data_dir
+    files = [path.read_bytes().decode("latin-1") for path in sorted(folder.rglob("*")) if path.is_file()]
+    if stage.service.database.kind == "sqlite":
+        assert {path.name for path in folder.glob("*.db*")} >= {"registerwatch.db", "registerwatch.db-wal"}
+        return "".join(files)
+    async with stage.service.database.reading() as connection:
+        named = await connection.execute(text("SELECT tablename FROM pg_tables WHERE schemaname = 'public'"))
+        for table in named.scalars().all():
+            rows = await connection.execute(text(f'SELECT each::text FROM "{table}" AS each'))
+            files += rows.scalars().all()
+    return "\n".join(files)
+
+
+async def test_no_secret_of_a_companys_life_is_kept_logged_shown_or_described(
+    journey: Journey, logged: io.StringIO, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stage = journey.stage
+    password, key = await life(journey)
+    await mistakes(journey, key)
+    await defects(journey, key, monkeypatch)
+    caller = await stage.service.accounts.signing_in.caller(credential_of(key, None))
+    shown = repr((stage.service, stage.service.settings, stage.mail.mails, caller, credential_of(key, None)))
+    stored = await kept(stage)
+    assert OWNER in stored, "what is stored is what was looked at"
+    await journey.ask(200, "POST", "/v1/account/delete", key, password=password)
+    await journey.ask(401, "GET", "/v1/me", key)
+
+    assert len(journey.secrets) > 60
+    assert not found_in(stored, journey.secrets)
+    assert not found_in(await kept(stage), journey.secrets)
+    assert not found_in(shown, journey.secrets)
+    assert not found_in((await stage.client.get("/openapi.json")).text, journey.secrets)
+    assert not journey.blab()
+    assert "a defect" in logged.getvalue(), "what is logged is what was looked at"
+    assert not found_in(logged.getvalue(), journey.secrets)
+
+
+@pytest.mark.parametrize("address", ["sqlite:////nowhere/at/all.db", UNREACHABLE], ids=["sqlite", "postgresql"])
+async def test_a_database_out_of_reach_tells_no_secret(address: str, logged: io.StringIO, tmp_path: Path) -> None:
+    service = build_service(Settings(data_dir=tmp_path, database_url=SecretStr(address)), passwords=quick_passwords())
+    transport = httpx2.ASGITransport(app=app_over(service), raise_app_exceptions=False)
+    async with httpx2.AsyncClient(transport=transport, base_url="http://service.test") as client:
+        asking = Asking(client)
+        asking.secret("a-database-password")
+        session, key = asking.secret(new_session()), asking.secret(new_key())
+        await asking.ask(503, "POST", "/v1/logout", session)
+        await asking.ask(200, "POST", "/v1/password/forgot", email=OWNER)
+        await service.accounts.recovering.settled()
+        if service.database.kind == "sqlite":  # reads of PostgreSQL wait ten seconds for a connection
+            await asking.ask(503, "GET", "/v1/me", key)
+            await asking.ask(503, "POST", "/v1/login", email=OWNER, password=asking.secret())
+            await asking.ask(503, "POST", "/v1/trial", email=OWNER, password=asking.secret())
+            await asking.ask(503, "POST", "/v1/users", key, email=MEMBER, password=asking.secret())
+            await asking.ask(503, "POST", "/v1/password/reset", token=asking.secret(), password=asking.secret())
+        assert all(answer.headers["retry-after"] for answer in asking.answers if answer.status_code == 503)
+        shown = repr(service)
+    await service.close()
+
+    assert not asking.blab()
+    assert not found_in(shown, asking.secrets)
+    assert "no mail was sent" in logged.getvalue()
+    assert not found_in(logged.getvalue(), asking.secrets)

@@ -1,0 +1,34 @@
+"""What every answer about an account has in common, and asking who one is."""
+
+from typing import Any
+
+import httpx2
+
+from tests.parts.stage import Stage, carrying
+
+
+def granted(response: httpx2.Response) -> dict[str, Any]:
+    """What a 200 says; no cache may keep it."""
+    assert response.status_code == 200, response.text
+    assert response.headers["content-type"] == "application/json"
+    assert response.headers["cache-control"] == "no-store"
+    answer: dict[str, Any] = response.json()
+    return answer
+
+
+def refused(response: httpx2.Response, status: int) -> str:
+    """The message of an error, which has the one shape that errors have."""
+    assert response.status_code == status, response.text
+    assert response.headers["content-type"] == "application/json"
+    assert response.headers["cache-control"] == "no-store"
+    assert response.headers.get("www-authenticate") == ("Bearer" if status == 401 else None)
+    assert set(response.json()) == {"error"}
+    message = response.json()["error"]
+    assert isinstance(message, str)
+    assert message
+    return message
+
+
+async def me(stage: Stage, credential: str) -> httpx2.Response:
+    """The answer of `GET /v1/me`."""
+    return await stage.client.get("/v1/me", headers=carrying(credential))

@@ -1,0 +1,568 @@
+"""The account over REST: what it says of itself, its people, its keys, its passwords, its end."""
+
+import re
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx2
+import pytest
+from sqlalchemy import text
+
+from registerwatch.accounts.plans import PlanName
+from registerwatch.clock import iso_utc
+from tests.conftest import StageMaker
+from tests.parts.stage import EMAIL, PASSWORD, Stage, carrying
+from tests.rest.answering import granted, me, refused
+
+pytestmark = pytest.mark.anyio
+
+DAY = 24 * 3600
+MEMBER, MEMBERS = "member@acme.example", "a member's own"
+INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
+KEY = re.compile(r"rw_[A-Za-z0-9_-]{43}")
+MASKED = re.compile(r"rw_[A-Za-z0-9_-]{2}…[A-Za-z0-9_-]{4}")
+
+ACCOUNT_FIELDS = {
+    "email": str,
+    "name": str,
+    "role": str,
+    "plan": str,
+    "expires_at": str,
+    "watch_cap": int,
+    "watch_count": int,
+    "expired": bool,
+    "subscription": type(None),
+    "webhook_url": str,
+    "webhook_secret": str,
+    "users": list,
+    "keys": list,
+}
+USER_FIELDS = {"id": int, "email": str, "role": str, "created_at": str}
+KEY_FIELDS = {"id": int, "label": str, "prefix": str, "created_at": str, "revoked": bool}
+AUDIT_FIELDS = {"id": int, "created_at": str, "actor": str, "action": str, "subject": str}
+
+NO_IDS = (
+    "member",
+    "1.0",
+    "1e3",
+    "0x1",
+    "+1",
+    "%2B1",
+    "--1",
+    "1%20",
+    "%201",
+    "1%0A",
+    "١",
+    "１",
+    "½",
+    "1,2",
+    "1;2",
+    "%00",
+    "-",
+)
+NOBODYS_IDS = ("0", "-1", "999999999", str(2**31), str(2**63 - 1), str(2**63), str(2**64), "9" * 40, "-" + "9" * 40)
+
+
+@pytest.fixture
+async def stage(staged: StageMaker) -> AsyncIterator[Stage]:
+    async with staged() as stage:
+        yield stage
+
+
+def types_of(fields: dict[str, Any]) -> dict[str, type]:
+    return {name: type(value) for name, value in fields.items()}
+
+
+async def delete(stage: Stage, credential: str, path: str) -> httpx2.Response:
+    return await stage.client.delete(path, headers=carrying(credential))
+
+
+async def a_member(stage: Stage, credential: str, email: str = MEMBER) -> str:
+    """A session of a member who is added."""
+    granted(await stage.post("/v1/users", credential, email=email, password=MEMBERS))
+    return await stage.sign_in(email, MEMBERS)
+
+
+# The account object
+
+
+async def test_the_account_has_the_fields_of_the_contract_and_no_other(stage: Stage) -> None:
+    owner = await stage.sign_up()
+    await a_member(stage, owner.session)
+
+    account = granted(await me(stage, owner.session))
+
+    assert types_of(account) == ACCOUNT_FIELDS
+    assert INSTANT.fullmatch(account["expires_at"])
+    assert (account["webhook_url"], account["webhook_secret"], account["subscription"]) == ("", "", None)
+    assert [(user["email"], user["role"]) for user in account["users"]] == [(EMAIL, "owner"), (MEMBER, "member")]
+    for user in account["users"]:
+        assert types_of(user) == USER_FIELDS
+        assert user["created_at"] == iso_utc(int(stage.clock.now()))
+    for key in account["keys"]:
+        assert types_of(key) == KEY_FIELDS
+        assert key["created_at"] == iso_utc(int(stage.clock.now()))
+        assert MASKED.fullmatch(key["prefix"])
+
+
+async def test_owner_member_and_key_see_the_same_account_and_each_their_role(stage: Stage) -> None:
+    owner = await stage.sign_up()
+    member = await a_member(stage, owner.session)
+
+    seen = [granted(await me(stage, credential)) for credential in (owner.session, owner.api_key, member)]
+
+    assert [account.pop("role") for account in seen] == ["owner", "owner", "member"]
+    assert seen[0] == seen[1] == seen[2]
+
+
+async def test_every_answer_that_is_the_account_is_the_account(stage: Stage) -> None:
+    owner = await stage.sign_up()
+    for response in (
+        await stage.post("/v1/password", owner.session, password="another password"),
+        await stage.post("/v1/users", owner.api_key, email=MEMBER, password=MEMBERS),
+        await delete(stage, owner.session, "/v1/users/2"),
+        await delete(stage, owner.session, "/v1/keys/1"),
+    ):
+        assert types_of(granted(response)) == ACCOUNT_FIELDS
+    assert granted(response) == granted(await me(stage, owner.session))
+
+
+async def test_an_account_whose_period_has_ended_is_read_and_managed_as_before(stage: Stage) -> None:
+    owner = await stage.sign_up()
+    stage.clock.move(7 * DAY)
+
+    assert granted(await me(stage, owner.session))["expired"] is True
+    assert granted(await stage.post("/v1/users", owner.session, email=MEMBER, password=MEMBERS))["expired"] is True
+    assert granted(await stage.post("/v1/login", email=EMAIL, password=PASSWORD))["expired"] is True
+    assert granted(await stage.post("/v1/trial", email=EMAIL, password=PASSWORD))["expired"] is True
+    await stage.service.accounts.operating.set_period(EMAIL, PlanName.STANDARD, int(stage.clock.now()) + DAY)
+    account = granted(await me(stage, owner.api_key))
+    assert (account["expired"], account["plan"], account["watch_cap"]) == (False, "standard", 250)
+
+
+async def test_head_answers_as_get(stage: Stage) -> None:
+    owner = await stage.sign_up()
+    for credential, status in ((owner.session, 200), (owner.api_key, 200), ("", 401), ("us_nobody", 401)):
+        response = await stage.client.head("/v1/me", headers=carrying(credential))
+        same = await me(stage, credential)
+        assert response.status_code == same.status_code == status
+        assert response.headers == same.headers
+
+
+async def test_other_sites_may_read_every_answer_and_ask_with_a_credential(stage: Stage) -> None:
+    owner = await stage.sign_up()
+    origin = {"Origin": "https://elsewhere.example"}
+    for path, credential, status in (
+        ("/v1/me", "", 401),
+        ("/v1/me", "us_nobody", 401),
+        ("/v1/me", owner.session, 200),
+        ("/v1/keys/1", owner.session, 405),
+    ):
+        response = await stage.client.get(path, headers={**origin, **carrying(credential)})
+        assert response.status_code == status
+        assert response.headers["access-control-allow-origin"] == "*"
+        assert "access-control-allow-credentials" not in response.headers
+    asks = {**origin, "Access-Control-Request-Method": "DELETE", "Access-Control-Request-Headers": "x-api-key"}
+    preflight = await stage.client.options("/v1/keys/1", headers=asks)
+    assert preflight.status_code == 204
+    assert preflight.headers["access-control-allow-methods"] == "GET, POST, DELETE, OPTIONS"
+    assert preflight.headers["access-control-allow-headers"] == "Content-Type, X-API-Key, Authorization"
+
+
+# Passwords
+
+
+async def test_a_session_sets_the_password_of_its_user_and_ends_their_other_sessions(stage: Stage) -> None:
+    owner = await stage.sign_up()
+    member = await a_member(stage, owner.session)
+    other = await stage.sign_in(MEMBER, MEMBERS)
+
+    assert granted(await stage.post("/v1/password", member, password="another one"))["role"] == "member"
+
+    assert (await me(stage, member)).status_code == 200
+    refused(await me(stage, other), 401)
+    refused(await stage.post("/v1/login", email=MEMBER, password=MEMBERS), 401)
+    granted(await stage.post("/v1/login", email=MEMBER, password="another one"))
+    for credential in (owner.session, owner.api_key):
+        assert (await me(stage, credential)).status_code == 200
+    granted(await stage.post("/v1/login", email=EMAIL, password=PASSWORD))
+
+
+async def test_a_key_sets_the_password_of_the_owner(stage: Stage) -> None:
+    owner = await stage.sign_up()
+    member = await a_member(stage, owner.session)
+
+    assert granted(await stage.post("/v1/password", owner.api_key, password="another one"))["role"] == "owner"
+
+    refused(await me(stage, owner.session), 401)
+    refused(await stage.post("/v1/login", email=EMAIL, password=PASSWORD), 401)
+    granted(await stage.post("/v1/login", email=EMAIL, password="another one"))
+    for credential in (member, owner.api_key):
+        assert (await me(stage, credential)).status_code == 200
+    granted(await stage.post("/v1/login", email=MEMBER, password=MEMBERS))
+
+
+async def test_an_account_from_before_passwords_sets_one_by_its_key(stage: Stage) -> None:
+    owner = await stage.sign_up()
+    async with stage.service.database.transaction() as connection:
+        await connection.execute(text("UPDATE users SET password_hash = NULL"))
+    refused(await stage.post("/v1/login", email=EMAIL, password=PASSWORD), 401)
+
+    granted(await stage.post("/v1/password", owner.api_key, password=PASSWORD))
+
+    granted(await stage.post("/v1/login", email=EMAIL, password=PASSWORD))
+
+
+async def test_a_password_that_is_too_short_or_too_long_is_not_set(stage: Stage) -> None:
+    owner = await stage.sign_up()
+    before = await stage.tables()
+    for path, fields in (("/v1/password", {}), ("/v1/users", {"email": MEMBER})):
+        for password in ("", "1234567"):
+            assert "8 characters" in refused(await stage.post(path, owner.session, **fields, password=password), 400)
+        assert "1,024" in refused(await stage.post(path, owner.session, **fields, password="x" * 1025), 400)
+    assert await stage.tables() == before
+
+
+# The end of an account
+
+
+@pytest.mark.parametrize("who", ["owner", "key", "member"])
+async def test_with_an_owners_password_everything_of_the_account_goes_away(stage: Stage, who: str) -> None:
+    other = await stage.sign_up("owner@other.example")
+    kept = await stage.tables()
+    owner = await stage.sign_up()
+    member = await a_member(stage, owner.session)
+    credential = {"owner": owner.session, "key": owner.api_key, "member": member}[who]
+
+    assert granted(await stage.post("/v1/account/delete", credential, password=PASSWORD)) == {"ok": True}
+
+    for each in (owner.session, owner.api_key, member):
+        refused(await me(stage, each), 401)
+    for email, password in ((EMAIL, PASSWORD), (MEMBER, MEMBERS)):
+        refused(await stage.post("/v1/login", email=email, password=password), 401)
+    assert await stage.tables() == kept
+    assert (await me(stage, other.session)).status_code == 200
+    again = await stage.sign_up()
+    assert again.answer["existing"] is False
+    assert {user["id"] for user in again.answer["users"]}.isdisjoint({1, 2, 3}), "an id is not given twice"
+
+
+async def test_any_other_password_is_401_and_deletes_nothing(stage: Stage) -> None:
+    owner = await stage.sign_up()
+    member = await a_member(stage, owner.session)
+    await stage.sign_up("owner@other.example", "another owner's")
+    before = await stage.tables()
+    for credential in (owner.session, owner.api_key, member):
+        for password in ("", "wrong", MEMBERS, "another owner's", PASSWORD.title(), "x" * 1024):
+            refused(await stage.post("/v1/account/delete", credential, password=password), 401)
+    assert await stage.tables() == before
+
+
+async def test_an_owner_without_a_password_deletes_nothing(stage: Stage) -> None:
+    owner = await stage.sign_up()
+    async with stage.service.database.transaction() as connection:
+        await connection.execute(text("UPDATE users SET password_hash = NULL"))
+    for password in ("", "None", PASSWORD):
+        refused(await stage.post("/v1/account/delete", owner.api_key, password=password), 401)
+
+
+# Users
+
+
+async def test_a_user_that_is_added_is_a_member_with_the_password_they_were_given(stage: Stage) -> None:
+    owner = await stage.sign_up()
+
+    account = granted(
+        await stage.post("/v1/users", owner.session, email=f" {MEMBER.upper()} ", password=MEMBERS, role="owner")
+    )
+
+    assert [(user["email"], user["role"]) for user in account["users"]] == [(EMAIL, "owner"), (MEMBER, "member")]
+    assert account["role"] == "owner"
+    assert granted(await stage.post("/v1/login", email=MEMBER, password=MEMBERS))["role"] == "member"
+    await stage.settle()
+    assert stage.mail.mails == [], "the password is not mailed"
+
+
+async def test_an_address_that_somebody_has_or_nobody_can_have_is_not_added(stage: Stage) -> None:
+    owner = await stage.sign_up()
+    await a_member(stage, owner.session)
+    await stage.sign_up("owner@other.example")
+    before = await stage.tables()
+    for taken in (EMAIL, MEMBER, "owner@other.example", "OWNER@OTHER.EXAMPLE"):
+        message = refused(await stage.post("/v1/users", owner.session, email=taken, password=MEMBERS), 400)
+        assert "already" in message
+    for bad in ("", "member", "member@", "@acme.example", "member@acme", "a b@acme.example"):
+        message = refused(await stage.post("/v1/users", owner.session, email=bad, password=MEMBERS), 400)
+        assert "e-mail address" in message
+    assert await stage.tables() == before
+
+
+async def test_the_eleventh_user_is_a_409_and_a_removed_one_makes_room(stage: Stage) -> None:
+    owner = await stage.sign_up()
+    for number in range(9):
+        granted(await stage.post("/v1/users", owner.session, email=f"m{number}@acme.example", password=MEMBERS))
+
+    message = refused(await stage.post("/v1/users", owner.session, email=MEMBER, password=MEMBERS), 409)
+
+    assert "10 users" in message
+    users = granted(await me(stage, owner.session))["users"]
+    assert len(users) == 10
+    granted(await delete(stage, owner.session, f"/v1/users/{users[4]['id']}"))
+    granted(await stage.post("/v1/users", owner.session, email=MEMBER, password=MEMBERS))
+
+
+async def test_the_operator_plan_allows_twenty_five_users_and_keys(stage: Stage) -> None:
+    owner = await stage.sign_up()
+    await stage.service.accounts.operating.set_period(EMAIL, PlanName.OPERATOR, None)
+    for number in range(24):
+        granted(await stage.post("/v1/users", owner.session, email=f"m{number}@acme.example", password=MEMBERS))
+        granted(await stage.post("/v1/keys", owner.session))
+    assert "25 users" in refused(await stage.post("/v1/users", owner.session, email=MEMBER, password=MEMBERS), 409)
+    assert "25 API keys" in refused(await stage.post("/v1/keys", owner.session), 409)
+
+
+async def test_a_removed_user_is_out_at_once_and_the_answer_is_the_account_without_them(stage: Stage) -> None:
+    owner = await stage.sign_up()
+    member = await a_member(stage, owner.session)
+    user_id = granted(await me(stage, owner.session))["users"][1]["id"]
+
+    account = granted(await delete(stage, owner.api_key, f"/v1/users/{user_id}"))
+
+    assert [user["email"] for user in account["users"]] == [EMAIL]
+    refused(await me(stage, member), 401)
+    refused(await stage.post("/v1/login", email=MEMBER, password=MEMBERS), 401)
+    assert "no user" in refused(await delete(stage, owner.api_key, f"/v1/users/{user_id}"), 400)
+
+
+async def test_the_last_owner_cannot_be_removed(stage: Stage) -> None:
+    owner = await stage.sign_up()
+    await a_member(stage, owner.session)
+    user_id = owner.answer["users"][0]["id"]
+    before = await stage.tables()
+    for credential in (owner.session, owner.api_key):
+        assert "last owner" in refused(await delete(stage, credential, f"/v1/users/{user_id}"), 400)
+    assert await stage.tables() == before
+
+
+# Keys
+
+
+async def test_a_new_key_is_told_once_and_works_at_once(stage: Stage) -> None:
+    owner = await stage.sign_up()
+
+    made = granted(await stage.post("/v1/keys", owner.session, label="ERP"))
+
+    assert types_of(made) == {"api_key": str, "label": str}
+    assert made["label"] == "ERP"
+    key = made["api_key"]
+    assert KEY.fullmatch(key)
+    account = granted(await me(stage, key))
+    assert (account["keys"][1]["label"], account["keys"][1]["prefix"]) == ("ERP", f"{key[:5]}…{key[-4:]}")
+    for path in ("/v1/me", "/v1/audit"):
+        for secret in (key, owner.api_key):
+            assert secret not in (await stage.client.get(path, headers=carrying(owner.session))).text
+
+
+async def test_a_label_is_optional_one_line_and_trimmed_to_eighty_characters(stage: Stage) -> None:
+    owner = await stage.sign_up()
+    labels: dict[str | None, str] = {
+        None: "",
+        "": "",
+        "  ERP\r\n\tsystem ": "ERP system",
+        "x" * 81: "x" * 80,
+        "ü" * 500: "ü" * 80,
+        "x" * 79 + "  y": "x" * 79,
+        "<b>&amp;\"'": "<b>&amp;\"'",
+    }
+    for label, kept in labels.items():
+        assert granted(await stage.post("/v1/keys", owner.session, label=label))["label"] == kept
+    assert granted(await stage.post("/v1/keys", owner.session))["label"] == ""
+    listed = granted(await me(stage, owner.session))["keys"]
+    assert [key["label"] for key in listed] == ["first key", *labels.values(), ""]
+
+
+async def test_the_eleventh_active_key_is_a_409_and_a_revoked_one_makes_room(stage: Stage) -> None:
+    owner = await stage.sign_up()
+    for _ in range(9):
+        granted(await stage.post("/v1/keys", owner.session))
+    assert "10 API keys" in refused(await stage.post("/v1/keys", owner.session), 409)
+    keys = granted(await me(stage, owner.session))["keys"]
+    assert len(keys) == 10
+    granted(await delete(stage, owner.session, f"/v1/keys/{keys[3]['id']}"))
+    granted(await stage.post("/v1/keys", owner.session))
+    refused(await stage.post("/v1/keys", owner.session), 409)
+
+
+async def test_a_revoked_key_stops_at_once_and_stays_listed_as_revoked(stage: Stage) -> None:
+    owner = await stage.sign_up()
+    key = granted(await stage.post("/v1/keys", owner.session, label="ERP"))["api_key"]
+    key_id = granted(await me(stage, owner.session))["keys"][1]["id"]
+
+    account = granted(await delete(stage, owner.session, f"/v1/keys/{key_id}"))
+
+    assert [each["revoked"] for each in account["keys"]] == [False, True]
+    before = await stage.tables()
+    stage.clock.move(1)
+    assert granted(await delete(stage, owner.session, f"/v1/keys/{key_id}")) == account
+    assert await stage.tables() == before, "it keeps the time of its revocation"
+    refused(await me(stage, key), 401)
+    for credential in (owner.session, owner.api_key):
+        assert (await me(stage, credential)).status_code == 200
+
+
+async def test_every_key_may_be_revoked_even_by_itself_and_sessions_go_on(stage: Stage) -> None:
+    owner = await stage.sign_up()
+    member = await a_member(stage, owner.session)
+    key_id = owner.answer["keys"][0]["id"]
+
+    assert granted(await delete(stage, owner.api_key, f"/v1/keys/{key_id}"))["keys"][0]["revoked"] is True
+
+    refused(await delete(stage, owner.api_key, f"/v1/keys/{key_id}"), 401)
+    for credential in (owner.session, member):
+        assert (await me(stage, credential)).status_code == 200
+    granted(await stage.post("/v1/keys", owner.session))
+
+
+@pytest.mark.parametrize("kind", ["users", "keys"])
+async def test_an_id_that_is_no_number_or_nobodys_is_a_400_and_changes_nothing(stage: Stage, kind: str) -> None:
+    owner = await stage.sign_up()
+    member = await a_member(stage, owner.session)
+    before = await stage.tables()
+    for word in NO_IDS:
+        assert "whole number" in refused(await delete(stage, owner.session, f"/v1/{kind}/{word}"), 400), word
+    for number in NOBODYS_IDS:
+        assert "with this id" in refused(await delete(stage, owner.session, f"/v1/{kind}/{number}"), 400), number
+    for each in (*NO_IDS, *NOBODYS_IDS):
+        refused(await delete(stage, member, f"/v1/{kind}/{each}"), 403)
+        refused(await delete(stage, "", f"/v1/{kind}/{each}"), 401)
+    for path in (f"/v1/{kind}/", f"/v1/{kind}/1/", f"/v1/{kind}/1/2", f"/v1/{kind}/%2F"):
+        refused(await delete(stage, owner.session, path), 404)
+    refused(await delete(stage, owner.session, f"/v1/{kind}"), 405)
+    assert await stage.tables() == before
+
+
+# The audit trail
+
+
+async def test_the_trail_names_who_did_what_newest_first(stage: Stage) -> None:
+    owner = await stage.sign_up()
+    await stage.post("/v1/users", owner.api_key, email=MEMBER, password=MEMBERS)
+    await stage.post("/v1/login", email=MEMBER, password=MEMBERS)
+    await stage.post("/v1/login", email=MEMBER, password="wrong password")
+    made = granted(await stage.post("/v1/keys", owner.session, label="ERP"))["api_key"]
+    masked = f"{made[:5]}…{made[-4:]} (ERP)"
+
+    answer = granted(await stage.client.get("/v1/audit", headers=carrying(owner.session)))
+
+    assert set(answer) == {"entries"}
+    first = f"{owner.api_key[:5]}…{owner.api_key[-4:]}"
+    assert [(entry["actor"], entry["action"], entry["subject"]) for entry in answer["entries"]] == [
+        (EMAIL, "key created", masked),
+        (MEMBER, "signed in", ""),
+        (first, "user added", MEMBER),
+        (EMAIL, "account opened", ""),
+    ]
+    assert [entry["id"] for entry in answer["entries"]] == sorted((e["id"] for e in answer["entries"]), reverse=True)
+    for entry in answer["entries"]:
+        assert types_of(entry) == AUDIT_FIELDS
+        assert INSTANT.fullmatch(entry["created_at"])
+
+
+async def test_the_trail_lists_the_newest_hundred(stage: Stage) -> None:
+    owner = await stage.sign_up()
+    for _ in range(101):
+        await stage.sign_in(EMAIL)
+    entries = granted(await stage.client.get("/v1/audit", headers=carrying(owner.session)))["entries"]
+    assert [entry["action"] for entry in entries] == ["signed in"] * 100
+
+
+# Bodies and limits
+
+BODIES: dict[str, dict[str, object]] = {
+    "/v1/password": {"password": "another password"},
+    "/v1/account/delete": {"password": "wrong password"},
+    "/v1/users": {"email": MEMBER, "password": MEMBERS},
+    "/v1/keys": {"label": "ERP"},
+}
+NO_OBJECTS = (b"no JSON", b'{"password": "another pass', b"[]", b'"text"', b"7", b"null", b'{"label": "\xff"}', b" ")
+
+
+@pytest.mark.parametrize("path", BODIES)
+async def test_a_body_that_is_no_object_is_refused_and_does_nothing(stage: Stage, path: str) -> None:
+    owner = await stage.sign_up()
+    before = await stage.tables()
+    sent = carrying(owner.session)
+    for body in NO_OBJECTS:
+        refused(await stage.client.post(path, content=body, headers={**sent, "Content-Type": "application/json"}), 400)
+    for headers in (sent, {**sent, "Content-Type": "text/plain"}):
+        message = refused(await stage.client.post(path, content=b'{"label": "x"}', headers=headers), 400)
+        assert "Content-Type: application/json" in message
+    refused(await stage.client.post(path, data={"label": "x", "password": "x"}, headers=sent), 400)
+    assert "{}" in refused(await stage.client.post(path, headers=sent), 403)
+    for body in (b"[]", b"7", b"null"):
+        headers = {"Content-Type": "application/json"}
+        refused(await stage.client.post(path, content=body, headers=headers), 401)
+    assert await stage.tables() == before
+
+
+@pytest.mark.parametrize("path", BODIES)
+async def test_fields_that_are_missing_or_of_another_type_are_named_and_their_values_are_not(
+    stage: Stage, path: str
+) -> None:
+    owner = await stage.sign_up()
+    before = await stage.tables()
+    for field, value in BODIES[path].items():
+        if field != "label":
+            body = {name: kept for name, kept in BODIES[path].items() if name != field}
+            assert f"`{field}`" in refused(await stage.post(path, owner.session, **body), 400)
+        for wrong in (7, 7.5, True, [value], {"value": value}):
+            message = refused(await stage.post(path, owner.session, **{**BODIES[path], field: wrong}), 400)
+            assert f"`{field}`" in message
+            assert str(value) not in message
+    assert await stage.tables() == before
+
+
+async def test_fields_that_the_contract_does_not_name_are_left_aside(stage: Stage) -> None:
+    owner = await stage.sign_up()
+    made = await stage.post("/v1/keys", owner.session, label="ERP", api_key="rw_mine", account_id=7, revoked=True)
+    assert granted(made)["api_key"] != "rw_mine"
+    changed = granted(await stage.post("/v1/password", owner.session, password=PASSWORD, plan="operator", id=7))
+    assert changed["plan"] == "trial"
+
+
+async def test_answers_and_errors_tell_what_is_left_of_the_limit(staged: StageMaker) -> None:
+    async with staged(rate_limits=True) as stage:
+        owner = await stage.sign_up()
+        member = await a_member(stage, owner.session)
+        answers = [
+            await me(stage, owner.session),
+            await me(stage, "us_nobody"),
+            await stage.post("/v1/users", owner.session, email="bad", password=MEMBERS),
+            await delete(stage, owner.session, "/v1/keys/word"),
+            await stage.post("/v1/keys", member),
+        ]
+        assert [response.status_code for response in answers] == [200, 401, 400, 400, 403]
+        for response in answers:
+            assert (response.headers["ratelimit-limit"], response.headers["ratelimit-policy"]) == ("240", "240;w=60")
+            assert 0 < int(response.headers["ratelimit-remaining"]) < 240
+            assert 0 < int(response.headers["ratelimit-reset"]) <= 60
+        while (response := await me(stage, "us_guessed")).status_code == 401:
+            assert "retry-after" not in response.headers
+        assert 0 < int(response.headers["retry-after"]) <= 60
+        assert "240 in 60 s" in refused(response, 429)
+        refused(await me(stage, owner.session), 429)
+        stage.clock.move(60)
+        granted(await me(stage, owner.session))
+
+
+async def test_passwords_are_not_guessed_by_deleting(staged: StageMaker) -> None:
+    async with staged(rate_limits=True) as stage:
+        owner = await stage.sign_up()
+        for number in range(10):
+            response = await stage.post("/v1/account/delete", owner.session, password=f"guess {number}")
+            refused(response, 401)
+            assert response.headers["ratelimit-remaining"] == str(9 - number)
+        response = await stage.post("/v1/account/delete", owner.session, password=PASSWORD)
+        refused(response, 429)
+        assert 0 < int(response.headers["retry-after"]) <= 3600
+        assert (await stage.tables())["accounts"]
