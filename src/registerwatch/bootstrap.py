@@ -9,6 +9,7 @@ import httpx2
 
 from registerwatch.accounts.building import Accounts, build_accounts
 from registerwatch.accounts.passwords import Passwords
+from registerwatch.background.ending import ended
 from registerwatch.background.housekeeping import keep_house
 from registerwatch.background.indexing import follow_copy
 from registerwatch.clock import Clock, SystemClock
@@ -125,7 +126,5 @@ async def running(service: Service) -> AsyncIterator[Service]:
     try:
         yield service
     finally:
-        for loop in loops:
-            loop.cancel()
-        await asyncio.gather(*loops, return_exceptions=True)
+        await ended(loops)
         await service.close()

@@ -75,7 +75,7 @@ NO_ADDRESSES = {
     "turned": "owner\u202e@acme.example",
     "dots": "..owner..@acme.example",
     "encoded": "owner%0d%0a@acme.example%00",
-    "5 MB": "a" * 5_000_000,
+    "a megabyte": "a" * 1_000_000,
 }
 PASSWORDS = {
     "8 characters": "8 chars.",
@@ -98,7 +98,7 @@ NO_PASSWORDS = {
     "7 characters": "7 chars",
     "7 that grow": "\ufdfa" * 7,
     "1,025 characters": "x" * 1_025,
-    "5 MB": "x" * 5_000_000,
+    "a megabyte": "x" * 1_000_000,
 }
 NO_TEXTS: tuple[object, ...] = (0, -1, 2**64, 1e308, float("inf"), float("nan"), True, [], {}, ["x"] * 8, {"x": "y"})
 BODIES: dict[str, dict[str, object]] = {
@@ -320,7 +320,7 @@ async def test_a_password_that_cannot_be_one_is_refused_and_nothing_is_half_done
 
 
 async def test_a_strange_name_or_label_is_kept_as_one_short_line(stage: Stage) -> None:
-    texts = {**STRANGE, "5 MB": "x" * 5_000_000, "NUL in it": "a\x00b"}
+    texts = {**STRANGE, "a megabyte": "x" * 1_000_000, "NUL in it": "a\x00b"}
     for number, (name, text) in enumerate(texts.items()):
         email = f"owner{number}@acme.example"
         opened = await sent(stage, "/v1/trial", {"name": text, "email": email, "password": PASSWORD})
@@ -393,7 +393,8 @@ async def test_a_body_that_is_deep_huge_or_twisted_is_answered_and_harms_nobody(
     ):
         credential = "" if path == "/v1/logout" else owner.session
         response = await posted(stage, path, body, credential)
-        assert response.status_code == (200 if path == "/v1/logout" else 400), (body[:40], response.text)
+        is_taken = path == "/v1/logout" and len(body) <= MOST_BODY_BYTES
+        assert response.status_code == (200 if is_taken else 400), (body[:40], response.text)
         assert len(response.text) < 1_000
     assert await stage.tables() == before
     assert (await stage.client.get("/v1/me", headers=carrying(owner.session))).status_code == 200

@@ -15,6 +15,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.pool import ConnectionPoolEntry
 
+from registerwatch.db.finishing import to_its_end
 from registerwatch.db.prepared import PreparedSelect
 from registerwatch.db.sqlite import SqliteReads, sqlite_path
 from registerwatch.errors import DatabaseUnavailable
@@ -57,10 +58,19 @@ class Database:
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[AsyncConnection]:
-        """One write transaction: committed at the end, rolled back on any error."""
+        """One write transaction: committed at the end, rolled back on any error.
+
+        Whoever is cancelled meanwhile waits until its beginning or its end is through: a connection that is left in
+        between would keep SQLite's write lock.
+        """
+        connection = self._engine.connect()
         with _unavailable():
-            async with self._engine.connect() as connection, connection.begin():
+            try:
+                await to_its_end(_begin(connection))
                 yield connection
+                await to_its_end(connection.commit())
+            finally:
+                await to_its_end(connection.close())  # which rolls back what was not committed
 
     @asynccontextmanager
     async def reading(self) -> AsyncIterator[AsyncConnection]:
@@ -86,6 +96,11 @@ class Database:
             await self._quick.close()
         await self._reading.dispose()
         await self._engine.dispose()  # the last one folds SQLite's log into the file, which a reader may not
+
+
+async def _begin(connection: AsyncConnection) -> None:
+    await connection.start()
+    await connection.begin()
 
 
 class _unavailable:  # noqa: N801  # a context manager that reads as a word
@@ -115,6 +130,7 @@ def _quick_reads(address: str) -> "SqliteReads | PostgresReads":
 def _sqlite_engine(url: URL, **options: Any) -> AsyncEngine:
     engine = create_async_engine(
         url.set(drivername="sqlite+aiosqlite"),
+        hide_parameters=True,
         connect_args={"timeout": SQLITE_BUSY_SECONDS, "isolation_level": None},
         **options,
     )
@@ -138,6 +154,7 @@ def _sqlite_engine(url: URL, **options: Any) -> AsyncEngine:
 def _postgresql_engine(url: URL, **options: Any) -> AsyncEngine:
     return create_async_engine(
         url.set(drivername="postgresql+psycopg"),
+        hide_parameters=True,  # errors are logged, and parameters hold what nobody should read there
         pool_pre_ping=True,
         connect_args={"connect_timeout": 10, "application_name": "registerwatch"},
         **options,

@@ -9,7 +9,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from registerwatch.errors import RateLimited, RegisterwatchError
+from registerwatch.errors import DatabaseUnavailable, RateLimited, RegisterwatchError
 from registerwatch.web.limits import noted_headers
 from registerwatch.web.messages import error_response
 
@@ -30,7 +30,10 @@ STATUS_BY_CODE = {
 HEADERS_BY_STATUS = {401: {"WWW-Authenticate": "Bearer"}, 503: {"Retry-After": "10"}}
 JSON_PATHS = ("/v1", "/mcp", "/health", "/openapi.json", "/.well-known")
 UNKNOWN_PATH = "There is nothing at this address. The interface is described at /openapi.json."
+NO_DATABASE = "The database is out of reach; try again shortly."
+"""What its driver says names hosts and files, which is for the log alone."""
 NO_OBJECT = "The body is no JSON object. Send one, with `Content-Type: application/json`."
+OPEN_PATHS = ("/v1/", "/mcp")
 INTERNAL = "Something went wrong in the service. It is in the log; please try again."
 
 
@@ -56,9 +59,13 @@ class _Answers:
         assert isinstance(error, RegisterwatchError)
         status = STATUS_BY_CODE.get(error.code, 500)
         headers = dict(HEADERS_BY_STATUS.get(status, {}))
+        message = str(error)
+        if isinstance(error, DatabaseUnavailable):
+            log.error("the database is out of reach", path=request.url.path, error=message)
+            message = NO_DATABASE
         if isinstance(error, RateLimited):
             headers["Retry-After"] = str(error.retry_after)
-        return self._answer(request, str(error), status, headers)
+        return self._answer(request, message, status, headers)
 
     async def invalid(self, request: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)
@@ -74,7 +81,10 @@ class _Answers:
 
     async def unexpected(self, request: Request, error: Exception) -> Response:
         log.error("unexpected error", path=request.url.path, exc_info=error)
-        return self._answer(request, INTERNAL, 500, noted_headers(request.scope))
+        headers = noted_headers(request.scope)  # this answer passes no middleware
+        if request.url.path.startswith(OPEN_PATHS):
+            headers["Access-Control-Allow-Origin"] = "*"
+        return self._answer(request, INTERNAL, 500, headers)
 
     def _answer(
         self, request: Request, message: str, status: int, headers: Mapping[str, str] | None = None

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from registerwatch.errors import RegisterwatchError
+from registerwatch.errors import InvalidInput, RegisterwatchError
 from registerwatch.register.devices import Devices
 from registerwatch.register.identifiers import MAX_LENGTH
 from registerwatch.web.limits import noted_headers
@@ -16,6 +16,8 @@ ALLOWED_HEADERS = b"Content-Type, X-API-Key, Authorization"
 EXPOSED_HEADERS = b"ETag, Retry-After, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, RateLimit-Policy"
 PREFLIGHT_SECONDS = b"86400"
 
+MOST_BODY_BYTES = 2 * 1024 * 1024
+HUGE_POST = "The body has more than 2 MiB, and nothing here needs as much."
 RawHeaders = Iterable[tuple[bytes, bytes]]
 
 EMPTY_POST = "A POST needs a body. Send `{}` with `Content-Type: application/json` when there are no fields."
@@ -77,6 +79,9 @@ class BodyRequired:
         if scope["type"] != "http" or scope["method"] != "POST" or not scope["path"].startswith("/v1/"):
             await self._app(scope, receive, send)
             return
+        if _length(scope) > MOST_BODY_BYTES:
+            await error_response(HUGE_POST, 400)(scope, receive, send)
+            return
         first = await receive()
         while first["type"] == "http.request" and not first.get("body"):
             if not first.get("more_body"):
@@ -84,11 +89,23 @@ class BodyRequired:
                 return
             first = await receive()
         pending: list[Message] = [first]
+        received = 0
 
         async def replayed() -> Message:
-            return pending.pop() if pending else await receive()
+            nonlocal received
+            message = pending.pop() if pending else await receive()
+            received += len(message.get("body", b""))
+            if received > MOST_BODY_BYTES:
+                raise InvalidInput(HUGE_POST)
+            return message
 
         await self._app(scope, replayed, send)
+
+
+def _length(scope: Scope) -> int:
+    """What the request says that its body has, in bytes; 0 where it does not say."""
+    said = next((value for name, value in scope["headers"] if name == b"content-length"), b"")
+    return int(said) if said.isdigit() and len(said) < 20 else 0
 
 
 class StoredDevices:
