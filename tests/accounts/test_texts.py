@@ -117,12 +117,9 @@ def test_every_capital_letter_is_one_address_with_its_small_one() -> None:
     capitals = [chr(code) for code in range(sys.maxunicode + 1) if chr(code).lower() != chr(code)]
     assert len(capitals) > 1_400
     for letter in capitals:
-        for written in (letter, f"{letter}\u030c"):
-            for form in ("{}@acme.example", "owner@x{}.example"):
-                kept = _kept(form.format(written))
-                assert kept is None or kept == email_address(kept) == _kept(form.format(written.lower())), ascii(
-                    written
-                )
+        for text in (f"{letter}@acme.example", f"{letter}\u030c@acme.example", f"owner@x{letter}.example"):
+            kept = _kept(text)
+            assert kept is None or kept == email_address(kept) == _kept(text.lower()), ascii(text)
 
 
 @PROPERTY

@@ -1,15 +1,18 @@
 """`registerwatch accounts …`, as an operator types it."""
 
 import asyncio
+import logging
 import re
 import sys
 import time
 from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
 import pytest
+import structlog
 
 from registerwatch.accounts.building import Accounts, build_accounts
 from registerwatch.accounts.credentials import credential_of
@@ -62,7 +65,7 @@ class Operator:
     def types(self, *words: str) -> Said:
         """Run `registerwatch accounts …` to its end."""
         self._monkeypatch.setattr(sys, "argv", ["registerwatch", "accounts", *words])
-        with pytest.raises(SystemExit) as ended:
+        with _logs_as_they_are(), pytest.raises(SystemExit) as ended:
             main()
             sys.exit(0)
         printed = self._capsys.readouterr()
@@ -86,6 +89,22 @@ class Operator:
     def knows(self, email: str, name: str = "Acme") -> None:
         """Somebody signed up."""
         self.meanwhile(lambda accounts: accounts.signing_in.trial(name, email, PASSWORD))
+
+
+@contextmanager
+def _logs_as_they_are() -> Iterator[None]:
+    """A command decides where the logs of its process go; those of the tests go on as before."""
+    root, was_set_up, settings = logging.getLogger(), structlog.is_configured(), structlog.get_config()
+    handlers, level = list(root.handlers), root.level
+    try:
+        yield
+    finally:
+        if was_set_up:
+            structlog.configure(**settings)
+        else:
+            structlog.reset_defaults()
+        root.handlers[:] = handlers
+        root.setLevel(level)
 
 
 @pytest.fixture

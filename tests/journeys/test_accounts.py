@@ -265,7 +265,7 @@ async def test_no_secret_of_a_companys_life_is_kept_logged_shown_or_described(
     assert not found_in(logged.getvalue(), journey.secrets)
 
 
-@pytest.mark.parametrize("address", ["sqlite:////nowhere/at/all.db", UNREACHABLE], ids=["sqlite", "postgresql"])
+@pytest.mark.parametrize("address", ["sqlite:////dev/null/all.db", UNREACHABLE], ids=["sqlite", "postgresql"])
 async def test_a_database_out_of_reach_tells_no_secret(address: str, logged: io.StringIO, tmp_path: Path) -> None:
     service = build_service(Settings(data_dir=tmp_path, database_url=SecretStr(address)), passwords=quick_passwords())
     transport = httpx2.ASGITransport(app=app_over(service), raise_app_exceptions=False)

@@ -11,6 +11,7 @@ import typer
 from rich.console import Console
 from rich.table import Column, Table
 
+from registerwatch import logs
 from registerwatch.accounts.building import Accounts
 from registerwatch.accounts.model import Account, Profile
 from registerwatch.accounts.plans import PlanName
@@ -125,7 +126,9 @@ def _until(account: Account) -> str:
 @asynccontextmanager
 async def _opened() -> AsyncIterator[Accounts]:
     """Accounts over an up-to-date database."""
-    service = build_service(load_settings())
+    settings = load_settings()
+    logs.set_up(settings.log_format)
+    service = build_service(settings)
     await upgrade(service.database)
     try:
         yield service.accounts

@@ -70,7 +70,8 @@ class Database:
                 yield connection
                 await to_its_end(connection.commit())
             finally:
-                await to_its_end(connection.close())  # which rolls back what was not committed
+                if connection.sync_connection is not None:  # else the database did not answer at all
+                    await to_its_end(connection.close())  # which rolls back what was not committed
 
     @asynccontextmanager
     async def reading(self) -> AsyncIterator[AsyncConnection]:
