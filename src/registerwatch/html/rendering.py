@@ -32,9 +32,7 @@ SECURITY_HEADERS = {
 FIRST_STRONG_ISOLATE, POP_ISOLATE = "\u2068", "\u2069"
 
 
-def page(
-    request: Request, template: str, headers: Mapping[str, str] | None = None, *, settled: bool = True, **context: Any
-) -> Response:
+def page(request: Request, template: str, *, settled: bool = True, **context: Any) -> Response:
     """A page with an `ETag` of its content, or a 304. One that is not `settled` will change soon and is not kept."""
     html = render(template, **context)
     tag = f'W/"{blake2b(html.encode(), digest_size=12).hexdigest()}"'
@@ -43,7 +41,6 @@ def page(
         "ETag": tag,
         "Cache-Control": REVALIDATED if settled else NOT_CACHED,
         "Vary": FRAGMENT_HEADER,
-        **(headers or {}),
     }
     if matches(request.headers.get("if-none-match"), tag):
         return Response(status_code=304, headers=shared)

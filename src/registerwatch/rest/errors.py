@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from registerwatch.errors import DatabaseUnavailable, RateLimited, RegisterwatchError
+from registerwatch.rest.middleware import OPEN_PATHS
 from registerwatch.web.limits import noted_headers
 from registerwatch.web.messages import error_response
 
@@ -33,7 +34,6 @@ UNKNOWN_PATH = "There is nothing at this address. The interface is described at 
 NO_DATABASE = "The database is out of reach; try again shortly."
 """What its driver says names hosts and files, which is for the log alone."""
 NO_OBJECT = "The body is no JSON object. Send one, with `Content-Type: application/json`."
-OPEN_PATHS = ("/v1/", "/mcp")
 INTERNAL = "Something went wrong in the service. It is in the log; please try again."
 
 

@@ -1,6 +1,6 @@
 """What happens to every request before a route sees it. Plain ASGI, because all of it is on the hot path."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -18,8 +18,6 @@ PREFLIGHT_SECONDS = b"86400"
 
 MOST_BODY_BYTES = 2 * 1024 * 1024
 HUGE_POST = "The body has more than 2 MiB, and nothing here needs as much."
-RawHeaders = Iterable[tuple[bytes, bytes]]
-
 EMPTY_POST = "A POST needs a body. Send `{}` with `Content-Type: application/json` when there are no fields."
 
 
@@ -168,13 +166,11 @@ class LimitHeaders:
 
         async def send_noted(message: Message) -> None:
             if message["type"] == "http.response.start":
-                message["headers"] = _with_missing(message["headers"], noted_headers(scope))
+                message["headers"] = [*message["headers"], *_raw(noted_headers(scope))]
             await send(message)
 
         await self._app(scope, receive, send_noted)
 
 
-def _with_missing(headers: RawHeaders, added: Mapping[str, str]) -> RawHeaders:
-    present = {name for name, _ in headers}
-    raw = [(name.lower().encode(), value.encode()) for name, value in added.items()]
-    return [*headers, *(each for each in raw if each[0] not in present)]
+def _raw(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
+    return [(name.lower().encode(), value.encode()) for name, value in headers.items()]

@@ -1,0 +1,30 @@
+"""Work that goes on until the process ends, whatever goes wrong in between."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import structlog
+
+from registerwatch.errors import RegisterwatchError
+
+log = structlog.get_logger(__name__)
+
+TROUBLE_SECONDS = 10.0
+
+
+async def guarded(work: Callable[[], Awaitable[object]], *, every: float, trouble: str) -> None:
+    """Do `work` again and again, `every` seconds after its end, until cancelled.
+
+    `trouble` is how the log calls it when something went wrong; then it is tried again no sooner than in 10 seconds.
+    """
+    while True:
+        pause = every
+        try:
+            await work()
+        except RegisterwatchError as error:
+            log.error(trouble, error=str(error))
+            pause = max(every, TROUBLE_SECONDS)
+        except Exception:
+            log.exception(trouble)
+            pause = max(every, TROUBLE_SECONDS)
+        await asyncio.sleep(pause)
