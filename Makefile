@@ -6,8 +6,9 @@ BIN := $(VENV)/bin
 BENCH ?=
 DEMO ?=
 TESTS ?=
+CRASHES ?= 100
 
-.PHONY: run test check bench lock clean help
+.PHONY: run test check bench crash lock clean help
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
@@ -35,6 +36,10 @@ lock: $(VENV)/dev.stamp ## resolve the newest allowed versions and pin them with
 	  pyproject.toml --group build -o requirements.lock
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --upgrade \
 	  pyproject.toml --group dev -o requirements-dev.lock
+
+crash: $(VENV)/dev.stamp ## kill the service hundreds of times, and look whether anything was lost or doubled
+	@$(BIN)/python tools/system_packages.py
+	CRASHES=$(CRASHES) $(BIN)/python -m pytest tests/journeys/test_crashes.py
 
 clean: ## remove what was set up and built
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -13,8 +13,11 @@ records, so figures of one run can be compared with one another, and with nothin
 `reads`   Requests per second of devices, 304s, actors and health, the service on one core, the load on the other.
           Beside each a bare ASGI application under the same server and settings that answers the same bytes. The
           register is the generated stand-in: devices are read from it first, so that nothing goes on behind.
+`watching`  One changed record among 1, 1,000 and 100,000 watches; 10,000 among three times as many watches as records;
+            signed deliveries a second to a local receiver, beside httpx2 posting the same bodies.
 `accounts`  An account as its programs and people read it, beside a bare ASGI application; logins, beside passwords
           compared in a plain loop; steady reads of devices while many sign in at once, beside the same without them.
+`year`    Only when it is named: a simulated year of watching in which everything fails that can, judged event by event.
 """
 
 import signal
@@ -28,14 +31,16 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from bench import accounts, fill, machine, reads, report, search, start
+from bench import accounts, fill, machine, reads, report, search, start, watching, year
 from bench.figures import Section
 from bench.inputs import Inputs
 from bench.manner import Manner
 from bench.processes import ProcessFailed
 from bench.progress import say
 
-PARTS = ("reads", "search", "fill", "start", "accounts")
+PARTS = ("reads", "search", "fill", "start", "accounts", "watching")
+LONG = ("year",)
+"""Parts that run only when they are named."""
 DOCUMENT = Path(__file__).parents[1] / "docs" / "performance.md"
 
 
@@ -48,6 +53,8 @@ def bench(
     rounds: Annotated[int, typer.Option(help="Rounds of each measurement; medians are shown.", min=1)] = 3,
     seconds: Annotated[int, typer.Option(help="Length of a round of reads or logins.", min=1)] = 5,
     requests: Annotated[int, typer.Option(help="Requests of a round of one search.", min=10)] = 300,
+    watches: Annotated[int, typer.Option(help="Watches of the simulated year.", min=10)] = year.WATCHES,
+    days: Annotated[int, typer.Option(help="Days of the simulated year.", min=1)] = year.DAYS,
     patience: Annotated[
         float, typer.Option(help="Seconds for waiting until other processes are calm, for repeating what they disturb.")
     ] = 0,
@@ -61,7 +68,7 @@ def bench(
     parts = _parts(only)
     with _folder(workdir) as folder, _told_when_interrupted():
         inputs = Inputs(folder, devices, seed)
-        sections = _measure(inputs, parts, Manner(rounds, seconds, requests, patience))
+        sections = _measure(inputs, parts, Manner(rounds, seconds, requests, patience, watches, days))
     conditions = [machine.description(), f"Data: {devices:,} generated records, seed {seed}."]
     report.show(sections, conditions, Console(width=None if sys.stdout.isatty() else 200))
     if json:
@@ -92,17 +99,17 @@ def _told_when_interrupted() -> Iterator[None]:
 
 def _measure(inputs: Inputs, parts: list[str], manner: Manner) -> list[Section]:
     """Measure the parts in the order that their inputs need, give them in the order of `PARTS`."""
-    in_turn = (fill, start, search, reads, accounts)  # the last two bring devices up to date
-    measured = {part.PART: part.measure(inputs, manner) for part in in_turn if part.PART in parts}
+    in_turn = (fill, start, search, watching, reads, accounts)  # the last two bring devices up to date
+    measured = {part.PART: part.measure(inputs, manner) for part in (*in_turn, year) if part.PART in parts}
     return [measured[part] for part in parts]
 
 
 def _parts(only: str) -> list[str]:
     wanted = {part.strip() for part in only.split(",") if part.strip()}
-    unknown = wanted.difference(PARTS)
-    if unknown or not wanted:
-        raise typer.BadParameter(f"Parts are {', '.join(PARTS)}.", param_hint="--only")
-    return [part for part in PARTS if part in wanted]
+    known = (*PARTS, *LONG)
+    if wanted.difference(known) or not wanted:
+        raise typer.BadParameter(f"Parts are {', '.join(known)}.", param_hint="--only")
+    return [part for part in known if part in wanted]
 
 
 def main() -> None:

@@ -6,9 +6,11 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import Literal
 
-Unit = Literal["requests/s", "records/s", "logins/s", "verifications/s", "ms", "s", "MB"]
+Unit = Literal["requests/s", "records/s", "logins/s", "verifications/s", "deliveries/s", "reads/s", "ms", "s", "MB"]
 
-MORE_IS_BETTER: frozenset[Unit] = frozenset({"requests/s", "records/s", "logins/s", "verifications/s"})
+MORE_IS_BETTER: frozenset[Unit] = frozenset(
+    {"requests/s", "records/s", "logins/s", "verifications/s", "deliveries/s", "reads/s"}
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,10 @@ class Manner:
     """Requests of a round of one search."""
     patience: float = 0.0
     """Seconds that may still go into waiting for a calm machine and into measuring again."""
+    watches: int = 1_000
+    """Watches of the simulated year."""
+    days: int = 365
+    """Days of the simulated year."""
     others: Callable[[], Others] = Others
     pause: Callable[[float], None] = time.sleep
     shares: list[float] = field(default_factory=list)

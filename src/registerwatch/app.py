@@ -8,7 +8,8 @@ from starlette.middleware import Middleware
 
 from registerwatch.bootstrap import Service, build_service, running
 from registerwatch.html import pages
-from registerwatch.rest import account, errors, register, sign_in, system
+from registerwatch.rest import account, errors, feeds, metrics, register, sign_in, system, watches, webhooks
+from registerwatch.rest.account_object import AccountObjects
 from registerwatch.rest.middleware import BodyRequired, HeadAsGet, LimitHeaders, OpenCors, StoredDevices
 from registerwatch.rest.security import auth_levels
 from registerwatch.settings import Settings
@@ -27,20 +28,21 @@ Times are ISO 8601 in UTC. Errors are `{"error": message}`. A POST needs a body;
 """
 
 
-def create_app(settings: Settings) -> FastAPI:
+def create_app(settings: Settings, *, background: bool = True) -> FastAPI:
     """The application for an ASGI server. Nothing is opened before its lifespan starts."""
-    return app_over(build_service(settings))
+    return app_over(build_service(settings), background=background)
 
 
-def app_over(service: Service) -> FastAPI:
+def app_over(service: Service, *, background: bool = True) -> FastAPI:
     """The application over a service that is already built; tests bring their own."""
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
-        async with aclosing(limits), running(service):
+        async with aclosing(limits), running(service, background=background):
             yield
 
     limits = build_limits(service.settings, service.clock)
+    counter, registry = metrics.request_counter()
     app = FastAPI(
         title="Registerwatch",
         version=API_VERSION,
@@ -51,6 +53,7 @@ def app_over(service: Service) -> FastAPI:
         redirect_slashes=False,
         servers=[{"url": service.settings.public_url}],
         middleware=[
+            Middleware(metrics.CountedRequests, counter=counter),
             Middleware(HeadAsGet),
             Middleware(OpenCors),
             Middleware(BodyRequired),
@@ -59,10 +62,15 @@ def app_over(service: Service) -> FastAPI:
         ],
     )
     app.include_router(register.router(service, limits))
+    objects = AccountObjects(service)
     levels = auth_levels(service.accounts.signing_in, service.clock)
-    app.include_router(sign_in.router(service, limits))
-    app.include_router(account.router(service, levels, limits))
+    app.include_router(sign_in.router(service, limits, objects))
+    app.include_router(account.router(service, levels, limits, objects))
+    app.include_router(watches.router(service, levels, limits))
+    app.include_router(webhooks.router(service, levels, limits, objects))
+    app.include_router(feeds.router(service, levels, limits))
     app.include_router(system.router(service))
+    app.include_router(metrics.router(service, registry))
     app.include_router(pages.router(service, limits))
     errors.install(app, pages.error_page)
     return app

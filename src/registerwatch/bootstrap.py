@@ -1,21 +1,27 @@
 """The one place where adapters are built from settings."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
+import httpcore2
 import httpx2
 
 from registerwatch.accounts.building import Accounts, build_accounts
 from registerwatch.accounts.passwords import Passwords
+from registerwatch.background.delivering import deliver_due
 from registerwatch.background.ending import ended
 from registerwatch.background.housekeeping import keep_house
 from registerwatch.background.indexing import follow_copy
+from registerwatch.background.rechecking import recheck_watches
 from registerwatch.clock import Clock, SystemClock
 from registerwatch.db.engine import Database
 from registerwatch.db.migrate import upgrade
+from registerwatch.db.ticks import Ticks
+from registerwatch.feeds.feeding import Feeding
 from registerwatch.mail.sending import Mailer, mailer_of
+from registerwatch.net.posting import CheckedNetwork, Poster, SystemResolver, checked_connections
 from registerwatch.register.actors import Actors
 from registerwatch.register.copy import StoredCopy
 from registerwatch.register.datalake import DataLakeClient
@@ -30,6 +36,11 @@ from registerwatch.register.pacing import Priority, RequestBudget
 from registerwatch.register.refresh import Refresher
 from registerwatch.register.search import Search
 from registerwatch.settings import Settings
+from registerwatch.watches.building import Watches, build_watches
+from registerwatch.watches.observing import Observing
+from registerwatch.webhooks.building import Webhooks, build_webhooks
+from registerwatch.webhooks.delivering import ATTEMPT_SECONDS, MOST_AT_ONCE
+from registerwatch.webhooks.outbox import WebhookOutbox
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +62,19 @@ class Service:
     search: Search
     mirror: Mirror
     accounts: Accounts
+    watches: Watches
+    webhooks: Webhooks
+    feeding: Feeding
+    ticks: Ticks
     http: httpx2.AsyncClient
+    receivers: httpcore2.AsyncConnectionPool
 
     async def close(self) -> None:
         """Give everything back, in the order that lets work under way end well."""
         await self.refresher.close()
         await self.accounts.close()
         await self.http.aclose()
+        await self.receivers.aclose()
         await self.follower.close()
         await self.documents.close()
         await self.database.close()
@@ -76,7 +93,8 @@ def build_service(
     clock = clock or SystemClock()
     database = Database(settings.database_address)
     documents = stored_documents(settings.database_address)
-    copy = StoredCopy(database)
+    outbox = WebhookOutbox(database, clock)
+    copy = StoredCopy(database, Observing(outbox))
     http = httpx2.AsyncClient(
         transport=transport, limits=httpx2.Limits(max_connections=20, max_keepalive_connections=5)
     )
@@ -91,6 +109,9 @@ def build_service(
     refresher = Refresher(register, copy, clock)
     index = SearchIndex(settings.index_dir)
     follower = IndexFollower(documents, index)
+    network = CheckedNetwork(SystemResolver(), allow_private=settings.webhooks_allow_private)
+    receivers = checked_connections(network, most=MOST_AT_ONCE)
+    poster = Poster(receivers, allow_private=settings.webhooks_allow_private, seconds=ATTEMPT_SECONDS)
     fresh_for = settings.cache_hours * 3600
     return Service(
         settings=settings,
@@ -106,25 +127,60 @@ def build_service(
         devices=Devices(documents, refresher, clock, fresh_for),
         actors=Actors(documents, index, refresher, clock, fresh_for, follower.trouble),
         search=Search(documents, index, follower.trouble),
-        mirror=Mirror(database, copy),
+        mirror=Mirror(database, copy, clock),
         accounts=build_accounts(
             settings, database, clock, mailer or mailer_of(settings, clock), passwords or Passwords()
         ),
+        watches=build_watches(settings, database, clock, copy, refresher, outbox),
+        webhooks=build_webhooks(settings, database, clock, poster),
+        feeding=Feeding(database, clock),
+        ticks=Ticks(database, clock),
         http=http,
+        receivers=receivers,
     )
 
 
 @asynccontextmanager
-async def running(service: Service) -> AsyncIterator[Service]:
-    """The service with its database at the right schema and its background work going on."""
+async def running(service: Service, *, background: bool = True) -> AsyncIterator[Service]:
+    """The service with its database at the right schema, its index following the copy, and its background work.
+
+    Without `background` somebody else does that work.
+    """
     await upgrade(service.database)
     service.index.refresh()
-    loops = [
-        asyncio.create_task(follow_copy(service.follower), name="follow the copy"),
-        asyncio.create_task(keep_house(service.accounts.housekeeping), name="keep house"),
-    ]
+    following = asyncio.create_task(follow_copy(service.follower), name="follow the copy")
     try:
-        yield service
+        async with _going_on([following, *(_background(service) if background else ())]):
+            yield service
+    finally:
+        await service.close()
+
+
+@asynccontextmanager
+async def working(service: Service) -> AsyncIterator[Service]:
+    """The background work alone."""
+    await upgrade(service.database)
+    try:
+        async with _going_on(_background(service)):
+            yield service
+    finally:
+        await service.close()
+
+
+@asynccontextmanager
+async def _going_on(loops: Sequence[asyncio.Task[None]]) -> AsyncIterator[None]:
+    """Loops that are ended together; each finishes what it cannot leave half-done."""
+    try:
+        yield
     finally:
         await ended(loops)
-        await service.close()
+
+
+def _background(service: Service) -> list[asyncio.Task[None]]:
+    """What one process does for all: any number of them may."""
+    interval = service.settings.recheck_interval
+    return [
+        asyncio.create_task(keep_house(service.accounts.housekeeping, service.webhooks.deliverer), name="keep house"),
+        asyncio.create_task(deliver_due(service.webhooks.deliverer), name="deliver"),
+        asyncio.create_task(recheck_watches(service.watches.rechecking, service.ticks, interval), name="recheck"),
+    ]

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from registerwatch import __version__
-from registerwatch.commands import accounts, copy, database, demo, register, serve, settings
+from registerwatch.commands import accounts, copy, database, demo, register, serve, settings, watches, work
 from registerwatch.errors import RegisterwatchError
 
 app = typer.Typer(
@@ -17,11 +17,13 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("serve")(serve.serve)
+app.command("work")(work.work)
 app.command("demo")(demo.demo)
 app.command("settings")(settings.show)
 app.add_typer(register.app, name="register")
 app.add_typer(copy.app, name="copy")
 app.add_typer(accounts.app, name="accounts")
+app.add_typer(watches.app, name="watches")
 app.add_typer(database.app, name="db")
 
 

@@ -8,10 +8,10 @@ from registerwatch.app import create_app
 from registerwatch.settings import Settings
 
 
-def serve(settings: Settings, host: str, port: int) -> None:
+def serve(settings: Settings, host: str, port: int, *, background: bool = True) -> None:
     """Serve until interrupted; requests under way are finished first."""
     logs.set_up(settings.log_format)
-    uvicorn.Server(server_config(create_app(settings), host, port)).run()
+    uvicorn.Server(server_config(create_app(settings, background=background), host, port)).run()
 
 
 def server_config(app: ASGIApp, host: str, port: int) -> uvicorn.Config:

@@ -6,6 +6,7 @@ Every setting is an environment variable with the prefix `REGISTERWATCH_`. Each 
 
 import ipaddress
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -73,6 +74,17 @@ class Settings(BaseSettings):
     mail_from: str = Field(
         "", description="Sender of mails, `Registerwatch <service@example.org>`. Needed with `SMTP_URL`."
     )
+    service_name: str = Field(
+        "Service", description="Word in the names of the headers of outgoing webhooks: `X-Service-Signature`."
+    )
+    recheck_interval: int = Field(
+        600, ge=1, le=86_400, description="Seconds between two rechecks over the whole fleet."
+    )
+    recheck_watches_per_run: int = Field(15, ge=1, le=100_000, description="Most watches that one recheck reads.")
+    sync_time_limit: float = Field(60.0, gt=0, le=600, description="Seconds that a sync may take.")
+    webhooks_allow_private: bool = Field(
+        False, description="Whether webhooks may go to private networks and over http, for receivers next door."
+    )
     trial_days: int = Field(7, ge=1, le=3650, description="Days that a trial lasts.")
     trial_watch_cap: int = Field(25, ge=0, le=1_000_000, description="Most watches that a trial may have.")
     log_format: Literal["text", "json"] = Field("text", description="`text` for people, `json` for collectors.")
@@ -106,6 +118,13 @@ class Settings(BaseSettings):
     def _known_redis(cls, value: SecretStr | None) -> SecretStr | None:
         if value is not None and not value.get_secret_value().startswith(("redis://", "rediss://", "unix://")):
             raise ValueError("must begin with redis://, rediss:// or unix://")
+        return value
+
+    @field_validator("service_name")
+    @classmethod
+    def _word(cls, value: str) -> str:
+        if not re.fullmatch("[A-Za-z][A-Za-z0-9]{0,39}", value):
+            raise ValueError("must be one word of letters and digits")
         return value
 
     @field_validator("contact")

@@ -58,7 +58,7 @@ def test_an_unknown_part_is_refused() -> None:
         [sys.executable, "-m", "bench", "--only", "reads,tea"], capture_output=True, text=True, check=False
     )
     assert done.returncode == 2
-    assert "Parts are reads, search, fill, start, accounts." in done.stderr
+    assert "Parts are reads, search, fill, start, accounts" in done.stderr
 
 
 ANSWER = Captured("/a", 200, [(b"content-length", b"5"), (b"etag", b'"1"')], b"hello")

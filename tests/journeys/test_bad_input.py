@@ -7,7 +7,7 @@ from urllib.parse import quote
 import httpx2
 import pytest
 
-from registerwatch.rest.middleware import MOST_BODY_BYTES
+from registerwatch.web.messages import MOST_BODY_BYTES
 from tests.conftest import StageMaker
 from tests.parts.stage import EMAIL, PASSWORD, SignedUp, Stage, carrying
 

@@ -12,7 +12,9 @@ from tests.parts.stage import Stage, on_stage
 
 
 @contextmanager
-def served_stage(database_url: str, data_dir: Path) -> Iterator[tuple[str, Stage]]:
+def served_stage(
+    database_url: str, data_dir: Path, *, webhooks_allow_private: bool = False
+) -> Iterator[tuple[str, Stage]]:
     """A filled stage and the address that it is served at."""
     started, stop = threading.Event(), asyncio.Event()
     address: list[str] = []
@@ -21,7 +23,7 @@ def served_stage(database_url: str, data_dir: Path) -> Iterator[tuple[str, Stage
     loop = asyncio.new_event_loop()
 
     async def run() -> None:
-        async with on_stage(database_url, data_dir) as stage:
+        async with on_stage(database_url, data_dir, webhooks_allow_private=webhooks_allow_private) as stage:
             await stage.fill()
             config = uvicorn.Config(stage.app, host="127.0.0.1", port=0, lifespan="off", log_config=None)
             server = uvicorn.Server(config)

@@ -1,6 +1,6 @@
 """The whole service in one process, over a stand-in register in the same process."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -87,13 +87,25 @@ class Stage:
         return str((await self.post("/v1/login", email=email, password=password)).json()["session"])
 
     async def tables(self) -> dict[str, list[dict[str, Any]]]:
-        """Every row of every table, to compare before with after."""
+        """Every row, to compare before with after; but of `ticks`, which the background writes at any time."""
         rows: dict[str, list[dict[str, Any]]] = {}
         async with self.service.database.reading() as connection:
             for table in metadata.sorted_tables:
+                if table.name == "ticks":
+                    continue
                 stored = await connection.execute(select(table).order_by(*table.primary_key.columns))
                 rows[table.name] = [dict(row) for row in stored.mappings()]
         return rows
+
+    async def rows_of(self, account_id: int) -> dict[str, list[dict[str, Any]]]:
+        """Every row that is an account's, its people's or their sessions', by table."""
+        tables = await self.tables()
+        people = {row["id"] for row in tables["users"] if row["account_id"] == account_id}
+        own = {
+            name: [row for row in rows if row.get("account_id") == account_id or row.get("user_id") in people]
+            for name, rows in tables.items()
+        }
+        return {**own, "accounts": [row for row in tables["accounts"] if row["id"] == account_id]}
 
 
 def carrying(credential: str) -> dict[str, str]:
@@ -110,9 +122,15 @@ async def on_stage(
     *,
     world: World | None = None,
     basic_udi_filter_works: bool = True,
+    background: bool = True,
+    through: Callable[[httpx2.AsyncBaseTransport], httpx2.AsyncBaseTransport] = lambda way: way,
     **overrides: object,
 ) -> AsyncIterator[Stage]:
-    """A service that runs. `overrides` are settings; rate limits are off unless asked for."""
+    """A service that runs. `overrides` are settings; rate limits are off unless asked for.
+
+    Without `background` nothing is rechecked or delivered but by the test. `through` is what a test puts in the way to
+    the register.
+    """
     world = world or GeneratedWorld(120, seed=7)
     faults, clock, mail = Faults(), SteppedClock(), KeptMail()
     register_app = create_register(world, faults, basic_udi_filter_works=basic_udi_filter_works)
@@ -129,13 +147,13 @@ async def on_stage(
     service = build_service(
         Settings(**values),  # type: ignore[arg-type]  # values are checked by the settings
         clock=clock,
-        transport=InProcessTransport(register_app),
+        transport=through(InProcessTransport(register_app)),
         patience=IMPATIENT,
         mailer=mail,
         passwords=quick_passwords(),
     )
     app = app_over(service)
-    async with running(service):
+    async with running(service, background=background):
         transport = httpx2.ASGITransport(app=app, raise_app_exceptions=False)
         async with httpx2.AsyncClient(transport=transport, base_url="http://service.test") as client:
             yield Stage(service, app, client, world, faults, clock, register_app.state.log, mail)

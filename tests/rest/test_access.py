@@ -3,20 +3,19 @@
 An operation that is in the description and not in a table here fails a test, and so does one that is only here.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Any
 
 import httpx2
 import pytest
-from fastapi import Depends, FastAPI
+from fastapi import FastAPI
 from fastapi.routing import iter_route_contexts
 
 from registerwatch.accounts.credentials import new_key, new_session
-from registerwatch.accounts.model import Caller
 from registerwatch.accounts.signing_in import SESSION_SECONDS
-from registerwatch.rest.security import auth_levels
 from tests.conftest import StageMaker
+from tests.parts.receiver import Receiver, receiver
 from tests.parts.stage import EMAIL, PASSWORD, SignedUp, Stage, carrying
 
 pytestmark = pytest.mark.anyio
@@ -25,6 +24,21 @@ DAY = 24 * 3600
 METHODS = {"get", "post", "put", "patch", "delete"}
 UNKNOWN_KEY, UNKNOWN_SESSION = new_key(), new_session()
 """Well formed, and nobody's."""
+URL = "https://hooks.new.example/"
+SUBJECT = "04099999999992"
+
+
+@pytest.fixture
+async def stage(staged: StageMaker) -> AsyncIterator[Stage]:
+    """Nothing is read or sent but what a test asks for."""
+    async with staged(background=False, webhooks_allow_private=True) as stage:
+        yield stage
+
+
+@pytest.fixture
+async def box() -> AsyncIterator[Receiver]:
+    async with receiver() as box:
+        yield box
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +64,9 @@ class Company:
 
 async def a_company(stage: Stage, domain: str = "acme.example") -> Company:
     owner = await stage.sign_up(f"owner@{domain}", f"the owner's at {domain}")
-    await stage.post("/v1/users", owner.session, email=f"member@{domain}", password="a member's own")
     await stage.post("/v1/keys", owner.session, label="other")
-    account = (await stage.client.get("/v1/me", headers=carrying(owner.session))).json()
-    return Company(owner, await stage.sign_in(f"member@{domain}", "a member's own"), account)
+    added = await stage.post("/v1/users", owner.session, email=f"member@{domain}", password="a member's own")
+    return Company(owner, await stage.sign_in(f"member@{domain}", "a member's own"), added.json())
 
 
 Headers = Mapping[str, str]
@@ -115,7 +128,7 @@ async def a_key_as_bearer(_stage: Stage, company: Company) -> Headers:
     return {"Authorization": f"Bearer {company.owner.api_key}"}
 
 
-async def an_ownertoo_late(stage: Stage, company: Company) -> Headers:
+async def an_owner_too_late(stage: Stage, company: Company) -> Headers:
     stage.clock.move(7 * DAY)
     return {"Authorization": f"Bearer {company.owner.session}"}
 
@@ -132,30 +145,29 @@ async def a_key_too_late(stage: Stage, company: Company) -> Headers:
 
 Kind = Callable[[Stage, Company], Awaitable[Headers]]
 
-KEY_OR_SESSION: Mapping[Kind, int] = {
+AS_IT_IS: Mapping[Kind, int] = {
     nobody: 401,
     an_unknown_key: 401,
     an_unknown_session: 401,
-    a_revoked_key: 401,
-    an_old_session: 401,
-    a_left_session: 401,
-    a_removed_member: 401,
     a_session_as_key: 401,
     a_member: 200,
     an_owner: 200,
     a_key: 200,
     a_key_as_bearer: 200,
-    an_ownertoo_late: 200,
+}
+"""Kinds that leave their company as it is: it serves the next one too, unless the request changed it."""
+KEY_OR_SESSION: Mapping[Kind, int] = {
+    **AS_IT_IS,
+    a_revoked_key: 401,
+    an_old_session: 401,
+    a_left_session: 401,
+    a_removed_member: 401,
+    an_owner_too_late: 200,
     a_member_too_late: 200,
     a_key_too_late: 200,
 }
 OWNER_OR_KEY = {**KEY_OR_SESSION, a_member: 403, a_member_too_late: 403}
-ACTIVE_ACCOUNT = {
-    **KEY_OR_SESSION,
-    an_ownertoo_late: 402,
-    a_member_too_late: 402,
-    a_key_too_late: 402,
-}
+ACTIVE_ACCOUNT = {**KEY_OR_SESSION, an_owner_too_late: 402, a_member_too_late: 402, a_key_too_late: 402}
 
 
 Body = Mapping[str, object]
@@ -163,6 +175,10 @@ Body = Mapping[str, object]
 
 def no_body(_company: Company, _number: int) -> Body | None:
     return None
+
+
+def empty(_company: Company, _number: int) -> Body | None:
+    return {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +204,26 @@ PROTECTED = {
     "POST /v1/keys": Protected(OWNER_OR_KEY, 200, lambda _, number: {"label": f"new {number}"}),
     "DELETE /v1/keys/{id}": Protected(OWNER_OR_KEY, stranger=400),
     "GET /v1/audit": Protected(OWNER_OR_KEY, stranger=200),
+    "GET /v1/watches": Protected(KEY_OR_SESSION, stranger=200),
+    "POST /v1/watches": Protected(ACTIVE_ACCOUNT, 200, lambda *_: {"subject": SUBJECT}),
+    "PATCH /v1/watches/{id}": Protected(ACTIVE_ACCOUNT, 400, lambda *_: {"label": "Ward 3"}),
+    "DELETE /v1/watches/{id}": Protected(KEY_OR_SESSION, stranger=200),
+    "POST /v1/sync": Protected(ACTIVE_ACCOUNT, 200, empty),
+    "GET /v1/events": Protected(KEY_OR_SESSION, stranger=200),
+    "GET /v1/expiring": Protected(KEY_OR_SESSION, stranger=200),
+    "POST /v1/import": Protected(ACTIVE_ACCOUNT, 200, lambda *_: {"csv": SUBJECT}),
+    "POST /v1/webhook": Protected(OWNER_OR_KEY, 200, lambda *_: {"url": URL}),
+    "POST /v1/webhook/test": Protected(OWNER_OR_KEY, 400, empty),
+    "GET /v1/webhooks": Protected(OWNER_OR_KEY, stranger=200),
+    "POST /v1/webhooks": Protected(OWNER_OR_KEY, 200, lambda *_: {"url": URL}),
+    "DELETE /v1/webhooks/{id}": Protected(OWNER_OR_KEY, stranger=200),
+    "POST /v1/webhooks/{id}/test": Protected(OWNER_OR_KEY, 400, empty),
+    "POST /v1/webhooks/{id}/rotate": Protected(OWNER_OR_KEY, 400, empty),
+    "GET /v1/webhooks/{id}/deliveries": Protected(OWNER_OR_KEY, stranger=400),
+    "POST /v1/webhooks/{id}/deliveries/{delivery}/resend": Protected(OWNER_OR_KEY, 400, empty),
+    "GET /v1/feeds": Protected(KEY_OR_SESSION, stranger=200),
+    "POST /v1/feeds": Protected(OWNER_OR_KEY, 200, empty),
+    "DELETE /v1/feeds/{id}": Protected(OWNER_OR_KEY, stranger=200),
 }
 PUBLIC: Mapping[str, Body | None] = {
     "GET /health": None,
@@ -202,18 +238,11 @@ PUBLIC: Mapping[str, Body | None] = {
     "POST /v1/password/forgot": {"email": EMAIL},
     "POST /v1/password/reset": {"token": "", "password": PASSWORD},
 }
+BY_TOKEN = ("GET /v1/events.atom", "GET /v1/expiring.ics")
+"""A feed's token in the address lets in; a credential neither helps nor hurts."""
 CREDENTIAL_OPTIONAL = {"POST /v1/logout"}
 UNDESCRIBED = {"GET /openapi.json"}
 """The description does not describe itself."""
-
-
-def probe(stage: Stage) -> None:
-    """Add an operation of the level that no other has yet."""
-    levels = auth_levels(stage.service.accounts.signing_in, stage.service.clock)
-
-    @stage.app.post("/v1/probe")
-    async def answer(caller: Annotated[Caller, Depends(levels.active_account)]) -> dict[str, str]:
-        return {"account": caller.account.email}
 
 
 def operations(app: FastAPI) -> dict[str, list[dict[str, object]]]:
@@ -226,29 +255,51 @@ def operations(app: FastAPI) -> dict[str, list[dict[str, object]]]:
     }
 
 
-async def asked(stage: Stage, label: str, company: Company, headers: Headers, body: Body | None) -> httpx2.Response:
-    """The answer to one request; `{id}` is the member's or the other key's."""
-    method, _, path = label.partition(" ")
-    path = path.replace("{id}", str(company.member_id if "users" in path else company.other_key_id))
-    return await stage.client.request(method, path, headers=dict(headers), json=body)
+async def the_member(_stage: Stage, company: Company) -> str:
+    return str(company.member_id)
 
 
-async def belongings(stage: Stage, account_id: int) -> dict[str, list[dict[str, Any]]]:
-    """Every row of an account, its people, their sessions."""
-    tables = await stage.tables()
-    people = {row["id"] for row in tables["users"] if row["account_id"] == account_id}
-    own = {
-        name: [row for row in rows if row.get("account_id") == account_id or row.get("user_id") in people]
-        for name, rows in tables.items()
-    }
-    return {**own, "accounts": [row for row in tables["accounts"] if row["id"] == account_id]}
+async def the_other_key(_stage: Stage, company: Company) -> str:
+    return str(company.other_key_id)
+
+
+async def a_watch(stage: Stage, company: Company) -> str:
+    added = await stage.post("/v1/watches", company.owner.session, subject=SUBJECT)
+    return str(added.json()["watch"]["id"])
+
+
+async def a_feed(stage: Stage, company: Company) -> str:
+    return str((await stage.post("/v1/feeds", company.owner.session)).json()["feed"]["id"])
+
+
+ID_OF = {"users": the_member, "keys": the_other_key, "watches": a_watch, "feeds": a_feed}
+
+
+async def address_of(stage: Stage, label: str, company: Company, box: Receiver) -> str:
+    """The path of an operation, with the ids of things that the company has."""
+    path = label.partition(" ")[2]
+    if path.startswith("/v1/webhook/") or "webhooks/{id}" in path:
+        saved = (await stage.post("/v1/webhook", company.owner.session, url=box.url)).json()["webhooks"]
+        path = path.replace("{id}", str(saved[0]["id"]))
+    if "{delivery}" in path:
+        test = (await stage.post("/v1/webhook/test", company.owner.session)).json()
+        path = path.replace("{delivery}", test["delivery"])
+    if "{id}" in path:
+        path = path.replace("{id}", await ID_OF[path.split("/")[2]](stage, company))
+    return path
+
+
+async def asked(stage: Stage, label: str, path: str, headers: Headers, body: Body | None) -> httpx2.Response:
+    """The answer to one request."""
+    return await stage.client.request(label.partition(" ")[0], path, headers=dict(headers), json=body)
 
 
 async def test_the_tables_here_have_every_operation_and_no_other(staged: StageMaker) -> None:
     async with staged() as stage:
         described = operations(stage.app)
 
-        assert set(described) - set(PUBLIC) == set(PROTECTED)
+        assert set(described) - set(PUBLIC) - set(BY_TOKEN) == set(PROTECTED)
+        assert set(BY_TOKEN) <= set(described)
         assert set(PUBLIC) - set(described) == UNDESCRIBED
         for label, security in described.items():
             assert bool(security) is (label in PROTECTED or label in CREDENTIAL_OPTIONAL), label
@@ -270,35 +321,32 @@ async def test_every_route_of_the_interface_is_in_the_description(staged: StageM
 
 @pytest.mark.parametrize("label", PROTECTED)
 async def test_each_caller_gets_what_the_level_gives_and_who_is_refused_changes_nothing(
-    staged: StageMaker, label: str
+    stage: Stage, box: Receiver, label: str
 ) -> None:
     about = PROTECTED[label]
-    async with staged() as stage:
-        assert await answers(stage, label, about) == named(about.level)
-
-
-async def test_an_active_account_is_needed_where_the_level_says_so(staged: StageMaker) -> None:
-    about = Protected(ACTIVE_ACCOUNT, 200, lambda _, number: {"number": number})
-    async with staged() as stage:
-        probe(stage)
-        assert await answers(stage, "POST /v1/probe", about) == named(about.level)
-
-
-async def answers(stage: Stage, label: str, about: Protected) -> dict[str, int]:
-    """The status that each kind of caller gets, each in a company of its own."""
     statuses: dict[Kind, int] = {}
+    used_up = True
     for number, kind in enumerate(about.level):
-        company = await a_company(stage, f"company{number}.example")
+        if used_up or kind not in AS_IT_IS:
+            company = await a_company(stage, f"company{number}.example")
+            path = await address_of(stage, label, company, box)
         headers = await kind(stage, company)
-        before = await stage.tables()
-        response = await asked(stage, label, company, headers, about.body(company, number))
+        before, sent, read = await stage.tables(), len(box.requests), stage.log.total
+        response = await asked(stage, label, path, headers, about.body(company, number))
         statuses[kind] = response.status_code
+        used_up = response.status_code == 200 and not label.startswith("GET")
         if response.status_code != 200:
-            assert set(response.json()) == {"error"}
-            assert await stage.tables() == before, kind
+            assert set(response.json()) == fields_of_an_error(label, response.status_code)
+            assert (await stage.tables(), len(box.requests), stage.log.total) == (before, sent, read), kind
+        assert response.headers["cache-control"] == "no-store"
         assert response.headers.get("www-authenticate") == ("Bearer" if response.status_code == 401 else None)
         assert response.headers["access-control-allow-origin"] == "*"
-    return named(statuses)
+    assert named(statuses) == named(about.level)
+
+
+def fields_of_an_error(label: str, status: int) -> set[str]:
+    """A sync after the period has ended says so in the shape of a sync."""
+    return {"synced", "events", "error"} if (label, status) == ("POST /v1/sync", 402) else {"error"}
 
 
 def named(statuses: Mapping[Kind, int]) -> dict[str, int]:
@@ -307,23 +355,59 @@ def named(statuses: Mapping[Kind, int]) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("label", PROTECTED)
-async def test_who_belongs_to_another_account_reaches_nothing_of_this_one(staged: StageMaker, label: str) -> None:
+async def test_who_belongs_to_another_account_reaches_nothing_of_this_one(
+    stage: Stage, box: Receiver, label: str
+) -> None:
     about = PROTECTED[label]
-    async with staged() as stage:
-        company = await a_company(stage)
-        stranger = await a_company(stage, "other.example")
-        account_id = (await stage.tables())["accounts"][0]["id"]
-        before, everything = await belongings(stage, account_id), await stage.tables()
-        for number, credential in enumerate((stranger.member, stranger.owner.session, stranger.owner.api_key)):
-            response = await asked(stage, label, company, carrying(credential), about.body(company, number))
+    company = await a_company(stage)
+    stranger = await a_company(stage, "other.example")
+    path = await address_of(stage, label, company, box)
+    account_id = (await stage.tables())["accounts"][0]["id"]
+    before, everything, sent = await stage.rows_of(account_id), await stage.tables(), len(box.requests)
+    for number, credential in enumerate((stranger.member, stranger.owner.session, stranger.owner.api_key)):
+        response = await asked(stage, label, path, carrying(credential), about.body(company, number))
 
-            refused = credential == stranger.member and about.level[a_member] == 403
-            assert response.status_code == (403 if refused else about.stranger), response.text
-            assert "acme" not in response.text
-            assert await belongings(stage, account_id) == before
-            if response.status_code != 200:
-                assert await stage.tables() == everything
-            everything = await stage.tables()
+        refused = credential == stranger.member and about.level[a_member] == 403
+        assert response.status_code == (403 if refused else about.stranger), response.text
+        assert "acme" not in response.text
+        assert (await stage.rows_of(account_id), len(box.requests)) == (before, sent)
+        if response.status_code != 200:
+            assert await stage.tables() == everything
+        everything = await stage.tables()
+
+
+@pytest.mark.parametrize("label", BY_TOKEN)
+async def test_a_feeds_token_lets_in_whoever_has_it_and_nothing_else_does(stage: Stage, label: str) -> None:
+    company = await a_company(stage)
+    feed = (await stage.post("/v1/feeds", company.owner.session)).json()["feed"]
+    token = feed["events"].partition("token=")[2]
+    path, statuses = label.partition(" ")[2], {}
+    credentials = ("", UNKNOWN_KEY, UNKNOWN_SESSION, company.member, company.owner.session, company.owner.api_key)
+    for given in (token, "", token[:-1], f"{token}x", token.upper(), feed["prefix"], *credentials[1:], "%"):
+        answers = [
+            await stage.client.get(path, params={"token": given}, headers=carrying(each)) for each in credentials
+        ]
+        assert len({answer.status_code for answer in answers}) == 1, "a credential neither helps nor hurts"
+        statuses[given] = answers[0].status_code
+
+    assert {given for given, status in statuses.items() if status == 200} == {token}
+    assert set(statuses.values()) == {200, 401}
+    assert (await stage.client.get("/v1/feeds", headers={"Authorization": f"Bearer {token}"})).status_code == 401
+    assert (await stage.client.get("/v1/feeds", headers={"X-API-Key": token})).status_code == 401
+
+
+@pytest.mark.parametrize("label", BY_TOKEN)
+async def test_a_feeds_token_works_after_the_period_and_not_after_the_account(stage: Stage, label: str) -> None:
+    company = await a_company(stage)
+    feed = (await stage.post("/v1/feeds", company.owner.api_key)).json()["feed"]
+    path, token = label.partition(" ")[2], feed["events"].partition("token=")[2]
+    stage.clock.move(7 * DAY)
+    assert (await stage.get(path, token=token)).status_code == 200
+    await stage.post("/v1/account/delete", company.owner.api_key, password=company.owner.password)
+
+    refused = await stage.get(path, token=token)
+
+    assert (refused.status_code, set(refused.json())) == (401, {"error"})
 
 
 @pytest.mark.parametrize("label", PUBLIC)

@@ -11,6 +11,7 @@ from sqlalchemy import text
 from registerwatch.accounts.plans import PlanName
 from registerwatch.clock import iso_utc
 from tests.conftest import StageMaker
+from tests.parts.receiver import answer, receiver
 from tests.parts.stage import EMAIL, PASSWORD, Stage, carrying
 from tests.rest.answering import granted, me, refused
 
@@ -34,13 +35,35 @@ ACCOUNT_FIELDS = {
     "subscription": type(None),
     "webhook_url": str,
     "webhook_secret": str,
+    "webhooks": list,
     "users": list,
     "keys": list,
+}
+AFTER_A_DELIVERY = {
+    **ACCOUNT_FIELDS,
+    "webhook_last_at": str,
+    "webhook_last_ok": bool,
+    "webhook_last_error": str,
+}
+WEBHOOK_FIELDS = {
+    "id": int,
+    "url": str,
+    "secret": str,
+    "created_at": str,
+    "last_at": str,
+    "last_ok": bool,
+    "last_error": str,
 }
 USER_FIELDS = {"id": int, "email": str, "role": str, "created_at": str}
 KEY_FIELDS = {"id": int, "label": str, "prefix": str, "created_at": str, "revoked": bool}
 AUDIT_FIELDS = {"id": int, "created_at": str, "actor": str, "action": str, "subject": str}
 
+OWNED = {
+    "/v1/import": {"csv": "04099999999992"},
+    "/v1/webhooks": {"url": "https://hooks.acme.example/"},
+    "/v1/feeds": {},
+}
+"""Requests after which an account has one more of everything that it can have."""
 NO_IDS = (
     "member",
     "1.0",
@@ -65,7 +88,7 @@ NOBODYS_IDS = ("0", "-1", "999999999", str(2**31), str(2**63 - 1), str(2**63), s
 
 @pytest.fixture
 async def stage(staged: StageMaker) -> AsyncIterator[Stage]:
-    async with staged() as stage:
+    async with staged(background=False, webhooks_allow_private=True) as stage:
         yield stage
 
 
@@ -95,6 +118,7 @@ async def test_the_account_has_the_fields_of_the_contract_and_no_other(stage: St
     assert types_of(account) == ACCOUNT_FIELDS
     assert INSTANT.fullmatch(account["expires_at"])
     assert (account["webhook_url"], account["webhook_secret"], account["subscription"]) == ("", "", None)
+    assert (account["webhooks"], account["watch_count"]) == ([], 0)
     assert [(user["email"], user["role"]) for user in account["users"]] == [(EMAIL, "owner"), (MEMBER, "member")]
     for user in account["users"]:
         assert types_of(user) == USER_FIELDS
@@ -103,6 +127,28 @@ async def test_the_account_has_the_fields_of_the_contract_and_no_other(stage: St
         assert types_of(key) == KEY_FIELDS
         assert key["created_at"] == iso_utc(int(stage.clock.now()))
         assert MASKED.fullmatch(key["prefix"])
+
+
+async def test_what_was_delivered_last_is_told_once_there_was_a_delivery(stage: Stage) -> None:
+    owner = await stage.sign_up()
+    async with receiver() as box:
+        saved = granted(await stage.post("/v1/webhook", owner.session, url=box.url))
+        assert types_of(saved) == ACCOUNT_FIELDS
+        granted(await stage.post("/v1/webhook/test", owner.session))
+        good = granted(await me(stage, owner.session))
+        stage.clock.move(60)
+        box.manner = answer(500)
+        granted(await stage.post("/v1/webhook/test", owner.session))
+        bad = granted(await me(stage, owner.session))
+
+    for account in (good, bad):
+        assert types_of(account) == AFTER_A_DELIVERY
+        assert [types_of(webhook) for webhook in account["webhooks"]] == [WEBHOOK_FIELDS]
+        assert [webhook["secret"] for webhook in account["webhooks"]] == [account["webhook_secret"]]
+        assert {webhook["url"] for webhook in account["webhooks"]} == {account["webhook_url"]} == {box.url}
+    assert (good["webhook_last_ok"], good["webhook_last_error"]) == (True, "")
+    assert (bad["webhook_last_ok"], bad["webhook_last_error"]) == (False, "the receiver answered 500")
+    assert bad["webhook_last_at"] == iso_utc(int(stage.clock.now())) > good["webhook_last_at"]
 
 
 async def test_owner_member_and_key_see_the_same_account_and_each_their_role(stage: Stage) -> None:
@@ -232,6 +278,8 @@ async def test_with_an_owners_password_everything_of_the_account_goes_away(stage
     kept = await stage.tables()
     owner = await stage.sign_up()
     member = await a_member(stage, owner.session)
+    for path, fields in OWNED.items():
+        granted(await stage.post(path, owner.session, **fields))
     credential = {"owner": owner.session, "key": owner.api_key, "member": member}[who]
 
     assert granted(await stage.post("/v1/account/delete", credential, password=PASSWORD)) == {"ok": True}

@@ -10,11 +10,12 @@ import httpx2
 import pytest
 import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
-from schemathesis import Case, GenerationMode
+from schemathesis import APIOperation, Case, GenerationMode
 from schemathesis.checks import positive_data_acceptance
 
 from tests.parts.serving import served_stage
-from tests.parts.stage import carrying
+from tests.parts.stage import Stage, carrying
+from tests.watches.room import lone_devices
 
 OPEN = (
     "GET /v1/search",
@@ -22,6 +23,8 @@ OPEN = (
     "GET /v1/devices/{udi}",
     "GET /v1/actors/{srn}",
     "GET /health",
+    "GET /v1/events.atom",
+    "GET /v1/expiring.ics",
     "POST /v1/trial",
     "POST /v1/login",
     "POST /v1/password/forgot",
@@ -36,11 +39,44 @@ BY_KEY = (
     "DELETE /v1/users/{id}",
     "POST /v1/keys",
     "GET /v1/audit",
+    "GET /v1/watches",
+    "POST /v1/watches",
+    "PATCH /v1/watches/{id}",
+    "DELETE /v1/watches/{id}",
+    "POST /v1/sync",
+    "GET /v1/events",
+    "GET /v1/expiring",
+    "POST /v1/import",
+    "POST /v1/webhook",
+    "POST /v1/webhook/test",
+    "GET /v1/webhooks",
+    "POST /v1/webhooks",
+    "DELETE /v1/webhooks/{id}",
+    "POST /v1/webhooks/{id}/test",
+    "POST /v1/webhooks/{id}/rotate",
+    "GET /v1/webhooks/{id}/deliveries",
+    "POST /v1/webhooks/{id}/deliveries/{delivery}/resend",
+    "GET /v1/feeds",
+    "POST /v1/feeds",
+    "DELETE /v1/feeds/{id}",
 )
 BY_SESSION = ("DELETE /v1/keys/{id}",)
 """A number may be that of the account's own key."""
 OPERATIONS = (*OPEN, *BY_KEY, *BY_SESSION)
-NOTHING_CAN_BE_WRONG = {"GET /health", "GET /v1/me", "GET /v1/audit", "POST /v1/logout"}
+NOTHING_CAN_BE_WRONG = {
+    "GET /health",
+    "GET /v1/me",
+    "GET /v1/audit",
+    "GET /v1/watches",
+    "GET /v1/events",
+    "GET /v1/expiring",
+    "GET /v1/webhooks",
+    "GET /v1/feeds",
+    "POST /v1/logout",
+    "POST /v1/sync",
+    "POST /v1/webhook/test",
+    "POST /v1/feeds",
+}
 REFUSES_MORE = {
     "POST /v1/trial",
     "POST /v1/password/forgot",
@@ -48,19 +84,39 @@ REFUSES_MORE = {
     "POST /v1/users",
     "DELETE /v1/users/{id}",
     "DELETE /v1/keys/{id}",
+    "GET /v1/events.atom",
+    "GET /v1/expiring.ics",
+    "POST /v1/watches",
+    "PATCH /v1/watches/{id}",
+    "POST /v1/import",
+    "POST /v1/webhook",
+    "POST /v1/webhook/test",
+    "POST /v1/webhooks",
+    "POST /v1/webhooks/{id}/test",
+    "POST /v1/webhooks/{id}/rotate",
+    "GET /v1/webhooks/{id}/deliveries",
+    "POST /v1/webhooks/{id}/deliveries/{delivery}/resend",
+    "POST /v1/feeds",
 }
-"""Operations that refuse, rightly, some of what fits the description: an address that takes no mail or that somebody
-has, a token or an id that nobody has."""
+"""Operations that refuse, rightly, some of what fits the description: an address that takes no mail or no posts or that
+somebody has, a token or an id that nobody has, one more than a cap allows."""
 AnyCase = Case[Any]
+Operation = APIOperation[Any, Any, Any, Any]
 MODES = (GenerationMode.POSITIVE, GenerationMode.NEGATIVE)
 
 
 @pytest.fixture(scope="module")
-def address(sqlite_template: object, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def served(sqlite_template: object, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Stage]]:
     """A filled service on loopback; one for the whole module."""
     folder = tmp_path_factory.mktemp("described")
-    with served_stage(f"sqlite:///{folder / 'copy.db'}", folder) as (address, _stage):
-        yield address
+    with served_stage(f"sqlite:///{folder / 'copy.db'}", folder, webhooks_allow_private=True) as served:
+        yield served
+
+
+@pytest.fixture(scope="module")
+def address(served: tuple[str, Stage]) -> str:
+    """Where it is served."""
+    return served[0]
 
 
 def _asks_for_something(case: AnyCase) -> bool:
@@ -69,6 +125,12 @@ def _asks_for_something(case: AnyCase) -> bool:
     return case.operation.label != "GET /v1/search" or bool(
         str(query.get("q", "")).strip() or query.get("status") or query.get("risk")
     )
+
+
+def described(address: str) -> dict[str, Operation]:
+    """The operations of the description."""
+    schema = schemathesis.openapi.from_url(f"{address}/openapi.json")
+    return {each.ok().label: each.ok() for each in schema.get_all_operations()}  # type: ignore[union-attr]
 
 
 @pytest.fixture
@@ -84,8 +146,7 @@ def sent(label: str, address: str) -> dict[str, str]:
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("label", OPERATIONS)
 def test_every_answer_is_as_described(label: str, mode: GenerationMode, address: str, sent: dict[str, str]) -> None:
-    schema = schemathesis.openapi.from_url(f"{address}/openapi.json")
-    operations = {each.ok().label: each.ok() for each in schema.get_all_operations()}  # type: ignore[union-attr]
+    operations = described(address)
     assert set(operations) == set(OPERATIONS), "each operation has its line above"
     if label in NOTHING_CAN_BE_WRONG and mode is GenerationMode.NEGATIVE:
         return
@@ -107,6 +168,38 @@ def test_every_answer_is_as_described(label: str, mode: GenerationMode, address:
         case.call_and_validate(base_url=address, headers=sent, excluded_checks=excluded)
 
     answered()
+
+
+def test_answers_about_an_account_that_has_everything_are_as_described(served: tuple[str, Stage]) -> None:
+    address, stage = served
+    operations, device = described(address), lone_devices(stage, 1)[0]
+    opened = httpx2.post(f"{address}/v1/trial", json={"email": "all@acme.example", "password": "all of it"}).json()
+
+    def ask(label: str, body: object = None, **ids: object) -> dict[str, Any]:
+        """The answer, which is as described and no refusal."""
+        sent: dict[str, Any] = {} if body is None else {"body": body, "media_type": "application/json"}
+        case = operations[label].Case(path_parameters=ids, **sent)
+        response = case.call_and_validate(base_url=address, headers=carrying(opened["api_key"]))
+        assert response.status_code == 200, (label, response.text)
+        answer: dict[str, Any] = response.json()
+        return answer
+
+    watch = ask("POST /v1/watches", {"subject": device.primary_di})["watch"]
+    ask("PATCH /v1/watches/{id}", {"label": "Ward 3"}, id=watch["id"])
+    assert ask("POST /v1/import", {"csv": "udi\n04099999999992\n..."})["errors"]
+    webhook = ask("POST /v1/webhook", {"url": "http://127.0.0.1:9/"})["webhooks"][0]["id"]
+    ask("POST /v1/webhooks", {"url": "http://127.0.0.1:9/"})
+    ask("POST /v1/feeds", {})
+    stage.world.change(device.uuid, reference="NEW-1")
+    assert ask("POST /v1/sync", {})["events"]
+    delivery = ask("POST /v1/webhooks/{id}/test", {}, id=webhook)["delivery"]
+    ask("POST /v1/webhook/test", {})
+    ask("POST /v1/webhooks/{id}/deliveries/{delivery}/resend", {}, id=webhook, delivery=delivery)
+    ask("POST /v1/webhooks/{id}/rotate", {}, id=webhook)
+    assert ask("GET /v1/webhooks/{id}/deliveries", id=webhook)["deliveries"]
+    for what in ("watches", "events", "webhooks", "feeds"):
+        assert ask(f"GET /v1/{what}")[what]
+    assert "webhook_last_error" in ask("GET /v1/me")
 
 
 def test_every_field_and_parameter_is_described_and_invalid_input_is_400(address: str) -> None:

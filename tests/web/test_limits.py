@@ -17,7 +17,16 @@ from tests.parts.stage import Stage
 
 pytestmark = pytest.mark.anyio
 
-PER_MINUTE = {Limit.SEARCH: 40, Limit.REGISTER_READ: 20, Limit.PAGES: 120, Limit.TOOLS: 60, Limit.ACCOUNT: 240}
+PER_MINUTE = {
+    Limit.SEARCH: 40,
+    Limit.REGISTER_READ: 20,
+    Limit.PAGES: 120,
+    Limit.TOOLS: 60,
+    Limit.ACCOUNT: 240,
+    Limit.WATCH_READ: 60,
+    Limit.SYNC: 10,
+    Limit.WEBHOOK_TEST: 20,
+}
 PER_HOUR = {
     Limit.TRIAL: 8,
     Limit.LOGIN: 20,
@@ -153,6 +162,7 @@ async def test_of_two_limits_the_one_with_the_fewest_requests_left_is_told(limit
         (Limit.PAGES, Limit.REGISTER_READ, "20;w=60"),
         (Limit.REGISTER_READ, Limit.PAGES, "20;w=60"),
         (Limit.ACCOUNT, Limit.ACCOUNT_DELETE, "10;w=3600"),
+        (Limit.ACCOUNT, Limit.WATCH_READ, "60;w=60"),
     ):
         request = a_request("192.0.2.7")
         await limits.check(request, first)

@@ -20,6 +20,9 @@ class Action(StrEnum):
     KEY_REVOKED = "key revoked"
     USER_ADDED = "user added"
     USER_REMOVED = "user removed"
+    WEBHOOK_CHANGED = "webhook changed"
+    FEED_MADE = "feed made"
+    FEED_ENDED = "feed ended"
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,13 +10,13 @@ from registerwatch.accounts.audit import Action, Entry
 from registerwatch.accounts.hot_reads import HotReads
 from registerwatch.accounts.model import Account, Caller, Key, NewKey, Profile, Role
 from registerwatch.accounts.passwords import Passwords, acceptable
-from registerwatch.accounts.plans import Plans
+from registerwatch.accounts.plans import Plans, keep_cap
 from registerwatch.accounts.profiles import account_of, profile_of
 from registerwatch.accounts.signing_in import UNKNOWN
 from registerwatch.accounts.texts import email_address, label
 from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
-from registerwatch.errors import CapReached, InvalidInput, Unauthenticated, WrongPassword
+from registerwatch.errors import InvalidInput, Unauthenticated, WrongPassword
 
 TAKEN = "Somebody with this e-mail address has an account already."
 LAST_OWNER = "The last owner of an account cannot be removed. To end the account, delete it."
@@ -50,7 +50,7 @@ class Managing:
         try:
             async with self._database.transaction() as connection:
                 account = await self._locked(connection, caller)
-                _keep_cap(len(await repository.users_of(connection, account.id)), account.plan.users, "users")
+                keep_cap(len(await repository.users_of(connection, account.id)), account.plan.users, "users")
                 await repository.add_user(
                     connection,
                     account.id,
@@ -83,7 +83,7 @@ class Managing:
         async with self._database.transaction() as connection:
             account = await self._locked(connection, caller)
             active = [key for key in await repository.keys_of(connection, account.id) if not key.revoked]
-            _keep_cap(len(active), account.plan.keys, "API keys that are not revoked")
+            keep_cap(len(active), account.plan.keys, "API keys that are not revoked")
             await repository.add_key(connection, account.id, new.label, new.secret, self._now())
             await self._note(connection, caller, Action.KEY_CREATED, _named(credentials.masked(new.secret), new.label))
         return new
@@ -122,11 +122,6 @@ class Managing:
 
     def _now(self) -> int:
         return int(self._clock.now())
-
-
-def _keep_cap(present: int, cap: int, what: str) -> None:
-    if present >= cap:
-        raise CapReached(f"The plan allows {cap} {what}, and the account has as many.")
 
 
 def _key_of(keys: Sequence[Key], key_id: int) -> Key:

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from registerwatch.errors import CapReached
+
 
 class PlanName(StrEnum):
     """The plans there are."""
@@ -21,6 +23,12 @@ class Plan:
     watches: int
     users: int
     keys: int
+
+
+def keep_cap(present: int, cap: int, what: str) -> None:
+    """Raise `CapReached` where one more would be too many."""
+    if present >= cap:
+        raise CapReached(f"The plan allows {cap:,} {what}, and the account has as many.")
 
 
 Plans = Mapping[PlanName, Plan]

@@ -13,7 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from registerwatch.accounts.audit import Action, Entry
 from registerwatch.accounts.credentials import digest_of, masked
 from registerwatch.accounts.model import Key, Role, User
-from registerwatch.db.tables import accounts, api_keys, audit, users
+from registerwatch.db.tables import accounts, api_keys, audit, users, watches, webhooks
 
 _OF_ACCOUNT = bindparam("account_id", type_=BigInteger)
 
@@ -84,7 +84,7 @@ async def lock_account(connection: AsyncConnection, account_id: int) -> StoredAc
 
     On SQLite a transaction holds the whole database from its start.
     """
-    row = (await connection.execute(_ACCOUNT.with_for_update(), {"account_id": account_id})).one_or_none()
+    row = (await connection.execute(_ACCOUNT.with_for_update(key_share=True), {"account_id": account_id})).one_or_none()
     return StoredAccount(*row) if row is not None else None
 
 
@@ -95,7 +95,14 @@ async def set_period(connection: AsyncConnection, account_id: int, *, plan: str,
 
 
 async def delete_account(connection: AsyncConnection, account_id: int) -> None:
-    """Delete an account with all that belongs to it."""
+    """Delete an account with all that belongs to it.
+
+    Its watches and webhooks are locked first and in order, as those do who store what was read and what was sent: else
+    the two could wait for each other.
+    """
+    for table in (watches, webhooks):
+        locked = select(table.c.id).where(table.c.account_id == account_id).order_by(table.c.id).with_for_update()
+        await connection.execute(locked)
     await connection.execute(delete(accounts).where(accounts.c.id == account_id))
 
 

@@ -4,17 +4,19 @@ import structlog
 
 from registerwatch.accounts.housekeeping import Housekeeping
 from registerwatch.background.guarding import guarded
+from registerwatch.webhooks.delivering import Deliverer
 
 log = structlog.get_logger(__name__)
 
 EVERY_SECONDS = 3600.0
+DELIVERIES_KEPT = 30 * 24 * 3600
 
 
-async def keep_house(housekeeping: Housekeeping) -> None:
+async def keep_house(housekeeping: Housekeeping, deliverer: Deliverer) -> None:
     """Tidy at once and then every hour, until cancelled."""
 
     async def tidy() -> None:
-        deleted = await housekeeping.tidy()
+        deleted = await housekeeping.tidy() + await deliverer.forget(DELIVERIES_KEPT)
         if deleted:
             log.info("threw away what was over", rows=deleted)
 

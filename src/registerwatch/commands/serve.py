@@ -12,6 +12,9 @@ def serve(
         str, typer.Option(help="Address to listen on; 0.0.0.0 for every one of this machine.")
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port to listen on.", min=1, max=65535)] = 8000,
+    background: Annotated[
+        bool, typer.Option(help="Whether to recheck watches and deliver events, too; else `work` does.")
+    ] = True,
 ) -> None:
     """Serve the JSON interface and the pages, and do the work in the background."""
     from registerwatch import server  # the other commands need not load the application
@@ -24,4 +27,4 @@ def serve(
             "registerwatch: set REGISTERWATCH_CONTACT to an address at which the register's operators can reach you",
             err=True,
         )
-    server.serve(settings, host, port)
+    server.serve(settings, host, port, background=background)

@@ -3,7 +3,7 @@
 Instants are whole unix seconds (UTC). JSON is kept as text, ready to be sent.
 """
 
-from sqlalchemy import BigInteger, Boolean, Column, ForeignKey, Integer, MetaData, Table, Text, UniqueConstraint
+from sqlalchemy import BigInteger, Boolean, Column, ForeignKey, Index, Integer, MetaData, Table, Text, UniqueConstraint
 
 metadata = MetaData(
     naming_convention={"ix": "ix_%(table_name)s_%(column_0_name)s", "pk": "pk_%(table_name)s"},
@@ -151,17 +151,116 @@ audit = Table(
     sqlite_autoincrement=True,
 )
 
+watches = Table(
+    "watches",
+    metadata,
+    Column("id", _RowId, primary_key=True),
+    Column("account_id", BigInteger, ForeignKey("accounts.id", ondelete="CASCADE"), nullable=False),
+    Column("kind", Text, nullable=False, doc="udi or srn"),
+    Column("subject", Text, nullable=False, doc="the UDI-DI or SRN", index=True),
+    Column("label", Text, nullable=False),
+    Column("is_renamed", Boolean, nullable=False, doc="whether a person gave the label"),
+    Column("snapshot", Text, doc="watches.snapshot.Snapshot in JSON, null before the first successful read"),
+    Column("last_sync", BigInteger, doc="end of the last successful read of the subject, null when there was none"),
+    Column("compared_at", BigInteger, doc="end of the last reading that was compared, in full or in part"),
+    Column("tried_at", BigInteger, nullable=False, index=True, doc="last try to read it, 0 when it is due at once"),
+    Column("last_error", Text, nullable=False, doc="why the last read failed, empty when it did not"),
+    Column("failing_since", BigInteger, doc="first failure since the last success, null when there was none"),
+    Column("created_at", BigInteger, nullable=False),
+    UniqueConstraint("account_id", "subject", name="uq_watches_account_id_subject"),
+    sqlite_autoincrement=True,
+)
+
+events = Table(
+    "events",
+    metadata,
+    Column("id", _RowId, primary_key=True),
+    _of_account(),
+    Column("watch_id", BigInteger, nullable=False, doc="the watch, which the event survives"),
+    Column("subject", Text, nullable=False),
+    Column("label", Text, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("summary", Text, nullable=False),
+    Column("changes", Text, nullable=False, doc="JSON: array of {field, old, new}"),
+    Column("batch", Text, nullable=False, index=True, doc="events of one batch go out in one delivery per address"),
+    Column("awaits_sync", Boolean, nullable=False, doc="whether the account's next sync lists it"),
+    sqlite_autoincrement=True,
+)
+
+webhooks = Table(
+    "webhooks",
+    metadata,
+    Column("id", _RowId, primary_key=True),
+    _of_account(),
+    Column("url", Text, nullable=False),
+    Column("secret", Text, nullable=False),
+    Column("old_secret", Text, doc="the secret before, which signs beside the new one for a day"),
+    Column("old_secret_until", BigInteger),
+    Column("is_first", Boolean, nullable=False, doc="the one that the account object shows as webhook_url"),
+    Column("created_at", BigInteger, nullable=False),
+    Column("last_at", BigInteger, doc="last attempt to deliver"),
+    Column("last_ok", Boolean),
+    Column("last_error", Text),
+    sqlite_autoincrement=True,
+)
+
+deliveries = Table(
+    "deliveries",
+    metadata,
+    Column("id", Text, primary_key=True, doc="whd_…"),
+    _of_account(),
+    Column("webhook_id", BigInteger, ForeignKey("webhooks.id", ondelete="CASCADE"), nullable=False),
+    Column("type", Text, nullable=False, doc="watch.changed or watch.test"),
+    Column("batch", Text, nullable=False, doc="the events that it brings; its own id for a test"),
+    Column("created_at", BigInteger, nullable=False),
+    Column("due_at", BigInteger, doc="from when on it may be sent; null when it has ended, well or badly"),
+    Column("leased_until", BigInteger, nullable=False, doc="a worker has it until then, 0 when none has"),
+    Column("body", Text, doc="what is sent, null before the first attempt"),
+    Column("attempts", Integer, nullable=False),
+    Column("finished_at", BigInteger),
+    Column("is_accepted", Boolean, doc="null while it is under way"),
+    Column("status", Integer, doc="HTTP status of the last answer"),
+    Column("error", Text, nullable=False, doc="why the last attempt failed, or empty"),
+    UniqueConstraint("webhook_id", "batch", name="uq_deliveries_webhook_id_batch"),
+    Index("ix_deliveries_due_at", "due_at"),
+)
+
+feeds = Table(
+    "feeds",
+    metadata,
+    Column("id", _RowId, primary_key=True),
+    _of_account(),
+    Column("prefix", Text, nullable=False, doc="the token as listings show it: ft_ab…wxyz"),
+    Column("digest", Text, nullable=False, doc="SHA-256 of the token, in hex"),
+    Column("created_at", BigInteger, nullable=False),
+    UniqueConstraint("digest", name="uq_feeds_digest"),
+    sqlite_autoincrement=True,
+)
+
+ticks = Table(
+    "ticks",
+    metadata,
+    Column("name", Text, primary_key=True, doc="what is done once in a while over the whole fleet"),
+    Column("slot", BigInteger, nullable=False, doc="the last slot of time that somebody claimed"),
+)
+
 __all__ = [
     "accounts",
     "actors",
     "api_keys",
     "audit",
     "copy_state",
+    "deliveries",
     "devices",
+    "events",
+    "feeds",
     "fills",
     "metadata",
     "register_budget",
     "reset_tokens",
     "sessions",
+    "ticks",
     "users",
+    "watches",
+    "webhooks",
 ]

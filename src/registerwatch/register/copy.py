@@ -4,6 +4,7 @@ Every stored change takes the next number of one increasing revision. The row th
 the length of a storing transaction, so whoever follows the revisions in order misses none.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,6 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.db.engine import Database
 from registerwatch.register.eudamed.client import KnownRecord
+from registerwatch.register.observer import ActorSighting, Cause, DeviceSighting, Nobody, Observer, Sighting
 from registerwatch.register.records import (
     LAG_SECONDS,
     Actor,
@@ -74,8 +76,9 @@ Key = tuple[str, str]
 class StoredCopy:
     """The copy in one database."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, observer: Observer | None = None) -> None:
         self._database = database
+        self._observer = observer or Nobody()
 
     async def state(self) -> CopyState:
         """Size, age and identity of the copy."""
@@ -90,15 +93,25 @@ class StoredCopy:
         return {row.uuid: KnownRecord(from_document(row.document), row.detail_version) for row in rows}
 
     async def store(
-        self, readings: Iterable[DeviceReading], *, read_at: int, lists_all: bool = False
+        self,
+        readings: Iterable[DeviceReading],
+        *,
+        read_at: int,
+        lists_all: bool = False,
+        cause: Cause | None = None,
+        began_at: int | None = None,
     ) -> list[DeviceChange]:
-        """Store what one read or one page of a source told, in one transaction.
+        """Store what one read or one page of a source told, in one transaction with what observers make of it.
 
         `lists_all` tells that the readings are every record of their UDI-DIs: a stored one that is not among them is
-        no latest version any more, so it does not answer for its UDI-DI.
+        no latest version any more, so it does not answer for its UDI-DI. `began_at` is when the read began: one that
+        began before the end of the read that is stored may have seen what was before, and is left.
         """
-        async with self._database.transaction() as connection:
-            return await self.store_in(connection, readings, read_at=read_at, lists_all=lists_all)
+        cause = cause or Cause()
+        async with cause.storing(), self._database.transaction() as connection:
+            return await self.store_in(
+                connection, readings, read_at=read_at, lists_all=lists_all, cause=cause, began_at=began_at
+            )
 
     async def store_in(
         self,
@@ -107,6 +120,8 @@ class StoredCopy:
         *,
         read_at: int,
         lists_all: bool = False,
+        cause: Cause | None = None,
+        began_at: int | None = None,
     ) -> list[DeviceChange]:
         """The same inside a transaction that the caller has open."""
         told = {_key(reading.device): reading for reading in readings}
@@ -114,6 +129,8 @@ class StoredCopy:
             return []
         revision = (await connection.execute(_LOCK[self._database.kind])).scalar_one()
         stored = await _stored(connection, told)
+        if lists_all and began_at is not None and _is_overtaken(stored, began_at):
+            return []
         if lists_all:
             stored = {key: row if key in told else row.superseded() for key, row in stored.items()}
         told = _without_outdated(told, stored, read_at)
@@ -128,18 +145,42 @@ class StoredCopy:
                 {"revision": batch.revision, "added": batch.added, "read_at": read_at if batch.live else None},
             )
         await _name_actors(connection, [change.new for change in batch.changes], read_at)
+        began_at = read_at if began_at is None else began_at
+        await self._observer.observe(connection, batch.sightings, cause or Cause(), began_at=began_at, now=read_at)
+        await self._observer.suspect(connection, batch.suspects)
         return batch.changes
 
-    async def store_actor(self, actor: Actor, *, read_at: int) -> bool:
-        """Store an actor that was read. True when a field changed."""
-        async with self._database.transaction() as connection:
+    async def store_actor(
+        self, actor: Actor, *, read_at: int, cause: Cause | None = None, began_at: int | None = None
+    ) -> bool:
+        """Store an actor that was read, with what observers make of it. True when a field changed."""
+        cause = cause or Cause()
+        began_at = read_at if began_at is None else began_at
+        async with cause.storing(), self._database.transaction() as connection:
+            await connection.execute(_LOCK[self._database.kind])
             before = (await connection.execute(_ACTOR, {"srn": actor.srn})).one_or_none()
             await connection.execute(_UPSERT_ACTOR, {**_actor_row(actor), "read_at": read_at})
             await connection.execute(_READ, {"read_at": read_at})
-        if before is None:
-            return True
-        kept = msgspec.structs.replace(actor, status_code=actor.status_code or before.status_code)
-        return _actor(before) != kept
+            known_code = before.status_code if before is not None else ""
+            kept = msgspec.structs.replace(actor, status_code=actor.status_code or known_code)
+            await self._observer.observe(connection, [ActorSighting(kept)], cause, began_at=began_at, now=read_at)
+        return before is None or _actor(before) != kept
+
+    async def fresh(
+        self, connection: AsyncConnection, subjects: Sequence[str], *, since: int
+    ) -> list[tuple[Sighting, int]]:
+        """What the copy has of subjects that were read in full after an instant, and when; without certificates, since
+        the copy does not tell whether they could be read.
+        """
+        if not subjects:
+            return []
+        asked = {"subjects": list(subjects), "since": since}
+        devices = (await connection.execute(_FRESH_DEVICES, asked)).all()
+        actors = (await connection.execute(_FRESH_ACTORS, asked)).all()
+        return [
+            *((DeviceSighting(from_document(row.document)), row.read_at) for row in devices),
+            *((ActorSighting(_actor(row)), row.read_at) for row in actors),
+        ]
 
     async def store_bulk_actors(self, actors: Sequence[Actor], *, read_at: int) -> None:
         """Store actors of a bulk source; one that was read from the register itself stays as it is."""
@@ -158,13 +199,18 @@ class _Batch:
         self.rows: list[tuple[Any, ...]] = []
         self.reread: list[dict[str, Any]] = []
         self.changes: list[DeviceChange] = []
+        self.sightings: list[DeviceSighting] = []
+        self.suspects: list[str] = []
+        """UDI-DIs of which something says, without proof, that they changed."""
         self.added = 0
         self.live = any(reading.carries is not Carries.SOME for reading in told.values())
         merged = {key: news for key, reading in told.items() if (news := _merged(reading, stored.get(key))) is not None}
         standings = {key: row.standing for key, row in stored.items()} | {key: news[1] for key, news in merged.items()}
-        current = _current_keys(standings)
+        current, records = _current_keys(standings), Counter(udi for udi, _ in standings)
         for key, (device, stands) in merged.items():
             self._put(told[key], device, stands, stored.get(key), key in current)
+            if key in current:
+                self._see(told[key], device, stored.get(key), is_alone=records[device.udi] == 1)
         for key, row in stored.items():
             if key not in merged and (row.is_altered or row.is_current != (key in current)):
                 self._flag(row, key in current)
@@ -189,9 +235,26 @@ class _Batch:
         self._write(device, text_form, stands, is_current, detail_version, read_at)
         self.changes.append(DeviceChange(from_document(row.device_json) if row else None, device, is_current))
 
+    def _see(self, reading: DeviceReading, device: Device, row: _Stored | None, *, is_alone: bool) -> None:
+        """What a reading tells of the record that answers for its UDI-DI.
+
+        A part of it proves something only about a record that was read in full before and answered then, too; and not
+        where the UDI-DI has another one, since a part does not tell all that decides which of them answers.
+        """
+        if reading.carries is not Carries.SOME:
+            has_all = reading.carries is Carries.EVERYTHING
+            self.sightings.append(DeviceSighting(device, has_all, has_all and reading.searched))
+        elif row is None or not row.is_current or row.detail_version is None or reading.lags or not is_alone:
+            if row is None or not row.is_current or row.device_json != document(device).decode():
+                self.suspects.append(device.udi)
+        elif row.device_json != document(device).decode():
+            self.sightings.append(DeviceSighting(device, in_full=False))
+
     def _flag(self, row: _Stored, is_current: bool) -> None:
         """A record that another one displaced, or that stands again. It was not read now."""
         device = from_document(row.device_json)
+        if is_current:
+            self.suspects.append(device.udi)
         self._write(device, row.device_json, row.standing, is_current, row.detail_version, row.read_at)
 
     def _write(
@@ -228,6 +291,11 @@ def _merged(reading: DeviceReading, row: _Stored | None) -> tuple[Device, Standi
         return None
     latest = is_latest(_standing(row), reading)
     return device, Standing(device.uuid, latest, device.legislation_code, device.version or 0)
+
+
+def _is_overtaken(stored: Mapping[Key, _Stored], began_at: int) -> bool:
+    """Whether a read of the register that is stored ended after this one began."""
+    return any(row.detail_version is not None and row.read_at > began_at for row in stored.values())
 
 
 def _without_outdated(
@@ -325,6 +393,13 @@ _BY_UDI = text(f"SELECT {_COLUMNS} FROM devices WHERE primary_di IN :udis").bind
     bindparam("udis", expanding=True)
 )
 _KNOWN = text("SELECT uuid, document, detail_version FROM devices WHERE primary_di = :udi")
+_FRESH_DEVICES = text(
+    "SELECT document, read_at FROM devices WHERE primary_di IN :subjects AND is_current"
+    " AND detail_version IS NOT NULL AND read_at > :since"
+).bindparams(bindparam("subjects", expanding=True))
+_FRESH_ACTORS = text("SELECT * FROM actors WHERE srn IN :subjects AND complete AND read_at > :since").bindparams(
+    bindparam("subjects", expanding=True)
+)
 _WRITTEN = (
     "primary_di",
     "uuid",

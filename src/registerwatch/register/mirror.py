@@ -5,7 +5,6 @@ polite: every request takes its place in the register's budget, behind everybody
 """
 
 import asyncio
-import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from itertools import islice
@@ -13,6 +12,7 @@ from pathlib import Path
 
 from sqlalchemy import text
 
+from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
 from registerwatch.errors import FillRefused
 from registerwatch.register.copy import StoredCopy
@@ -57,6 +57,8 @@ class _Batch:
     count: int
     cursor: str
     total: int | None = None
+    asked_at: int | None = None
+    """When the register was asked; None for a source that lags behind it anyway."""
 
 
 Watcher = Callable[[FillProgress], None]
@@ -65,9 +67,10 @@ Watcher = Callable[[FillProgress], None]
 class Mirror:
     """Fills one copy."""
 
-    def __init__(self, database: Database, copy: StoredCopy) -> None:
+    def __init__(self, database: Database, copy: StoredCopy, clock: Clock) -> None:
         self._database = database
         self._copy = copy
+        self._clock = clock
 
     async def from_file(self, path: Path, watch: Watcher) -> FillProgress:
         """Fill from a file of records; an unfinished run goes on behind its last stored line. Raises `FillRefused`."""
@@ -86,7 +89,7 @@ class Mirror:
         try:
             done = await self._run("datalake", batches, watch)
             async for actors in datalake.actors():
-                await self._copy.store_bulk_actors(actors, read_at=int(time.time()))
+                await self._copy.store_bulk_actors(actors, read_at=self._now())
         except RegisterFailure as failure:
             raise FillRefused(
                 f"{failure.reason} What was read is stored; the same command goes on there, with --restart anew."
@@ -102,10 +105,11 @@ class Mirror:
         async def batches(cursor: str) -> AsyncIterator[_Batch]:
             number, last = int(cursor.split()[0]) if cursor else 0, False
             while not last:
+                asked_at = self._now()
                 page = await register.newest(number)
                 number += 1
                 last = page.last or number * PAGE_SIZE >= page.total
-                yield _Batch(page.rows, len(page.rows), "" if last else f"{number}{mark}", page.total)
+                yield _Batch(page.rows, len(page.rows), "" if last else f"{number}{mark}", page.total, asked_at)
 
         run = await self.run("register")
         knows_all = run is not None and (run.finished_at is not None or run.cursor.endswith(_KNOWN))
@@ -145,7 +149,7 @@ class Mirror:
         `stops_at_known` ends the run at batches that bring nothing new.
         """
         run = await self.run(source)
-        cursor, records, changed, started_at = "", 0, 0, int(time.time())
+        cursor, records, changed, started_at = "", 0, 0, self._now()
         if run is not None and run.finished_at is None:
             cursor, records, changed, started_at = run.cursor, run.records, run.changed, run.started_at
         progress, unchanged = FillProgress(records, changed, None), 0
@@ -153,9 +157,12 @@ class Mirror:
         reading = asyncio.ensure_future(anext(upcoming, None))
         try:
             while (batch := await reading) is not None:
-                now = int(time.time())
+                now = self._now()
                 async with self._database.transaction() as connection:
-                    news = len(await self._copy.store_in(connection, batch.readings, read_at=now))
+                    changes = await self._copy.store_in(
+                        connection, batch.readings, read_at=now, began_at=batch.asked_at
+                    )
+                    news = len(changes)
                     records, changed, unchanged = records + batch.count, changed + news, 0 if news else unchanged + 1
                     ended = not batch.cursor or (stops_at_known and unchanged == KNOWN_PAGES_TO_STOP)
                     noted = FillRun(source, batch.cursor, records, changed, started_at, now, now if ended else None)
@@ -168,10 +175,13 @@ class Mirror:
         finally:
             reading.cancel()
             await asyncio.gather(reading, return_exceptions=True)
-        now = int(time.time())
+        now = self._now()
         async with self._database.transaction() as connection:
             await connection.execute(_NOTE, asdict(FillRun(source, "", records, changed, started_at, now, now)))
         return progress
+
+    def _now(self) -> int:
+        return int(self._clock.now())
 
 
 async def _file_batches(path: Path, cursor: str) -> AsyncIterator[_Batch]:

@@ -15,6 +15,7 @@ from registerwatch.errors import RegisterwatchError
 from registerwatch.register.copy import StoredCopy
 from registerwatch.register.eudamed.client import EudamedClient
 from registerwatch.register.identifiers import kind
+from registerwatch.register.observer import Cause
 from registerwatch.register.outcome import Found, NotFound, Unreadable
 from registerwatch.register.pacing import Priority
 
@@ -56,7 +57,9 @@ class Refresher:
         self._is_closed = False
         self.results: dict[str, int] = {"found": 0, "not_found": 0, "unreadable": 0}
 
-    async def refresh(self, subject: str, *, priority: Priority = Priority.WAITING) -> RefreshResult:
+    async def refresh(
+        self, subject: str, *, priority: Priority = Priority.WAITING, cause: Cause | None = None
+    ) -> RefreshResult:
         """Read a UDI-DI or an SRN from the register now, or share the read that is under way.
 
         A read behind a reader's back, for which nobody waits, gives way to one that somebody waits for.
@@ -66,7 +69,7 @@ class Refresher:
             if running is not None and running.priority is not priority and priority is Priority.WAITING:
                 running.task.cancel()
                 running = None
-            task = self._start(subject, priority) if running is None else running.task
+            task = self._start(subject, priority, cause) if running is None else running.task
             await asyncio.wait([task])
             if not task.cancelled():
                 return task.result()
@@ -89,7 +92,7 @@ class Refresher:
         """The same without waiting; nothing when it failed a moment ago or too much is waiting already."""
         if subject in self._running or len(self._running) >= MOST_BEHIND or self.remembered(subject) is not None:
             return
-        self._start(subject, Priority.RECHECK)
+        self._start(subject, Priority.RECHECK, None)
 
     def remembered(self, subject: str) -> NotFound | Unreadable | None:
         """How the last read went, if it brought nothing and that was a moment ago."""
@@ -122,8 +125,8 @@ class Refresher:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    def _start(self, subject: str, priority: Priority) -> "asyncio.Task[RefreshResult]":
-        task = asyncio.create_task(self._read(subject, priority), name=f"refresh {subject}")
+    def _start(self, subject: str, priority: Priority, cause: Cause | None) -> "asyncio.Task[RefreshResult]":
+        task = asyncio.create_task(self._read(subject, priority, cause or Cause()), name=f"refresh {subject}")
         self._running[subject] = _Running(task, priority)
         task.add_done_callback(lambda ended: self._ended(subject, ended))
         return task
@@ -135,12 +138,12 @@ class Refresher:
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("refresh failed unexpectedly", subject=subject, exc_info=error)
 
-    async def _read(self, subject: str, priority: Priority) -> RefreshResult:
+    async def _read(self, subject: str, priority: Priority, cause: Cause) -> RefreshResult:
         if not (subject.isascii() and subject.isprintable()):
             return NotFound()
         read = self._actor if kind(subject) == "srn" else self._device
         try:
-            result = await read(subject, priority)
+            result = await read(subject, priority, cause)
         except RegisterwatchError as error:  # the database, not the register; the reader has an answer all the same
             log.warning("refresh could not be stored", subject=subject, error=str(error))
             result = Unreadable(str(error))
@@ -157,19 +160,23 @@ class Refresher:
         if len(self._remembered) > REMEMBERED:
             self._remembered.popitem(last=False)
 
-    async def _device(self, udi: str, priority: Priority) -> RefreshResult:
+    async def _device(self, udi: str, priority: Priority, cause: Cause) -> RefreshResult:
+        began_at = int(self._clock.now())
         known = await self._copy.known(udi)
         result = await self._register.read_device(udi, known=known, priority=priority)
         if not isinstance(result, Found):
             return result
-        changes = await self._copy.store(result.value, read_at=int(self._clock.now()), lists_all=True)
+        changes = await self._copy.store(
+            result.value, read_at=int(self._clock.now()), lists_all=True, cause=cause, began_at=began_at
+        )
         return Refreshed(any(change.is_current for change in changes))
 
-    async def _actor(self, srn: str, priority: Priority) -> RefreshResult:
+    async def _actor(self, srn: str, priority: Priority, cause: Cause) -> RefreshResult:
+        began_at = int(self._clock.now())
         result = await self._register.read_actor(srn, priority=priority)
         if not isinstance(result, Found):
             return result
         now = int(self._clock.now())
-        changes = await self._copy.store(result.value.rows, read_at=now)
-        changed = await self._copy.store_actor(result.value.actor, read_at=now)
+        changes = await self._copy.store(result.value.rows, read_at=now, cause=cause, began_at=began_at)
+        changed = await self._copy.store_actor(result.value.actor, read_at=now, cause=cause, began_at=began_at)
         return Refreshed(changed or bool(changes))

@@ -1,14 +1,14 @@
 """The account: what it is, its people, its keys, its end."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
-from fastapi import APIRouter, Depends, Path
+from fastapi import APIRouter, Depends
 from starlette.responses import Response
 
 from registerwatch.accounts.model import Caller, Profile
 from registerwatch.bootstrap import Service
 from registerwatch.clock import iso_utc
-from registerwatch.rest.account_object import account_object
+from registerwatch.rest.account_object import AccountObjects
 from registerwatch.rest.account_schemas import (
     AccountObject,
     AuditTrail,
@@ -20,17 +20,14 @@ from registerwatch.rest.account_schemas import (
     UserRequest,
 )
 from registerwatch.rest.answers import BAD, FULL, MEMBER, NOBODY, OTHER, OUT, RATE
+from registerwatch.rest.parameters import RowId
 from registerwatch.rest.security import AuthLevels
 from registerwatch.web.limits import Limit, RateLimits
 from registerwatch.web.messages import private_response
 from registerwatch.web.row_ids import row_id
 
-_NUMBER: Any = {"json_schema_extra": {"pattern": "^[0-9]+$"}}
-_UserId = Annotated[str, Path(description="A user's number, from `GET /v1/me`.", **_NUMBER)]
-_KeyId = Annotated[str, Path(description="A key's number, from `GET /v1/me`.", **_NUMBER)]
 
-
-def router(service: Service, levels: AuthLevels, limits: RateLimits) -> APIRouter:
+def router(service: Service, levels: AuthLevels, limits: RateLimits, objects: AccountObjects) -> APIRouter:
     """The routes, over one service."""
     routes = APIRouter(
         tags=["account"],
@@ -40,18 +37,18 @@ def router(service: Service, levels: AuthLevels, limits: RateLimits) -> APIRoute
     managing = service.accounts.managing
     anybody, owner = Depends(levels.key_or_session), Depends(levels.owner_or_key)
 
-    def answer(profile: Profile) -> Response:
-        return private_response(account_object(profile, service.clock.now()))
+    async def answer(profile: Profile) -> Response:
+        return private_response(await objects.of(profile))
 
     @routes.get("/v1/me", summary="The account", response_model=AccountObject)
     async def me(caller: Annotated[Caller, anybody]) -> Response:
         """Works after the period has ended too."""
-        return answer(await managing.profile(caller))
+        return await answer(await managing.profile(caller))
 
     @routes.post("/v1/password", summary="Set a password", response_model=AccountObject, responses={**BAD})
     async def password(body: PasswordRequest, caller: Annotated[Caller, anybody]) -> Response:
         """By a session that of its user, by an API key that of the owner. The user's other sessions end."""
-        return answer(await service.accounts.recovering.change(caller, body.password.get_secret_value()))
+        return await answer(await service.accounts.recovering.change(caller, body.password.get_secret_value()))
 
     @routes.post(
         "/v1/account/delete",
@@ -70,12 +67,12 @@ def router(service: Service, levels: AuthLevels, limits: RateLimits) -> APIRoute
     @routes.post("/v1/users", summary="Add a member", response_model=AccountObject, responses={**BAD, **MEMBER, **FULL})
     async def add_user(body: UserRequest, caller: Annotated[Caller, owner]) -> Response:
         """The password is not mailed; tell it to them. For an owner or an API key."""
-        return answer(await managing.add_user(caller, body.email, body.password.get_secret_value()))
+        return await answer(await managing.add_user(caller, body.email, body.password.get_secret_value()))
 
     @routes.delete("/v1/users/{id}", summary="Remove a user", response_model=AccountObject, responses={**BAD, **MEMBER})
-    async def remove_user(id: _UserId, caller: Annotated[Caller, owner]) -> Response:  # noqa: A002  # the contract's name
+    async def remove_user(id: RowId, caller: Annotated[Caller, owner]) -> Response:  # noqa: A002  # the contract's name
         """Their sessions end. The last owner cannot be removed (400). For an owner or an API key."""
-        return answer(await managing.remove_user(caller, row_id(id)))
+        return await answer(await managing.remove_user(caller, row_id(id)))
 
     @routes.post("/v1/keys", summary="Make an API key", response_model=CreatedKey, responses={**BAD, **MEMBER, **FULL})
     async def create_key(body: KeyRequest, caller: Annotated[Caller, owner]) -> Response:
@@ -86,13 +83,13 @@ def router(service: Service, levels: AuthLevels, limits: RateLimits) -> APIRoute
     @routes.delete(
         "/v1/keys/{id}", summary="Revoke an API key", response_model=AccountObject, responses={**BAD, **MEMBER}
     )
-    async def revoke_key(id: _KeyId, caller: Annotated[Caller, owner]) -> Response:  # noqa: A002  # the contract's name
+    async def revoke_key(id: RowId, caller: Annotated[Caller, owner]) -> Response:  # noqa: A002  # the contract's name
         """It stops working at once and for good; sessions go on. For an owner or an API key."""
-        return answer(await managing.revoke_key(caller, row_id(id)))
+        return await answer(await managing.revoke_key(caller, row_id(id)))
 
     @routes.get("/v1/audit", summary="Who did what", response_model=AuditTrail, responses={**MEMBER})
     async def trail(caller: Annotated[Caller, owner]) -> Response:
-        """Sign-ins, changed passwords, keys, users and webhooks: the newest 100. For an owner or an API key."""
+        """Sign-ins, changed passwords, keys, users, webhooks and feeds: the newest 100. For an owner or an API key."""
         entries = [
             {
                 "id": entry.id,

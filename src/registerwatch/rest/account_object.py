@@ -1,14 +1,46 @@
-"""The contract's account object."""
+"""The contract's account object: the account, its watches counted, its webhooks."""
 
+from collections.abc import Sequence
 from typing import Any
 
-from registerwatch.accounts.model import Key, Profile, SignedIn, User
+from registerwatch.accounts.model import Caller, Key, Profile, SignedIn, User
+from registerwatch.bootstrap import Service
 from registerwatch.clock import iso_utc
+from registerwatch.rest.webhook_objects import webhook_object
+from registerwatch.webhooks.model import Webhook
 
 
-def account_object(profile: Profile, now: float) -> dict[str, Any]:
-    """An account as one of its users or keys sees it."""
+class AccountObjects:
+    """Puts account objects together."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+
+    async def me(self, caller: Caller) -> dict[str, Any]:
+        """The caller's account as it is now."""
+        return await self.of(await self._service.accounts.managing.profile(caller))
+
+    async def of(self, profile: Profile) -> dict[str, Any]:
+        """An account as one of its users or keys sees it."""
+        account_id = profile.account.id
+        watch_count = await self._service.watches.watching.count(account_id)
+        webhooks = await self._service.webhooks.configuring.all(account_id)
+        return account_object(profile, watch_count, webhooks, self._service.clock.now())
+
+    async def signed_in(self, signed_in: SignedIn) -> dict[str, Any]:
+        """The same with the session that was just opened."""
+        return {**await self.of(signed_in.profile), "session": signed_in.session}
+
+    async def trial(self, signed_in: SignedIn) -> dict[str, Any]:
+        """The same after a sign-up, with the first key of a new account."""
+        key = {} if signed_in.api_key is None else {"api_key": signed_in.api_key}
+        return {**await self.signed_in(signed_in), "existing": signed_in.existing, **key}
+
+
+def account_object(profile: Profile, watch_count: int, webhooks: Sequence[Webhook], now: float) -> dict[str, Any]:
+    """The object itself. What was delivered last is there after a first delivery."""
     account = profile.account
+    first = next((webhook for webhook in webhooks if webhook.is_first), None)
     return {
         "email": account.email,
         "name": account.name,
@@ -16,25 +48,28 @@ def account_object(profile: Profile, now: float) -> dict[str, Any]:
         "plan": account.plan.name,
         "expires_at": iso_utc(account.expires_at),
         "watch_cap": account.plan.watches,
-        "watch_count": 0,
+        "watch_count": watch_count,
         "expired": account.has_expired(now),
         "subscription": None,
-        "webhook_url": "",
-        "webhook_secret": "",
+        "webhook_url": first.url if first else "",
+        "webhook_secret": first.secret if first else "",
+        "webhooks": [webhook_object(webhook) for webhook in webhooks],
+        **_last_delivery(webhooks),
         "users": [_user(user) for user in profile.users],
         "keys": [_key(key) for key in profile.keys],
     }
 
 
-def signed_in_object(signed_in: SignedIn, now: float) -> dict[str, Any]:
-    """The same with the session that was just opened."""
-    return {**account_object(signed_in.profile, now), "session": signed_in.session}
-
-
-def trial_object(signed_in: SignedIn, now: float) -> dict[str, Any]:
-    """The same after a sign-up, with the first key of a new account."""
-    key = {} if signed_in.api_key is None else {"api_key": signed_in.api_key}
-    return {**signed_in_object(signed_in, now), "existing": signed_in.existing, **key}
+def _last_delivery(webhooks: Sequence[Webhook]) -> dict[str, Any]:
+    delivered = [webhook for webhook in webhooks if webhook.last_at is not None]
+    if not delivered:
+        return {}
+    last = max(delivered, key=lambda webhook: webhook.last_at or 0)
+    return {
+        "webhook_last_at": iso_utc(last.last_at or 0),
+        "webhook_last_ok": last.last_ok,
+        "webhook_last_error": last.last_error,
+    }
 
 
 def _user(user: User) -> dict[str, Any]:

@@ -1,12 +1,14 @@
 """What the routes of accounts take and answer, field by field, for `/openapi.json`."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr
+from pydantic import Field, SecretStr
 
 from registerwatch.accounts.passwords import LONGEST, SHORTEST
 from registerwatch.accounts.texts import LONGEST_EMAIL, LONGEST_LABEL
+from registerwatch.rest.bodies import Instant, Request
 from registerwatch.rest.schemas import Described
+from registerwatch.rest.webhook_schemas import WebhookObject
 
 EMAIL = "someone@example.org"
 
@@ -21,13 +23,6 @@ NewPassword = Annotated[
     ),
 ]
 Password = Annotated[SecretStr, Field(max_length=LONGEST, description="Password.")]
-Instant: Any = {"examples": ["2026-11-28T03:38:00Z"]}
-
-
-class Request(BaseModel):
-    """A body. Fields that are not named here are left aside."""
-
-    model_config = ConfigDict(hide_input_in_errors=True)
 
 
 class TrialRequest(Request):
@@ -126,6 +121,10 @@ class AccountObject(Described):
     subscription: None = Field(description="The paid subscription; null when there is none.")
     webhook_url: str = Field(description="First webhook address, empty when there is none.")
     webhook_secret: str = Field(description="What its deliveries are signed with, empty when there is none.")
+    webhooks: list[WebhookObject] = Field(description="All addresses, the first one first.")
+    webhook_last_at: str | None = Field(None, description="Last delivery to any address, UTC.", **Instant)
+    webhook_last_ok: bool | None = Field(None, description="Whether it was accepted.")
+    webhook_last_error: str | None = Field(None, description="Why it was not; empty when it was.")
     users: list[AccountUser] = Field(description="People of the account, oldest first.")
     keys: list[AccountKey] = Field(description="API keys, oldest first; revoked ones stay listed for 90 days.")
 

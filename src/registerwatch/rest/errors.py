@@ -12,7 +12,7 @@ from starlette.responses import Response
 from registerwatch.errors import DatabaseUnavailable, RateLimited, RegisterwatchError
 from registerwatch.rest.middleware import OPEN_PATHS
 from registerwatch.web.limits import noted_headers
-from registerwatch.web.messages import error_response
+from registerwatch.web.messages import INTERNAL, NO_DATABASE, error_response
 
 log = structlog.get_logger(__name__)
 
@@ -31,10 +31,7 @@ STATUS_BY_CODE = {
 HEADERS_BY_STATUS = {401: {"WWW-Authenticate": "Bearer"}, 503: {"Retry-After": "10"}}
 JSON_PATHS = ("/v1", "/mcp", "/health", "/openapi.json", "/.well-known")
 UNKNOWN_PATH = "There is nothing at this address. The interface is described at /openapi.json."
-NO_DATABASE = "The database is out of reach; try again shortly."
-"""What its driver says names hosts and files, which is for the log alone."""
 NO_OBJECT = "The body is no JSON object. Send one, with `Content-Type: application/json`."
-INTERNAL = "Something went wrong in the service. It is in the log; please try again."
 
 
 ErrorPage = Callable[[Request, str, int, Mapping[str, str]], Response]

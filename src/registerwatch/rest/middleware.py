@@ -8,7 +8,7 @@ from registerwatch.errors import InvalidInput, RegisterwatchError
 from registerwatch.register.devices import Devices
 from registerwatch.register.identifiers import MAX_LENGTH
 from registerwatch.web.limits import noted_headers
-from registerwatch.web.messages import CACHE_RECORD, error_response, matches
+from registerwatch.web.messages import CACHE_RECORD, MOST_BODY_BYTES, error_response, matches
 
 OPEN_PATHS = ("/v1/", "/mcp")
 ALLOWED_METHODS = b"GET, POST, DELETE, OPTIONS"
@@ -16,7 +16,6 @@ ALLOWED_HEADERS = b"Content-Type, X-API-Key, Authorization"
 EXPOSED_HEADERS = b"ETag, Retry-After, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, RateLimit-Policy"
 PREFLIGHT_SECONDS = b"86400"
 
-MOST_BODY_BYTES = 2 * 1024 * 1024
 HUGE_POST = "The body has more than 2 MiB, and nothing here needs as much."
 EMPTY_POST = "A POST needs a body. Send `{}` with `Content-Type: application/json` when there are no fields."
 

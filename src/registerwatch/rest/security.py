@@ -12,6 +12,7 @@ from registerwatch.accounts.model import Caller, Role
 from registerwatch.accounts.signing_in import SigningIn
 from registerwatch.clock import Clock
 from registerwatch.errors import OwnerOnly, PeriodEnded
+from registerwatch.web.messages import PERIOD_ENDED
 
 API_KEY = APIKeyHeader(
     name="X-API-Key",
@@ -26,7 +27,6 @@ BEARER = HTTPBearer(
 )
 
 MEMBERS_MAY_NOT = "A member may not do this; ask an owner of the account, or use an API key."
-ENDED = "The account's period has ended. What is stored can still be read; a subscription starts it again."
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ def auth_levels(signing_in: SigningIn, clock: Clock) -> AuthLevels:
 
     async def active_account(caller: Annotated[Caller, Depends(key_or_session)]) -> Caller:
         if caller.account.has_expired(clock.now()):
-            raise PeriodEnded(ENDED)
+            raise PeriodEnded(PERIOD_ENDED)
         return caller
 
     async def owner_or_key(caller: Annotated[Caller, Depends(key_or_session)]) -> Caller:

@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from registerwatch.accounts.credentials import Credential
 from registerwatch.bootstrap import Service
-from registerwatch.rest.account_object import signed_in_object, trial_object
+from registerwatch.rest.account_object import AccountObjects
 from registerwatch.rest.account_schemas import (
     Done,
     ForgotRequest,
@@ -18,18 +18,16 @@ from registerwatch.rest.account_schemas import (
     TrialRequest,
 )
 from registerwatch.rest.answers import BAD, NOBODY, OTHER, OUT, RATE
+from registerwatch.rest.bodies import NO_FIELDS
 from registerwatch.rest.security import carried
 from registerwatch.web.limits import Limit, RateLimits
 from registerwatch.web.messages import private_response
 
-_OPTIONAL: dict[str, Any] = {
-    "security": [{}],
-    "requestBody": {"required": True, "content": {"application/json": {"schema": {"type": "object"}}}},
-}
-"""For the description: the route works without a credential too, and what stands in the body is not read."""
+_OPTIONAL: dict[str, Any] = {"security": [{}], **NO_FIELDS}
+"""For the description: the route works without a credential too."""
 
 
-def router(service: Service, limits: RateLimits) -> APIRouter:
+def router(service: Service, limits: RateLimits, objects: AccountObjects) -> APIRouter:
     """The routes, over one service."""
     routes = APIRouter(tags=["account"], responses={**RATE, **OUT, **OTHER})
     signing_in, recovering = service.accounts.signing_in, service.accounts.recovering
@@ -48,7 +46,7 @@ def router(service: Service, limits: RateLimits) -> APIRouter:
         when it is not. Limit: 8 requests per address and hour.
         """
         opened = await signing_in.trial(body.name or "", body.email, body.password.get_secret_value())
-        return private_response(trial_object(opened, service.clock.now()))
+        return private_response(await objects.trial(opened))
 
     @routes.post(
         "/v1/login",
@@ -62,7 +60,7 @@ def router(service: Service, limits: RateLimits) -> APIRouter:
         Limit: 20 requests per address and hour.
         """
         opened = await signing_in.login(body.email, body.password.get_secret_value())
-        return private_response(signed_in_object(opened, service.clock.now()))
+        return private_response(await objects.signed_in(opened))
 
     @routes.post(
         "/v1/logout",

@@ -24,6 +24,10 @@ class Limit(Enum):
     TOOLS = Allowance("tools", 60, 60)
     ACCOUNT = Allowance("account", 240, 60)
     """Requests with a credential that no other limit counts."""
+    WATCH_READ = Allowance("watch-read", 60, 60)
+    """Watches that are added: each reads the register."""
+    SYNC = Allowance("sync", 10, 60)
+    WEBHOOK_TEST = Allowance("webhook-test", 20, 60)
     TRIAL = Allowance("trial", 8, 3600)
     LOGIN = Allowance("login", 20, 3600)
     PASSWORD_FORGOT = Allowance("password-forgot", 5, 3600)

@@ -421,7 +421,11 @@ async def test_a_packed_body_counts_by_its_unpacked_size(sender: Sender) -> None
 
 
 @pytest.mark.parametrize(
-    ("body", "readable"), [(gzip.compress(b'{"total": 7}'), True), (b"\x1f\x8bthis is not gzip", False)]
+    ("body", "readable"),
+    [
+        pytest.param(gzip.compress(b'{"total": 7}'), True, id="packed"),
+        pytest.param(b"\x1f\x8bthis is not gzip", False, id="damaged"),
+    ],
 )
 async def test_a_packed_body_is_unpacked_and_a_damaged_one_is_a_failure(
     sender: Sender, body: bytes, readable: bool

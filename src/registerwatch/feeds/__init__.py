@@ -1,0 +1,1 @@
+"""Feeds that people subscribe to: changes in a feed reader, certificates in a calendar."""

@@ -1,0 +1,23 @@
+"""Feeds: a token in an address lets a reader see one account's changes, and nothing else."""
+
+from dataclasses import dataclass, field
+
+MOST_FEEDS = 10
+TOKEN_PREFIX = "ft_"  # noqa: S105  # how tokens begin
+
+
+@dataclass(frozen=True, slots=True)
+class Feed:
+    """A token that works until somebody ends it. `prefix` is the masked token."""
+
+    id: int
+    prefix: str
+    created_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class NewFeed:
+    """A feed that was just made: the only time that its token is told."""
+
+    feed: Feed
+    token: str = field(repr=False)

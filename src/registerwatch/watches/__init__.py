@@ -1,0 +1,1 @@
+"""Watching: what an account cares about, what was last seen of it, what changed."""

@@ -1,0 +1,108 @@
+"""What changed between what was seen last and what is seen now. Pure: no time, no database.
+
+The rules keep the feed quiet. A new value that is empty is no change, and the old one stays in the snapshot, so that a
+field that vanishes and returns makes no noise. Certificates that were not read are left alone. A certificate that is
+gone is no change; one gone and one come is a change of number.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from registerwatch.watches.snapshot import CODED, COMPARED, SeenCertificate, Snapshot
+
+NUMBER, EXPIRY, STATUS = "certificate", "cert_expiry", "cert_status"
+"""How changes of certificates are called."""
+
+
+class Change(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One field that changed. `certificate` is the number of the certificate whose field it is."""
+
+    field: str
+    old: str
+    new: str
+    certificate: str | None = None
+
+
+def compare(seen: Snapshot, now: Snapshot) -> tuple[list[Change], Snapshot]:
+    """The changes from `seen` to `now`, and the snapshot to keep."""
+    changes = [Change(name, getattr(seen, name), getattr(now, name)) for name in COMPARED if _differs(name, seen, now)]
+    kept = {name: value for name in _PLAIN if (value := getattr(now, name))}
+    if now.certs is None:
+        return changes, msgspec.structs.replace(seen, **kept)
+    certificate_changes, certs = _compare_certificates(seen, now)
+    searched = seen.searched or now.searched
+    return changes + certificate_changes, msgspec.structs.replace(seen, **kept, certs=certs, searched=searched)
+
+
+def summary_of(changes: Sequence[Change]) -> str:
+    """`status: On the EU market → No longer placed on the EU market`; semicolons between several changes."""
+    return "; ".join(f"{change.field}: {change.old} → {change.new}" for change in changes)
+
+
+_PLAIN = tuple(name for name in Snapshot.__struct_fields__ if name not in ("certs", "searched"))
+
+
+def _differs(name: str, seen: Snapshot, now: Snapshot) -> bool:
+    """Whether a field has a new value. The same code in other words is the same value."""
+    before, after = getattr(seen, name), getattr(now, name)
+    if not after or after == before:
+        return False
+    code = CODED.get(name)
+    return code is None or not getattr(now, code) or getattr(now, code) != getattr(seen, code)
+
+
+def _compare_certificates(seen: Snapshot, now: Snapshot) -> tuple[list[Change], tuple[SeenCertificate, ...]]:
+    """Changes of certificates, and those to keep: present ones, and ones that are gone, in case they come back."""
+    if seen.certs is None:
+        return [], tuple(sorted(now.certs or (), key=_key))
+    pairs, gone, come = _paired(seen.certs, now.certs or ())
+    is_comparable = seen.searched or not now.searched  # else what came may have been there all the time
+    replaced = [(gone.pop(), come.pop())] if is_comparable and len(gone) == len(come) == 1 else []
+    changes = [change for before, after in pairs + replaced for change in _changes_of(before, after)]
+    if is_comparable:
+        changes += [Change(NUMBER, "", each.number, each.number) for each in come]
+    present = [*(_filled(before, after) for before, after in pairs), *(after for _, after in replaced)]
+    return changes, tuple(sorted((*present, *come, *gone), key=_key))
+
+
+def _paired(
+    seen: Sequence[SeenCertificate], now: Sequence[SeenCertificate]
+) -> tuple[list[tuple[SeenCertificate, SeenCertificate]], list[SeenCertificate], list[SeenCertificate]]:
+    """Certificates before and after, by number and revision, else by number where one of each is left; gone; come."""
+    after = {_key(each): each for each in now}
+    pairs = [(each, after.pop(_key(each))) for each in seen if _key(each) in after]
+    matched = {_key(before) for before, _ in pairs}
+    gone, come = [each for each in seen if _key(each) not in matched], list(after.values())
+    for before in list(gone):
+        revised = [each for each in come if each.number == before.number]
+        if len(revised) == 1 and sum(each.number == before.number for each in gone) == 1:
+            pairs.append((before, revised[0]))
+            gone.remove(before)
+            come.remove(revised[0])
+    return pairs, gone, come
+
+
+def _changes_of(before: SeenCertificate, after: SeenCertificate) -> Iterator[Change]:
+    if after.number != before.number:
+        yield Change(NUMBER, before.number, after.number, after.number)
+    if after.expiry and after.expiry != before.expiry:
+        yield Change(EXPIRY, before.expiry, after.expiry, after.number)
+    same_code = after.status_code and after.status_code == before.status_code
+    if after.status and after.status != before.status and not same_code:
+        yield Change(STATUS, before.status, after.status, after.number)
+
+
+def _filled(before: SeenCertificate, after: SeenCertificate) -> SeenCertificate:
+    """The certificate as it is now, with what it had before where it has nothing now."""
+    return SeenCertificate(
+        after.number,
+        after.revision,
+        after.expiry or before.expiry,
+        after.status or before.status,
+        after.status_code or before.status_code,
+    )
+
+
+def _key(certificate: SeenCertificate) -> tuple[str, str]:
+    return certificate.number, certificate.revision

@@ -1,0 +1,31 @@
+"""Certificates of watched devices that end soon, or ended lately. Read from snapshots; the register is not asked."""
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, date, datetime
+
+from registerwatch.watches.model import Expiring, Watch
+
+PAST_DAYS = 30
+AHEAD_DAYS = 180
+
+
+def expiring(watches: Sequence[Watch], now: float) -> list[Expiring]:
+    """Those from 30 days past to 180 days ahead, the most urgent first."""
+    today = datetime.fromtimestamp(now, UTC).date()
+    found = [item for watch in watches for item in _of(watch, today)]
+    return sorted(found, key=lambda item: (item.days, item.subject, item.certificate))
+
+
+def _of(watch: Watch, today: date) -> Iterator[Expiring]:
+    certificates = (watch.snapshot.certs or ()) if watch.snapshot is not None else ()
+    for certificate in certificates:
+        days = _days_until(certificate.expiry, today)
+        if days is not None and -PAST_DAYS <= days <= AHEAD_DAYS:
+            yield Expiring(watch.subject, watch.label, certificate.number, certificate.expiry, days)
+
+
+def _days_until(expiry: str, today: date) -> int | None:
+    try:
+        return (date.fromisoformat(expiry) - today).days
+    except ValueError:
+        return None

@@ -1,0 +1,53 @@
+"""Watches and events. Instants are unix seconds."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from registerwatch.watches.diff import Change
+from registerwatch.watches.snapshot import Kind, Snapshot
+
+FAILING_AFTER = 3 * 24 * 3600
+"""A watch whose subject could not be read for so long is failing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """One subject that one account watches. `snapshot` is None before the first successful read."""
+
+    id: int
+    kind: Kind
+    subject: str
+    label: str
+    snapshot: Snapshot | None
+    last_sync: int | None
+    last_error: str
+    failing_since: int | None
+    created_at: int
+
+    def is_failing(self, now: float) -> bool:
+        """Whether it could not be read for so long that its owner should know."""
+        return self.failing_since is not None and now - self.failing_since >= FAILING_AFTER
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """A change that was seen. It outlives its watch."""
+
+    id: int
+    watch_id: int
+    subject: str
+    label: str
+    created_at: int
+    summary: str
+    changes: Sequence[Change]
+
+
+@dataclass(frozen=True, slots=True)
+class Expiring:
+    """A certificate of a watched device that ends soon or has ended; `days` until then, negative when past."""
+
+    subject: str
+    label: str
+    certificate: str
+    expiry: str
+    days: int

@@ -1,0 +1,340 @@
+"""The SQL of watches and events. Whatever belongs to an account takes the account's id.
+
+Functions run in the transaction of the connection that they are given. `watched` and what follows it serve readings,
+which concern every account that watches a subject.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+from sqlalchemy import ColumnElement, Row, bindparam, delete, func, insert, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from registerwatch.db.tables import accounts, events, watches
+from registerwatch.register.identifiers import kind
+from registerwatch.watches.diff import Change
+from registerwatch.watches.model import Event, Watch
+from registerwatch.watches.snapshot import decoded
+
+_changes = msgspec.json.Decoder(list[Change])
+_encoder = msgspec.json.Encoder()
+
+_CHUNK = 1_000
+"""Ids in one statement."""
+
+_WATCH = select(
+    watches.c.id,
+    watches.c.kind,
+    watches.c.subject,
+    watches.c.label,
+    watches.c.snapshot,
+    watches.c.last_sync,
+    watches.c.last_error,
+    watches.c.failing_since,
+    watches.c.created_at,
+)
+_EVENT = select(
+    events.c.id,
+    events.c.watch_id,
+    events.c.subject,
+    events.c.label,
+    events.c.created_at,
+    events.c.summary,
+    events.c.changes,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """What a reading needs to know of a watch."""
+
+    id: int
+    account_id: int
+    subject: str
+    label: str
+    is_renamed: bool
+    snapshot: str | None
+    compared_at: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """A watch that is to be read."""
+
+    id: int
+    account_id: int
+    subject: str
+
+
+@dataclass(frozen=True, slots=True)
+class NewWatch:
+    """A watch to store, with its baseline where a read of the subject is at hand."""
+
+    subject: str
+    label: str = ""
+    snapshot: str | None = None
+    read_at: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NewEvent:
+    """An event to store."""
+
+    account_id: int
+    watch_id: int
+    subject: str
+    label: str
+    summary: str
+    changes: Sequence[Change]
+    batch: str
+    awaits_sync: bool
+
+
+async def count(connection: AsyncConnection, account_id: int) -> int:
+    """How many watches the account has."""
+    counted = select(func.count()).where(watches.c.account_id == account_id)
+    number: int = (await connection.execute(counted)).scalar_one()
+    return number
+
+
+async def of_account(connection: AsyncConnection, account_id: int) -> Sequence[Watch]:
+    """The account's watches, oldest first."""
+    rows = await connection.execute(_WATCH.where(watches.c.account_id == account_id).order_by(watches.c.id))
+    return [_watch_of(row) for row in rows]
+
+
+async def by_subject(connection: AsyncConnection, account_id: int, subject: str) -> Watch | None:
+    """The account's watch on a subject."""
+    found = _WATCH.where(watches.c.account_id == account_id, watches.c.subject == subject)
+    row = (await connection.execute(found)).one_or_none()
+    return _watch_of(row) if row is not None else None
+
+
+async def by_id(connection: AsyncConnection, account_id: int, watch_id: int) -> Watch | None:
+    """A watch of the account."""
+    found = _WATCH.where(watches.c.account_id == account_id, watches.c.id == watch_id)
+    row = (await connection.execute(found)).one_or_none()
+    return _watch_of(row) if row is not None else None
+
+
+async def subjects(connection: AsyncConnection, account_id: int) -> set[str]:
+    """What the account watches."""
+    rows = await connection.execute(select(watches.c.subject).where(watches.c.account_id == account_id))
+    return set(rows.scalars())
+
+
+async def add(connection: AsyncConnection, account_id: int, new: Sequence[NewWatch], now: int) -> None:
+    """Add watches that are due at once."""
+    rows = [
+        {
+            "account_id": account_id,
+            "kind": kind(watch.subject),
+            "subject": watch.subject,
+            "label": watch.label or watch.subject,
+            "is_renamed": False,
+            "snapshot": watch.snapshot,
+            "last_sync": watch.read_at,
+            "compared_at": watch.read_at,
+            "tried_at": 0,
+            "last_error": "",
+            "created_at": now,
+        }
+        for watch in new
+    ]
+    if rows:
+        await connection.execute(insert(watches), rows)
+
+
+async def rename(connection: AsyncConnection, account_id: int, watch_id: int, label: str) -> None:
+    """Give a watch a name that readings leave alone."""
+    of_watch = watches.c.id == watch_id, watches.c.account_id == account_id
+    await connection.execute(update(watches).where(*of_watch).values(label=label, is_renamed=True))
+
+
+async def remove(connection: AsyncConnection, account_id: int, watch_id: int) -> None:
+    """Remove a watch of the account, if it is one. Its events stay."""
+    await connection.execute(delete(watches).where(watches.c.id == watch_id, watches.c.account_id == account_id))
+
+
+async def due_of_account(connection: AsyncConnection, account_id: int) -> Sequence[Due]:
+    """The account's watches, the longest unread first."""
+    found = select(watches.c.id, watches.c.account_id, watches.c.subject).where(watches.c.account_id == account_id)
+    return [Due(*row) for row in await connection.execute(found.order_by(watches.c.tried_at, watches.c.id))]
+
+
+async def due(connection: AsyncConnection, now: int, most: int) -> Sequence[Due]:
+    """Watches of active accounts over the whole service, the longest unread first."""
+    found = (
+        select(watches.c.id, watches.c.account_id, watches.c.subject)
+        .join(accounts, accounts.c.id == watches.c.account_id)
+        .where(accounts.c.expires_at > now)
+        .order_by(watches.c.tried_at, watches.c.id)
+        .limit(most)
+    )
+    return [Due(*row) for row in await connection.execute(found)]
+
+
+async def longest_unread(connection: AsyncConnection, now: int) -> int | None:
+    """The earliest last try of a watch of an active account; one that was never tried counts from when it was made."""
+    found = (
+        select(watches.c.tried_at, watches.c.created_at)
+        .join(accounts, accounts.c.id == watches.c.account_id)
+        .where(accounts.c.expires_at > now)
+        .order_by(watches.c.tried_at, watches.c.id)
+        .limit(1)
+    )
+    row = (await connection.execute(found)).one_or_none()
+    return None if row is None else (row.tried_at or row.created_at)
+
+
+async def note_failure(connection: AsyncConnection, subject: str, error: str, now: int) -> None:
+    """A try to read a subject brought nothing: its watches keep their snapshots and say why."""
+    failed = {
+        "tried_at": now,
+        "last_error": error,
+        "failing_since": func.coalesce(watches.c.failing_since, now),
+    }
+    await connection.execute(update(watches).where(watches.c.subject == subject, _is_active(now)).values(failed))
+
+
+async def is_untried(connection: AsyncConnection, subject: str, since: int) -> bool:
+    """Whether a watch of an active account on a subject was not tried since an instant."""
+    untried = watches.c.subject == subject, watches.c.tried_at < since, _is_active(since)
+    return (await connection.execute(select(watches.c.id).where(*untried).limit(1))).first() is not None
+
+
+async def note_tried(connection: AsyncConnection, subject: str, now: int) -> None:
+    """A read of a subject had nothing to compare: its watches wait for their turn like others."""
+    tried = update(watches).where(watches.c.subject == subject, watches.c.tried_at < now, _is_active(now))
+    await connection.execute(tried.values(tried_at=now))
+
+
+async def make_due(connection: AsyncConnection, due_subjects: Sequence[str]) -> None:
+    """Let subjects be read next: something that is no proof says that they changed."""
+    await connection.execute(update(watches).where(watches.c.subject.in_(due_subjects)).values(tried_at=0))
+
+
+async def watched(connection: AsyncConnection, seen_subjects: Sequence[str], now: int) -> Sequence[Watched]:
+    """The watches of active accounts on some subjects. Nobody else compares them until this transaction ends."""
+    found = (
+        select(
+            watches.c.id,
+            watches.c.account_id,
+            watches.c.subject,
+            watches.c.label,
+            watches.c.is_renamed,
+            watches.c.snapshot,
+            watches.c.compared_at,
+        )
+        .join(accounts, accounts.c.id == watches.c.account_id)
+        .where(watches.c.subject.in_(seen_subjects), accounts.c.expires_at > now)
+        .order_by(watches.c.id)
+        .with_for_update(of=watches)
+    )
+    return [Watched(*row) for row in await connection.execute(found)]
+
+
+async def note_seen(connection: AsyncConnection, watch_ids: Sequence[int], compared_at: int, *, in_full: bool) -> None:
+    """A reading was compared with these watches; one that was no read of the subject leaves their turn as it is."""
+    seen: dict[str, object] = {"compared_at": compared_at}
+    if in_full:
+        seen |= {"tried_at": compared_at, "last_sync": compared_at, "last_error": "", "failing_since": None}
+    for chunk in _chunks(watch_ids):
+        await connection.execute(update(watches).where(watches.c.id.in_(chunk)).values(seen))
+
+
+async def set_snapshots(connection: AsyncConnection, kept: Sequence[Mapping[str, Any]]) -> None:
+    """Store what is compared next time: `watch_id`, `snapshot` and the `label` of each watch."""
+    if kept:
+        changed = (
+            update(watches)
+            .where(watches.c.id == bindparam("watch_id"))
+            .values(snapshot=bindparam("snapshot"), label=bindparam("label"))
+        )
+        await connection.execute(changed, kept)
+
+
+async def add_events(connection: AsyncConnection, new: Sequence[NewEvent], now: int) -> None:
+    """Store events."""
+    values = [
+        {
+            "account_id": event.account_id,
+            "watch_id": event.watch_id,
+            "subject": event.subject,
+            "label": event.label,
+            "created_at": now,
+            "summary": event.summary,
+            "changes": _encoder.encode(event.changes).decode(),
+            "batch": event.batch,
+            "awaits_sync": event.awaits_sync,
+        }
+        for event in new
+    ]
+    if values:
+        await connection.execute(insert(events), values)
+
+
+async def newest_events(connection: AsyncConnection, account_id: int, most: int) -> Sequence[Event]:
+    """The account's events, newest first."""
+    found = _EVENT.where(events.c.account_id == account_id).order_by(events.c.id.desc()).limit(most)
+    return [_event_of(row) for row in await connection.execute(found)]
+
+
+async def batch_events(connection: AsyncConnection, account_id: int, batch: str) -> Sequence[Event]:
+    """The account's events of one batch, oldest first."""
+    found = _EVENT.where(events.c.account_id == account_id, events.c.batch == batch).order_by(events.c.id)
+    return [_event_of(row) for row in await connection.execute(found)]
+
+
+async def events_of_batches(
+    connection: AsyncConnection, batches: Sequence[str]
+) -> Mapping[tuple[int, str], Sequence[Event]]:
+    """Events of some batches, oldest first, by account and batch; for deliveries."""
+    found: defaultdict[tuple[int, str], list[Event]] = defaultdict(list)
+    if batches:
+        asked = _EVENT.add_columns(events.c.account_id, events.c.batch).where(events.c.batch.in_(set(batches)))
+        for row in await connection.execute(asked.order_by(events.c.id)):
+            found[row.account_id, row.batch].append(_event_of(row))
+    return found
+
+
+async def take_awaiting(connection: AsyncConnection, account_id: int) -> Sequence[Event]:
+    """The account's events that no sync has listed yet, oldest first; they are listed now, and by nobody else."""
+    awaiting = events.c.account_id == account_id, events.c.awaits_sync.is_(True)
+    found = _EVENT.where(*awaiting).order_by(events.c.id).with_for_update()
+    taken = [_event_of(row) for row in await connection.execute(found)]
+    for chunk in _chunks([event.id for event in taken]):
+        await connection.execute(update(events).where(events.c.id.in_(chunk)).values(awaits_sync=False))
+    return taken
+
+
+def _is_active(now: int) -> ColumnElement[bool]:
+    return watches.c.account_id.in_(select(accounts.c.id).where(accounts.c.expires_at > now))
+
+
+def _chunks(ids: Sequence[int]) -> Iterator[Sequence[int]]:
+    for start in range(0, len(ids), _CHUNK):
+        yield ids[start : start + _CHUNK]
+
+
+def _watch_of(row: Row[*tuple[Any, ...]]) -> Watch:
+    snapshot = decoded(row.snapshot) if row.snapshot is not None else None
+    return Watch(
+        row.id,
+        row.kind,
+        row.subject,
+        row.label,
+        snapshot,
+        row.last_sync,
+        row.last_error,
+        row.failing_since,
+        row.created_at,
+    )
+
+
+def _event_of(row: Row[*tuple[Any, ...]]) -> Event:
+    changes = _changes.decode(row.changes)
+    return Event(row.id, row.watch_id, row.subject, row.label, row.created_at, row.summary, changes)

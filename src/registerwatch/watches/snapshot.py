@@ -1,0 +1,136 @@
+"""What is compared of a device or an actor: the fields as they were last seen.
+
+An empty value means that the register had nothing. `None` in place of certificates means that they were never read.
+"""
+
+from typing import Literal
+
+import msgspec
+
+from registerwatch.register.codes import label as label_of_code
+from registerwatch.register.observer import ActorSighting, Sighting
+from registerwatch.register.records import Actor, Certificate, Device
+
+Kind = Literal["udi", "srn"]
+
+
+class SeenCertificate(msgspec.Struct, frozen=True, omit_defaults=True, array_like=True):
+    """What is compared of a certificate. Number and revision tell it from others."""
+
+    number: str
+    revision: str = ""
+    expiry: str = ""
+    status: str = ""
+    status_code: str = ""
+
+
+class Snapshot(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """The fields of one subject as they were last seen. Those of the other kind of subject stay empty."""
+
+    status: str = ""
+    status_date: str = ""
+    trade_name: str = ""
+    risk_class: str = ""
+    reference: str = ""
+    manufacturer_status: str = ""
+    version: str = ""
+    name: str = ""
+    device_total: str = ""
+    certs: tuple[SeenCertificate, ...] | None = None
+    searched: bool = False
+    """Whether the certificate search had its say in `certs`: else one that comes later need not be new."""
+    status_code: str = ""
+    risk_class_code: str = ""
+    manufacturer_status_code: str = ""
+    """The register's codes behind three of the texts: the same code in other words is no change."""
+    manufacturer_name: str = ""
+    manufacturer_srn: str = ""
+    """These two are shown, not compared."""
+
+
+COMPARED = (
+    "status",
+    "status_date",
+    "trade_name",
+    "risk_class",
+    "reference",
+    "manufacturer_status",
+    "version",
+    "name",
+    "device_total",
+)
+"""Fields that are compared one by one; certificates have rules of their own."""
+
+CODED = {
+    "status": "status_code",
+    "risk_class": "risk_class_code",
+    "manufacturer_status": "manufacturer_status_code",
+}
+"""Texts that stand for a code, and the field that has it."""
+
+_encoder = msgspec.json.Encoder()
+_decoder = msgspec.json.Decoder(Snapshot)
+
+
+def snapshot_of_device(device: Device, *, certificates_read: bool, searched: bool) -> Snapshot:
+    """What a read of a device saw. Certificates that were not read are left out."""
+    return Snapshot(
+        status=device.status,
+        status_date=device.status_date or "",
+        trade_name=device.trade_name,
+        risk_class=device.risk_class,
+        reference=device.reference,
+        manufacturer_status=device.manufacturer_status,
+        version="" if device.version is None else str(device.version),
+        certs=tuple(_seen(certificate) for certificate in device.certs) if certificates_read else None,
+        searched=certificates_read and searched,
+        status_code=device.status_code,
+        risk_class_code=device.risk_class_code,
+        manufacturer_status_code=device.manufacturer_status_code,
+        manufacturer_name=device.manufacturer_name,
+        manufacturer_srn=device.manufacturer_srn,
+    )
+
+
+def snapshot_of_actor(actor: Actor, status: str) -> Snapshot:
+    """What a read of an actor saw. `status` is the English label of its status."""
+    return Snapshot(
+        name=actor.name,
+        manufacturer_status=status,
+        device_total="" if actor.device_total is None else str(actor.device_total),
+        manufacturer_status_code=actor.status_code,
+        manufacturer_name=actor.name,
+        manufacturer_srn=actor.srn,
+    )
+
+
+def snapshot_of(sighting: Sighting) -> Snapshot:
+    """What is compared of a sighting."""
+    if isinstance(sighting, ActorSighting):
+        return snapshot_of_actor(sighting.actor, label_of_code(sighting.actor.status_code))
+    return snapshot_of_device(sighting.device, certificates_read=sighting.certificates_read, searched=sighting.searched)
+
+
+def label_of(snapshot: Snapshot, subject: str) -> str:
+    """What a watch is called while nobody gave it a name: the trade name or the actor's name, else its subject."""
+    return snapshot.trade_name or snapshot.name or subject
+
+
+def encoded(snapshot: Snapshot) -> str:
+    """A snapshot as it is stored. Equal snapshots have equal texts."""
+    return _encoder.encode(snapshot).decode()
+
+
+def decoded(text: str) -> Snapshot:
+    """A stored snapshot."""
+    return _decoder.decode(text)
+
+
+def _seen(certificate: Certificate) -> SeenCertificate:
+    return SeenCertificate(
+        certificate.number,
+        certificate.revision,
+        certificate.expiry or "",
+        certificate.status,
+        certificate.status_code,
+    )

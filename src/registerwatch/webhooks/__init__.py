@@ -1,0 +1,1 @@
+"""Webhooks: the addresses of accounts, and delivering signed events to them."""

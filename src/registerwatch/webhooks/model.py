@@ -1,0 +1,56 @@
+"""Webhooks and deliveries. Instants are unix seconds."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+MOST_WEBHOOKS = 10
+OVERLAP_SECONDS = 24 * 3600
+"""How long the secret before signs beside a new one."""
+LOG_LENGTH = 50
+
+
+class EventType(StrEnum):
+    """What a delivery is about."""
+
+    CHANGED = "watch.changed"
+    TEST = "watch.test"
+
+
+@dataclass(frozen=True, slots=True)
+class Webhook:
+    """An address of an account."""
+
+    id: int
+    account_id: int
+    url: str
+    secret: str = field(repr=False)
+    old_secret: str | None = field(repr=False)
+    old_secret_until: int | None
+    is_first: bool
+    created_at: int
+    last_at: int | None
+    last_ok: bool | None
+    last_error: str | None
+
+    def valid_secrets(self, now: float) -> list[str]:
+        """What a delivery is signed with now."""
+        overlaps = self.old_secret is not None and self.old_secret_until is not None and now < self.old_secret_until
+        return [self.secret, self.old_secret] if overlaps and self.old_secret else [self.secret]
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """One message to one address. `body` is None before the first attempt, `is_accepted` while it is under way."""
+
+    id: str
+    account_id: int
+    webhook_id: int
+    type: EventType
+    batch: str
+    created_at: int
+    body: str | None
+    attempts: int
+    finished_at: int | None
+    is_accepted: bool | None
+    status: int | None
+    error: str

@@ -1,0 +1,1 @@
+"""Feeds: tokens, Atom, iCalendar."""

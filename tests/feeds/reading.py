@@ -1,0 +1,59 @@
+"""Feeds and calendars as the parsers read them that people's readers are made of, with types."""
+
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+
+import feedparser  # type: ignore[import-untyped]  # it comes without types
+import icalendar
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One entry of a feed."""
+
+    id: str
+    link: str
+    text: str
+    is_dated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ReadFeed:
+    """A feed; `trouble` is None when it is well formed."""
+
+    id: str
+    version: str
+    trouble: object
+    is_dated: bool
+    entries: list[Entry]
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """One event of a calendar."""
+
+    uid: str
+    starts: date
+    summary: str
+    description: str
+
+
+def feed_of(body: bytes) -> ReadFeed:
+    """What a feed reader sees."""
+    read: Any = feedparser.parse(body)
+    trouble = read.bozo_exception if read.bozo else None
+    entries = [
+        Entry(each.id, each.link, each.content[0].value, bool(each.get("updated_parsed"))) for each in read.entries
+    ]
+    return ReadFeed(read.feed.get("id", ""), read.version, trouble, bool(read.feed.get("updated_parsed")), entries)
+
+
+def days_of(body: bytes) -> list[Day]:
+    """What a calendar shows. Raises `ValueError` for what is no calendar."""
+    return [_day(event) for event in icalendar.Calendar.from_ical(body).walk("VEVENT")]
+
+
+def _day(event: Any) -> Day:
+    """The library types a property as everything that any property can be."""
+    return Day(str(event["uid"]), event["dtstart"].dt, str(event["summary"]), str(event["description"]))

@@ -1,0 +1,180 @@
+"""Two companies in one service: one tries every id of the other on every route that takes an id, and gets nothing."""
+
+import re
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from tests.conftest import StageMaker
+from tests.parts.receiver import Receiver, receiver
+from tests.parts.stage import SignedUp, Stage, carrying
+from tests.watches.room import lone_devices
+
+pytestmark = pytest.mark.anyio
+
+Rows = Mapping[str, list[dict[str, Any]]]
+
+OK: object = {"ok": True}
+"""What is answered for whatever number: there is nothing of the caller's to remove."""
+TRIES: Mapping[str, tuple[int, Mapping[str, object] | None]] = {
+    "DELETE /v1/users/{id}": (400, None),
+    "DELETE /v1/keys/{id}": (400, None),
+    "PATCH /v1/watches/{id}": (400, {"label": "Mine now"}),
+    "DELETE /v1/watches/{id}": (200, None),
+    "DELETE /v1/webhooks/{id}": (200, None),
+    "POST /v1/webhooks/{id}/test": (400, {}),
+    "POST /v1/webhooks/{id}/rotate": (400, {}),
+    "GET /v1/webhooks/{id}/deliveries": (400, None),
+    "POST /v1/webhooks/{id}/deliveries/{delivery}/resend": (400, {}),
+    "DELETE /v1/feeds/{id}": (200, None),
+}
+"""The status of a stranger's request, and what is sent with it."""
+LISTS = ("me", "audit", "watches", "events", "expiring", "webhooks", "feeds")
+PUBLIC = {"status", "error", "type", "body", "kind", "role", "plan", "snapshot", "changes"}
+"""Columns whose texts are the register's or the same for everybody."""
+
+
+@dataclass(frozen=True, slots=True)
+class Company:
+    """An account that has something of everything."""
+
+    owner: SignedUp
+    account_id: int
+    told: str
+    """All that the service told it, in one text."""
+
+
+async def company(stage: Stage, box: Receiver, name: str, watched: int) -> Company:
+    """An account with a member, a key, a watch with an event, a webhook with a delivery, a feed, all of this name."""
+    owner = await stage.sign_up(f"owner@{name}.example", f"a password at {name}")
+    device, told = lone_devices(stage, 8)[watched], list[str]()
+
+    async def post(path: str, **fields: object) -> None:
+        response = await stage.post(path, owner.api_key, **fields)
+        assert response.status_code == 200, response.text
+        told.append(response.text)
+
+    await post("/v1/users", email=f"member@{name}.example", password="a member's own")
+    await post("/v1/keys", label=f"key of {name}")
+    await post("/v1/webhook", url=f"{box.url}/{name}")
+    await post("/v1/webhook/test")
+    await post("/v1/feeds")
+    await post("/v1/watches", subject=device.primary_di)
+    stage.world.change(device.uuid, reference=f"REF-{name}")
+    await post("/v1/sync")
+    return Company(owner, await account_of(stage, owner), "".join(told))
+
+
+async def account_of(stage: Stage, owner: SignedUp) -> int:
+    [account_id] = [row["id"] for row in (await stage.tables())["accounts"] if row["email"] == owner.email]
+    return int(account_id)
+
+
+def texts_of(company: Company, rows: Rows) -> set[str]:
+    """What only this account knows: texts of its rows, and whatever was told to it once."""
+    stored = {
+        str(value)
+        for each in rows.values()
+        for row in each
+        for name, value in row.items()
+        if isinstance(value, str) and len(value) > 5 and name not in PUBLIC
+    }
+    once = set(re.findall(r"(?:rw|us|ft|whsec|whd)_[\w-]{20,}", company.told))
+    return stored | once | {company.owner.session, company.owner.api_key}
+
+
+@dataclass(frozen=True, slots=True)
+class Two:
+    """Company A, and company B which tries."""
+
+    stage: Stage
+    box: Receiver
+    a: Company
+    b: Company
+
+
+@pytest.fixture
+async def two(staged: StageMaker) -> AsyncIterator[Two]:
+    async with receiver() as box, staged(background=False, webhooks_allow_private=True) as stage:
+        a = await company(stage, box, "alpha", 0)
+        b = await company(stage, box, "bravo", 1)
+        yield Two(stage, box, a, b)
+
+
+def addresses(label: str, of: Rows, own: Rows) -> list[str]:
+    """A route's paths with every id of an account; where a path takes two ids, also with the caller's own first one."""
+    path = label.partition(" ")[2]
+    table = {"keys": "api_keys"}.get(path.split("/")[2], path.split("/")[2])
+    if "{delivery}" not in path:
+        return [path.replace("{id}", str(row["id"])) for row in of[table]]
+    return [
+        path.replace("{id}", str(row["id"])).replace("{delivery}", delivery["id"])
+        for row in (*of[table], *own[table])
+        for delivery in of["deliveries"]
+    ]
+
+
+async def test_the_table_here_has_every_operation_that_takes_an_id_of_an_account(two: Two) -> None:
+    described = {
+        f"{method.upper()} {path}"
+        for path, methods in two.stage.app.openapi()["paths"].items()
+        for method, operation in methods.items()
+        if "{" in path and operation.get("security")
+    }
+
+    assert described == set(TRIES)
+
+
+async def test_no_id_of_another_account_reads_changes_sends_or_removes_anything(two: Two) -> None:
+    stage, box = two.stage, two.box
+    before, own = await stage.rows_of(two.a.account_id), await stage.rows_of(two.b.account_id)
+    for table in ("users", "api_keys", "sessions", "audit", "watches", "events", "webhooks", "deliveries", "feeds"):
+        assert before[table], f"something of A in {table} is there to be reached"
+        assert own[table]
+    texts, sent, tried = texts_of(two.a, before), len(box.requests), 0
+
+    for label, (status, body) in TRIES.items():
+        for path in addresses(label, before, own):
+            for credential in (two.b.owner.api_key, two.b.owner.session):
+                headers = carrying(credential)
+                response = await stage.client.request(label.partition(" ")[0], path, headers=headers, json=body)
+                assert response.status_code == status, (label, path, response.text)
+                assert status != 200 or response.json() == OK
+                assert not {text for text in texts if text in response.text}, path
+                assert await stage.rows_of(two.a.account_id) == before, (label, path)
+                assert await stage.rows_of(two.b.account_id) == own, (label, path)
+                tried += 1
+    assert tried > 2 * len(TRIES)
+    assert len(box.requests) == sent, "nothing went out"
+
+
+async def test_what_an_account_lists_has_nothing_of_another(two: Two) -> None:
+    stage = two.stage
+    texts = texts_of(two.a, await stage.rows_of(two.a.account_id))
+    own = texts_of(two.b, await stage.rows_of(two.b.account_id))
+    shown = ""
+    for what in LISTS:
+        for credential in (two.b.owner.api_key, two.b.owner.session):
+            response = await stage.client.get(f"/v1/{what}", headers=carrying(credential))
+            assert response.status_code == 200
+            shown += response.text
+    [token] = re.findall(r"ft_[\w-]{20,}", two.b.told)[:1]
+    for path in ("/v1/events.atom", "/v1/expiring.ics"):
+        shown += (await stage.get(path, token=token)).text
+
+    for mine in ("REF-bravo", "owner@bravo.example", "key of bravo"):
+        assert mine in shown, "what is listed is what was looked at"
+    assert not {text for text in texts - own if text in shown}
+    assert "alpha" not in shown
+
+
+async def test_whoever_ends_their_account_ends_no_other(two: Two) -> None:
+    before = await two.stage.rows_of(two.a.account_id)
+
+    ended = await two.stage.post("/v1/account/delete", two.b.owner.session, password=two.b.owner.password)
+
+    assert ended.status_code == 200
+    assert await two.stage.rows_of(two.a.account_id) == before
+    assert not any((await two.stage.rows_of(two.b.account_id)).values())

@@ -1,0 +1,25 @@
+"""A year of watching in which everything goes wrong that can: every true change is told once, nothing else is."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.parts.year import Plan, year_over
+
+pytestmark = pytest.mark.anyio
+
+PLANS = (
+    ("sqlite", Plan(seed=4)),
+    ("sqlite", Plan(seed=5, steps=60, basic_udi_filter_works=False)),
+    ("postgresql", Plan(seed=3, steps=60)),
+)
+
+
+@pytest.mark.parametrize(("database_kind", "plan"), PLANS, ids=lambda each: each if isinstance(each, str) else "year")
+async def test_a_year_tells_every_true_change_once_and_nothing_else(
+    database_url: str, tmp_path: Path, plan: Plan
+) -> None:
+    async with year_over(database_url, tmp_path, plan) as year:
+        outcome = await year.run()
+    assert outcome.events > plan.steps / 2
+    assert len(outcome.faults) > 30, "requests of all kinds failed in many ways"

@@ -1,0 +1,68 @@
+"""`/metrics`: what it tells, and to whom."""
+
+import httpx2
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from registerwatch.sandbox.register.generated import GeneratedWorld
+from tests.conftest import StageMaker
+from tests.parts.stage import Stage
+
+pytestmark = pytest.mark.anyio
+
+
+async def _metrics(stage: Stage) -> dict[str, float]:
+    answer = await stage.get("/metrics")
+    assert answer.status_code == 200
+    return {
+        f"{sample.name}{sorted(sample.labels.items())}" if sample.labels else sample.name: sample.value
+        for family in text_string_to_metric_families(answer.text)
+        for sample in family.samples
+    }
+
+
+async def test_metrics_count_requests_by_route_and_tell_reads_queues_and_lag(staged: StageMaker) -> None:
+    async with staged(world=GeneratedWorld(60, seed=3)) as stage:
+        key = (await stage.sign_up()).api_key
+        udi = stage.world.newest(0, 1)[0].primary_di
+        await stage.post("/v1/watches", key, subject=udi)
+        await stage.get(f"/v1/devices/{udi}")
+        await stage.get("/v1/devices/nothing-like-it")
+        await stage.get("/no/such/page")
+        await stage.client.request("BREW", "/v1/me")
+        stage.clock.move(1_000)
+        told = await _metrics(stage)
+
+    def requests(method: str, route: str, status: int) -> float:
+        return told[f"registerwatch_requests_total{[('method', method), ('route', route), ('status', str(status))]}"]
+
+    assert requests("POST", "/v1/watches", 200) == 1
+    assert requests("GET", "/v1/devices/{udi:path}", 200) == 1
+    assert requests("GET", "/v1/devices/{udi:path}", 404) == 1
+    assert requests("GET", "other", 404) == 1
+    assert not any("BREW" in name for name in told)
+    assert told["registerwatch_reads_total[('result', 'found')]"] >= 1
+    assert told["registerwatch_deliveries_waiting"] == 0
+    assert 900 <= told["registerwatch_recheck_lag_seconds"] <= 1_100
+    assert told["registerwatch_copy_devices"] >= 1
+
+
+@pytest.mark.parametrize(
+    ("address", "headers", "status"),
+    [
+        ("127.0.0.1", {}, 200),
+        ("10.1.2.3", {}, 200),
+        ("8.8.8.8", {}, 404),
+        ("2001:4860:4860::8888", {}, 404),
+        ("127.0.0.1", {"X-Forwarded-For": "8.8.8.8"}, 404),
+        ("127.0.0.1", {"Forwarded": "for=8.8.8.8"}, 404),
+        ("testclient", {}, 404),
+    ],
+)
+async def test_metrics_are_for_the_operators_own_network(
+    staged: StageMaker, address: str, headers: dict[str, str], status: int
+) -> None:
+    async with staged(world=GeneratedWorld(60, seed=3)) as stage:
+        transport = httpx2.ASGITransport(app=stage.app, client=(address, 4711))
+        async with httpx2.AsyncClient(transport=transport, base_url="http://service.test") as client:
+            assert (await client.get("/metrics", headers=headers)).status_code == status

@@ -1,0 +1,294 @@
+"""What counts as a change, and what is kept to compare with next time."""
+
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from registerwatch.watches.diff import EXPIRY, NUMBER, STATUS, Change, compare, summary_of
+from registerwatch.watches.snapshot import COMPARED, SeenCertificate, Snapshot, decoded, encoded
+from tests.register.making import PROPERTY
+from tests.watches.making import (
+    ISSUED,
+    OFF,
+    ON,
+    WITHDRAWN,
+    a_certificate,
+    a_snapshot,
+    certificate_lists,
+    snapshots,
+    without_certificates,
+)
+
+# Plain fields
+
+
+def only(name: str, value: str) -> Snapshot:
+    """A snapshot with nothing but this field."""
+    return replace(a_snapshot(), **{name: value})
+
+
+@pytest.mark.parametrize("name", COMPARED)
+def test_a_field_with_a_new_value_is_a_change_and_the_new_value_is_kept(name: str) -> None:
+    changes, kept = compare(only(name, "before"), only(name, "after"))
+
+    assert changes == [Change(name, "before", "after")]
+    assert getattr(kept, name) == "after"
+
+
+@pytest.mark.parametrize("name", COMPARED)
+def test_a_field_that_vanishes_and_returns_makes_no_noise(name: str) -> None:
+    there, empty = only(name, "before"), a_snapshot()
+
+    gone, kept = compare(there, empty)
+    back, kept = compare(kept, there)
+
+    assert (gone, back) == ([], [])
+    assert kept == there
+
+
+@pytest.mark.parametrize("name", COMPARED)
+def test_a_field_that_vanishes_and_returns_otherwise_is_a_change_from_what_it_was(name: str) -> None:
+    _, kept = compare(only(name, "before"), a_snapshot())
+
+    assert compare(kept, only(name, "after"))[0] == [Change(name, "before", "after")]
+
+
+def test_a_field_that_had_nothing_is_a_change_from_nothing() -> None:
+    assert compare(a_snapshot(), a_snapshot(reference="R-1"))[0] == [Change("reference", "", "R-1")]
+
+
+def test_the_same_code_in_other_words_is_no_change_and_the_new_words_are_kept() -> None:
+    seen = a_snapshot(status_code=ON)
+    reworded = a_snapshot(status_code=ON, status="Placed on the market")
+
+    changes, kept = compare(seen, reworded)
+
+    assert changes == []
+    assert kept.status == "Placed on the market"
+
+
+def test_another_code_is_a_change_in_words() -> None:
+    changes, _ = compare(a_snapshot(status_code=ON), a_snapshot(status_code=OFF))
+
+    assert changes == [Change("status", "On the EU market", "No longer placed on the EU market")]
+    assert summary_of(changes) == "status: On the EU market → No longer placed on the EU market"
+
+
+def test_names_that_are_shown_alone_are_kept_and_no_change() -> None:
+    changes, kept = compare(
+        a_snapshot(manufacturer_name="A", manufacturer_srn="DE-MF-1"), a_snapshot(manufacturer_name="B")
+    )
+
+    assert changes == []
+    assert (kept.manufacturer_name, kept.manufacturer_srn) == ("B", "DE-MF-1")
+
+
+def test_several_changes_stand_in_one_summary() -> None:
+    changes, _ = compare(a_snapshot(reference="1", version="1"), a_snapshot(reference="2", version="2"))
+
+    assert summary_of(changes) == "reference: 1 → 2; version: 1 → 2"
+
+
+# Certificates
+
+Z1, Z2, D3 = a_certificate("Z-1"), a_certificate("Z-2"), a_certificate("D-3")
+
+TABLE = {
+    "a new expiry": (
+        [a_certificate(expiry="2030-01-01")],
+        [a_certificate(expiry="2031-01-01")],
+        [Change("cert_expiry", "2030-01-01", "2031-01-01", "Z-1")],
+    ),
+    "an expiry where there was none": (
+        [Z1],
+        [a_certificate(expiry="2030-01-01")],
+        [Change("cert_expiry", "", "2030-01-01", "Z-1")],
+    ),
+    "no expiry any more": ([a_certificate(expiry="2030-01-01")], [Z1], []),
+    "a new status": (
+        [a_certificate(status_code=ISSUED)],
+        [a_certificate(status_code=WITHDRAWN)],
+        [Change("cert_status", "Issued", "Withdrawn", "Z-1")],
+    ),
+    "the same status in other words": (
+        [a_certificate(status_code=ISSUED)],
+        [replace(a_certificate(status_code=ISSUED), status="Given")],
+        [],
+    ),
+    "a new certificate": ([Z1], [Z1, Z2], [Change("certificate", "", "Z-2", "Z-2")]),
+    "a first certificate": ([], [Z1], [Change("certificate", "", "Z-1", "Z-1")]),
+    "two new ones": (
+        [Z1],
+        [Z1, Z2, D3],
+        [Change("certificate", "", "Z-2", "Z-2"), Change("certificate", "", "D-3", "D-3")],
+    ),
+    "one gone": ([Z1, Z2], [Z1], []),
+    "all gone": ([Z1, Z2], [], []),
+    "one gone and one come": ([Z1, Z2], [Z1, D3], [Change("certificate", "Z-2", "D-3", "D-3")]),
+    "one gone and two come": (
+        [Z1],
+        [Z2, D3],
+        [Change("certificate", "", "Z-2", "Z-2"), Change("certificate", "", "D-3", "D-3")],
+    ),
+    "a new revision": (
+        [a_certificate(revision="01", expiry="2030-01-01")],
+        [a_certificate(revision="02", expiry="2031-01-01")],
+        [Change("cert_expiry", "2030-01-01", "2031-01-01", "Z-1")],
+    ),
+    "a new revision of one, beside another of the same number": (
+        [a_certificate(revision="01", expiry="2030-01-01"), a_certificate(revision="05")],
+        [a_certificate(revision="02", expiry="2031-01-01"), a_certificate(revision="05")],
+        [Change("cert_expiry", "2030-01-01", "2031-01-01", "Z-1")],
+    ),
+    "number and revision go before number alone": (
+        [a_certificate(revision="01", expiry="2030-01-01"), a_certificate(revision="02", expiry="2031-01-01")],
+        [a_certificate(revision="02", expiry="2032-01-01")],
+        [Change("cert_expiry", "2031-01-01", "2032-01-01", "Z-1")],
+    ),
+    "two revisions in place of one": (
+        [a_certificate(revision="01"), Z2],
+        [a_certificate(revision="02"), a_certificate(revision="03"), Z2],
+        [Change("certificate", "", "Z-1", "Z-1"), Change("certificate", "", "Z-1", "Z-1")],
+    ),
+}
+
+
+@pytest.mark.parametrize(("before", "after", "expected"), TABLE.values(), ids=TABLE)
+def test_certificates_change_by_the_table(
+    before: list[SeenCertificate], after: list[SeenCertificate], expected: list[Change]
+) -> None:
+    changes, _ = compare(a_snapshot(certs=tuple(before)), a_snapshot(certs=tuple(after)))
+
+    assert _sorted(changes) == _sorted(expected)
+
+
+def test_a_certificate_that_is_gone_is_silent_when_it_returns_and_its_changes_are_told() -> None:
+    _, kept = compare(a_snapshot(a_certificate(expiry="2030-01-01"), Z2), a_snapshot(Z2))
+
+    assert compare(kept, a_snapshot(a_certificate(expiry="2030-01-01"), Z2))[0] == []
+    assert compare(kept, a_snapshot(a_certificate(expiry="2031-01-01"), Z2))[0] == [
+        Change("cert_expiry", "2030-01-01", "2031-01-01", "Z-1")
+    ]
+
+
+def test_certificates_that_were_not_read_are_left_alone() -> None:
+    seen = a_snapshot(Z1, Z2)
+
+    changes, kept = compare(seen, without_certificates(reference="R-2"))
+
+    assert changes == [Change("reference", "", "R-2")]
+    assert (kept.certs, kept.searched) == (seen.certs, True)
+
+
+def test_the_first_read_of_certificates_after_a_partial_baseline_is_silent() -> None:
+    changes, kept = compare(without_certificates(), a_snapshot(Z1))
+
+    assert changes == []
+    assert kept.certs == (Z1,)
+    assert compare(kept, a_snapshot(Z1, Z2))[0] == [Change("certificate", "", "Z-2", "Z-2")]
+
+
+def test_what_the_first_search_finds_is_silent_while_changes_of_known_ones_are_told() -> None:
+    seen = a_snapshot(a_certificate(expiry="2030-01-01"), Z2, searched=False)
+
+    changes, kept = compare(seen, a_snapshot(a_certificate(expiry="2031-01-01"), D3, searched=True))
+
+    assert changes == [Change("cert_expiry", "2030-01-01", "2031-01-01", "Z-1")], "neither D-3 nor Z-2 → D-3"
+    assert kept.searched
+    assert compare(kept, a_snapshot(*(kept.certs or ()), a_certificate("N-9")))[0] == [
+        Change("certificate", "", "N-9", "N-9")
+    ]
+
+
+def test_without_any_search_a_certificate_that_the_record_lists_anew_is_told() -> None:
+    changes, _ = compare(a_snapshot(Z1, searched=False), a_snapshot(Z1, Z2, searched=False))
+
+    assert changes == [Change("certificate", "", "Z-2", "Z-2")]
+
+
+def test_a_search_that_fails_later_forgets_nothing() -> None:
+    _, kept = compare(a_snapshot(Z1, searched=True), a_snapshot(Z1, searched=False))
+
+    assert kept.searched
+
+
+def test_no_expiry_in_the_source_means_none_in_the_change_and_none_is_made_up() -> None:
+    changes, kept = compare(a_snapshot(a_certificate("Z-1", expiry="2030-01-01")), a_snapshot(D3))
+
+    assert changes == [Change("certificate", "Z-1", "D-3", "D-3")]
+    assert kept.certs == (D3,), "the date of one certificate is no date of another"
+
+
+# Properties
+
+
+@PROPERTY
+@given(snapshots())
+def test_comparing_a_snapshot_with_itself_gives_nothing(snapshot: Snapshot) -> None:
+    changes, kept = compare(snapshot, snapshot)
+
+    assert changes == []
+    assert _settled(kept) == _settled(snapshot)
+
+
+@PROPERTY
+@given(snapshots(), snapshots())
+def test_the_same_read_twice_gives_nothing_the_second_time(seen: Snapshot, now: Snapshot) -> None:
+    _, kept = compare(seen, now)
+
+    assert compare(kept, now) == ([], kept)
+
+
+@PROPERTY
+@given(snapshots(), snapshots())
+def test_every_change_has_a_new_value_that_differs_from_the_old_one(seen: Snapshot, now: Snapshot) -> None:
+    changes, _ = compare(seen, now)
+
+    assert all(change.new and change.new != change.old for change in changes)
+    assert all((change.certificate is not None) == (change.field in {NUMBER, EXPIRY, STATUS}) for change in changes)
+
+
+@PROPERTY
+@given(snapshots(certificate_lists), snapshots(certificate_lists), st.randoms(use_true_random=False))
+def test_the_order_of_certificates_does_not_matter(seen: Snapshot, now: Snapshot, random: Random) -> None:
+    changes, kept = compare(seen, now)
+
+    others, also_kept = compare(_shuffled(seen, random), _shuffled(now, random))
+
+    assert _sorted(others) == _sorted(changes)
+    assert also_kept == kept
+
+
+@PROPERTY
+@given(snapshots(), st.lists(snapshots(), max_size=4))
+def test_what_was_ever_seen_is_never_blank_again(first: Snapshot, reads: list[Snapshot]) -> None:
+    kept = first
+    for read in reads:
+        _, kept = compare(kept, read)
+
+    assert all(getattr(kept, name) for name in COMPARED if getattr(first, name))
+
+
+@PROPERTY
+@given(snapshots())
+def test_a_snapshot_comes_back_from_its_text_as_it_was(snapshot: Snapshot) -> None:
+    assert decoded(encoded(snapshot)) == snapshot
+
+
+def _sorted(changes: list[Change]) -> list[tuple[str, str, str, str]]:
+    return sorted((each.field, each.old, each.new, each.certificate or "") for each in changes)
+
+
+def _settled(snapshot: Snapshot) -> Snapshot:
+    if snapshot.certs is None:
+        return snapshot
+    return replace(snapshot, certs=tuple(sorted(snapshot.certs, key=lambda each: (each.number, each.revision))))
+
+
+def _shuffled(snapshot: Snapshot, random: Random) -> Snapshot:
+    certs = list(snapshot.certs or ())
+    random.shuffle(certs)
+    return replace(snapshot, certs=tuple(certs))
