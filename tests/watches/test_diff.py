@@ -262,6 +262,38 @@ def test_the_order_of_certificates_does_not_matter(seen: Snapshot, now: Snapshot
     assert also_kept == kept
 
 
+def test_a_certificate_that_went_long_ago_is_not_what_a_new_one_replaces() -> None:
+    old, stays, new = a_certificate("A"), a_certificate("B"), a_certificate("C")
+    changes, kept = compare(a_snapshot(old, stays), a_snapshot(stays))
+    assert changes == []
+
+    changes, kept = compare(kept, a_snapshot(stays, new))
+
+    assert changes == [Change(NUMBER, "", "C", "C")]
+    assert [each.number for each in kept.shown_certs] == ["B", "C"]
+
+
+def test_a_certificate_that_returns_is_compared_with_what_it_was() -> None:
+    old, stays = a_certificate("A", expiry="2027-01-01"), a_certificate("B")
+    _, kept = compare(a_snapshot(old, stays), a_snapshot(stays))
+
+    changes, kept = compare(kept, a_snapshot(replace(old, expiry="2028-01-01"), stays))
+
+    assert changes == [Change(EXPIRY, "2027-01-01", "2028-01-01", "A")]
+    assert [each.number for each in kept.shown_certs] == ["A", "B"]
+
+
+def test_certificates_that_are_gone_are_shown_only_where_no_other_is_listed() -> None:
+    two = a_certificate("A"), a_certificate("B")
+    changes, kept = compare(a_snapshot(*two), a_snapshot())
+    assert (changes, [each.number for each in kept.shown_certs]) == ([], ["A", "B"])
+
+    changes, kept = compare(kept, a_snapshot(a_certificate("C"), a_certificate("D")))
+
+    assert [change.new for change in changes] == ["C", "D"]
+    assert [each.number for each in kept.shown_certs] == ["C", "D"]
+
+
 @PROPERTY
 @given(snapshots(), st.lists(snapshots(), max_size=4))
 def test_what_was_ever_seen_is_never_blank_again(first: Snapshot, reads: list[Snapshot]) -> None:

@@ -41,7 +41,7 @@ LISTS = {
     "an empty first cell": (",A1\n;A2\n\tA3\n \tA4\nB2", ["B2"]),
     "nothing": ("", []),
     "white space": (" \r\n\t\n", []),
-    "a header further down is no header": ("A1\nudi\nB2", ["A1", "udi", "B2"]),
+    "a header further down": ("A1\nudi\nB2\nSRN,x", ["A1", "B2"]),
     "a header twice": ("udi\nsrn\nA1", ["A1"]),
 }
 

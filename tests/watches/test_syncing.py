@@ -8,11 +8,14 @@ from unittest.mock import patch
 
 import httpx2
 import pytest
+from sqlalchemy.ext.asyncio import AsyncConnection
 from structlog.testing import capture_logs
 
+from registerwatch.accounts import repository as account_repository
 from registerwatch.accounts.credentials import credential_of
 from registerwatch.accounts.model import Caller
 from registerwatch.db.tables import deliveries
+from registerwatch.errors import DatabaseUnavailable
 from registerwatch.register.observer import Cause
 from registerwatch.watches import repository
 from registerwatch.watches.reading import Reading
@@ -153,6 +156,44 @@ async def test_a_defect_in_reading_one_watch_fails_neither_the_sync_nor_the_othe
         listing = await listed(stage, owner.api_key, "watches")
         assert [bool(watch["last_error"]) for watch in listing] == [True, False, False]
         assert "refresh failed unexpectedly" in {entry["event"] for entry in logs}
+
+
+async def test_a_database_that_is_out_of_reach_in_between_is_told_as_such(stage: Stage) -> None:
+    owner, uuids = await a_watcher(stage, 2)
+    for uuid in uuids:
+        stage.faults.fail("basic", "http-400", contains=uuid)
+
+    async def out_of_reach(*_asked: Any) -> None:
+        raise DatabaseUnavailable("The database does not answer.")
+
+    with patch.object(repository, "note_failure", out_of_reach):
+        response = await stage.post("/v1/sync", owner.api_key)
+
+    assert response.status_code == 503
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/v1/watches", {"subject": "04099999999992"}),
+        ("/v1/import", {"csv": "04099999999992"}),
+        ("/v1/webhook", {"url": "https://a.example/"}),
+        ("/v1/webhooks", {"url": "https://a.example/"}),
+        ("/v1/feeds", {}),
+    ],
+)
+async def test_an_account_that_is_deleted_while_it_asks_is_unknown(stage: Stage, path: str, body: Any) -> None:
+    owner = await stage.sign_up()
+    lock_account = account_repository.lock_account
+
+    async def deleted_before(connection: AsyncConnection, account_id: int) -> Any:
+        await account_repository.delete_account(connection, account_id)
+        return await lock_account(connection, account_id)
+
+    with patch.object(account_repository, "lock_account", deleted_before):
+        response = await stage.post(path, owner.api_key, **body)
+
+    assert response.status_code == 401
 
 
 async def test_what_is_not_reached_in_time_keeps_its_state_is_first_in_line_and_told_in_a_sentence(

@@ -111,7 +111,7 @@ async def test_many_dead_receivers_leave_the_next_free_place_to_one_that_answers
     caller, _ = await room.with_first("alive@other.example", "https://alive.example/")
     await room.change(caller)
 
-    await room.deliverer.store([Ended(taken[0].delivery.id, taken[0].webhook.id, _refused(), 3)])
+    await room.deliverer.store([Ended(taken[0].delivery.id, taken[0].webhook.id, taken[0].leased_until, _refused(), 3)])
     (next_one,) = await room.deliverer.claim(1)
     assert next_one.webhook.url == "https://alive.example/"
 

@@ -8,15 +8,15 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from registerwatch.accounts import audit, credentials, repository
 from registerwatch.accounts.audit import Action, Entry
 from registerwatch.accounts.hot_reads import HotReads
+from registerwatch.accounts.locking import locked
 from registerwatch.accounts.model import Account, Caller, Key, NewKey, Profile, Role
 from registerwatch.accounts.passwords import Passwords, acceptable
 from registerwatch.accounts.plans import Plans, keep_cap
 from registerwatch.accounts.profiles import account_of, profile_of
-from registerwatch.accounts.signing_in import UNKNOWN
 from registerwatch.accounts.texts import email_address, label
 from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
-from registerwatch.errors import InvalidInput, Unauthenticated, WrongPassword
+from registerwatch.errors import InvalidInput, WrongPassword
 
 TAKEN = "Somebody with this e-mail address has an account already."
 LAST_OWNER = "The last owner of an account cannot be removed. To end the account, delete it."
@@ -110,10 +110,7 @@ class Managing:
 
     async def _locked(self, connection: AsyncConnection, caller: Caller) -> Account:
         """The account, as it is now, until the end of the transaction."""
-        stored = await repository.lock_account(connection, caller.account.id)
-        if stored is None:
-            raise Unauthenticated(UNKNOWN)  # it was deleted a moment ago
-        return account_of(stored, self._plans)
+        return account_of(await locked(connection, caller.account.id), self._plans)
 
     async def _note(self, connection: AsyncConnection, caller: Caller, action: Action, subject: str) -> None:
         await repository.note(

@@ -223,6 +223,7 @@ deliveries = Table(
     Column("error", Text, nullable=False, doc="why the last attempt failed, or empty"),
     UniqueConstraint("webhook_id", "batch", name="uq_deliveries_webhook_id_batch"),
     Index("ix_deliveries_due_at", "due_at"),
+    Index("ix_deliveries_batch", "batch"),
 )
 
 feeds = Table(

@@ -7,6 +7,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.accounts import repository as account_repository
 from registerwatch.accounts.audit import Action
+from registerwatch.accounts.locking import locked
 from registerwatch.accounts.model import Caller
 from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
@@ -39,7 +40,7 @@ class Feeding:
         token = TOKEN_PREFIX + secrets.token_urlsafe(32)
         prefix = f"{token[: len(TOKEN_PREFIX) + 2]}…{token[-4:]}"
         async with self._database.transaction() as connection:
-            await account_repository.lock_account(connection, caller.account.id)
+            await locked(connection, caller.account.id)
             if len(await repository.of_account(connection, caller.account.id)) >= MOST_FEEDS:
                 raise CapReached(f"An account has at most {MOST_FEEDS} feeds; end one first.")
             now = int(self._clock.now())

@@ -15,7 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.db.engine import Database
 from registerwatch.register.eudamed.client import KnownRecord
-from registerwatch.register.observer import ActorSighting, Cause, DeviceSighting, Nobody, Observer, Sighting
+from registerwatch.register.observer import ActorSighting, Cause, DeviceSighting, Nobody, Observer, Sighting, is_later
 from registerwatch.register.records import (
     LAG_SECONDS,
     Actor,
@@ -62,6 +62,11 @@ class _Stored:
 
     is_altered: bool = False
     """Whether the standing differs from what is stored."""
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the register itself was read in full at the version that is stored, so that nothing lags in it."""
+        return self.detail_version is not None and self.detail_version == self.standing.version_number
 
     def superseded(self) -> "_Stored":
         """The same row, no latest version any more."""
@@ -129,11 +134,15 @@ class StoredCopy:
             return []
         revision = (await connection.execute(_LOCK[self._database.kind])).scalar_one()
         stored = await _stored(connection, told)
-        if lists_all and began_at is not None and _is_overtaken(stored, began_at):
+        if lists_all and any(_is_overtaken(row, began_at, read_at) for row in stored.values()):
+            overtaken = list({udi for udi, _ in told})
+            await self._observer.observe(
+                connection, [], cause or Cause(), suspects=overtaken, began_at=read_at, now=read_at
+            )
             return []
         if lists_all:
             stored = {key: row if key in told else row.superseded() for key, row in stored.items()}
-        told = _without_outdated(told, stored, read_at)
+        told = _without_outdated(told, stored, began_at, read_at)
         batch = _Batch(told, stored, revision, read_at)
         if batch.rows:
             await connection.exec_driver_sql(_UPSERT[self._database.kind], batch.rows)
@@ -145,9 +154,14 @@ class StoredCopy:
                 {"revision": batch.revision, "added": batch.added, "read_at": read_at if batch.live else None},
             )
         await _name_actors(connection, [change.new for change in batch.changes], read_at)
-        began_at = read_at if began_at is None else began_at
-        await self._observer.observe(connection, batch.sightings, cause or Cause(), began_at=began_at, now=read_at)
-        await self._observer.suspect(connection, batch.suspects)
+        await self._observer.observe(
+            connection,
+            batch.sightings,
+            cause or Cause(),
+            suspects=batch.suspects,
+            began_at=read_at if began_at is None else began_at,
+            now=read_at,
+        )
         return batch.changes
 
     async def store_actor(
@@ -186,7 +200,8 @@ class StoredCopy:
         """Store actors of a bulk source; one that was read from the register itself stays as it is."""
         if actors:
             async with self._database.transaction() as connection:
-                await connection.execute(_NAME_ACTOR, [{**_actor_row(actor), "read_at": read_at} for actor in actors])
+                rows = [{**_actor_row(actor), "read_at": read_at} for actor in actors]
+                await connection.execute(_NAME_ACTOR, sorted(rows, key=lambda row: str(row["srn"])))
 
 
 class _Batch:
@@ -238,13 +253,13 @@ class _Batch:
     def _see(self, reading: DeviceReading, device: Device, row: _Stored | None, *, is_alone: bool) -> None:
         """What a reading tells of the record that answers for its UDI-DI.
 
-        A part of it proves something only about a record that was read in full before and answered then, too; and not
-        where the UDI-DI has another one, since a part does not tell all that decides which of them answers.
+        A part of it proves something only about a record that was read in full at this version and answered then, too;
+        and not where the UDI-DI has another one, since a part does not tell all that decides which of them answers.
         """
         if reading.carries is not Carries.SOME:
             has_all = reading.carries is Carries.EVERYTHING
             self.sightings.append(DeviceSighting(device, has_all, has_all and reading.searched))
-        elif row is None or not row.is_current or row.detail_version is None or reading.lags or not is_alone:
+        elif row is None or not row.is_current or not row.is_full or reading.lags or not is_alone:
             if row is None or not row.is_current or row.device_json != document(device).decode():
                 self.suspects.append(device.udi)
         elif row.device_json != document(device).decode():
@@ -293,21 +308,26 @@ def _merged(reading: DeviceReading, row: _Stored | None) -> tuple[Device, Standi
     return device, Standing(device.uuid, latest, device.legislation_code, device.version or 0)
 
 
-def _is_overtaken(stored: Mapping[Key, _Stored], began_at: int) -> bool:
-    """Whether a read of the register that is stored ended after this one began."""
-    return any(row.detail_version is not None and row.read_at > began_at for row in stored.values())
+def _is_overtaken(row: _Stored | None, began_at: int | None, read_at: int) -> bool:
+    """Whether a read of the register that is stored ended after this one began, where that is known."""
+    if row is None or row.detail_version is None or began_at is None:
+        return False
+    return is_later(row.read_at, began_at, read_at)
 
 
 def _without_outdated(
-    told: Mapping[Key, DeviceReading], stored: Mapping[Key, _Stored], read_at: int
+    told: Mapping[Key, DeviceReading], stored: Mapping[Key, _Stored], began_at: int | None, read_at: int
 ) -> dict[Key, DeviceReading]:
-    """The readings without those of a source that lags about UDI-DIs that the register itself told of lately."""
+    """The readings without rows that were asked for before a record was read, and without those of a source that lags
+    about UDI-DIs that the register itself told of lately.
+    """
     since = read_at - LAG_SECONDS
     lately = {udi for (udi, _), row in stored.items() if row.detail_version is not None and row.read_at > since}
     return {
         key: reading
         for key, reading in told.items()
-        if key[0] not in lately or not may_be_outdated(_standing(stored.get(key)), reading)
+        if (key[0] not in lately or not may_be_outdated(_standing(stored.get(key)), reading))
+        and (reading.carries is not Carries.SOME or not _is_overtaken(stored.get(key), began_at, read_at))
     }
 
 
@@ -395,7 +415,7 @@ _BY_UDI = text(f"SELECT {_COLUMNS} FROM devices WHERE primary_di IN :udis").bind
 _KNOWN = text("SELECT uuid, document, detail_version FROM devices WHERE primary_di = :udi")
 _FRESH_DEVICES = text(
     "SELECT document, read_at FROM devices WHERE primary_di IN :subjects AND is_current"
-    " AND detail_version IS NOT NULL AND read_at > :since"
+    " AND detail_version = version_number AND read_at > :since"
 ).bindparams(bindparam("subjects", expanding=True))
 _FRESH_ACTORS = text("SELECT * FROM actors WHERE srn IN :subjects AND complete AND read_at > :since").bindparams(
     bindparam("subjects", expanding=True)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from registerwatch.accounts.model import Caller, Key, Profile, SignedIn, User
+from registerwatch.accounts.model import Caller, Key, Profile, Role, SignedIn, User
 from registerwatch.bootstrap import Service
 from registerwatch.clock import iso_utc
 from registerwatch.rest.webhook_objects import webhook_object
@@ -53,7 +53,7 @@ def account_object(profile: Profile, watch_count: int, webhooks: Sequence[Webhoo
         "subscription": None,
         "webhook_url": first.url if first else "",
         "webhook_secret": first.secret if first else "",
-        "webhooks": [webhook_object(webhook) for webhook in webhooks],
+        "webhooks": [webhook_object(webhook, shows_secret=profile.role is Role.OWNER) for webhook in webhooks],
         **_last_delivery(webhooks),
         "users": [_user(user) for user in profile.users],
         "keys": [_key(key) for key in profile.keys],

@@ -107,8 +107,8 @@ def router(service: Service, levels: AuthLevels, limits: RateLimits) -> APIRoute
         responses={**BAD, **ENDED},
     )
     async def import_list(body: ImportRequest, caller: Annotated[Caller, active]) -> Response:
-        """The register is not read within the request: each baseline is the first successful read. Reaching the cap
-        stops the import; what was added stays.
+        """The register is not read within the request: each baseline is what the copy has, where that is fresh, else
+        the first successful read. Reaching the cap stops the import; what was added stays.
         """
         return private_response(await service.watches.importing.add_all(caller, body.csv))
 

@@ -6,12 +6,12 @@ from registerwatch.clock import iso_utc
 from registerwatch.webhooks.model import Delivery, Webhook
 
 
-def webhook_object(webhook: Webhook) -> dict[str, Any]:
+def webhook_object(webhook: Webhook, *, shows_secret: bool = True) -> dict[str, Any]:
     """An address with its secret and how the last delivery ended."""
     return {
         "id": webhook.id,
         "url": webhook.url,
-        "secret": webhook.secret,
+        "secret": webhook.secret if shows_secret else "",
         "created_at": iso_utc(webhook.created_at),
         "last_at": None if webhook.last_at is None else iso_utc(webhook.last_at),
         "last_ok": webhook.last_ok,

@@ -2,10 +2,11 @@
 
 The rules keep the feed quiet. A new value that is empty is no change, and the old one stays in the snapshot, so that a
 field that vanishes and returns makes no noise. Certificates that were not read are left alone. A certificate that is
-gone is no change; one gone and one come is a change of number.
+gone is no change; one gone and one come in the same read is a change of number.
 """
 
 from collections.abc import Iterator, Sequence
+from operator import attrgetter
 
 import msgspec
 
@@ -40,6 +41,7 @@ def summary_of(changes: Sequence[Change]) -> str:
     return "; ".join(f"{change.field}: {change.old} → {change.new}" for change in changes)
 
 
+_KEY = attrgetter("key")
 _PLAIN = tuple(name for name in Snapshot.__struct_fields__ if name not in ("certs", "searched"))
 
 
@@ -53,34 +55,45 @@ def _differs(name: str, seen: Snapshot, now: Snapshot) -> bool:
 
 
 def _compare_certificates(seen: Snapshot, now: Snapshot) -> tuple[list[Change], tuple[SeenCertificate, ...]]:
-    """Changes of certificates, and those to keep: present ones, and ones that are gone, in case they come back."""
+    """Changes of certificates, and those to keep: present ones, and ones that are gone, in case they come back.
+
+    Where only one of the two reads could search, what is missing or new proves nothing.
+    """
     if seen.certs is None:
-        return [], tuple(sorted(now.certs or (), key=_key))
-    pairs, gone, come = _paired(seen.certs, now.certs or ())
+        return [], tuple(sorted(now.certs or (), key=_KEY))
+    pairs, missing, come = _paired(seen.certs, now.certs or ())
+    gone = [each for each in missing if each.is_gone]
+    going = [each for each in missing if not each.is_gone]
     is_comparable = seen.searched or not now.searched  # else what came may have been there all the time
-    replaced = [(gone.pop(), come.pop())] if is_comparable and len(gone) == len(come) == 1 else []
+    replaced = [(going.pop(), come.pop())] if is_comparable and len(going) == len(come) == 1 else []
     changes = [change for before, after in pairs + replaced for change in _changes_of(before, after)]
     if is_comparable:
         changes += [Change(NUMBER, "", each.number, each.number) for each in come]
+    if now.searched or not seen.searched:
+        going = [msgspec.structs.replace(each, is_gone=True) for each in going]
     present = [*(_filled(before, after) for before, after in pairs), *(after for _, after in replaced)]
-    return changes, tuple(sorted((*present, *come, *gone), key=_key))
+    return changes, tuple(sorted((*present, *come, *going, *gone), key=_KEY))
 
 
 def _paired(
     seen: Sequence[SeenCertificate], now: Sequence[SeenCertificate]
 ) -> tuple[list[tuple[SeenCertificate, SeenCertificate]], list[SeenCertificate], list[SeenCertificate]]:
-    """Certificates before and after, by number and revision, else by number where one of each is left; gone; come."""
-    after = {_key(each): each for each in now}
-    pairs = [(each, after.pop(_key(each))) for each in seen if _key(each) in after]
-    matched = {_key(before) for before, _ in pairs}
-    gone, come = [each for each in seen if _key(each) not in matched], list(after.values())
-    for before in list(gone):
+    """Certificates before and after, by number and revision, else by number where one of each is left; missing; come.
+
+    One that was gone pairs only with itself.
+    """
+    after = {each.key: each for each in now}
+    pairs = [(each, after.pop(each.key)) for each in seen if each.key in after]
+    matched = {before.key for before, _ in pairs}
+    missing, come = [each for each in seen if each.key not in matched], list(after.values())
+    going = [each for each in missing if not each.is_gone]
+    for before in going:
         revised = [each for each in come if each.number == before.number]
-        if len(revised) == 1 and sum(each.number == before.number for each in gone) == 1:
+        if len(revised) == 1 and sum(each.number == before.number for each in going) == 1:
             pairs.append((before, revised[0]))
-            gone.remove(before)
+            missing.remove(before)
             come.remove(revised[0])
-    return pairs, gone, come
+    return pairs, missing, come
 
 
 def _changes_of(before: SeenCertificate, after: SeenCertificate) -> Iterator[Change]:
@@ -102,7 +115,3 @@ def _filled(before: SeenCertificate, after: SeenCertificate) -> SeenCertificate:
         after.status or before.status,
         after.status_code or before.status_code,
     )
-
-
-def _key(certificate: SeenCertificate) -> tuple[str, str]:
-    return certificate.number, certificate.revision

@@ -17,7 +17,7 @@ def expiring(watches: Sequence[Watch], now: float) -> list[Expiring]:
 
 
 def _of(watch: Watch, today: date) -> Iterator[Expiring]:
-    certificates = (watch.snapshot.certs or ()) if watch.snapshot is not None else ()
+    certificates = watch.snapshot.shown_certs if watch.snapshot is not None else ()
     for certificate in certificates:
         days = _days_until(certificate.expiry, today)
         if days is not None and -PAST_DAYS <= days <= AHEAD_DAYS:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registerwatch.accounts import repository as account_repository
+from registerwatch.accounts.locking import locked
 from registerwatch.accounts.model import Caller
 from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
@@ -53,7 +53,7 @@ class Importing:
         lines = identifiers(csv)
         now = int(self._clock.now())
         async with self._database.transaction() as connection:
-            await account_repository.lock_account(connection, caller.account.id)
+            await locked(connection, caller.account.id)
             present = await repository.subjects(connection, caller.account.id)
             sorted_out = _sorted_out(lines, present, caller.account.plan.watches)
             await repository.add(connection, caller.account.id, await self._watches(connection, sorted_out.new), now)
@@ -108,14 +108,14 @@ def _with_baseline(sighting: Sighting, read_at: int) -> NewWatch:
 
 
 def identifiers(csv: str) -> list[tuple[int, str]]:
-    """The first cell of every line that has one, with the line's number; a header is left out.
+    """The first cell of every line that has one, with the line's number; headers are left out.
 
     Raises `InvalidInput` for more than 500 such lines, and for what is no list of lines at all.
     """
     found: list[tuple[int, str]] = []
     for number, line in enumerate(_lines(csv.removeprefix("\ufeff")), start=1):
         cell = _first_cell(line)
-        if not cell or (not found and cell.lower() in HEADERS):
+        if not cell or cell.lower() in HEADERS:
             continue
         found.append((number, cell))
         if len(found) > MOST_LINES:

@@ -4,26 +4,31 @@ It runs inside the transaction that stores the read in the copy, so that copy, s
 whatever happens. A read costs what the watches on its subject cost; watches on other subjects cost nothing.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registerwatch.register.observer import Cause, Sighting, new_batch
+from registerwatch.register.observer import Cause, DeviceSighting, Sighting, is_later, new_batch
 from registerwatch.watches import repository
 from registerwatch.watches.diff import Change, compare, summary_of
 from registerwatch.watches.repository import NewEvent, Watched
 from registerwatch.watches.snapshot import Snapshot, decoded, encoded, label_of, snapshot_of
+
+NO_CERTIFICATES = "The rest was read, but its certificates could not be."
 
 
 class Outbox(Protocol):
     """Where deliveries are put, in the transaction that stores their events."""
 
     async def put(
-        self, connection: AsyncConnection, batch: str, account_ids: Iterable[int], *, due_at: int, now: int
-    ) -> None:
-        """One delivery of the batch to each address of each account, unless it is there already."""
+        self, connection: AsyncConnection, batch: str, account_ids: Collection[int], *, due_at: int, now: int
+    ) -> Collection[int]:
+        """One delivery of the batch to each address of each account, unless it is there already.
+
+        Gives the accounts that one is on its way to already, which takes nothing along any more.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,59 +47,75 @@ class Observing:
         self._outbox = outbox
 
     async def observe(
-        self, connection: AsyncConnection, sightings: Sequence[Sighting], cause: Cause, *, began_at: int, now: int
+        self,
+        connection: AsyncConnection,
+        sightings: Sequence[Sighting],
+        cause: Cause,
+        *,
+        suspects: Sequence[str] = (),
+        began_at: int,
+        now: int,
     ) -> None:
         """Compare and store.
 
         A read that began before the end of the one that was compared last may have seen what was before: it is left,
-        and what it saw first is told by the next one.
+        and the subject is read again soon. So is a suspect.
         """
         seen = {sighting.subject: sighting for sighting in sightings}
-        if not seen:
+        if not seen and not suspects:
             return
-        found = await repository.watched(connection, list(seen), now)
-        watched = [watch for watch in found if _is_comparable(watch, seen[watch.subject], began_at)]
+        found = await repository.watched(connection, [*seen, *suspects], now)
+        due, watched = _sorted_out(found, seen, began_at, now)
+        await repository.make_due(connection, due)
+        await self._compare(connection, watched, seen, cause, now)
+
+    async def _compare(
+        self,
+        connection: AsyncConnection,
+        watched: Sequence[Watched],
+        seen: Mapping[str, Sighting],
+        cause: Cause,
+        now: int,
+    ) -> None:
         if not watched:
             return
         comparing = _Comparing({subject: snapshot_of(sighting) for subject, sighting in seen.items()})
         compared = [(watch, comparing.compared(watch)) for watch in watched]
-        for in_full in (True, False):
-            ids = [watch.id for watch in watched if seen[watch.subject].in_full is in_full]
-            await repository.note_seen(connection, ids, now, in_full=in_full)
+        await _note(connection, watched, seen, now)
         await repository.set_snapshots(
             connection, [_kept(watch, result) for watch, result in compared if _is_new(watch, result)]
         )
         changed = [(watch, result) for watch, result in compared if result.changes]
-        await self._store_events(connection, changed, cause, now)
-
-    async def suspect(self, connection: AsyncConnection, subjects: Sequence[str]) -> None:
-        """Let them be read next."""
-        await repository.make_due(connection, subjects)
+        if changed:
+            await self._store_events(connection, changed, cause, now)
 
     async def _store_events(
         self, connection: AsyncConnection, changed: Sequence[tuple[Watched, _Compared]], cause: Cause, now: int
     ) -> None:
-        apart = new_batch()  # for what does not wait for the end of a run
-        events = []
-        for watch, result in changed:
-            joins = cause.holds(now) and cause.account_id in (None, watch.account_id)
-            events.append(
-                NewEvent(
-                    account_id=watch.account_id,
-                    watch_id=watch.id,
-                    subject=watch.subject,
-                    label=_label(watch, result),
-                    summary=summary_of(result.changes),
-                    changes=result.changes,
-                    batch=cause.batch if joins else apart,
-                    awaits_sync=not (cause.is_recheck or (joins and cause.account_id is not None)),
-                )
+        """Events and their deliveries: held back in the cause's batch where they can join it, else at once."""
+        joining = {
+            watch.account_id
+            for watch, _ in changed
+            if cause.holds(now) and cause.account_id in (None, watch.account_id)
+        }
+        begun = await self._outbox.put(connection, cause.batch, joining, due_at=cause.held_until, now=now)
+        joining.difference_update(begun)
+        apart, others = new_batch(), {watch.account_id for watch, _ in changed} - joining
+        await self._outbox.put(connection, apart, others, due_at=now, now=now)
+        events = [
+            NewEvent(
+                account_id=watch.account_id,
+                watch_id=watch.id,
+                subject=watch.subject,
+                label=_label(watch, result),
+                summary=summary_of(result.changes),
+                changes=result.changes,
+                batch=cause.batch if watch.account_id in joining else apart,
+                awaits_sync=not cause.is_recheck,
             )
+            for watch, result in changed
+        ]
         await repository.add_events(connection, events, now)
-        for batch, due_at in ((cause.batch, cause.held_until), (apart, now)):
-            accounts = {event.account_id for event in events if event.batch == batch}
-            if accounts:
-                await self._outbox.put(connection, batch, sorted(accounts), due_at=due_at, now=now)
 
 
 class _Comparing:
@@ -118,11 +139,37 @@ class _Comparing:
         return _Compared(changes, encoded(now), label_of(now, subject))
 
 
-def _is_comparable(watch: Watched, sighting: Sighting, began_at: int) -> bool:
-    """Whether a reading may be compared: it is no older than the last one, and the first one is in full."""
-    if watch.snapshot is None and not sighting.in_full:
-        return False
-    return watch.compared_at is None or watch.compared_at <= began_at
+def _sorted_out(
+    found: Iterable[Watched], seen: Mapping[str, Sighting], began_at: int, now: int
+) -> tuple[list[int], list[Watched]]:
+    """The ids of watches that are to be read soon, and the watches that are compared now."""
+    due, compared = [], []
+    for watch in found:
+        sighting = seen.get(watch.subject)
+        is_overtaken = watch.compared_at is not None and is_later(watch.compared_at, began_at, now)
+        if sighting is None or (is_overtaken and sighting.in_full):
+            due.append(watch.id)
+        elif not is_overtaken and (sighting.in_full or watch.snapshot is not None):  # a baseline is a read in full
+            compared.append(watch)
+    return due, compared
+
+
+async def _note(
+    connection: AsyncConnection, watched: Sequence[Watched], seen: Mapping[str, Sighting], now: int
+) -> None:
+    """When the watches were compared, and whether something is missing in what was read."""
+    whole, without, in_part = [], [], []
+    for watch in watched:
+        sighting = seen[watch.subject]
+        if not sighting.in_full:
+            in_part.append(watch.id)
+        elif isinstance(sighting, DeviceSighting) and not sighting.certificates_read:
+            without.append(watch.id)
+        else:
+            whole.append(watch.id)
+    await repository.note_seen(connection, whole, now)
+    await repository.note_seen_without(connection, without, NO_CERTIFICATES, now)
+    await repository.note_compared(connection, in_part, now)
 
 
 def _is_new(watch: Watched, result: _Compared) -> bool:

@@ -21,15 +21,20 @@ class Reading:
         self._refresher = refresher
 
     async def read(self, subject: str, priority: Priority, cause: Cause) -> bool:
-        """Whether the register was read and has the subject."""
-        began_at = int(self._clock.now())
-        reason = await self._trouble(subject, priority, cause)
-        if reason is None:
-            await self._note_tried(subject, began_at)
-            return True
-        async with self._database.transaction() as connection:
-            await repository.note_failure(connection, subject, reason, int(self._clock.now()))
-        return False
+        """Whether the register was read and has the subject.
+
+        A read that was overtaken while it went on was compared with nothing; then there is a second one.
+        """
+        for _ in range(2):
+            began_at = int(self._clock.now())
+            reason = await self._trouble(subject, priority, cause)
+            if reason is not None:
+                await self._note_failure(subject, reason)
+                return False
+            if not await self._is_untried(subject, began_at):
+                return True
+        await self._note_tried(subject, began_at)
+        return True
 
     async def _trouble(self, subject: str, priority: Priority, cause: Cause) -> str | None:
         """Why nothing was found; None when something was."""
@@ -41,12 +46,17 @@ class Reading:
             return NOT_REGISTERED
         return result.reason if isinstance(result, Unreadable) else None
 
+    async def _note_failure(self, subject: str, reason: str) -> None:
+        async with self._database.transaction() as connection:
+            await repository.note_failure(connection, subject, reason, int(self._clock.now()))
+
+    async def _is_untried(self, subject: str, began_at: int) -> bool:
+        async with self._database.reading() as connection:
+            return await repository.is_untried(connection, subject, began_at)
+
     async def _note_tried(self, subject: str, began_at: int) -> None:
         """What was found need not be what answers for the subject: then nobody compared it, and it would stay first
         in line.
         """
-        async with self._database.reading() as connection:
-            if not await repository.is_untried(connection, subject, began_at):
-                return
         async with self._database.transaction() as connection:
             await repository.note_tried(connection, subject, began_at)

@@ -180,14 +180,14 @@ async def due(connection: AsyncConnection, now: int, most: int) -> Sequence[Due]
 async def longest_unread(connection: AsyncConnection, now: int) -> int | None:
     """The earliest last try of a watch of an active account; one that was never tried counts from when it was made."""
     found = (
-        select(watches.c.tried_at, watches.c.created_at)
+        select(watches.c.tried_at, watches.c.last_sync, watches.c.created_at)
         .join(accounts, accounts.c.id == watches.c.account_id)
         .where(accounts.c.expires_at > now)
         .order_by(watches.c.tried_at, watches.c.id)
         .limit(1)
     )
     row = (await connection.execute(found)).one_or_none()
-    return None if row is None else (row.tried_at or row.created_at)
+    return None if row is None else (row.tried_at or row.last_sync or row.created_at)
 
 
 async def note_failure(connection: AsyncConnection, subject: str, error: str, now: int) -> None:
@@ -197,7 +197,7 @@ async def note_failure(connection: AsyncConnection, subject: str, error: str, no
         "last_error": error,
         "failing_since": func.coalesce(watches.c.failing_since, now),
     }
-    await connection.execute(update(watches).where(watches.c.subject == subject, _is_active(now)).values(failed))
+    await _set(connection, await _locked(connection, watches.c.subject == subject, _is_active(now)), failed)
 
 
 async def is_untried(connection: AsyncConnection, subject: str, since: int) -> bool:
@@ -208,13 +208,13 @@ async def is_untried(connection: AsyncConnection, subject: str, since: int) -> b
 
 async def note_tried(connection: AsyncConnection, subject: str, now: int) -> None:
     """A read of a subject had nothing to compare: its watches wait for their turn like others."""
-    tried = update(watches).where(watches.c.subject == subject, watches.c.tried_at < now, _is_active(now))
-    await connection.execute(tried.values(tried_at=now))
+    tried = watches.c.subject == subject, watches.c.tried_at < now, _is_active(now)
+    await _set(connection, await _locked(connection, *tried), {"tried_at": now})
 
 
-async def make_due(connection: AsyncConnection, due_subjects: Sequence[str]) -> None:
-    """Let subjects be read next: something that is no proof says that they changed."""
-    await connection.execute(update(watches).where(watches.c.subject.in_(due_subjects)).values(tried_at=0))
+async def make_due(connection: AsyncConnection, watch_ids: Sequence[int]) -> None:
+    """Let watches be read next."""
+    await _set(connection, watch_ids, {"tried_at": 0})
 
 
 async def watched(connection: AsyncConnection, seen_subjects: Sequence[str], now: int) -> Sequence[Watched]:
@@ -237,13 +237,21 @@ async def watched(connection: AsyncConnection, seen_subjects: Sequence[str], now
     return [Watched(*row) for row in await connection.execute(found)]
 
 
-async def note_seen(connection: AsyncConnection, watch_ids: Sequence[int], compared_at: int, *, in_full: bool) -> None:
-    """A reading was compared with these watches; one that was no read of the subject leaves their turn as it is."""
-    seen: dict[str, object] = {"compared_at": compared_at}
-    if in_full:
-        seen |= {"tried_at": compared_at, "last_sync": compared_at, "last_error": "", "failing_since": None}
-    for chunk in _chunks(watch_ids):
-        await connection.execute(update(watches).where(watches.c.id.in_(chunk)).values(seen))
+async def note_seen(connection: AsyncConnection, watch_ids: Sequence[int], now: int) -> None:
+    """A read of the subject was compared with these watches."""
+    seen = {"compared_at": now, "tried_at": now, "last_sync": now, "last_error": "", "failing_since": None}
+    await _set(connection, watch_ids, seen)
+
+
+async def note_seen_without(connection: AsyncConnection, watch_ids: Sequence[int], missing: str, now: int) -> None:
+    """The same of a read that could not read all of it; `missing` is a sentence."""
+    seen = {"compared_at": now, "tried_at": now, "last_sync": now, "last_error": missing}
+    await _set(connection, watch_ids, {**seen, "failing_since": func.coalesce(watches.c.failing_since, now)})
+
+
+async def note_compared(connection: AsyncConnection, watch_ids: Sequence[int], now: int) -> None:
+    """A reading that was no read of the subject was compared: the watches' turn stays as it is."""
+    await _set(connection, watch_ids, {"compared_at": now})
 
 
 async def set_snapshots(connection: AsyncConnection, kept: Sequence[Mapping[str, Any]]) -> None:
@@ -283,12 +291,6 @@ async def newest_events(connection: AsyncConnection, account_id: int, most: int)
     return [_event_of(row) for row in await connection.execute(found)]
 
 
-async def batch_events(connection: AsyncConnection, account_id: int, batch: str) -> Sequence[Event]:
-    """The account's events of one batch, oldest first."""
-    found = _EVENT.where(events.c.account_id == account_id, events.c.batch == batch).order_by(events.c.id)
-    return [_event_of(row) for row in await connection.execute(found)]
-
-
 async def events_of_batches(
     connection: AsyncConnection, batches: Sequence[str]
 ) -> Mapping[tuple[int, str], Sequence[Event]]:
@@ -313,6 +315,17 @@ async def take_awaiting(connection: AsyncConnection, account_id: int) -> Sequenc
 
 def _is_active(now: int) -> ColumnElement[bool]:
     return watches.c.account_id.in_(select(accounts.c.id).where(accounts.c.expires_at > now))
+
+
+async def _locked(connection: AsyncConnection, *where: ColumnElement[bool]) -> Sequence[int]:
+    """The ids of some watches, locked in the order in which everybody locks them: so nobody waits in a circle."""
+    found = select(watches.c.id).where(*where).order_by(watches.c.id).with_for_update()
+    return (await connection.execute(found)).scalars().all()
+
+
+async def _set(connection: AsyncConnection, watch_ids: Sequence[int], values: Mapping[str, Any]) -> None:
+    for chunk in _chunks(watch_ids):
+        await connection.execute(update(watches).where(watches.c.id.in_(chunk)).values(values))
 
 
 def _chunks(ids: Sequence[int]) -> Iterator[Sequence[int]]:

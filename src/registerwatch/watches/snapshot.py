@@ -3,6 +3,7 @@
 An empty value means that the register had nothing. `None` in place of certificates means that they were never read.
 """
 
+from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
@@ -22,6 +23,13 @@ class SeenCertificate(msgspec.Struct, frozen=True, omit_defaults=True, array_lik
     expiry: str = ""
     status: str = ""
     status_code: str = ""
+    is_gone: bool = False
+    """Whether the register lists it no more."""
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What tells it from the device's other certificates."""
+        return self.number, self.revision
 
 
 class Snapshot(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -46,6 +54,12 @@ class Snapshot(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     manufacturer_name: str = ""
     manufacturer_srn: str = ""
     """These two are shown, not compared."""
+
+    @property
+    def shown_certs(self) -> Sequence[SeenCertificate]:
+        """The certificates that the register lists; those that are gone count only where it lists no other."""
+        certs = self.certs or ()
+        return [each for each in certs if not each.is_gone] or certs
 
 
 COMPARED = (

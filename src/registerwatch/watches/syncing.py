@@ -55,15 +55,8 @@ class Syncing:
                 async with asyncio.timeout(self._time_limit):
                     await reads.read_all()
         async with self._database.transaction() as connection:
-            events = [
-                *await repository.take_awaiting(connection, account_id),
-                *await repository.batch_events(connection, account_id, cause.batch),
-            ]
-        return Synced(
-            reads.found,
-            sorted(events, key=lambda event: event.id),
-            _shortfall(len(due) - reads.tried, self._time_limit),
-        )
+            events = await repository.take_awaiting(connection, account_id)
+        return Synced(reads.found, events, _shortfall(len(due) - reads.tried, self._time_limit))
 
 
 class _Reads:
@@ -77,10 +70,13 @@ class _Reads:
         self.found = 0
 
     async def read_all(self) -> None:
-        """Read until none is left."""
-        async with asyncio.TaskGroup() as group:
-            for _ in range(SIDE_BY_SIDE):
-                group.create_task(self._read_some())
+        """Read until none is left. Trouble of several reads is told as that of the first."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                for _ in range(SIDE_BY_SIDE):
+                    group.create_task(self._read_some())
+        except ExceptionGroup as trouble:
+            raise trouble.exceptions[0] from trouble
 
     async def _read_some(self) -> None:
         for watch in self._due:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from registerwatch.accounts import repository as account_repository
+from registerwatch.accounts.locking import locked
 from registerwatch.accounts.model import Caller
 from registerwatch.accounts.plans import keep_cap
 from registerwatch.accounts.texts import label as label_of
@@ -78,7 +78,7 @@ class Watching:
     async def _added(self, caller: Caller, subject: str) -> Watch | None:
         """The watch that was there already; None when it was added now."""
         async with self._database.transaction() as connection:
-            await account_repository.lock_account(connection, caller.account.id)
+            await locked(connection, caller.account.id)
             existing = await repository.by_subject(connection, caller.account.id, subject)
             if existing is None:
                 present = await repository.count(connection, caller.account.id)

@@ -13,7 +13,7 @@ _NOTHING = Snapshot()
 def watch_object(watch: Watch, now: float) -> dict[str, Any]:
     """A watch with what was seen last of its subject."""
     seen = watch.snapshot or _NOTHING
-    certs = seen.certs or ()
+    certs = seen.shown_certs
     return {
         "id": watch.id,
         "kind": watch.kind,

@@ -7,6 +7,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.accounts import repository as account_repository
 from registerwatch.accounts.audit import Action
+from registerwatch.accounts.locking import locked
 from registerwatch.accounts.model import Caller
 from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
@@ -112,13 +113,14 @@ class Configuring:
         now, delivery_id = int(self._clock.now()), new_delivery_id()
         body = body_of(delivery_id, EventType.TEST, now, caller.account.email, [])
         async with self._database.transaction() as connection:
+            await locked(connection, caller.account.id)
             if webhook_id is not None:
                 webhook = await _webhook(connection, caller, webhook_id)
             else:
                 webhook = await _first(connection, caller)
             await repository.add_test(connection, webhook, body=body, delivery_id=delivery_id, now=now)
         answer, attempts = await self._deliverer.send(webhook, delivery_id, EventType.TEST, body.encode())
-        await self._deliverer.store([Ended(delivery_id, webhook.id, answer, attempts)])
+        await self._deliverer.store([Ended(delivery_id, webhook.id, 0, answer, attempts)])
         return TestResult(answer.is_accepted, answer.status, answer.error, delivery_id)
 
     async def log(self, caller: Caller, webhook_id: int) -> Sequence[Delivery]:
@@ -138,7 +140,7 @@ class Configuring:
 
     async def _locked(self, connection: AsyncConnection, caller: Caller) -> Sequence[Webhook]:
         """The account's webhooks, which nobody else changes until the end of the transaction."""
-        await account_repository.lock_account(connection, caller.account.id)
+        await locked(connection, caller.account.id)
         return await repository.of_account(connection, caller.account.id)
 
     async def _add(

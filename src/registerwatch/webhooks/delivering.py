@@ -61,7 +61,7 @@ class Deliverer:
         delivery, webhook = claimed.delivery, claimed.webhook
         assert delivery.body is not None, "claiming gives it a body"
         answer, attempts = await self.send(webhook, delivery.id, delivery.type, delivery.body.encode())
-        return Ended(delivery.id, webhook.id, answer, attempts)
+        return Ended(delivery.id, webhook.id, claimed.leased_until, answer, attempts)
 
     async def store(self, ended: Sequence[Ended]) -> None:
         """Remember how deliveries ended, all or none of them: what is not remembered falls due again."""

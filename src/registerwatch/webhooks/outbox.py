@@ -1,6 +1,6 @@
 """Where deliveries are put, in the transaction that stores their events."""
 
-from collections.abc import Iterable
+from collections.abc import Collection
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -17,10 +17,16 @@ class WebhookOutbox:
         self._clock = clock
 
     async def put(
-        self, connection: AsyncConnection, batch: str, account_ids: Iterable[int], *, due_at: int, now: int
-    ) -> None:
-        """One delivery of the batch to each address of each account, unless it is there already."""
+        self, connection: AsyncConnection, batch: str, account_ids: Collection[int], *, due_at: int, now: int
+    ) -> Collection[int]:
+        """One delivery of the batch to each address of each account, unless it is there already.
+
+        Gives the accounts that one is on its way to already, which takes nothing along any more.
+        """
+        if not account_ids:
+            return ()
         await repository.put(connection, batch, list(account_ids), due_at=due_at, now=now)
+        return await repository.begun(connection, batch, list(account_ids))
 
     async def release(self, batch: str) -> None:
         """The run is through: its deliveries go out."""

@@ -52,14 +52,16 @@ class Claimed:
     delivery: Delivery
     webhook: Webhook
     email: str
+    leased_until: int
 
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a delivery ended: its last answer, after so many attempts."""
+    """How a delivery ended: its last answer, after so many attempts. It counts while the lease is the sender's."""
 
     delivery_id: str
     webhook_id: int
+    leased_until: int
     answer: Answer
     attempts: int
 
@@ -109,7 +111,7 @@ async def remove(connection: AsyncConnection, account_id: int, webhook_id: int) 
 async def put(connection: AsyncConnection, batch: str, account_ids: Sequence[int], *, due_at: int, now: int) -> None:
     """One delivery of a batch to every address of some accounts, unless it is there already.
 
-    None of the addresses is removed before this transaction ends.
+    None of the addresses is removed, and none of the deliveries begun, before this transaction ends.
     """
     found = (
         select(webhooks.c.id, webhooks.c.account_id)
@@ -131,6 +133,12 @@ async def put(connection: AsyncConnection, batch: str, account_ids: Sequence[int
     ]
     if rows:
         await connection.execute(_PUT, rows)
+
+
+async def begun(connection: AsyncConnection, batch: str, account_ids: Sequence[int]) -> Sequence[int]:
+    """Of some accounts those that a delivery of the batch, with what it takes along, is written down for."""
+    written = deliveries.c.batch == batch, deliveries.c.account_id.in_(account_ids), deliveries.c.body.is_not(None)
+    return (await connection.execute(select(deliveries.c.account_id).where(*written))).scalars().all()
 
 
 async def add_test(connection: AsyncConnection, webhook: Webhook, *, body: str, delivery_id: str, now: int) -> None:
@@ -179,7 +187,7 @@ async def claim(
         .join(accounts, accounts.c.id == deliveries.c.account_id)
         .where(deliveries.c.id.in_(claimed))
     )
-    return [_claimed_of(row) for row in await connection.execute(found)]
+    return [_claimed_of(row, lease_until) for row in await connection.execute(found)]
 
 
 async def set_bodies(connection: AsyncConnection, bodies: Mapping[str, str]) -> None:
@@ -198,6 +206,7 @@ async def finish(connection: AsyncConnection, ended: Sequence[Ended], now: int) 
         {
             "delivery_id": each.delivery_id,
             "webhook_id": each.webhook_id,
+            "leased_until": each.leased_until,
             "attempts": each.attempts,
             "is_accepted": each.answer.is_accepted,
             "status": each.answer.status,
@@ -207,6 +216,7 @@ async def finish(connection: AsyncConnection, ended: Sequence[Ended], now: int) 
         for each in ended
     ]
     last = {each.webhook_id: row for each, row in zip(ended, rows, strict=True)}
+    rows.sort(key=lambda row: (row["webhook_id"], row["delivery_id"]))
     if rows:
         await connection.execute(_LAST, [last[webhook_id] for webhook_id in sorted(last)])
         await connection.execute(_FINISH, rows)
@@ -252,13 +262,14 @@ _PUT = text(
     "INSERT INTO deliveries"
     " (id, account_id, webhook_id, type, batch, created_at, due_at, leased_until, attempts, error)"
     " VALUES (:id, :account_id, :webhook_id, :type, :batch, :now, :due_at, 0, 0, '')"
-    " ON CONFLICT (webhook_id, batch) DO NOTHING"
+    " ON CONFLICT (webhook_id, batch) DO UPDATE SET due_at = deliveries.due_at"  # which locks it
 )
 
 _SET_BODY = text("UPDATE deliveries SET body = :content WHERE id = :delivery_id")
 _FINISH = text(
     "UPDATE deliveries SET due_at = NULL, leased_until = 0, attempts = attempts + :attempts, finished_at = :now,"
-    " is_accepted = :is_accepted, status = :status, error = :error WHERE id = :delivery_id"
+    " is_accepted = :is_accepted, status = :status, error = :error"
+    " WHERE id = :delivery_id AND leased_until = :leased_until"
 )
 _LAST = text("UPDATE webhooks SET last_at = :now, last_ok = :is_accepted, last_error = :error WHERE id = :webhook_id")
 
@@ -288,5 +299,5 @@ def _delivery_of(row: Row[*tuple[Any, ...]]) -> Delivery:
     return Delivery(row.id, row.account_id, row.webhook_id, EventType(row.type), *row[4:12])
 
 
-def _claimed_of(row: Row[*tuple[Any, ...]]) -> Claimed:
-    return Claimed(_delivery_of(row), Webhook(*row[13:]), row.email)
+def _claimed_of(row: Row[*tuple[Any, ...]], leased_until: int) -> Claimed:
+    return Claimed(_delivery_of(row), Webhook(*row[13:]), row.email, leased_until)

@@ -88,6 +88,7 @@ def upgrade() -> None:
     )
     op.create_index("ix_deliveries_account_id", "deliveries", ["account_id"])
     op.create_index("ix_deliveries_due_at", "deliveries", ["due_at"])
+    op.create_index("ix_deliveries_batch", "deliveries", ["batch"])
     op.create_table(
         "feeds",
         sa.Column("id", _ROW_ID, nullable=False),
