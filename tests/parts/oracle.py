@@ -51,6 +51,13 @@ class Told:
     fields: Mapping[str, Value] = field(default_factory=dict)
     papers: Papers | None = None
     searched: bool = False
+    listed: frozenset[PaperKey] = frozenset()
+    """The papers that were listed last, not gone."""
+
+    @property
+    def present(self) -> frozenset[PaperKey]:
+        """The papers that can be replaced: where none is listed any more, the list may have been incomplete."""
+        return self.listed or frozenset(self.papers or ())
 
 
 def plain(text: object) -> Value:
@@ -75,11 +82,13 @@ def kept(told: Told | None, seen: Seen) -> Told:
     if seen.papers is None:
         return replace(before, fields=fields)
     if before.papers is None:
-        return Told(fields, seen.papers, seen.searched)
+        return Told(fields, seen.papers, seen.searched, frozenset(seen.papers))
     pairs, gone, come = _matched(before, seen.papers, joins_strangers=_may_be_new(before, seen))
     papers = {key: before.papers[key] for key in gone} | {key: seen.papers[key] for key in come}
     papers |= {now: _filled(before.papers[old], seen.papers[now]) for old, now in pairs}
-    return Told(fields, papers, before.searched or seen.searched)
+    proves = seen.searched or not before.searched
+    listed = frozenset(seen.papers) | (frozenset() if proves else before.listed)
+    return Told(fields, papers, before.searched or seen.searched, listed)
 
 
 def _paper_changes(told: Told, seen: Seen) -> list[Change]:
@@ -102,7 +111,8 @@ def _matched(
     """Papers before and now: by number and revision; a lone pair of one number; a lone one gone and a lone one come."""
     before = told.papers or {}
     pairs = [(key, key) for key in before if key in now]
-    gone, come = [key for key in before if key not in now], [key for key in now if key not in before]
+    missing, come = [key for key in before if key not in now], [key for key in now if key not in before]
+    gone = [key for key in missing if key in told.present]
     for number in sorted({key[0] for key in gone}):
         old, new = ([key for key in keys if key[0] == number] for keys in (gone, come))
         if len(old) == len(new) == 1:
@@ -111,7 +121,7 @@ def _matched(
             come.remove(new[0])
     if joins_strangers and len(gone) == len(come) == 1:
         pairs.append((gone.pop(), come.pop()))
-    return pairs, gone, come
+    return pairs, [*gone, *(key for key in missing if key not in told.present)], come
 
 
 def _within(old: Paper, now: Paper) -> Iterable[Change]:

@@ -161,6 +161,17 @@ async def test_owner_member_and_key_see_the_same_account_and_each_their_role(sta
     assert seen[0] == seen[1] == seen[2]
 
 
+async def test_a_member_sees_the_webhooks_and_not_what_signs_them(stage: Stage) -> None:
+    owner = await stage.sign_up()
+    member = await a_member(stage, owner.session)
+    await stage.post("/v1/webhooks", owner.api_key, url="https://receiver.example/hook")
+
+    owners, members = [granted(await me(stage, each))["webhooks"] for each in (owner.session, member)]
+
+    assert owners[0]["secret"].startswith("whsec_")
+    assert members == [{**owners[0], "secret": ""}]
+
+
 async def test_every_answer_that_is_the_account_is_the_account(stage: Stage) -> None:
     owner = await stage.sign_up()
     for response in (

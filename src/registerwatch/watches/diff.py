@@ -41,6 +41,7 @@ def summary_of(changes: Sequence[Change]) -> str:
     return "; ".join(f"{change.field}: {change.old} → {change.new}" for change in changes)
 
 
+_Certificates = list[SeenCertificate]
 _KEY = attrgetter("key")
 _PLAIN = tuple(name for name in Snapshot.__struct_fields__ if name not in ("certs", "searched"))
 
@@ -61,9 +62,7 @@ def _compare_certificates(seen: Snapshot, now: Snapshot) -> tuple[list[Change], 
     """
     if seen.certs is None:
         return [], tuple(sorted(now.certs or (), key=_KEY))
-    pairs, missing, come = _paired(seen.certs, now.certs or ())
-    gone = [each for each in missing if each.is_gone]
-    going = [each for each in missing if not each.is_gone]
+    pairs, going, gone, come = _paired(seen, now.certs or ())
     is_comparable = seen.searched or not now.searched  # else what came may have been there all the time
     replaced = [(going.pop(), come.pop())] if is_comparable and len(going) == len(come) == 1 else []
     changes = [change for before, after in pairs + replaced for change in _changes_of(before, after)]
@@ -76,24 +75,26 @@ def _compare_certificates(seen: Snapshot, now: Snapshot) -> tuple[list[Change], 
 
 
 def _paired(
-    seen: Sequence[SeenCertificate], now: Sequence[SeenCertificate]
-) -> tuple[list[tuple[SeenCertificate, SeenCertificate]], list[SeenCertificate], list[SeenCertificate]]:
-    """Certificates before and after, by number and revision, else by number where one of each is left; missing; come.
+    seen: Snapshot, now: Sequence[SeenCertificate]
+) -> tuple[list[tuple[SeenCertificate, SeenCertificate]], _Certificates, _Certificates, _Certificates]:
+    """Certificates before and after, by number and revision, else by number where one of each is left; those that go;
+    those that went before; those that come.
 
-    One that was gone pairs only with itself.
+    Where the register listed none any more, what went before counts as going now: its list may have been incomplete.
     """
     after = {each.key: each for each in now}
-    pairs = [(each, after.pop(each.key)) for each in seen if each.key in after]
+    pairs = [(each, after.pop(each.key)) for each in seen.certs or () if each.key in after]
     matched = {before.key for before, _ in pairs}
-    missing, come = [each for each in seen if each.key not in matched], list(after.values())
-    going = [each for each in missing if not each.is_gone]
-    for before in going:
+    missing, come = [each for each in seen.certs or () if each.key not in matched], list(after.values())
+    going = [each for each in missing if each in seen.shown_certs]
+    gone = [each for each in missing if each not in going]
+    for before in list(going):
         revised = [each for each in come if each.number == before.number]
         if len(revised) == 1 and sum(each.number == before.number for each in going) == 1:
             pairs.append((before, revised[0]))
-            missing.remove(before)
+            going.remove(before)
             come.remove(revised[0])
-    return pairs, missing, come
+    return pairs, going, gone, come
 
 
 def _changes_of(before: SeenCertificate, after: SeenCertificate) -> Iterator[Change]:
