@@ -17,6 +17,7 @@ records, so figures of one run can be compared with one another, and with nothin
             signed deliveries a second to a local receiver, beside httpx2 posting the same bodies.
 `accounts`  An account as its programs and people read it, beside a bare ASGI application; logins, beside passwords
           compared in a plain loop; steady reads of devices while many sign in at once, beside the same without them.
+`tools`   Devices and searches by the tool endpoint, beside the routes of the same service that say the same.
 `year`    Only when it is named: a simulated year of watching in which everything fails that can, judged event by event.
 """
 
@@ -31,14 +32,14 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from bench import accounts, fill, machine, reads, report, search, start, watching, year
+from bench import accounts, fill, machine, reads, report, search, start, tools, watching, year
 from bench.figures import Section
 from bench.inputs import Inputs
 from bench.manner import Manner
 from bench.processes import ProcessFailed
 from bench.progress import say
 
-PARTS = ("reads", "search", "fill", "start", "accounts", "watching")
+PARTS = ("reads", "search", "fill", "start", "accounts", "watching", "tools")
 LONG = ("year",)
 """Parts that run only when they are named."""
 DOCUMENT = Path(__file__).parents[1] / "docs" / "performance.md"
@@ -99,7 +100,7 @@ def _told_when_interrupted() -> Iterator[None]:
 
 def _measure(inputs: Inputs, parts: list[str], manner: Manner) -> list[Section]:
     """Measure the parts in the order that their inputs need, give them in the order of `PARTS`."""
-    in_turn = (fill, start, search, watching, reads, accounts)  # the last two bring devices up to date
+    in_turn = (fill, start, search, watching, reads, accounts, tools)  # the last three bring devices up to date
     measured = {part.PART: part.measure(inputs, manner) for part in (*in_turn, year) if part.PART in parts}
     return [measured[part] for part in parts]
 

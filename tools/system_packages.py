@@ -1,4 +1,4 @@
-"""Make sure that the programs which the tests start are there: PostgreSQL, Redis, openssl, Chromium.
+"""Make sure that the programs which the tests start are there: PostgreSQL, Redis, openssl, Chromium, Node.js.
 
 Where we are root on a Debian-like system they are installed; elsewhere a message says what is missing, and the tests
 that need it say so too.
@@ -16,6 +16,8 @@ NEEDED = {
     "openssl": lambda: shutil.which("openssl"),
     "chromium": lambda: shutil.which("chromium"),
     "wrk": lambda: shutil.which("wrk"),
+    "nodejs": lambda: shutil.which("node"),
+    "npm": lambda: shutil.which("npm"),
 }
 
 

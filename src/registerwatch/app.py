@@ -8,6 +8,7 @@ from starlette.middleware import Middleware
 
 from registerwatch.bootstrap import Service, build_service, running
 from registerwatch.html import pages
+from registerwatch.mcp.endpoint import ToolEndpoint
 from registerwatch.rest import account, errors, feeds, metrics, register, sign_in, system, watches, webhooks
 from registerwatch.rest.account_object import AccountObjects
 from registerwatch.rest.middleware import BodyRequired, HeadAsGet, LimitHeaders, OpenCors, StoredDevices
@@ -52,6 +53,7 @@ def app_over(service: Service, *, background: bool = True) -> FastAPI:
         redoc_url=None,
         redirect_slashes=False,
         servers=[{"url": service.settings.public_url}],
+        telemetry={"tracing": False, "metrics": False, "logs": False},  # looking for it costs a tenth of a hot read
         middleware=[
             Middleware(metrics.CountedRequests, counter=counter),
             Middleware(HeadAsGet),
@@ -59,6 +61,7 @@ def app_over(service: Service, *, background: bool = True) -> FastAPI:
             Middleware(BodyRequired),
             Middleware(StoredDevices, devices=service.devices),
             Middleware(LimitHeaders),
+            Middleware(ToolEndpoint, service=service, limits=limits),
         ],
     )
     app.include_router(register.router(service, limits))

@@ -21,6 +21,8 @@ class DeviceAnswer:
     tag: bytes
     in_full: bool
     """Whether it was ever read from the register itself, with its detail and certificates."""
+    trouble: str | None = None
+    """Why the last refresh failed, if it did; the body tells it too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +79,7 @@ class Devices:
         error = b"null" if trouble is None else msgspec.json.encode(trouble)
         body = b'%s,"read_at":"%s","error":%s}' % (stored.document[:-1], iso_utc(stored.read_at).encode(), error)
         tag = b'W/"%d.%d%s"' % (stored.revision, stored.read_at, b"" if trouble is None else b".e")
-        return DeviceAnswer(body, tag, stored.in_full)
+        return DeviceAnswer(body, tag, stored.in_full, trouble)
 
 
 NOT_REGISTERED = "The register has no device with this UDI-DI."

@@ -50,8 +50,10 @@ class Search:
         self._index = index
         self._trouble = trouble
 
-    async def search(self, query: str, filters: Filters, *, page: int = 1, name_rows: int = NAME_ROWS) -> SearchPage:
-        """One page (1-based). `name_rows` is the length of a page of names or references.
+    async def search(
+        self, query: str, filters: Filters, *, page: int = 1, name_rows: int = NAME_ROWS, srn_rows: int = SRN_ROWS
+    ) -> SearchPage:
+        """One page (1-based). `name_rows` is the length of a page of names or references, `srn_rows` that of an SRN's.
 
         Raises `InvalidInput` when there is neither a query nor a filter, or when one of them makes no sense.
         """
@@ -66,11 +68,11 @@ class Search:
             raise InvalidInput("`page` counts from 1.")
         srn = "".join(text.split()).upper()
         if kind(srn) == "srn":
-            return await self._by_srn(srn, filters, page)
+            return await self._by_srn(srn, filters, page, srn_rows)
         return await self._by_udi(text, filters, page) or await self._by_words(text, filters, page, name_rows)
 
-    async def _by_srn(self, srn: str, filters: Filters, page: int) -> SearchPage:
-        hits = await asyncio.to_thread(self._index.by_srn, srn, filters, limit=SRN_ROWS, offset=(page - 1) * SRN_ROWS)
+    async def _by_srn(self, srn: str, filters: Filters, page: int, rows: int) -> SearchPage:
+        hits = await asyncio.to_thread(self._index.by_srn, srn, filters, limit=rows, offset=(page - 1) * rows)
         return await self._page(hits, "srn", srn)
 
     async def _by_udi(self, text: str, filters: Filters, page: int) -> SearchPage | None:

@@ -20,7 +20,7 @@ from registerwatch.web.messages import NOT_CACHED
 
 PASSED_ON = ("x-forwarded-for", "forwarded", "x-real-ip")
 METHODS = frozenset({"GET", "HEAD", "POST", "PATCH", "DELETE", "OPTIONS"})
-HOT_ROUTES = {"/v1/devices/": "/v1/devices/{udi:path}"}
+HOT_ROUTES = {"/v1/devices/": "/v1/devices/{udi:path}", "/mcp": "/mcp"}
 """Routes that are answered before the router sees them, by the beginning of their paths."""
 
 

@@ -13,6 +13,8 @@ from registerwatch.web.messages import CACHE_RECORD, MOST_BODY_BYTES, error_resp
 OPEN_PATHS = ("/v1/", "/mcp")
 ALLOWED_METHODS = b"GET, POST, DELETE, OPTIONS"
 ALLOWED_HEADERS = b"Content-Type, X-API-Key, Authorization"
+ALLOWED_TOOL_HEADERS = ALLOWED_HEADERS + b", MCP-Protocol-Version, Mcp-Session-Id, Mcp-Method, Mcp-Name"
+"""What tool clients in browsers send of themselves after they have begun; without it no browser would let them."""
 EXPOSED_HEADERS = b"ETag, Retry-After, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, RateLimit-Policy"
 PREFLIGHT_SECONDS = b"86400"
 
@@ -40,18 +42,20 @@ class OpenCors:
             await send(message)
 
         if scope["method"] == "OPTIONS":
-            await send_open({"type": "http.response.start", "status": 204, "headers": list(_PREFLIGHT)})
+            headers = _PREFLIGHT if scope["path"].startswith("/v1/") else _TOOL_PREFLIGHT
+            await send_open({"type": "http.response.start", "status": 204, "headers": list(headers)})
             await send({"type": "http.response.body", "body": b""})
             return
         await self._app(scope, receive, send_open)
 
 
 _OPEN = ((b"access-control-allow-origin", b"*"), (b"access-control-expose-headers", EXPOSED_HEADERS))
-_PREFLIGHT = (
+_ANY_PREFLIGHT = (
     (b"access-control-allow-methods", ALLOWED_METHODS),
-    (b"access-control-allow-headers", ALLOWED_HEADERS),
     (b"access-control-max-age", PREFLIGHT_SECONDS),
 )
+_PREFLIGHT = (*_ANY_PREFLIGHT, (b"access-control-allow-headers", ALLOWED_HEADERS))
+_TOOL_PREFLIGHT = (*_ANY_PREFLIGHT, (b"access-control-allow-headers", ALLOWED_TOOL_HEADERS))
 
 
 class HeadAsGet:

@@ -9,8 +9,6 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from registerwatch.bootstrap import Service
-from registerwatch.errors import InvalidInput
-from registerwatch.register.actors import ActorAnswer
 from registerwatch.register.codes import RiskFilter, StatusFilter
 from registerwatch.register.devices import NOT_REGISTERED, UNREADABLE, DeviceAnswer, NoDevice
 from registerwatch.register.identifiers import MAX_LENGTH, kind, subject
@@ -19,7 +17,6 @@ from registerwatch.register.outcome import NotFound, Unreadable
 from registerwatch.register.search import LONGEST_QUERY
 from registerwatch.rest.answers import BAD, OTHER, OUT, RATE, Answers
 from registerwatch.rest.schemas import Actor, Device, DeviceNotFound, RefreshAnswer, SearchAnswer
-from registerwatch.web.filters import filters_of, page_of
 from registerwatch.web.limits import Limit, RateLimits
 from registerwatch.web.messages import (
     CACHE_RECORD,
@@ -30,6 +27,7 @@ from registerwatch.web.messages import (
     matches,
     tagged_response,
 )
+from registerwatch.web.register_objects import actor_answer, no_device_object
 
 _IDENTIFIER: Any = {"json_schema_extra": {"minLength": 1, "maxLength": MAX_LENGTH, "pattern": "[0-9A-Za-z]"}}
 """What an identifier must be, for the description alone: `subject` refuses with a better message."""
@@ -134,13 +132,14 @@ def router(service: Service, limits: RateLimits) -> APIRouter:
         page: Annotated[str, Query(description="Page of the devices, from 1, 20 rows each.")] = "1",
     ) -> Response:
         """Always status 200: an unreadable register, an unknown actor and an unknown filter are told in `error`."""
-        try:
-            code, filters, number = subject(srn), filters_of(status, risk), page_of(page)
-        except InvalidInput as error:
-            return json_response(ActorAnswer(srn[:120], error=str(error)), headers={"Cache-Control": NOT_CACHED})
-        if not await service.actors.is_stored(code):
-            await limits.check(request, Limit.REGISTER_READ)
-        answer = await service.actors.actor(code, filters, page=number)
+        answer = await actor_answer(
+            service.actors,
+            srn,
+            lambda: limits.check(request, Limit.REGISTER_READ),
+            status=status,
+            risk=risk,
+            page=page,
+        )
         return tagged_response(request, answer, CACHE_RECORD if answer.error is None else NOT_CACHED)
 
     return routes
@@ -149,8 +148,7 @@ def router(service: Service, limits: RateLimits) -> APIRouter:
 def device_response(request: Request, answer: DeviceAnswer | NoDevice) -> Response:
     """A device, the client's own copy of it, or a 404."""
     if isinstance(answer, NoDevice):
-        body = {"found": False, "udi": answer.udi, "error": answer.reason}
-        return json_response(body, 404, {"Cache-Control": NOT_CACHED})
+        return json_response(no_device_object(answer), 404, {"Cache-Control": NOT_CACHED})
     shared = {"ETag": answer.tag.decode(), "Cache-Control": CACHE_RECORD}
     if matches(request.headers.get("if-none-match"), answer.tag.decode()):
         return Response(status_code=304, headers=shared)
@@ -182,4 +180,4 @@ async def _device_json(service: Service, udi: str) -> object:
         return msgspec.Raw(answer.body)
     read = service.refresher.remembered(udi)
     reason = f"{UNREADABLE} {read.reason}" if isinstance(read, Unreadable) else NOT_REGISTERED
-    return {"found": False, "udi": udi, "error": reason}
+    return no_device_object(NoDevice(udi, reason))

@@ -1,0 +1,132 @@
+"""JSON-RPC 2.0 as the tool endpoint speaks it: reading messages, writing answers. Pure.
+
+Ids come back as they came, to the byte, whatever form they had. Source: the JSON-RPC 2.0 specification; the Model
+Context Protocol, version 2024-11-05.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+PROTOCOL_VERSION = "2024-11-05"
+MOST_MESSAGES = 20
+
+PARSE_ERROR = -32700
+INVALID_REQUEST = -32600
+METHOD_NOT_FOUND = -32601
+INVALID_PARAMS = -32602
+
+NO_ID = b"null"
+
+NOT_JSON = "The body is no JSON."
+NOT_A_MESSAGE = 'A message is an object with `"jsonrpc": "2.0"` and a `method`.'
+NO_OBJECT_PARAMS = "`params` is an object."
+EMPTY_BATCH = "The batch is empty."
+LONG_BATCH = f"A batch has at most {MOST_MESSAGES} messages."
+
+_NUMBER = frozenset(b"-0123456789")
+
+
+class _Envelope(msgspec.Struct):
+    """A message of which nothing is certain yet."""
+
+    jsonrpc: Any = None
+    method: Any = msgspec.UNSET
+    id: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    params: Any = None
+    result: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    error: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A message that can be understood. `id` is its JSON text, None for a notification, which is never answered."""
+
+    method: str
+    params: Mapping[str, Any]
+    id: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A message, or a whole body, that cannot be understood."""
+
+    code: int
+    message: str
+    id: bytes = NO_ID
+
+
+@dataclass(frozen=True, slots=True)
+class Silence:
+    """A message that needs no answer: what a client answers to a server, which never asks anything here."""
+
+
+Message = Call | Refusal | Silence
+
+_raw_list = msgspec.json.Decoder(list[msgspec.Raw])
+_envelope = msgspec.json.Decoder(_Envelope)
+_any = msgspec.json.Decoder()
+_encode = msgspec.json.Encoder().encode
+
+
+def messages_of(body: bytes) -> Message | list[Message]:
+    """The message in a body, or the messages of a batch, or why there are none."""
+    stripped = body.lstrip(b" \t\r\n")
+    try:
+        if not stripped.startswith(b"["):
+            return _message(stripped)
+        each = _raw_list.decode(stripped)
+        if not each:
+            return Refusal(INVALID_REQUEST, EMPTY_BATCH)
+        if len(each) > MOST_MESSAGES:
+            return Refusal(INVALID_REQUEST, LONG_BATCH)
+        return [_message(raw) for raw in each]
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return Refusal(PARSE_ERROR, NOT_JSON)
+
+
+def result(call_id: bytes, content: object) -> bytes:
+    """An answer with a result."""
+    return _encode({"jsonrpc": "2.0", "id": msgspec.Raw(call_id), "result": content})
+
+
+def error(refusal: Refusal) -> bytes:
+    """An answer with an error."""
+    told = {"code": refusal.code, "message": refusal.message}
+    return _encode({"jsonrpc": "2.0", "id": msgspec.Raw(refusal.id), "error": told})
+
+
+def batch(answers: Sequence[bytes]) -> bytes:
+    """The answers to a batch."""
+    return b"[" + b",".join(answers) + b"]"
+
+
+def _message(text: bytes | msgspec.Raw) -> Message:
+    """Raises `msgspec.DecodeError` for what is no JSON."""
+    try:
+        envelope = _envelope.decode(text)
+    except msgspec.ValidationError:
+        _any.decode(text)  # JSON, but no object
+        return Refusal(INVALID_REQUEST, NOT_A_MESSAGE)
+    call_id = None if isinstance(envelope.id, msgspec.UnsetType) else bytes(envelope.id)
+    if call_id is not None and not _is_id(call_id):
+        return Refusal(INVALID_REQUEST, NOT_A_MESSAGE)
+    if envelope.jsonrpc == "2.0" and envelope.method is msgspec.UNSET and _is_answer(envelope):
+        return Silence()
+    if envelope.jsonrpc != "2.0" or not isinstance(envelope.method, str):
+        return Refusal(INVALID_REQUEST, NOT_A_MESSAGE, call_id or NO_ID)
+    params = {} if envelope.params is None else envelope.params
+    if isinstance(params, dict):
+        return Call(envelope.method, params, call_id)
+    return Silence() if call_id is None else Refusal(INVALID_PARAMS, NO_OBJECT_PARAMS, call_id)
+
+
+def _is_answer(envelope: _Envelope) -> bool:
+    return envelope.result is not msgspec.UNSET or envelope.error is not msgspec.UNSET
+
+
+def _is_id(text: bytes) -> bool:
+    """Whether the text of a JSON value is one of those that an id can be: a string, a number, null."""
+    return text[:1] == b'"' or text[0] in _NUMBER or text == b"null"

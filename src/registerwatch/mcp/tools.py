@@ -1,0 +1,191 @@
+"""The tools: what each is for, in words for a model that has never seen the register, and what it does.
+
+A tool gives the same object as the REST route that it stands for, as JSON text. A payload whose `error` is set is a
+failure; nothing is raised to the client.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, TypeVar
+
+import msgspec
+import structlog
+
+from registerwatch.accounts.credentials import Credential
+from registerwatch.accounts.model import Caller
+from registerwatch.bootstrap import Service
+from registerwatch.errors import DatabaseUnavailable, PeriodEnded, RegisterwatchError, Unauthenticated
+from registerwatch.mcp.describing import DESCRIPTIONS, ToolDescription
+from registerwatch.register.devices import DeviceAnswer, NoDevice
+from registerwatch.register.identifiers import subject
+from registerwatch.register.index.searching import Filters
+from registerwatch.web.limits import Limit
+from registerwatch.web.messages import INTERNAL, NO_DATABASE, PERIOD_ENDED
+from registerwatch.web.register_objects import actor_answer, no_device_object
+from registerwatch.web.watch_objects import event_object, sync_object, watch_object
+
+NEEDS_KEY = "API key required."
+UNKNOWN_TOOL = "Unknown tool."
+MOST_RESULTS, USUAL_RESULTS = 25, 10
+MOST_CHANGES = 50
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """Who calls a tool: the credential that the HTTP request carried, and what counts its requests.
+
+    `count` raises `RateLimited`.
+    """
+
+    credential: Callable[[], Credential | None]
+    count: Callable[[Limit], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Payload:
+    """What a tool says, as JSON text."""
+
+    text: bytes
+    is_error: bool
+
+
+class SearchArguments(msgspec.Struct):
+    """Arguments of `search_devices`."""
+
+    q: str
+    limit: Annotated[int, msgspec.Meta(ge=1)] = USUAL_RESULTS
+
+
+class UdiArguments(msgspec.Struct):
+    """Arguments of `get_device` and `lookup_udi`."""
+
+    udi: str
+
+
+class SrnArguments(msgspec.Struct):
+    """Arguments of `get_actor`."""
+
+    srn: str
+
+
+class SubjectArguments(msgspec.Struct):
+    """Arguments of `add_watch`."""
+
+    subject: str
+
+
+class NoArguments(msgspec.Struct):
+    """For tools that need none."""
+
+
+Arguments = TypeVar("Arguments", bound=msgspec.Struct)
+Work = Callable[[Any, Asker], Awaitable[Payload]]
+
+_encode = msgspec.json.Encoder().encode
+
+
+class Tools:
+    """The tools over one service."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._work: Mapping[str, tuple[type[msgspec.Struct], Work, Mapping[str, Any]]] = {
+            "search_devices": (SearchArguments, self._search_devices, {}),
+            "lookup_udi": (UdiArguments, self._get_device, {}),
+            "get_device": (UdiArguments, self._get_device, {}),
+            "get_actor": (SrnArguments, self._get_actor, {}),
+            "list_watches": (NoArguments, self._list_watches, {}),
+            "add_watch": (SubjectArguments, self._add_watch, {"watch": None}),
+            "sync_watches": (NoArguments, self._sync_watches, {"synced": 0, "events": []}),
+            "list_changes": (NoArguments, self._list_changes, {}),
+        }
+        assert set(self._work) == {each.name for each in DESCRIPTIONS}
+
+    def described(self) -> list[ToolDescription]:
+        """Every tool, for `tools/list`."""
+        return list(DESCRIPTIONS)
+
+    async def call(self, name: object, arguments: object, asker: Asker) -> Payload:
+        """Use a tool. Whatever goes wrong is in the payload."""
+        if not isinstance(name, str) or name not in self._work:
+            return _failure(UNKNOWN_TOOL, {})
+        form, work, nothing = self._work[name]
+        try:
+            given = msgspec.convert({} if arguments is None else arguments, form)
+            return await work(given, asker)
+        except msgspec.ValidationError as problem:
+            return _failure(f"The arguments do not fit the tool's schema: {problem}.", nothing)
+        except DatabaseUnavailable as problem:
+            log.error("the database is out of reach", tool=name, error=str(problem))
+            return _failure(NO_DATABASE, nothing)
+        except RegisterwatchError as problem:
+            return _failure(str(problem), nothing)
+        except Exception:
+            log.exception("unexpected error", tool=name)
+            return _failure(INTERNAL, nothing)
+
+    async def _search_devices(self, given: SearchArguments, _asker: Asker) -> Payload:
+        most = min(given.limit, MOST_RESULTS)
+        found = await self._service.search.search(given.q, Filters(), name_rows=most, srn_rows=most)
+        return _payload(found, found.error)
+
+    async def _get_device(self, given: UdiArguments, asker: Asker) -> Payload:
+        udi = subject(given.udi)
+        answer = await self._service.devices.stored(udi) or await self._read_device(udi, asker)
+        if isinstance(answer, NoDevice):
+            return _payload(no_device_object(answer), answer.reason)
+        return Payload(answer.body, is_error=answer.trouble is not None)
+
+    async def _read_device(self, udi: str, asker: Asker) -> DeviceAnswer | NoDevice:
+        if self._service.devices.asks_register(udi):
+            await asker.count(Limit.REGISTER_READ)
+        return await self._service.devices.device(udi)
+
+    async def _get_actor(self, given: SrnArguments, asker: Asker) -> Payload:
+        answer = await actor_answer(self._service.actors, given.srn, lambda: asker.count(Limit.REGISTER_READ))
+        return _payload(answer, answer.error)
+
+    async def _list_watches(self, _given: NoArguments, asker: Asker) -> Payload:
+        caller = await self._caller(asker)
+        now = self._service.clock.now()
+        watches = await self._service.watches.watching.all(caller)
+        return _payload({"watches": [watch_object(each, now) for each in watches]})
+
+    async def _add_watch(self, given: SubjectArguments, asker: Asker) -> Payload:
+        caller = await self._active(asker)
+        await asker.count(Limit.WATCH_READ)
+        watch = await self._service.watches.watching.add(caller, given.subject)
+        return _payload({"watch": watch_object(watch, self._service.clock.now()), "error": None})
+
+    async def _sync_watches(self, _given: NoArguments, asker: Asker) -> Payload:
+        caller = await self._active(asker)
+        await asker.count(Limit.SYNC)
+        synced = await self._service.watches.syncing.sync(caller)
+        return _payload(sync_object(synced), synced.error)
+
+    async def _list_changes(self, _given: NoArguments, asker: Asker) -> Payload:
+        caller = await self._active(asker)
+        events = await self._service.watches.watching.events(caller, MOST_CHANGES)
+        return _payload({"events": [event_object(each) for each in events]})
+
+    async def _caller(self, asker: Asker) -> Caller:
+        credential = asker.credential()
+        if credential is None:
+            raise Unauthenticated(NEEDS_KEY)
+        return await self._service.accounts.signing_in.caller(credential)
+
+    async def _active(self, asker: Asker) -> Caller:
+        caller = await self._caller(asker)
+        if caller.account.has_expired(self._service.clock.now()):
+            raise PeriodEnded(PERIOD_ENDED)
+        return caller
+
+
+def _payload(content: object, error: str | None = None) -> Payload:
+    return Payload(_encode(content), error is not None)
+
+
+def _failure(message: str, nothing: Mapping[str, Any]) -> Payload:
+    return Payload(_encode({**nothing, "error": message}), is_error=True)
