@@ -7,7 +7,7 @@ this is asked: that it follows what was told before, and that it was true since 
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -126,6 +126,19 @@ class Ledger:
         self._judge_lists(new, is_recheck=is_recheck, sync_of=sync_of, listed=listed)
         self._part_at.update(dict.fromkeys(self.parts, self.witness.steps))
         self.parts = {}
+
+    async def adopt(self, account_id: int, subjects: Iterable[str]) -> None:
+        """Judge the baselines that an import took from the copy: no certificates, nothing that was never said."""
+        snapshots = await self._snapshots()
+        for watcher in [(account_id, subject) for subject in subjects]:
+            snapshot = snapshots.get(watcher)
+            if snapshot is None or self.told[watcher] is not None:
+                continue
+            baseline = Told(_fields_in(snapshot))
+            said = [fields for _, fields in self._past.get(watcher[1], [])]
+            if snapshot.get("certs") is not None or not (is_srn(watcher[1]) or _was_said(baseline, said)):
+                raise WrongYear(f"{watcher}: the import's baseline {snapshot} is none")
+            self.told[watcher] = baseline
 
     async def agree(self) -> None:
         """Every stored snapshot is what the ledger says was told."""
@@ -334,6 +347,24 @@ def _says(snapshot: Snapshot, told: Told | None) -> bool:
     return {**fields, "status": _now(fields.get("status", ""))} == {"status": "", **words} and (
         _papers_in(snapshot) == told.papers
     )
+
+
+_CODES = {"status": "status_code", "risk_class": "risk_class_code", "manufacturer_status": "manufacturer_status_code"}
+
+
+def _fields_in(snapshot: dict[str, Any]) -> dict[str, Value]:
+    fields = {}
+    for name in _FIELDS:
+        if words := snapshot.get(name):
+            code = str(snapshot.get(_CODES.get(name, ""), "")).rpartition(".")[2]
+            fields[name] = Value(code or words, _now(words))
+    return fields
+
+
+def _was_said(told: Told, said: Iterable[Mapping[str, Value]]) -> bool:
+    """Whether each value was the register's at some time."""
+    states = list(said)
+    return all(any(state.get(name) == value for state in states) for name, value in told.fields.items())
 
 
 def _leans(read: Read) -> bool:

@@ -273,6 +273,7 @@ class Year:
         for subject in subjects:
             self.ledger.told.setdefault((account, subject), None)
         await self._node().watches.importing.add_all(self._caller(account), "udi\n" + "\n".join(sorted(subjects)))
+        await self.ledger.adopt(account, subjects)
 
     async def _remove(self) -> None:
         account = self._rng.choice(self._accounts)
@@ -315,7 +316,7 @@ class Year:
         """Pages of the whole register, newest first; what happens while a page is on its way comes before it."""
         number = 0
         while number * PAGE < self._world.count:
-            began_at = int(self._clock.now())
+            since = await node.copy.revision()
             try:
                 page = await node.register.newest(number)
             except RegisterFailure:
@@ -325,7 +326,7 @@ class Year:
                 self._clock.move(2)
                 self._change_world(1)
             self.ledger.note_parts(rows)
-            await node.copy.store(page.rows, read_at=int(self._clock.now()), began_at=began_at)
+            await node.copy.store(page.rows, read_at=int(self._clock.now()), since=since)
             await self.ledger.settle()
             number += 1
 

@@ -426,7 +426,7 @@ async def test_a_manufacturer_that_a_device_names_is_known_thinly(database: Data
     rows = await actors(database)
 
     assert set(rows) == {"DE-MF-000000001"}, "an actor without a name is not known"
-    srn, name, country, status, total, complete, at = rows["DE-MF-000000001"]
+    srn, name, country, status, total, complete, at, _ = rows["DE-MF-000000001"]
     assert (srn, name, country, status, total, bool(complete), at) == (
         "DE-MF-000000001", "Alpha GmbH", "DE", "", None, False, NOW,
     )  # fmt: skip
@@ -450,7 +450,8 @@ async def test_reading_the_same_actor_again_is_no_news_but_counts_as_read(databa
 
     assert not await copy.store_actor(actor, read_at=NOW + 50)
 
-    assert (await actors(database))[actor.srn][-1] == NOW + 50
+    *_, at, changes = (await actors(database))[actor.srn]
+    assert (at, changes) == (NOW + 50, 1)
     assert (await copy.state()).last_read_at == NOW + 50
 
 

@@ -61,20 +61,18 @@ class Room:
     async def read(
         self,
         *readings: DeviceReading,
-        began_at: float | None = None,
+        since: int | None = None,
         cause: Cause | None = None,
         lists_all: bool = True,
     ) -> None:
         """Store what a read of the register brought."""
-        began = None if began_at is None else int(began_at)
         now = int(self.clock.now())
-        await self.copy.store(readings, read_at=now, lists_all=lists_all, cause=cause, began_at=began)
+        await self.copy.store(readings, read_at=now, lists_all=lists_all, cause=cause, since=since)
 
-    async def read_actor(self, *, cause: Cause | None = None, began_at: float | None = None, **fields: Any) -> None:
+    async def read_actor(self, *, cause: Cause | None = None, since: int | None = None, **fields: Any) -> None:
         """Store an actor that was read."""
         actor = Actor(**{"srn": SRN, "name": "Acme", "complete": True, **fields})
-        began = None if began_at is None else int(began_at)
-        await self.copy.store_actor(actor, read_at=int(self.clock.now()), cause=cause, began_at=began)
+        await self.copy.store_actor(actor, read_at=int(self.clock.now()), cause=cause, since=since)
 
     async def events(self, caller: Caller) -> Sequence[Event]:
         """The account's events, oldest first."""

@@ -93,29 +93,29 @@ async def test_watches_that_saw_different_things_last_have_different_events(room
     assert await room.summaries(second) == ["reference: R-2 → R-3"]
 
 
-async def test_a_read_that_began_before_the_last_one_that_was_compared_is_left(room: Room) -> None:
+async def test_a_read_that_began_before_another_one_was_stored_is_left(room: Room) -> None:
     caller = await room.watching()
-    began_early = room.clock.now()
-    room.clock.move(10)
-    await room.read(anew(reference="NEW"), began_at=room.clock.now())
+    await room.read(anew(reference="OLD"))
+    began = await room.copy.revision()
+    await room.read(anew(reference="NEW"), since=began)
 
-    await room.read(anew(reference="OLD"), began_at=began_early)
+    await room.read(anew(reference="OLD"), since=began)
 
+    assert await room.summaries(caller) == ["reference: OLD → NEW"]
     watch = await room.watch(caller)
-    assert await room.events(caller) == []
     assert watch.snapshot is not None
-    assert (watch.snapshot.reference, watch.last_sync) == ("NEW", int(room.clock.now()))
+    assert watch.snapshot.reference == "NEW"
 
 
-async def test_a_read_of_an_actor_that_began_before_the_last_one_ended_is_left(room: Room) -> None:
+async def test_a_read_of_an_actor_that_began_before_another_one_was_stored_is_left(room: Room) -> None:
     caller = await room.watching(EMAILS[0], SRN)
-    began_early = room.clock.now()
-    room.clock.move(10)
-    await room.read_actor(name="New name")
+    await room.read_actor(name="Old name")
+    began = await room.copy.actor_changes(SRN)
+    await room.read_actor(name="New name", since=began)
 
-    await room.read_actor(name="Old name", began_at=began_early)
+    await room.read_actor(name="Old name", since=began)
 
-    assert await room.events(caller) == []
+    assert await room.summaries(caller) == ["name: Old name → New name"]
     assert (await room.watch(caller, SRN)).label == "New name"
 
 
@@ -299,11 +299,10 @@ async def test_a_row_of_a_record_that_was_read_in_full_proves_what_it_tells(room
 async def test_a_read_in_full_that_began_before_a_row_was_compared_is_left(room: Room) -> None:
     caller = await room.watching()
     await room.read(anew(reference="R-1"))
-    began_early = room.clock.now()
-    room.clock.move(10)
+    began = await room.copy.revision()
     await room.read(a_row(version=1, reference="R-2"), lists_all=False)
 
-    await room.read(anew(reference="R-1"), began_at=began_early)
+    await room.read(anew(reference="R-1"), since=began)
 
     assert await room.summaries(caller) == ["reference: R-1 → R-2"]
 

@@ -38,6 +38,7 @@ actors = Table(
     Column("device_total", Integer, doc="the register's own count, null when it was never asked"),
     Column("complete", Boolean, nullable=False, doc="whether it was read as an actor, not only named by a device"),
     Column("read_at", BigInteger, nullable=False, doc="last successful reading, unix seconds"),
+    Column("changes", BigInteger, nullable=False, server_default="0", doc="how often a read found it changed"),
 )
 
 copy_state = Table(
@@ -162,7 +163,6 @@ watches = Table(
     Column("is_renamed", Boolean, nullable=False, doc="whether a person gave the label"),
     Column("snapshot", Text, doc="watches.snapshot.Snapshot in JSON, null before the first successful read"),
     Column("last_sync", BigInteger, doc="end of the last successful read of the subject, null when there was none"),
-    Column("compared_at", BigInteger, doc="end of the last reading that was compared, in full or in part"),
     Column("tried_at", BigInteger, nullable=False, index=True, doc="last try to read it, 0 when it is due at once"),
     Column("last_error", Text, nullable=False, doc="why the last read failed, empty when it did not"),
     Column("failing_since", BigInteger, doc="first failure since the last success, null when there was none"),

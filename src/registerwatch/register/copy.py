@@ -15,7 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.db.engine import Database
 from registerwatch.register.eudamed.client import KnownRecord
-from registerwatch.register.observer import ActorSighting, Cause, DeviceSighting, Nobody, Observer, Sighting, is_later
+from registerwatch.register.observer import ActorSighting, Cause, DeviceSighting, Nobody, Observer, Sighting
 from registerwatch.register.records import (
     LAG_SECONDS,
     Actor,
@@ -58,6 +58,7 @@ class _Stored:
     standing: Standing
     is_current: bool
     detail_version: int | None
+    revision: int
     read_at: int
 
     is_altered: bool = False
@@ -104,18 +105,18 @@ class StoredCopy:
         read_at: int,
         lists_all: bool = False,
         cause: Cause | None = None,
-        began_at: int | None = None,
+        since: int | None = None,
     ) -> list[DeviceChange]:
         """Store what one read or one page of a source told, in one transaction with what observers make of it.
 
         `lists_all` tells that the readings are every record of their UDI-DIs: a stored one that is not among them is
-        no latest version any more, so it does not answer for its UDI-DI. `began_at` is when the read began: one that
-        began before the end of the read that is stored may have seen what was before, and is left.
+        no latest version any more, so it does not answer for its UDI-DI. `since` is the copy's revision when the read
+        began: what was stored of a record after that is newer than what the read may have seen, so the read is left.
         """
         cause = cause or Cause()
         async with cause.storing(), self._database.transaction() as connection:
             return await self.store_in(
-                connection, readings, read_at=read_at, lists_all=lists_all, cause=cause, began_at=began_at
+                connection, readings, read_at=read_at, lists_all=lists_all, cause=cause, since=since
             )
 
     async def store_in(
@@ -126,7 +127,7 @@ class StoredCopy:
         read_at: int,
         lists_all: bool = False,
         cause: Cause | None = None,
-        began_at: int | None = None,
+        since: int | None = None,
     ) -> list[DeviceChange]:
         """The same inside a transaction that the caller has open."""
         told = {_key(reading.device): reading for reading in readings}
@@ -134,15 +135,13 @@ class StoredCopy:
             return []
         revision = (await connection.execute(_LOCK[self._database.kind])).scalar_one()
         stored = await _stored(connection, told)
-        if lists_all and any(_is_overtaken(row, began_at, read_at) for row in stored.values()):
+        if lists_all and any(_is_overtaken(row, since) for row in stored.values()):
             overtaken = list({udi for udi, _ in told})
-            await self._observer.observe(
-                connection, [], cause or Cause(), suspects=overtaken, began_at=read_at, now=read_at
-            )
+            await self._observer.observe(connection, [], cause or Cause(), suspects=overtaken, now=read_at)
             return []
         if lists_all:
             stored = {key: row if key in told else row.superseded() for key, row in stored.items()}
-        told = _without_outdated(told, stored, began_at, read_at)
+        told = _without_outdated(told, stored, since, read_at)
         batch = _Batch(told, stored, revision, read_at)
         if batch.rows:
             await connection.exec_driver_sql(_UPSERT[self._database.kind], batch.rows)
@@ -155,30 +154,43 @@ class StoredCopy:
             )
         await _name_actors(connection, [change.new for change in batch.changes], read_at)
         await self._observer.observe(
-            connection,
-            batch.sightings,
-            cause or Cause(),
-            suspects=batch.suspects,
-            began_at=read_at if began_at is None else began_at,
-            now=read_at,
+            connection, batch.sightings, cause or Cause(), suspects=batch.suspects, now=read_at
         )
         return batch.changes
 
     async def store_actor(
-        self, actor: Actor, *, read_at: int, cause: Cause | None = None, began_at: int | None = None
+        self, actor: Actor, *, read_at: int, cause: Cause | None = None, since: int | None = None
     ) -> bool:
-        """Store an actor that was read, with what observers make of it. True when a field changed."""
+        """Store an actor that was read, with what observers make of it. True when a field changed.
+
+        `since` is how often the stored actor had changed when the read began.
+        """
         cause = cause or Cause()
-        began_at = read_at if began_at is None else began_at
         async with cause.storing(), self._database.transaction() as connection:
             await connection.execute(_LOCK[self._database.kind])
             before = (await connection.execute(_ACTOR, {"srn": actor.srn})).one_or_none()
-            await connection.execute(_UPSERT_ACTOR, {**_actor_row(actor), "read_at": read_at})
-            await connection.execute(_READ, {"read_at": read_at})
+            if before is not None and since is not None and before.changes > since:
+                await self._observer.observe(connection, [], cause, suspects=[actor.srn], now=read_at)
+                return False
             known_code = before.status_code if before is not None else ""
             kept = msgspec.structs.replace(actor, status_code=actor.status_code or known_code)
-            await self._observer.observe(connection, [ActorSighting(kept)], cause, began_at=began_at, now=read_at)
-        return before is None or _actor(before) != kept
+            is_changed = before is None or _actor(before) != kept
+            await connection.execute(
+                _UPSERT_ACTOR, {**_actor_row(kept), "read_at": read_at, "changed": int(is_changed)}
+            )
+            await connection.execute(_READ, {"read_at": read_at})
+            await self._observer.observe(connection, [ActorSighting(kept)], cause, now=read_at)
+        return is_changed
+
+    async def revision(self) -> int:
+        """The number of the last stored change: a read that begins now sees nothing older."""
+        return (await self.state()).revision
+
+    async def actor_changes(self, srn: str) -> int:
+        """How often the stored actor has changed, 0 when there is none."""
+        async with self._database.reading() as connection:
+            row = (await connection.execute(_ACTOR, {"srn": srn})).one_or_none()
+        return 0 if row is None else row.changes
 
     async def fresh(
         self, connection: AsyncConnection, subjects: Sequence[str], *, since: int
@@ -308,26 +320,24 @@ def _merged(reading: DeviceReading, row: _Stored | None) -> tuple[Device, Standi
     return device, Standing(device.uuid, latest, device.legislation_code, device.version or 0)
 
 
-def _is_overtaken(row: _Stored | None, began_at: int | None, read_at: int) -> bool:
-    """Whether a read of the register that is stored ended after this one began, where that is known."""
-    if row is None or row.detail_version is None or began_at is None:
-        return False
-    return is_later(row.read_at, began_at, read_at)
+def _is_overtaken(row: _Stored | None, since: int | None) -> bool:
+    """Whether the record was stored after a read of it began, where that is known."""
+    return row is not None and since is not None and row.revision > since
 
 
 def _without_outdated(
-    told: Mapping[Key, DeviceReading], stored: Mapping[Key, _Stored], began_at: int | None, read_at: int
+    told: Mapping[Key, DeviceReading], stored: Mapping[Key, _Stored], since: int | None, read_at: int
 ) -> dict[Key, DeviceReading]:
-    """The readings without rows that were asked for before a record was read, and without those of a source that lags
+    """The readings without rows that were asked for before a record was stored, and without those of a source that lags
     about UDI-DIs that the register itself told of lately.
     """
-    since = read_at - LAG_SECONDS
-    lately = {udi for (udi, _), row in stored.items() if row.detail_version is not None and row.read_at > since}
+    day_ago = read_at - LAG_SECONDS
+    lately = {udi for (udi, _), row in stored.items() if row.detail_version is not None and row.read_at > day_ago}
     return {
         key: reading
         for key, reading in told.items()
         if (key[0] not in lately or not may_be_outdated(_standing(stored.get(key)), reading))
-        and (reading.carries is not Carries.SOME or not _is_overtaken(stored.get(key), began_at, read_at))
+        and (reading.carries is not Carries.SOME or not _is_overtaken(stored.get(key), since))
     }
 
 
@@ -353,7 +363,7 @@ async def _stored(connection: AsyncConnection, told: Mapping[Key, DeviceReading]
 
 def _row(row: Row[Any]) -> _Stored:
     stands = Standing(row.uuid, bool(row.latest_version), row.legislation_code, row.version_number)
-    return _Stored(row.document, stands, bool(row.is_current), row.detail_version, row.read_at)
+    return _Stored(row.document, stands, bool(row.is_current), row.detail_version, row.revision, row.read_at)
 
 
 def _key(device: Device) -> Key:
@@ -407,7 +417,8 @@ _ADVANCE = text(
 ).bindparams(bindparam("read_at", type_=None))
 _READ = text("UPDATE copy_state SET last_read_at = :read_at WHERE id = 1")
 _COLUMNS = (
-    "primary_di, uuid, is_current, latest_version, version_number, legislation_code, detail_version, read_at, document"
+    "primary_di, uuid, is_current, latest_version, version_number, legislation_code, detail_version,"
+    " revision, read_at, document"
 )
 _BY_UDI = text(f"SELECT {_COLUMNS} FROM devices WHERE primary_di IN :udis").bindparams(
     bindparam("udis", expanding=True)
@@ -449,11 +460,11 @@ _REREAD = text(
 )
 _ACTOR = text("SELECT * FROM actors WHERE srn = :srn")
 _UPSERT_ACTOR = text(
-    "INSERT INTO actors (srn, name, country, status_code, device_total, complete, read_at)"
-    " VALUES (:srn, :name, :country, :status_code, :device_total, :complete, :read_at)"
+    "INSERT INTO actors (srn, name, country, status_code, device_total, complete, read_at, changes)"
+    " VALUES (:srn, :name, :country, :status_code, :device_total, :complete, :read_at, :changed)"
     " ON CONFLICT (srn) DO UPDATE SET name = excluded.name, country = excluded.country,"
-    " status_code = CASE WHEN excluded.status_code = '' THEN actors.status_code ELSE excluded.status_code END,"
-    " device_total = excluded.device_total, complete = excluded.complete, read_at = excluded.read_at"
+    " status_code = excluded.status_code, device_total = excluded.device_total, complete = excluded.complete,"
+    " read_at = excluded.read_at, changes = actors.changes + excluded.changes"
 )
 _NAME_ACTOR = text(
     "INSERT INTO actors (srn, name, country, status_code, device_total, complete, read_at)"

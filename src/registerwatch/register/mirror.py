@@ -57,8 +57,8 @@ class _Batch:
     count: int
     cursor: str
     total: int | None = None
-    asked_at: int | None = None
-    """When the register was asked; None for a source that lags behind it anyway."""
+    since: int | None = None
+    """The copy's revision when the register was asked; None for a source that lags behind it anyway."""
 
 
 Watcher = Callable[[FillProgress], None]
@@ -105,11 +105,11 @@ class Mirror:
         async def batches(cursor: str) -> AsyncIterator[_Batch]:
             number, last = int(cursor.split()[0]) if cursor else 0, False
             while not last:
-                asked_at = self._now()
+                since = await self._copy.revision()
                 page = await register.newest(number)
                 number += 1
                 last = page.last or number * PAGE_SIZE >= page.total
-                yield _Batch(page.rows, len(page.rows), "" if last else f"{number}{mark}", page.total, asked_at)
+                yield _Batch(page.rows, len(page.rows), "" if last else f"{number}{mark}", page.total, since)
 
         run = await self.run("register")
         knows_all = run is not None and (run.finished_at is not None or run.cursor.endswith(_KNOWN))
@@ -159,9 +159,7 @@ class Mirror:
             while (batch := await reading) is not None:
                 now = self._now()
                 async with self._database.transaction() as connection:
-                    changes = await self._copy.store_in(
-                        connection, batch.readings, read_at=now, began_at=batch.asked_at
-                    )
+                    changes = await self._copy.store_in(connection, batch.readings, read_at=now, since=batch.since)
                     news = len(changes)
                     records, changed, unchanged = records + batch.count, changed + news, 0 if news else unchanged + 1
                     ended = not batch.cursor or (stops_at_known and unchanged == KNOWN_PAGES_TO_STOP)

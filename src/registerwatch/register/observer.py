@@ -14,8 +14,6 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.register.records import Actor, Device
 
-CLOCKS_DIFFER_SECONDS = 300
-"""What was noted further ahead than nodes' clocks differ was noted by a clock that was put right since."""
 STORING_SECONDS = 45
 """More than a storing transaction takes, waiting for another one included."""
 
@@ -96,11 +94,6 @@ class Cause:
             await self._idle.wait_for(lambda: self._storing == 0)
 
 
-def is_later(noted: int, began_at: int, now: int) -> bool:
-    """Whether what was noted at an instant came after a read began."""
-    return began_at < noted <= now + CLOCKS_DIFFER_SECONDS
-
-
 def new_batch() -> str:
     """A batch that nothing has joined."""
     return secrets.token_hex(8)
@@ -116,13 +109,12 @@ class Observer(Protocol):
         cause: Cause,
         *,
         suspects: Sequence[str] = (),
-        began_at: int,
         now: int,
     ) -> None:
-        """Take in what a read that began at `began_at` found, in the transaction that stores it.
+        """Take in what a read found, in the transaction that stores it.
 
         `suspects` are subjects of which something that is no proof says that they changed: a bulk source that lags, a
-        record seen only in part.
+        record seen only in part, a read that another one overtook.
         """
 
 
@@ -136,7 +128,6 @@ class Nobody:
         cause: Cause,
         *,
         suspects: Sequence[str] = (),
-        began_at: int,
         now: int,
     ) -> None:
         """Leave it."""

@@ -161,22 +161,21 @@ class Refresher:
             self._remembered.popitem(last=False)
 
     async def _device(self, udi: str, priority: Priority, cause: Cause) -> RefreshResult:
-        began_at = int(self._clock.now())
+        since = await self._copy.revision()
         known = await self._copy.known(udi)
         result = await self._register.read_device(udi, known=known, priority=priority)
         if not isinstance(result, Found):
             return result
-        changes = await self._copy.store(
-            result.value, read_at=int(self._clock.now()), lists_all=True, cause=cause, began_at=began_at
-        )
+        now = int(self._clock.now())
+        changes = await self._copy.store(result.value, read_at=now, lists_all=True, cause=cause, since=since)
         return Refreshed(any(change.is_current for change in changes))
 
     async def _actor(self, srn: str, priority: Priority, cause: Cause) -> RefreshResult:
-        began_at = int(self._clock.now())
+        since, changes_before = await self._copy.revision(), await self._copy.actor_changes(srn)
         result = await self._register.read_actor(srn, priority=priority)
         if not isinstance(result, Found):
             return result
         now = int(self._clock.now())
-        changes = await self._copy.store(result.value.rows, read_at=now, cause=cause, began_at=began_at)
-        changed = await self._copy.store_actor(result.value.actor, read_at=now, cause=cause, began_at=began_at)
+        changes = await self._copy.store(result.value.rows, read_at=now, cause=cause, since=since)
+        changed = await self._copy.store_actor(result.value.actor, read_at=now, cause=cause, since=changes_before)
         return Refreshed(changed or bool(changes))

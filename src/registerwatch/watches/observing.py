@@ -4,13 +4,13 @@ It runs inside the transaction that stores the read in the copy, so that copy, s
 whatever happens. A read costs what the watches on its subject cost; watches on other subjects cost nothing.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registerwatch.register.observer import Cause, DeviceSighting, Sighting, is_later, new_batch
+from registerwatch.register.observer import Cause, DeviceSighting, Sighting, new_batch
 from registerwatch.watches import repository
 from registerwatch.watches.diff import Change, compare, summary_of
 from registerwatch.watches.repository import NewEvent, Watched
@@ -53,21 +53,15 @@ class Observing:
         cause: Cause,
         *,
         suspects: Sequence[str] = (),
-        began_at: int,
         now: int,
     ) -> None:
-        """Compare and store.
-
-        A read that began before the end of the one that was compared last may have seen what was before: it is left,
-        and the subject is read again soon. So is a suspect.
-        """
+        """Compare and store; suspects are read again soon."""
         seen = {sighting.subject: sighting for sighting in sightings}
         if not seen and not suspects:
             return
         found = await repository.watched(connection, [*seen, *suspects], now)
-        due, watched = _sorted_out(found, seen, began_at, now)
-        await repository.make_due(connection, due)
-        await self._compare(connection, watched, seen, cause, now)
+        await repository.make_due(connection, [watch.id for watch in found if watch.subject not in seen])
+        await self._compare(connection, [watch for watch in found if _has_a_say(seen, watch)], seen, cause, now)
 
     async def _compare(
         self,
@@ -139,37 +133,25 @@ class _Comparing:
         return _Compared(changes, encoded(now), label_of(now, subject))
 
 
-def _sorted_out(
-    found: Iterable[Watched], seen: Mapping[str, Sighting], began_at: int, now: int
-) -> tuple[list[int], list[Watched]]:
-    """The ids of watches that are to be read soon, and the watches that are compared now."""
-    due, compared = [], []
-    for watch in found:
-        sighting = seen.get(watch.subject)
-        is_overtaken = watch.compared_at is not None and is_later(watch.compared_at, began_at, now)
-        if sighting is None or (is_overtaken and sighting.in_full):
-            due.append(watch.id)
-        elif not is_overtaken and (sighting.in_full or watch.snapshot is not None):  # a baseline is a read in full
-            compared.append(watch)
-    return due, compared
+def _has_a_say(seen: Mapping[str, Sighting], watch: Watched) -> bool:
+    """Whether a reading is compared with a watch: the first one, its baseline, is one in full."""
+    sighting = seen.get(watch.subject)
+    return sighting is not None and (sighting.in_full or watch.snapshot is not None)
 
 
 async def _note(
     connection: AsyncConnection, watched: Sequence[Watched], seen: Mapping[str, Sighting], now: int
 ) -> None:
-    """When the watches were compared, and whether something is missing in what was read."""
-    whole, without, in_part = [], [], []
+    """When the watches were read, and whether something is missing in it. A reading in part is no read of theirs."""
+    whole, without = [], []
     for watch in watched:
         sighting = seen[watch.subject]
-        if not sighting.in_full:
-            in_part.append(watch.id)
-        elif isinstance(sighting, DeviceSighting) and not sighting.certificates_read:
+        if isinstance(sighting, DeviceSighting) and sighting.in_full and not sighting.certificates_read:
             without.append(watch.id)
-        else:
+        elif sighting.in_full:
             whole.append(watch.id)
     await repository.note_seen(connection, whole, now)
     await repository.note_seen_without(connection, without, NO_CERTIFICATES, now)
-    await repository.note_compared(connection, in_part, now)
 
 
 def _is_new(watch: Watched, result: _Compared) -> bool:

@@ -57,7 +57,6 @@ class Watched:
     label: str
     is_renamed: bool
     snapshot: str | None
-    compared_at: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +136,6 @@ async def add(connection: AsyncConnection, account_id: int, new: Sequence[NewWat
             "is_renamed": False,
             "snapshot": watch.snapshot,
             "last_sync": watch.read_at,
-            "compared_at": watch.read_at,
             "tried_at": 0,
             "last_error": "",
             "created_at": now,
@@ -227,7 +225,6 @@ async def watched(connection: AsyncConnection, seen_subjects: Sequence[str], now
             watches.c.label,
             watches.c.is_renamed,
             watches.c.snapshot,
-            watches.c.compared_at,
         )
         .join(accounts, accounts.c.id == watches.c.account_id)
         .where(watches.c.subject.in_(seen_subjects), accounts.c.expires_at > now)
@@ -239,19 +236,14 @@ async def watched(connection: AsyncConnection, seen_subjects: Sequence[str], now
 
 async def note_seen(connection: AsyncConnection, watch_ids: Sequence[int], now: int) -> None:
     """A read of the subject was compared with these watches."""
-    seen = {"compared_at": now, "tried_at": now, "last_sync": now, "last_error": "", "failing_since": None}
+    seen = {"tried_at": now, "last_sync": now, "last_error": "", "failing_since": None}
     await _set(connection, watch_ids, seen)
 
 
 async def note_seen_without(connection: AsyncConnection, watch_ids: Sequence[int], missing: str, now: int) -> None:
     """The same of a read that could not read all of it; `missing` is a sentence."""
-    seen = {"compared_at": now, "tried_at": now, "last_sync": now, "last_error": missing}
+    seen = {"tried_at": now, "last_sync": now, "last_error": missing}
     await _set(connection, watch_ids, {**seen, "failing_since": func.coalesce(watches.c.failing_since, now)})
-
-
-async def note_compared(connection: AsyncConnection, watch_ids: Sequence[int], now: int) -> None:
-    """A reading that was no read of the subject was compared: the watches' turn stays as it is."""
-    await _set(connection, watch_ids, {"compared_at": now})
 
 
 async def set_snapshots(connection: AsyncConnection, kept: Sequence[Mapping[str, Any]]) -> None:

@@ -12,6 +12,7 @@ _ROW_ID = sa.BigInteger().with_variant(sa.Integer, "sqlite")
 
 
 def upgrade() -> None:
+    op.add_column("actors", sa.Column("changes", sa.BigInteger, nullable=False, server_default="0"))
     op.create_table(
         "watches",
         sa.Column("id", _ROW_ID, nullable=False),
@@ -22,7 +23,6 @@ def upgrade() -> None:
         sa.Column("is_renamed", sa.Boolean, nullable=False),
         sa.Column("snapshot", sa.Text),
         sa.Column("last_sync", sa.BigInteger),
-        sa.Column("compared_at", sa.BigInteger),
         sa.Column("tried_at", sa.BigInteger, nullable=False),
         sa.Column("last_error", sa.Text, nullable=False),
         sa.Column("failing_since", sa.BigInteger),
