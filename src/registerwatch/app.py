@@ -1,5 +1,6 @@
 """The ASGI application: middleware, routes, lifespan."""
 
+from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 
@@ -43,7 +44,7 @@ def app_over(service: Service, *, background: bool = True) -> FastAPI:
             yield
 
     limits = build_limits(service.settings, service.clock)
-    counter, registry = metrics.request_counter()
+    counts: metrics.RequestCounts = Counter()
     app = FastAPI(
         title="Registerwatch",
         version=API_VERSION,
@@ -55,7 +56,7 @@ def app_over(service: Service, *, background: bool = True) -> FastAPI:
         servers=[{"url": service.settings.public_url}],
         telemetry={"tracing": False, "metrics": False, "logs": False},  # looking for it costs a tenth of a hot read
         middleware=[
-            Middleware(metrics.CountedRequests, counter=counter),
+            Middleware(metrics.CountedRequests, counts=counts),
             Middleware(HeadAsGet),
             Middleware(OpenCors),
             Middleware(BodyRequired),
@@ -73,7 +74,7 @@ def app_over(service: Service, *, background: bool = True) -> FastAPI:
     app.include_router(webhooks.router(service, levels, limits, objects))
     app.include_router(feeds.router(service, levels, limits))
     app.include_router(system.router(service))
-    app.include_router(metrics.router(service, registry))
+    app.include_router(metrics.router(service, counts))
     app.include_router(pages.router(service, limits))
     errors.install(app, pages.error_page)
     return app

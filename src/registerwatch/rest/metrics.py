@@ -4,10 +4,11 @@ Only for the operator's own network: an address of the internet, and whatever a 
 """
 
 import ipaddress
+from collections import Counter
 from collections.abc import Iterable
 
 from fastapi import APIRouter
-from prometheus_client import CollectorRegistry, Counter, generate_latest
+from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from starlette.exceptions import HTTPException
@@ -20,17 +21,20 @@ from registerwatch.web.messages import NOT_CACHED
 
 PASSED_ON = ("x-forwarded-for", "forwarded", "x-real-ip")
 METHODS = frozenset({"GET", "HEAD", "POST", "PATCH", "DELETE", "OPTIONS"})
-HOT_ROUTES = {"/v1/devices/": "/v1/devices/{udi:path}", "/mcp": "/mcp"}
+HOT_ROUTES = (("/v1/devices/", "/v1/devices/{udi:path}"), ("/mcp", "/mcp"))
 """Routes that are answered before the router sees them, by the beginning of their paths."""
 
 
-class CountedRequests:
-    """Counts requests by method, route and status. Outermost, so that nothing is missed."""
+RequestCounts = Counter[tuple[str, str, int]]
+"""Requests of one application by method, route and status."""
 
-    def __init__(self, app: ASGIApp, counter: Counter) -> None:
+
+class CountedRequests:
+    """Counts requests. Outermost, so that nothing is missed; in a plain counter, since it is on the hot path."""
+
+    def __init__(self, app: ASGIApp, counts: RequestCounts) -> None:
         self._app = app
-        self._counter = counter
-        self._found: dict[tuple[str, str, int], Counter] = {}
+        self._counts = counts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -39,27 +43,13 @@ class CountedRequests:
 
         async def send_counted(message: Message) -> None:
             if message["type"] == "http.response.start":
-                self._of(_method_of(scope), _route_of(scope), message["status"]).inc()
+                self._counts[_method_of(scope), _route_of(scope), message["status"]] += 1
             await send(message)
 
         await self._app(scope, receive, send_counted)
 
-    def _of(self, *labels: *tuple[str, str, int]) -> Counter:
-        """The counter behind some labels: looking it up in the library takes several times longer than counting."""
-        found = self._found.get(labels)
-        if found is None:
-            found = self._found[labels] = self._counter.labels(*map(str, labels))
-        return found
 
-
-def request_counter() -> tuple[Counter, CollectorRegistry]:
-    """A counter of this application's requests, in a registry of its own."""
-    registry = CollectorRegistry()
-    labels = ("method", "route", "status")
-    return Counter("registerwatch_requests", "HTTP requests.", labels, registry=registry), registry
-
-
-def router(service: Service, registry: CollectorRegistry) -> APIRouter:
+def router(service: Service, counts: RequestCounts) -> APIRouter:
     """The route, over one service."""
     routes = APIRouter(include_in_schema=False)
 
@@ -67,11 +57,11 @@ def router(service: Service, registry: CollectorRegistry) -> APIRouter:
     async def metrics(request: Request) -> Response:
         if not _is_near(request):
             raise HTTPException(404)
-        found = _Found(await _families(service))
-        whole = CollectorRegistry()
-        whole.register(found)
-        body = generate_latest(registry) + generate_latest(whole)
-        return Response(body, headers={"Cache-Control": NOT_CACHED}, media_type=CONTENT_TYPE_LATEST)
+        registry = CollectorRegistry()
+        registry.register(_Found([_requests(counts), *await _families(service)]))
+        return Response(
+            generate_latest(registry), headers={"Cache-Control": NOT_CACHED}, media_type=CONTENT_TYPE_LATEST
+        )
 
     return routes
 
@@ -108,6 +98,13 @@ async def _families(service: Service) -> list[Metric]:
     ]
 
 
+def _requests(counts: RequestCounts) -> CounterMetricFamily:
+    family = CounterMetricFamily("registerwatch_requests", "HTTP requests.", labels=("method", "route", "status"))
+    for (method, route, status), number in sorted(counts.items()):
+        family.add_metric((method, route, str(status)), number)
+    return family
+
+
 def _by_result(name: str, about: str, results: dict[str, int]) -> CounterMetricFamily:
     family = CounterMetricFamily(name, about, labels=("result",))
     for result, number in results.items():
@@ -120,10 +117,12 @@ def _age(since: int | None, now: float) -> float:
 
 
 def _route_of(scope: Scope) -> str:
+    path = scope["path"]
+    for start, name in HOT_ROUTES:
+        if path.startswith(start):
+            return name
     route = scope.get("route")
-    if route is not None:
-        return str(route.path)
-    return next((name for start, name in HOT_ROUTES.items() if scope["path"].startswith(start)), "other")
+    return "other" if route is None else str(route.path)
 
 
 def _method_of(scope: Scope) -> str:
