@@ -22,6 +22,8 @@ from registerwatch.net.addresses import ip_of, is_public, target
 
 READ_BYTES = 1_024
 """What is read of an answer; only its status counts. A longer one costs its connection."""
+IDLE_CONNECTIONS = 10
+"""The pool looks at every idle connection with every request, which takes longer than making a few anew."""
 IDLE_SECONDS = 5.0
 
 _NO_ANSWER = (
@@ -131,6 +133,7 @@ def checked_connections(
     return httpcore2.AsyncConnectionPool(
         ssl_context=trusted or httpx2.create_ssl_context(),
         max_connections=most,
+        max_keepalive_connections=IDLE_CONNECTIONS,
         keepalive_expiry=IDLE_SECONDS,
         network_backend=network,
     )
