@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Protocol
 
 import httpcore2
@@ -22,7 +23,7 @@ from registerwatch.net.addresses import ip_of, is_public, target
 
 READ_BYTES = 1_024
 """What is read of an answer; only its status counts. A longer one costs its connection."""
-IDLE_CONNECTIONS = 10
+IDLE_CONNECTIONS = 4
 """The pool looks at every idle connection with every request, which takes longer than making a few anew."""
 IDLE_SECONDS = 5.0
 
@@ -152,8 +153,8 @@ class Poster:
         deadline = asyncio.get_running_loop().time() + self._seconds
         try:
             async with asyncio.timeout_at(deadline):
-                to = target(url, allow_private=self._allow_private)
-                response = await self._connections.handle_async_request(_request(to.url, to.host, body, headers))
+                request = _request(_addressed(url, self._allow_private), body, headers)
+                response = await self._connections.handle_async_request(request)
         except TimeoutError:
             return Answer(None, f"no answer within {self._seconds:g} s")
         except InvalidInput as refused:
@@ -167,16 +168,34 @@ class Poster:
         return answer if answer.is_accepted else Answer(response.status, f"the receiver answered {response.status}")
 
 
-def _request(url: str, host: str, body: bytes, headers: Mapping[str, str]) -> httpcore2.Request:
-    """What is sent. Certificates are checked against the host's name as it stands in them, without a dot behind."""
-    named = httpx2.URL(url)
-    fields = {**headers, "Host": named.netloc.decode("ascii"), "Content-Length": str(len(body))}
-    return httpcore2.Request(
-        "POST",
+@dataclass(frozen=True, slots=True)
+class _Addressed:
+    """Where a request goes: the address, the `Host` it names, the name that a certificate is checked against."""
+
+    url: httpcore2.URL
+    host: str
+    certified: str
+
+
+@lru_cache(1_000)
+def _addressed(url: str, allow_private: bool) -> _Addressed:
+    """What is written in an address, checked. Raises `InvalidInput` and `httpx2.InvalidURL`, which is not remembered.
+
+    Certificates have the host's name without a dot behind.
+    """
+    to = target(url, allow_private=allow_private)
+    named = httpx2.URL(to.url)
+    return _Addressed(
         httpcore2.URL(scheme=named.raw_scheme, host=named.raw_host, port=named.port, target=named.raw_path),
-        headers=list(fields.items()),
-        content=body,
-        extensions={"sni_hostname": host.rstrip(".")},
+        named.netloc.decode("ascii"),
+        to.host.rstrip("."),
+    )
+
+
+def _request(to: _Addressed, body: bytes, headers: Mapping[str, str]) -> httpcore2.Request:
+    fields = {**headers, "Host": to.host, "Content-Length": str(len(body))}
+    return httpcore2.Request(
+        "POST", to.url, headers=list(fields.items()), content=body, extensions={"sni_hostname": to.certified}
     )
 
 
