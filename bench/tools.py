@@ -71,7 +71,7 @@ def measure(inputs: Inputs, manner: Manner) -> Section:
             bring_up_to_date(connection, udis)
         asking = Asking(inputs, manner, port)
         using = [_used("get_device", udi=udi) for udi in udis]
-        searching = [_used("search_devices", q=srn, limit=25) for srn in srns]
+        searching = [_used("search_devices", q=srn, limit=20) for srn in srns]
         searches = [Request(f"/v1/search?q={quote(srn, safe='')}") for srn in srns]
         rows = [
             asking.row("`tools/call` `get_device`, one core", using, device_requests(udis), GOAL_RATIO),

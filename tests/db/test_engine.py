@@ -174,3 +174,31 @@ async def _read_revision(database: Database) -> int:
 async def _set_revision(database: Database, number: int) -> None:
     async with database.transaction() as connection:
         await connection.execute(text("UPDATE copy_state SET revision = :number"), {"number": number})
+
+
+SLOW = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000000) SELECT max(i) FROM n"
+
+
+async def test_a_transaction_that_is_cancelled_in_a_statement_keeps_no_lock(database: Database) -> None:
+    running = asyncio.Event()
+
+    async def write() -> None:
+        async with database.transaction() as connection:
+            await connection.execute(text("UPDATE copy_state SET revision = 7"))
+            running.set()
+            await connection.execute(text(SLOW))
+
+    kept = []  # whoever logs an error keeps what it refers to for a while
+    for _ in range(3):
+        running.clear()
+        task = asyncio.create_task(write())
+        await running.wait()
+        for _ in range(500):  # until the slow statement is under way
+            await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError) as cancelled:
+            await task
+        kept.append(cancelled)
+        async with asyncio.timeout(20), database.transaction() as connection:
+            stored = await connection.execute(text("SELECT revision FROM copy_state"))
+            assert stored.scalar_one() == 0, "what was cancelled is rolled back"

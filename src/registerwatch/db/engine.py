@@ -5,12 +5,13 @@ A write is one `transaction()`; a read that needs no snapshot is `reading()`; a 
 failing half-way.
 """
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
 from sqlalchemy import URL, event, make_url
-from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy.engine.interfaces import DBAPIConnection, ExceptionContext
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.pool import ConnectionPoolEntry
@@ -142,6 +143,14 @@ def _sqlite_engine(url: URL, **options: Any) -> AsyncEngine:
         for pragma in SQLITE_PRAGMAS:
             cursor.execute(pragma)
         cursor.close()
+
+    @event.listens_for(engine.sync_engine, "handle_error")
+    def _keep_cancelled(context: ExceptionContext) -> None:
+        """A statement whose caller is cancelled goes on in its thread. SQLAlchemy would throw the connection away, and
+        with its cursor still there it would stay open, in a transaction, and keep the write lock.
+        """
+        if isinstance(context.original_exception, asyncio.CancelledError):
+            context.is_disconnect = False
 
     if "isolation_level" not in options:
 
