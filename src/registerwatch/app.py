@@ -10,7 +10,7 @@ from starlette.middleware import Middleware
 from registerwatch.bootstrap import Service, build_service, running
 from registerwatch.html import pages
 from registerwatch.mcp.endpoint import ToolEndpoint
-from registerwatch.rest import account, errors, feeds, metrics, register, sign_in, system, watches, webhooks
+from registerwatch.rest import account, billing, errors, feeds, metrics, register, sign_in, system, watches, webhooks
 from registerwatch.rest.account_object import AccountObjects
 from registerwatch.rest.middleware import BodyRequired, HeadAsGet, LimitHeaders, OpenCors, StoredDevices
 from registerwatch.rest.security import auth_levels
@@ -72,6 +72,7 @@ def app_over(service: Service, *, background: bool = True) -> FastAPI:
     app.include_router(account.router(service, levels, limits, objects))
     app.include_router(watches.router(service, levels, limits))
     app.include_router(webhooks.router(service, levels, limits, objects))
+    app.include_router(billing.router(service, levels, limits, objects))
     app.include_router(feeds.router(service, levels, limits))
     app.include_router(system.router(service))
     app.include_router(metrics.router(service, counts))

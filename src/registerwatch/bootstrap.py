@@ -15,6 +15,9 @@ from registerwatch.background.ending import ended
 from registerwatch.background.housekeeping import keep_house
 from registerwatch.background.indexing import follow_copy
 from registerwatch.background.rechecking import recheck_watches
+from registerwatch.background.tending import tend_payments
+from registerwatch.billing.building import Billing, build_billing
+from registerwatch.billing.provider import PaymentProvider
 from registerwatch.clock import Clock, SystemClock
 from registerwatch.db.engine import Database
 from registerwatch.db.migrate import upgrade
@@ -65,6 +68,7 @@ class Service:
     watches: Watches
     webhooks: Webhooks
     feeding: Feeding
+    billing: Billing
     ticks: Ticks
     http: httpx2.AsyncClient
     receivers: httpcore2.AsyncConnectionPool
@@ -75,6 +79,7 @@ class Service:
         await self.accounts.close()
         await self.http.aclose()
         await self.receivers.aclose()
+        await self.billing.close()
         await self.follower.close()
         await self.documents.close()
         await self.database.close()
@@ -88,6 +93,7 @@ def build_service(
     patience: dict[Priority, Patience] | None = None,
     mailer: Mailer | None = None,
     passwords: Passwords | None = None,
+    provider: PaymentProvider | None = None,
 ) -> Service:
     """Build the adapters. Nothing is opened yet. Tests bring adapters of their own."""
     clock = clock or SystemClock()
@@ -112,6 +118,7 @@ def build_service(
     network = CheckedNetwork(SystemResolver(), allow_private=settings.webhooks_allow_private)
     receivers = checked_connections(network, most=MOST_AT_ONCE)
     poster = Poster(receivers, allow_private=settings.webhooks_allow_private, seconds=ATTEMPT_SECONDS)
+    billing = build_billing(settings, database, clock, provider)
     fresh_for = settings.cache_hours * 3600
     return Service(
         settings=settings,
@@ -129,11 +136,12 @@ def build_service(
         search=Search(documents, index, follower.trouble),
         mirror=Mirror(database, copy, clock),
         accounts=build_accounts(
-            settings, database, clock, mailer or mailer_of(settings, clock), passwords or Passwords()
+            settings, database, clock, mailer or mailer_of(settings, clock), passwords or Passwords(), billing.ending
         ),
         watches=build_watches(settings, database, clock, copy, refresher, outbox),
         webhooks=build_webhooks(settings, database, clock, poster),
         feeding=Feeding(database, clock),
+        billing=billing,
         ticks=Ticks(database, clock),
         http=http,
         receivers=receivers,
@@ -179,8 +187,12 @@ async def _going_on(loops: Sequence[asyncio.Task[None]]) -> AsyncIterator[None]:
 def _background(service: Service) -> list[asyncio.Task[None]]:
     """What one process does for all: any number of them may."""
     interval = service.settings.recheck_interval
-    return [
+    loops = [
         asyncio.create_task(keep_house(service.accounts.housekeeping, service.webhooks.deliverer), name="keep house"),
         asyncio.create_task(deliver_due(service.webhooks.deliverer), name="deliver"),
         asyncio.create_task(recheck_watches(service.watches.rechecking, service.ticks, interval), name="recheck"),
     ]
+    if service.billing.payments is not None:
+        tending = tend_payments(service.billing.payments.tending, service.ticks)
+        loops.append(asyncio.create_task(tending, name="tend payments"))
+    return loops

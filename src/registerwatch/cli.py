@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from registerwatch import __version__
-from registerwatch.commands import accounts, copy, database, demo, register, serve, settings, watches, work
+from registerwatch.commands import accounts, copy, database, demo, payment, register, serve, settings, watches, work
 from registerwatch.errors import RegisterwatchError
 
 app = typer.Typer(
@@ -21,6 +21,7 @@ app.command("work")(work.work)
 app.command("demo")(demo.demo)
 app.command("settings")(settings.show)
 app.add_typer(register.app, name="register")
+app.add_typer(payment.app, name="payment")
 app.add_typer(copy.app, name="copy")
 app.add_typer(accounts.app, name="accounts")
 app.add_typer(watches.app, name="watches")

@@ -68,6 +68,18 @@ class NoSuchAccount(RegisterwatchError):
     code = "no-such-account"
 
 
+class PaymentsUnavailable(RegisterwatchError):
+    """Payments are not set up here, or their provider does not answer."""
+
+    code = "payments-unavailable"
+
+
+class PaymentRefused(RegisterwatchError):
+    """The payment provider did not do what was asked, and would not if it were asked again."""
+
+    code = "payment-refused"
+
+
 class RateLimited(RegisterwatchError):
     """Too many requests from one client address.
 

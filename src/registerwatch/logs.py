@@ -31,7 +31,7 @@ def set_up(log_format: Literal["text", "json"]) -> None:
         )
     )
     logging.basicConfig(handlers=[handler], level=logging.INFO, force=True)
-    for noisy in ("httpx2", "httpcore2", "alembic", "uvicorn.access"):
+    for noisy in ("httpx2", "httpcore2", "alembic", "uvicorn.access", "stripe"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
     structlog.configure(
         processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],

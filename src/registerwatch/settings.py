@@ -21,6 +21,7 @@ from registerwatch.errors import ConfigurationError
 
 PREFIX = "REGISTERWATCH_"
 EUDAMED_URL = "https://ec.europa.eu/tools/eudamed/api"
+PAYMENT_API_URL = "https://api.stripe.com"
 EUDAMED_DATALAKE_URL = "https://api.datalake.sante.service.ec.europa.eu/eudamed"
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -87,6 +88,19 @@ class Settings(BaseSettings):
     )
     trial_days: int = Field(7, ge=1, le=3650, description="Days that a trial lasts.")
     trial_watch_cap: int = Field(25, ge=0, le=1_000_000, description="Most watches that a trial may have.")
+    payment_api_key: SecretStr | None = Field(
+        None, description="Secret key of the payment provider. Default: the service takes no payments."
+    )
+    payment_api_url: str = Field(PAYMENT_API_URL, description="Base address of the payment provider's interface.")
+    payment_webhook_secret: SecretStr | None = Field(
+        None, description="`whsec_…`, by which the payment provider's events are known to be genuine."
+    )
+    payment_prices: Annotated[Mapping[Literal["standard", "operator"], str], NoDecode] = Field(
+        {},
+        validate_default=True,
+        description="The provider's price of each plan, `standard=price_1,operator=price_2`. "
+        "Needed with `PAYMENT_API_KEY`.",
+    )
     log_format: Literal["text", "json"] = Field("text", description="`text` for people, `json` for collectors.")
 
     @field_validator("trusted_proxies", mode="before")
@@ -96,7 +110,22 @@ class Settings(BaseSettings):
             return tuple(part.strip() for part in value.split(",") if part.strip())
         return value
 
-    @field_validator("public_url", "register_url", "datalake_url")
+    @field_validator("payment_prices", mode="before")
+    @classmethod
+    def _split_prices(cls, value: object, others: ValidationInfo) -> object:
+        prices = _prices_of(value) if isinstance(value, str) else value
+        if not prices and others.data.get("payment_api_key") is not None:
+            raise ValueError(f"is needed with {PREFIX}PAYMENT_API_KEY, such as standard=price_1,operator=price_2")
+        return prices
+
+    @field_validator("payment_api_key", "payment_webhook_secret")
+    @classmethod
+    def _sendable_secret(cls, value: SecretStr | None) -> SecretStr | None:
+        if value is not None and not re.fullmatch("[!-~]+", value.get_secret_value()):
+            raise ValueError("must be plain ASCII without spaces")
+        return value
+
+    @field_validator("public_url", "register_url", "datalake_url", "payment_api_url")
     @classmethod
     def _http_address(cls, value: str) -> str:
         if not value.startswith(("http://", "https://")):
@@ -233,6 +262,17 @@ def variable_name(field_name: str) -> str:
 
 def _variable(location: tuple[int | str, ...]) -> str:
     return variable_name(str(location[0])) if location else PREFIX + "*"
+
+
+def _prices_of(value: str) -> dict[str, str]:
+    """The price of each plan. Raises `ValueError`."""
+    pairs = [part.strip().partition("=") for part in value.split(",") if part.strip()]
+    prices = {plan.strip(): price.strip() for plan, _, price in pairs}
+    if not all(plan in ("standard", "operator") and price for plan, price in prices.items()):
+        raise ValueError("must be like standard=price_1,operator=price_2")
+    if not len(pairs) == len(prices) == len(set(prices.values())):
+        raise ValueError("must name a plan once, and a price for one plan alone")
+    return prices
 
 
 def _trouble_with_mail_server(url: str) -> str | None:

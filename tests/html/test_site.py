@@ -27,6 +27,8 @@ PAGES = {
     f"/?q={gtin(500)}": 200,
     f"/d/{gtin(1)}": 200,
     "/a/DE-MF-000000901": 200,
+    "/billing/done?session_id=cs_test_1": 200,
+    "/billing/back": 200,
     f"/d/{gtin(500)}": 404,
     "/a/DE-MF-000000999": 404,
     "/a/nobody": 404,

@@ -183,6 +183,22 @@ def test_the_demonstration_answers_its_first_search(tmp_path: Path) -> None:
         found = httpx2.get(f"http://127.0.0.1:{port}/v1/search", params={"q": "set"}).json()
         assert found["total"] > 0
         assert "text/html" in httpx2.get(f"http://127.0.0.1:{port}/?q=set").headers["content-type"]
+        _buy_a_subscription(f"http://127.0.0.1:{port}/v1")
+
+
+def _buy_a_subscription(interface: str) -> None:
+    """Walk through a checkout of the demonstration, until the account shows it."""
+    who = {"email": "you@example.org", "password": "at least 8"}
+    key = {"X-API-Key": httpx2.post(f"{interface}/trial", json=who).json()["api_key"]}
+    page = httpx2.post(f"{interface}/billing/checkout", json={}, headers=key).json()["url"]
+    paid = httpx2.post(page.replace("//localhost:", "//127.0.0.1:"), data={"card": "4242424242424242"})
+    assert paid.status_code == 303
+
+    def shows() -> bool:
+        account = httpx2.get(f"{interface}/me", headers=key).json()
+        return account["subscription"] is not None and account["plan"] == "standard"
+
+    until(shows, "the event of the payment")
 
 
 def test_importing_the_package_reads_no_environment_and_opens_nothing() -> None:

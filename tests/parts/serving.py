@@ -5,17 +5,19 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import uvicorn
 
+from registerwatch.billing.provider import PaymentProvider
 from tests.parts.stage import Stage, on_stage
 
 
 @contextmanager
 def served_stage(
-    database_url: str, data_dir: Path, *, webhooks_allow_private: bool = False
+    database_url: str, data_dir: Path, *, provider: PaymentProvider | None = None, **overrides: Any
 ) -> Iterator[tuple[str, Stage]]:
-    """A filled stage and the address that it is served at."""
+    """A filled stage and the address that it is served at. `overrides` are settings."""
     started, stop = threading.Event(), asyncio.Event()
     address: list[str] = []
     stages: list[Stage] = []
@@ -23,7 +25,7 @@ def served_stage(
     loop = asyncio.new_event_loop()
 
     async def run() -> None:
-        async with on_stage(database_url, data_dir, webhooks_allow_private=webhooks_allow_private) as stage:
+        async with on_stage(database_url, data_dir, provider=provider, **overrides) as stage:
             await stage.fill()
             config = uvicorn.Config(stage.app, host="127.0.0.1", port=0, lifespan="off", log_config=None)
             server = uvicorn.Server(config)

@@ -11,6 +11,7 @@ from fastapi import FastAPI
 from sqlalchemy import select
 
 from registerwatch.app import app_over
+from registerwatch.billing.provider import PaymentProvider
 from registerwatch.bootstrap import Service, build_service, running
 from registerwatch.db.tables import metadata
 from registerwatch.register.eudamed.requests import Patience
@@ -124,12 +125,13 @@ async def on_stage(
     basic_udi_filter_works: bool = True,
     background: bool = True,
     through: Callable[[httpx2.AsyncBaseTransport], httpx2.AsyncBaseTransport] = lambda way: way,
+    provider: PaymentProvider | None = None,
     **overrides: object,
 ) -> AsyncIterator[Stage]:
     """A service that runs. `overrides` are settings; rate limits are off unless asked for.
 
     Without `background` nothing is rechecked or delivered but by the test. `through` is what a test puts in the way to
-    the register.
+    the register. `provider` stands in for the payment provider; it needs payment settings beside it.
     """
     world = world or GeneratedWorld(120, seed=7)
     faults, clock, mail = Faults(), SteppedClock(), KeptMail()
@@ -151,6 +153,7 @@ async def on_stage(
         patience=IMPATIENT,
         mailer=mail,
         passwords=quick_passwords(),
+        provider=provider,
     )
     app = app_over(service)
     async with running(service, background=background):

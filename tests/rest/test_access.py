@@ -14,6 +14,7 @@ from fastapi.routing import iter_route_contexts
 
 from registerwatch.accounts.credentials import new_key, new_session
 from registerwatch.accounts.signing_in import SESSION_SECONDS
+from tests.billing.plain_provider import SETTINGS, PlainProvider, event, signed
 from tests.conftest import StageMaker
 from tests.parts.receiver import Receiver, receiver
 from tests.parts.stage import EMAIL, PASSWORD, SignedUp, Stage, carrying
@@ -31,7 +32,9 @@ SUBJECT = "04099999999992"
 @pytest.fixture
 async def stage(staged: StageMaker) -> AsyncIterator[Stage]:
     """Nothing is read or sent but what a test asks for."""
-    async with staged(background=False, webhooks_allow_private=True) as stage:
+    provider = PlainProvider()
+    async with staged(background=False, webhooks_allow_private=True, provider=provider, **SETTINGS) as stage:
+        provider.clock = stage.clock
         yield stage
 
 
@@ -167,6 +170,9 @@ KEY_OR_SESSION: Mapping[Kind, int] = {
     a_key_too_late: 200,
 }
 OWNER_OR_KEY = {**KEY_OR_SESSION, a_member: 403, a_member_too_late: 403}
+NO_CHECKOUT = {kind: 400 if status == 200 else status for kind, status in KEY_OR_SESSION.items()}
+"""Whoever is let in has no checkout with the id that is sent."""
+OPEN_PERIOD = {**KEY_OR_SESSION, an_owner_too_late: 400, a_member_too_late: 400, a_key_too_late: 400}
 ACTIVE_ACCOUNT = {**KEY_OR_SESSION, an_owner_too_late: 402, a_member_too_late: 402, a_key_too_late: 402}
 
 
@@ -224,6 +230,11 @@ PROTECTED = {
     "GET /v1/feeds": Protected(KEY_OR_SESSION, stranger=200),
     "POST /v1/feeds": Protected(OWNER_OR_KEY, 200, empty),
     "DELETE /v1/feeds/{id}": Protected(OWNER_OR_KEY, stranger=200),
+    "POST /v1/billing/checkout": Protected(KEY_OR_SESSION, 200, empty),
+    "POST /v1/billing/confirm": Protected(NO_CHECKOUT, 400, lambda *_: {"session_id": "cs_1_1"}),
+    "POST /v1/billing/cancel": Protected(KEY_OR_SESSION, 400, empty),
+    "POST /v1/billing/resume": Protected(OPEN_PERIOD, 400, empty),
+    "POST /v1/billing/portal": Protected(KEY_OR_SESSION, 400, empty),
 }
 PUBLIC: Mapping[str, Body | None] = {
     "GET /health": None,
@@ -238,6 +249,8 @@ PUBLIC: Mapping[str, Body | None] = {
     "POST /v1/password/forgot": {"email": EMAIL},
     "POST /v1/password/reset": {"token": "", "password": PASSWORD},
 }
+BY_SIGNATURE = ("POST /v1/billing/webhook",)
+"""The signature of the body lets in."""
 BY_TOKEN = ("GET /v1/events.atom", "GET /v1/expiring.ics")
 """A feed's token in the address lets in; a credential neither helps nor hurts."""
 CREDENTIAL_OPTIONAL = {"POST /v1/logout"}
@@ -272,12 +285,24 @@ async def a_feed(stage: Stage, company: Company) -> str:
     return str((await stage.post("/v1/feeds", company.owner.session)).json()["feed"]["id"])
 
 
+async def subscribe(stage: Stage, company: Company) -> None:
+    """Let the company pay."""
+    payments = stage.service.billing.payments
+    assert payments is not None
+    assert isinstance(payments.provider, PlainProvider)
+    session_id = (await stage.post("/v1/billing/checkout", company.owner.session)).json()["session_id"]
+    payments.provider.pay(session_id)
+    await stage.post("/v1/billing/confirm", company.owner.session, session_id=session_id)
+
+
 ID_OF = {"users": the_member, "keys": the_other_key, "watches": a_watch, "feeds": a_feed}
 
 
 async def address_of(stage: Stage, label: str, company: Company, box: Receiver) -> str:
     """The path of an operation, with the ids of things that the company has."""
     path = label.partition(" ")[2]
+    if path in ("/v1/billing/cancel", "/v1/billing/resume", "/v1/billing/portal"):
+        await subscribe(stage, company)
     if path.startswith("/v1/webhook/") or "webhooks/{id}" in path:
         saved = (await stage.post("/v1/webhook", company.owner.session, url=box.url)).json()["webhooks"]
         path = path.replace("{id}", str(saved[0]["id"]))
@@ -298,8 +323,8 @@ async def test_the_tables_here_have_every_operation_and_no_other(staged: StageMa
     async with staged() as stage:
         described = operations(stage.app)
 
-        assert set(described) - set(PUBLIC) - set(BY_TOKEN) == set(PROTECTED)
-        assert set(BY_TOKEN) <= set(described)
+        assert set(described) - set(PUBLIC) - set(BY_TOKEN) - set(BY_SIGNATURE) == set(PROTECTED)
+        assert {*BY_TOKEN, *BY_SIGNATURE} <= set(described)
         assert set(PUBLIC) - set(described) == UNDESCRIBED
         for label, security in described.items():
             assert bool(security) is (label in PROTECTED or label in CREDENTIAL_OPTIONAL), label
@@ -374,6 +399,19 @@ async def test_who_belongs_to_another_account_reaches_nothing_of_this_one(
         if response.status_code != 200:
             assert await stage.tables() == everything
         everything = await stage.tables()
+
+
+@pytest.mark.parametrize("label", BY_SIGNATURE)
+async def test_the_providers_signature_lets_in_and_no_credential_does(stage: Stage, label: str) -> None:
+    company, path, body = await a_company(stage), label.partition(" ")[2], event("customer.created", {"id": "cus_1"})
+    before = await stage.tables()
+    for credential in ("", UNKNOWN_KEY, company.member, company.owner.session, company.owner.api_key):
+        unsigned = await stage.client.post(path, content=body, headers=carrying(credential))
+        right = {**carrying(credential), "Payment-Signature": signed(body, stage.clock.now())}
+
+        assert (unsigned.status_code, set(unsigned.json())) == (400, {"error"})
+        assert (await stage.client.post(path, content=body, headers=right)).status_code == 200
+    assert await stage.tables() == before
 
 
 @pytest.mark.parametrize("label", BY_TOKEN)

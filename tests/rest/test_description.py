@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from schemathesis import APIOperation, Case, GenerationMode
 from schemathesis.checks import positive_data_acceptance
 
+from tests.billing.plain_provider import SETTINGS, PlainProvider
 from tests.parts.serving import served_stage
 from tests.parts.stage import Stage, carrying
 from tests.watches.room import lone_devices
@@ -29,6 +30,7 @@ OPEN = (
     "POST /v1/login",
     "POST /v1/password/forgot",
     "POST /v1/password/reset",
+    "POST /v1/billing/webhook",
 )
 BY_KEY = (
     "POST /v1/logout",
@@ -59,6 +61,11 @@ BY_KEY = (
     "GET /v1/feeds",
     "POST /v1/feeds",
     "DELETE /v1/feeds/{id}",
+    "POST /v1/billing/checkout",
+    "POST /v1/billing/confirm",
+    "POST /v1/billing/cancel",
+    "POST /v1/billing/resume",
+    "POST /v1/billing/portal",
 )
 BY_SESSION = ("DELETE /v1/keys/{id}",)
 """A number may be that of the account's own key."""
@@ -76,6 +83,9 @@ NOTHING_CAN_BE_WRONG = {
     "POST /v1/sync",
     "POST /v1/webhook/test",
     "POST /v1/feeds",
+    "POST /v1/billing/cancel",
+    "POST /v1/billing/resume",
+    "POST /v1/billing/portal",
 }
 REFUSES_MORE = {
     "POST /v1/trial",
@@ -97,9 +107,15 @@ REFUSES_MORE = {
     "GET /v1/webhooks/{id}/deliveries",
     "POST /v1/webhooks/{id}/deliveries/{delivery}/resend",
     "POST /v1/feeds",
+    "POST /v1/billing/confirm",
+    "POST /v1/billing/cancel",
+    "POST /v1/billing/resume",
+    "POST /v1/billing/portal",
+    "POST /v1/billing/webhook",
 }
 """Operations that refuse, rightly, some of what fits the description: an address that takes no mail or no posts or that
-somebody has, a token or an id that nobody has, one more than a cap allows."""
+somebody has, a token or an id that nobody has, a body that nobody signed, a subscription that is not there, one more
+than a cap allows."""
 AnyCase = Case[Any]
 Operation = APIOperation[Any, Any, Any, Any]
 MODES = (GenerationMode.POSITIVE, GenerationMode.NEGATIVE)
@@ -109,7 +125,8 @@ MODES = (GenerationMode.POSITIVE, GenerationMode.NEGATIVE)
 def served(sqlite_template: object, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Stage]]:
     """A filled service on loopback; one for the whole module."""
     folder = tmp_path_factory.mktemp("described")
-    with served_stage(f"sqlite:///{folder / 'copy.db'}", folder, webhooks_allow_private=True) as served:
+    place = f"sqlite:///{folder / 'copy.db'}"
+    with served_stage(place, folder, webhooks_allow_private=True, provider=PlainProvider(), **SETTINGS) as served:
         yield served
 
 
@@ -199,6 +216,14 @@ def test_answers_about_an_account_that_has_everything_are_as_described(served: t
     assert ask("GET /v1/webhooks/{id}/deliveries", id=webhook)["deliveries"]
     for what in ("watches", "events", "webhooks", "feeds"):
         assert ask(f"GET /v1/{what}")[what]
+    session = ask("POST /v1/billing/checkout", {"plan": "operator"})["session_id"]
+    payments = stage.service.billing.payments
+    assert payments is not None
+    assert isinstance(payments.provider, PlainProvider)
+    payments.provider.pay(session)
+    assert ask("POST /v1/billing/confirm", {"session_id": session})["subscription"]
+    for what in ("cancel", "resume", "portal"):
+        ask(f"POST /v1/billing/{what}", {})
     assert "webhook_last_error" in ask("GET /v1/me")
 
 

@@ -26,6 +26,8 @@ PER_MINUTE = {
     Limit.WATCH_READ: 60,
     Limit.SYNC: 10,
     Limit.WEBHOOK_TEST: 20,
+    Limit.PAYMENT: 20,
+    Limit.PAYMENT_EVENT: 600,
 }
 PER_HOUR = {
     Limit.TRIAL: 8,

@@ -51,6 +51,9 @@ VALUES = {
     "rate_limits": "off",
     "trusted_proxies": "10.0.0.0/8, 2001:db8::1",
     "mail_from": "Registerwatch <service@example.org>",
+    "payment_api_url": "http://payments.test",
+    "payment_webhook_secret": "whsec_hunter2",
+    "payment_prices": "standard=price_1, operator=price_2",
     "log_format": "json",
 }
 
@@ -80,7 +83,8 @@ def test_values_are_read_in_their_units(monkeypatch: pytest.MonkeyPatch) -> None
     assert (settings.rate_limits, settings.cache_hours, settings.register_timeout) == (False, 1.5, 7.5)
     assert settings.index_dir == Path("/var/lib/registerwatch/index")
     assert settings.user_agent == "Registerwatch/1.0 (+ops@example.org)"
-    assert "secret" not in repr(settings)
+    assert "hunter2" not in repr(settings)
+    assert "user:secret" not in repr(settings)
 
 
 @pytest.mark.parametrize(
@@ -121,6 +125,17 @@ def test_values_are_read_in_their_units(monkeypatch: pytest.MonkeyPatch) -> None
         ("mail_from", "Registerwatch, Inc. <service@example.org>"),
         ("mail_from", "one@example.org, two@example.org"),
         ("mail_from", "service@example.org\r\nBcc: everybody@example.org"),
+        ("payment_api_url", "api.payments.test"),
+        ("payment_api_key", "sk with spaces"),
+        ("payment_api_key", "sk_ü"),
+        ("payment_webhook_secret", "whsec_\n"),
+        ("payment_prices", "price_1"),
+        ("payment_prices", "standard"),
+        ("payment_prices", "standard="),
+        ("payment_prices", "=price_1"),
+        ("payment_prices", "trial=price_1"),
+        ("payment_prices", "standard=price_1,standard=price_2"),
+        ("payment_prices", "standard=price_1,operator=price_1"),
     ],
 )
 def test_a_value_that_cannot_work_stops_the_start_and_is_named(
@@ -203,6 +218,22 @@ def test_a_mail_server_that_cannot_work_is_named_alone(monkeypatch: pytest.Monke
         load_settings()
 
     assert "REGISTERWATCH_MAIL_FROM" not in str(refused.value)
+
+
+def test_a_payment_key_needs_prices(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REGISTERWATCH_PAYMENT_API_KEY", "sk_hunter2")
+
+    with pytest.raises(ConfigurationError) as refused:
+        load_settings()
+
+    assert "REGISTERWATCH_PAYMENT_PRICES" in str(refused.value)
+    assert "hunter2" not in str(refused.value)
+
+
+def test_prices_are_read_by_plan_and_need_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REGISTERWATCH_PAYMENT_PRICES", " standard = price_1 , operator=price_2,")
+
+    assert load_settings().payment_prices == {"standard": "price_1", "operator": "price_2"}
 
 
 def test_a_value_given_twice_differently_stops_the_start(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -7,6 +7,9 @@ NEWEST = 100
 OPERATOR = "operator"
 """Names the operator of the service as the one who did something."""
 
+PAYMENT_PROVIDER = "payment provider"
+"""Names the payment provider as the one who did something."""
+
 
 class Action(StrEnum):
     """What is written down."""
@@ -23,6 +26,9 @@ class Action(StrEnum):
     WEBHOOK_CHANGED = "webhook changed"
     FEED_MADE = "feed made"
     FEED_ENDED = "feed ended"
+    CHECKOUT_STARTED = "checkout started"
+    SUBSCRIPTION_CANCELLED = "subscription cancelled"
+    SUBSCRIPTION_RESUMED = "subscription resumed"
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from registerwatch.accounts.housekeeping import Housekeeping
+from registerwatch.accounts.leaving import NOTHING_OUTSIDE, Leaving
 from registerwatch.accounts.managing import Managing
 from registerwatch.accounts.operating import Operating
 from registerwatch.accounts.passwords import Passwords
@@ -33,14 +34,19 @@ class Accounts:
 
 
 def build_accounts(
-    settings: Settings, database: Database, clock: Clock, mailer: Mailer, passwords: Passwords
+    settings: Settings,
+    database: Database,
+    clock: Clock,
+    mailer: Mailer,
+    passwords: Passwords,
+    leaving: Leaving = NOTHING_OUTSIDE,
 ) -> Accounts:
     """The use cases over one database."""
     table = plans(settings.trial_watch_cap)
     trial_seconds = settings.trial_days * 24 * 3600
     return Accounts(
         signing_in=SigningIn(database, passwords, table, clock, trial_seconds=trial_seconds),
-        managing=Managing(database, passwords, table, clock),
+        managing=Managing(database, passwords, table, clock, leaving),
         recovering=Recovering(database, passwords, table, clock, mailer, public_url=settings.public_url),
         operating=Operating(database, table, clock),
         housekeeping=Housekeeping(database, clock),

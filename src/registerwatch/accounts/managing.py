@@ -8,15 +8,17 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from registerwatch.accounts import audit, credentials, repository
 from registerwatch.accounts.audit import Action, Entry
 from registerwatch.accounts.hot_reads import HotReads
+from registerwatch.accounts.leaving import NOTHING_OUTSIDE, Leaving
 from registerwatch.accounts.locking import locked
 from registerwatch.accounts.model import Account, Caller, Key, NewKey, Profile, Role
 from registerwatch.accounts.passwords import Passwords, acceptable
 from registerwatch.accounts.plans import Plans, keep_cap
 from registerwatch.accounts.profiles import account_of, profile_of
+from registerwatch.accounts.signing_in import UNKNOWN
 from registerwatch.accounts.texts import email_address, label
 from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
-from registerwatch.errors import InvalidInput, WrongPassword
+from registerwatch.errors import InvalidInput, Unauthenticated, WrongPassword
 
 TAKEN = "Somebody with this e-mail address has an account already."
 LAST_OWNER = "The last owner of an account cannot be removed. To end the account, delete it."
@@ -26,8 +28,11 @@ NOT_THE_OWNERS = "The password is not that of an owner."
 class Managing:
     """What owners and API keys do with their account. Who may is for the surface to ask."""
 
-    def __init__(self, database: Database, passwords: Passwords, plans: Plans, clock: Clock) -> None:
+    def __init__(
+        self, database: Database, passwords: Passwords, plans: Plans, clock: Clock, leaving: Leaving = NOTHING_OUTSIDE
+    ) -> None:
         self._database = database
+        self._leaving = leaving
         self._reads = HotReads(database)
         self._passwords = passwords
         self._plans = plans
@@ -37,6 +42,14 @@ class Managing:
         """The account as the caller sees it."""
         account = caller.account
         return Profile(account, caller.role, await self._reads.users(account.id), await self._reads.keys(account.id))
+
+    async def renewed(self, caller: Caller) -> Profile:
+        """The account as it is now, not as it was when the request was let in. Raises `Unauthenticated`."""
+        async with self._database.reading() as connection:
+            stored = await repository.account(connection, caller.account.id)
+            if stored is None:
+                raise Unauthenticated(UNKNOWN)
+            return await profile_of(connection, account_of(stored, self._plans), caller.role)
 
     async def trail(self, caller: Caller) -> Sequence[Entry]:
         """The newest 100 lines of the audit trail, newest first."""
@@ -99,14 +112,20 @@ class Managing:
             return await profile_of(connection, account, caller.role)
 
     async def delete(self, caller: Caller, password: str) -> None:
-        """Delete the account with all that is in it. Raises `WrongPassword` unless it is an owner's password."""
+        """Delete the account with all that is in it, and end what it pays for.
+
+        Raises `WrongPassword` unless it is an owner's password.
+        """
         async with self._database.reading() as connection:
             owners = await repository.owners(connection, caller.account.id)
         right = [await self._passwords.is_right(password, owner.password_hash) for owner in owners]
         if not any(right):
             raise WrongPassword(NOT_THE_OWNERS)
         async with self._database.transaction() as connection:
+            await repository.lock_account(connection, caller.account.id)
+            outside = await self._leaving.note(connection, caller.account.id)
             await repository.delete_account(connection, caller.account.id)
+        await self._leaving.end(outside)
 
     async def _locked(self, connection: AsyncConnection, caller: Caller) -> Account:
         """The account, as it is now, until the end of the transaction."""

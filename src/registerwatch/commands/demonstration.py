@@ -1,4 +1,4 @@
-"""The demonstration: the service on SQLite over a generated stand-in register, both in this process."""
+"""The demonstration: the service on SQLite over a stand-in register and payment provider, all in this process."""
 
 import asyncio
 import logging
@@ -6,7 +6,9 @@ import signal
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
+from secrets import token_hex
 
 import typer
 import uvicorn
@@ -19,6 +21,8 @@ from registerwatch.db.migrate import upgrade
 from registerwatch.mail.sending import Mail
 from registerwatch.register.mirror import FillProgress
 from registerwatch.sandbox.mail import KeptMail
+from registerwatch.sandbox.payment.app import PaymentSandbox
+from registerwatch.sandbox.payment.courier import Webhook
 from registerwatch.sandbox.register.app import create_app as create_register
 from registerwatch.sandbox.register.generated import GeneratedWorld
 from registerwatch.server import server_config
@@ -29,12 +33,12 @@ EMAIL, PASSWORD = "demo@example.org", "try-it-out"
 
 
 def run(folder: Path, *, port: int, devices: int, seed: int) -> None:
-    """Fill a copy from the stand-in's Data Lake, then serve both until interrupted."""
+    """Fill a copy from the stand-in's Data Lake, then serve all three until interrupted."""
     asyncio.run(_run(folder, port=port, devices=devices, seed=seed))
 
 
 async def _run(folder: Path, *, port: int, devices: int, seed: int) -> None:
-    register_port = _free_port()
+    register_port, payments = _free_port(), _Payments()
     settings = load_settings(
         data_dir=folder,
         database_url=None,
@@ -43,26 +47,54 @@ async def _run(folder: Path, *, port: int, devices: int, seed: int) -> None:
         register_url=f"http://127.0.0.1:{register_port}/eudamed",
         datalake_url=f"http://127.0.0.1:{register_port}/datalake",
         register_requests_per_minute=100_000,
+        **payments.settings(),
     )
     logs.set_up(settings.log_format)
     logging.getLogger("uvicorn").setLevel(logging.WARNING)
-    register = _Server(_register_config(devices, seed, register_port))
+    stand_ins = [_Server(_register_config(devices, seed, register_port)), _Server(payments.config(port))]
     built = build_service(settings, mailer=KeptMail(_show_mail))
     service = _Server(server_config(app_over(built), "127.0.0.1", port))
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, service.end)
-    standing_in = asyncio.create_task(register.serve())
+    standing_in = [asyncio.create_task(server.serve()) for server in stand_ins]
     try:
         typer.echo(f"Filling the copy from a made-up register of {devices:,} registrations …", err=True)
-        service.said_when_ready = _welcome(port, await _prepare(settings))
+        service.said_when_ready = _welcome(port, await _prepare(settings), payments.url)
         await service.serve()
     finally:
-        register.end()
-        await standing_in
+        for server in stand_ins:
+            server.end()
+        await asyncio.gather(*standing_in)
+
+
+@dataclass(frozen=True, slots=True)
+class _Payments:
+    """The stand-in payment provider, and what leads the service to it."""
+
+    port: int = field(default_factory=lambda: _free_port())
+    key: str = field(default_factory=lambda: f"sk_test_{token_hex(12)}")
+    secret: str = field(default_factory=lambda: f"whsec_{token_hex(16)}")
+
+    @property
+    def url(self) -> str:
+        return f"http://localhost:{self.port}"
+
+    def settings(self) -> dict[str, str]:
+        return {
+            "payment_api_key": self.key,
+            "payment_api_url": f"http://127.0.0.1:{self.port}",
+            "payment_webhook_secret": self.secret,
+            "payment_prices": "standard=price_standard,operator=price_operator",
+        }
+
+    def config(self, service_port: int) -> uvicorn.Config:
+        webhook = Webhook(f"http://127.0.0.1:{service_port}/v1/billing/webhook", (self.secret,))
+        sandbox = PaymentSandbox(base_url=self.url, api_key=self.key, webhook=webhook)
+        return uvicorn.Config(sandbox.app, host="127.0.0.1", port=self.port, log_config=None, access_log=False)
 
 
 class _Server(uvicorn.Server):
-    """One of two servers in this process: signals are handled for both of them, in one place."""
+    """One of three servers in this process: signals are handled for all of them, in one place."""
 
     said_when_ready = ""
 
@@ -117,7 +149,7 @@ def _free_port() -> int:
         return port
 
 
-def _welcome(port: int, key: str) -> str:
+def _welcome(port: int, key: str, payments: str) -> str:
     return f"""
 Registerwatch is at http://localhost:{port} – over a made-up register that changes as one looks.
 
@@ -131,6 +163,8 @@ Registerwatch is at http://localhost:{port} – over a made-up register that cha
   its key         curl -H 'X-API-Key: {key}' http://localhost:{port}/v1/me
   its login       curl --json '{{"email": "{EMAIL}", "password": "{PASSWORD}"}}' http://localhost:{port}/v1/login
   one of your own curl --json '{{"email": "you@example.org", "password": "at least 8"}}' http://localhost:{port}/v1/trial
+  a subscription  curl -H 'X-API-Key: {key}' --json '{{}}' http://localhost:{port}/v1/billing/checkout
+                  leads to a page where made-up cards pay; {payments} tells of payments and lets time pass
 
 Ctrl-C ends it; nothing is kept.
 """

@@ -1,5 +1,7 @@
 """`registerwatch settings`."""
 
+from collections.abc import Mapping
+
 from pydantic import SecretStr
 from rich.console import Console
 from rich.padding import Padding
@@ -25,6 +27,8 @@ def shown(value: object) -> str:
         return "********"
     if isinstance(value, bool):
         return "on" if value else "off"
+    if isinstance(value, Mapping):
+        return ",".join(f"{name}={each}" for name, each in value.items()) or "-"
     if isinstance(value, tuple):
         return ", ".join(str(each) for each in value) or "-"
     return "-" if value in (None, "") else str(value)

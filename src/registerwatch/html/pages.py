@@ -1,4 +1,4 @@
-"""Pages: search, device, actor, forgotten password, errors."""
+"""Pages: search, device, actor, forgotten password, back from paying, errors."""
 
 from collections.abc import Mapping
 
@@ -7,7 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from registerwatch.bootstrap import Service
-from registerwatch.html import actor, device, password, search, site_files
+from registerwatch.html import actor, billing, device, password, search, site_files
 from registerwatch.html.rendering import FRAGMENT_HEADER, unindexed_page
 from registerwatch.web.limits import RateLimits
 
@@ -24,7 +24,7 @@ UNEXPECTED = "Something went wrong"
 def router(service: Service, limits: RateLimits) -> APIRouter:
     """The pages, over one service."""
     pages = APIRouter(include_in_schema=False)
-    for part in (search, device, actor, password):
+    for part in (search, device, actor, password, billing):
         pages.include_router(part.router(service, limits))
     pages.include_router(site_files.router())
     return pages

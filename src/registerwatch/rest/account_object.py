@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from registerwatch.accounts.model import Caller, Key, Profile, Role, SignedIn, User
+from registerwatch.billing.model import Paid
+from registerwatch.billing.provider import Subscription
 from registerwatch.bootstrap import Service
 from registerwatch.clock import iso_utc
 from registerwatch.rest.webhook_objects import webhook_object
@@ -25,7 +27,8 @@ class AccountObjects:
         account_id = profile.account.id
         watch_count = await self._service.watches.watching.count(account_id)
         webhooks = await self._service.webhooks.configuring.all(account_id)
-        return account_object(profile, watch_count, webhooks, self._service.clock.now())
+        paid = await self._service.billing.shown(account_id)
+        return account_object(profile, watch_count, webhooks, paid, self._service.clock.now())
 
     async def signed_in(self, signed_in: SignedIn) -> dict[str, Any]:
         """The same with the session that was just opened."""
@@ -37,7 +40,9 @@ class AccountObjects:
         return {**await self.signed_in(signed_in), "existing": signed_in.existing, **key}
 
 
-def account_object(profile: Profile, watch_count: int, webhooks: Sequence[Webhook], now: float) -> dict[str, Any]:
+def account_object(
+    profile: Profile, watch_count: int, webhooks: Sequence[Webhook], paid: Paid | None, now: float
+) -> dict[str, Any]:
     """The object itself. What was delivered last is there after a first delivery."""
     account = profile.account
     first = next((webhook for webhook in webhooks if webhook.is_first), None)
@@ -50,13 +55,21 @@ def account_object(profile: Profile, watch_count: int, webhooks: Sequence[Webhoo
         "watch_cap": account.plan.watches,
         "watch_count": watch_count,
         "expired": account.has_expired(now),
-        "subscription": None,
+        "subscription": None if paid is None else _subscription(paid.subscription),
         "webhook_url": first.url if first else "",
         "webhook_secret": first.secret if first else "",
         "webhooks": [webhook_object(webhook, shows_secret=profile.role is Role.OWNER) for webhook in webhooks],
         **_last_delivery(webhooks),
         "users": [_user(user) for user in profile.users],
         "keys": [_key(key) for key in profile.keys],
+    }
+
+
+def _subscription(subscription: Subscription) -> dict[str, Any]:
+    return {
+        "status": subscription.status,
+        "cancel_at_period_end": subscription.cancel_at_period_end,
+        "current_period_end": iso_utc(subscription.period_end),
     }
 
 

@@ -107,6 +107,17 @@ class AccountKey(Described):
     revoked: bool = Field(description="Whether it has stopped working.")
 
 
+class SubscriptionObject(Described):
+    """What the account pays for, as the payment provider last told it."""
+
+    status: str = Field(
+        description="In the provider's words: `trialing`, `active`, `past_due`, `canceled`, `unpaid` and others.",
+        examples=["active"],
+    )
+    cancel_at_period_end: bool = Field(description="Whether it ends with the period instead of being renewed.")
+    current_period_end: str = Field(description="End of the period that is paid or due, UTC.", **Instant)
+
+
 class AccountObject(Described):
     """An account, as the caller sees it."""
 
@@ -118,7 +129,9 @@ class AccountObject(Described):
     watch_cap: int = Field(description="Most watches.", examples=[25])
     watch_count: int = Field(description="Watches there are.", examples=[3])
     expired: bool = Field(description="Whether the period is over. Reading goes on; adding and syncing do not.")
-    subscription: None = Field(description="The paid subscription; null when there is none.")
+    subscription: SubscriptionObject | None = Field(
+        description="The subscription, also one that is over; null when there never was one."
+    )
     webhook_url: str = Field(description="First webhook address, empty when there is none.")
     webhook_secret: str = Field(description="What its deliveries are signed with, empty when there is none.")
     webhooks: list[WebhookObject] = Field(description="All addresses, the first one first.")

@@ -17,4 +17,12 @@ RATE: Answers = {
     429: {"description": "Too many requests of this address; `Retry-After` says when to try again.", **_ERROR}
 }
 OUT: Answers = {503: {"description": "The database or the index is out of reach; try again shortly.", **_ERROR}}
+PAYMENTS: Answers = {
+    503: {
+        "description": "The payment provider does not answer, or the service takes no payments: that needs the settings"
+        " REGISTERWATCH_PAYMENT_API_KEY and REGISTERWATCH_PAYMENT_PRICES, and for the provider's events"
+        " REGISTERWATCH_PAYMENT_WEBHOOK_SECRET.",
+        **_ERROR,
+    }
+}
 OTHER: Answers = {"default": {"description": "Any other error.", **_ERROR}}

@@ -24,7 +24,9 @@ STATUS_BY_CODE = {
     "owner-only": 403,
     "cap-reached": 409,
     "rate-limited": 429,
+    "payment-refused": 400,
     "overloaded": 503,
+    "payments-unavailable": 503,
     "database-unavailable": 503,
     "index-unavailable": 503,
 }

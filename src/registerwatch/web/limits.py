@@ -28,6 +28,10 @@ class Limit(Enum):
     """Watches that are added: each reads the register."""
     SYNC = Allowance("sync", 10, 60)
     WEBHOOK_TEST = Allowance("webhook-test", 20, 60)
+    PAYMENT = Allowance("payment", 20, 60)
+    """Requests that make the service ask the payment provider."""
+    PAYMENT_EVENT = Allowance("payment-event", 600, 60)
+    """Events of the payment provider, which come from few addresses; it sends again what was refused."""
     TRIAL = Allowance("trial", 8, 3600)
     LOGIN = Allowance("login", 20, 3600)
     PASSWORD_FORGOT = Allowance("password-forgot", 5, 3600)

@@ -1,0 +1,76 @@
+"""What an account has for what it pays. Instants are unix seconds."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from registerwatch.accounts.plans import PlanName
+from registerwatch.billing import provider
+from registerwatch.billing.provider import Subscription
+
+DAY = 24 * 3600
+GRACE_SECONDS = 3 * DAY
+"""How long a period goes on that could not be charged, while the provider tries the card again."""
+TRIAL_DAYS = 7
+"""Days without a charge at the beginning of an account's first subscription."""
+
+_HOLDING = {provider.TRIALING, provider.ACTIVE, provider.PAST_DUE}
+_NEVER_BEGAN = {provider.INCOMPLETE, provider.INCOMPLETE_EXPIRED}
+_BY_SIZE = [PlanName.TRIAL, PlanName.STANDARD, PlanName.OPERATOR]
+
+
+@dataclass(frozen=True, slots=True)
+class Paid:
+    """A subscription of an account, with the plan that it pays for."""
+
+    subscription: Subscription
+    plan: PlanName
+
+    @property
+    def holds(self) -> bool:
+        """Whether it is one that gives the account something, and can be cancelled."""
+        return self.subscription.status in _HOLDING
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """A plan until a time."""
+
+    plan: PlanName
+    until: int
+
+
+def paid_until(subscription: Subscription) -> int | None:
+    """The end of what is paid for; None when nothing ever was.
+
+    The provider begins a new period before it charges for it. So of a subscription that could not be charged the
+    present period is not paid, and grace counts from its beginning.
+    """
+    if subscription.status in _NEVER_BEGAN:
+        return None
+    if subscription.status in (provider.TRIALING, provider.ACTIVE):
+        return subscription.period_end
+    if subscription.status == provider.PAST_DUE:
+        return subscription.period_start + GRACE_SECONDS
+    ended_at = subscription.period_start if subscription.ended_at is None else subscription.ended_at
+    return min(ended_at, subscription.period_end)
+
+
+def account_period(granted: Period, paid: Sequence[Paid], now: float) -> Period:
+    """What an account has now. `granted` is what it has without paying: its trial, or what the operator set."""
+    ends = [end for each in paid if (end := paid_until(each.subscription)) is not None]
+    plans = [each.plan for each in paid if each.holds]
+    if now < granted.until:
+        plans.append(granted.plan)
+    return Period(max(plans, key=_BY_SIZE.index, default=granted.plan), max([granted.until, *ends]))
+
+
+def shown(paid: Sequence[Paid]) -> Paid | None:
+    """The subscription that the account shows: one that holds before one that is over, then the one that lasts longest.
+
+    There are several where somebody subscribed again, or paid on two pages.
+    """
+    return max(paid, key=_importance, default=None)
+
+
+def _importance(paid: Paid) -> tuple[bool, int, str]:
+    return paid.holds, paid.subscription.period_end, paid.subscription.id

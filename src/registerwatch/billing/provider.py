@@ -1,0 +1,86 @@
+"""What billing asks of a payment provider. Instants are unix seconds (UTC).
+
+A card is only ever typed in on the provider's own pages: nothing of it comes here.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+TRIALING, ACTIVE, PAST_DUE = "trialing", "active", "past_due"
+INCOMPLETE, INCOMPLETE_EXPIRED = "incomplete", "incomplete_expired"
+CANCELED, UNPAID, PAUSED = "canceled", "unpaid", "paused"
+
+
+@dataclass(frozen=True, slots=True)
+class Subscription:
+    """A subscription as the provider has it."""
+
+    id: str
+    customer_id: str
+    status: str
+    """One of those above; the provider may invent others."""
+    price_id: str
+    cancel_at_period_end: bool
+    """Whether it ends instead of being renewed."""
+    period_start: int
+    period_end: int
+    ended_at: int | None
+    """None while it has not ended."""
+    had_trial: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CheckoutOrder:
+    """What is to be paid for, and by whom."""
+
+    account_id: int
+    email: str
+    customer_id: str | None
+    """The provider's own id of somebody who has paid before."""
+    price_id: str
+    trial_days: int
+    """Days without a charge at the beginning, which need a card all the same; 0 for none."""
+    success_url: str
+    cancel_url: str
+
+
+@dataclass(frozen=True, slots=True)
+class Checkout:
+    """A page of the provider's on which somebody pays, once."""
+
+    id: str
+    url: str
+    """Empty when it is over."""
+    is_complete: bool
+    reference: str
+    """The account's id, as it was given when the checkout was started."""
+    subscription_id: str | None
+    """None before it is complete."""
+
+
+class PaymentProvider(Protocol):
+    """Every question raises `PaymentsUnavailable` when no answer comes that can be used."""
+
+    async def start_checkout(self, order: CheckoutOrder, attempt: str) -> Checkout:
+        """A new checkout; the same one for the same order and attempt, however often it is asked for."""
+
+    async def checkout(self, checkout_id: str) -> Checkout | None:
+        """A checkout as it is now; None when the provider has none with this id."""
+
+    async def subscription(self, subscription_id: str) -> Subscription | None:
+        """A subscription as it is now; None when the provider has none with this id."""
+
+    async def end_with_period(self, subscription_id: str) -> Subscription:
+        """Let it end with its period. Raises `PaymentRefused`, as when it has ended."""
+
+    async def renew(self, subscription_id: str) -> Subscription:
+        """Undo that. Raises `PaymentRefused`, as when it has ended."""
+
+    async def end_now(self, subscription_id: str) -> None:
+        """End it at once. Nothing is said when it has ended before, or was never there."""
+
+    async def portal(self, customer_id: str, return_url: str) -> str:
+        """The address of a page on which a customer sees their card and their invoices, once."""
+
+    async def close(self) -> None:
+        """Give connections back."""

@@ -1,0 +1,238 @@
+"""The SQL of billing. Whatever belongs to an account takes the account's id.
+
+Functions run in the transaction of the connection that they are given.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import BigInteger, bindparam, delete, insert, select, update
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from registerwatch.accounts.plans import PlanName
+from registerwatch.billing import provider
+from registerwatch.billing.model import Paid, Period
+from registerwatch.billing.provider import Subscription
+from registerwatch.db.tables import cancellations, checkouts, payers, payment_events, subscriptions
+
+_OVER = (provider.CANCELED, provider.INCOMPLETE_EXPIRED)
+_PAID = (
+    subscriptions.c.id,
+    subscriptions.c.customer_id,
+    subscriptions.c.status,
+    subscriptions.c.price_id,
+    subscriptions.c.cancel_at_period_end,
+    subscriptions.c.period_start,
+    subscriptions.c.period_end,
+    subscriptions.c.ended_at,
+    subscriptions.c.had_trial,
+    subscriptions.c.plan,
+)
+PAID = (
+    select(*_PAID)
+    .where(subscriptions.c.account_id == bindparam("account_id", type_=BigInteger))
+    .order_by(subscriptions.c.id)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class StartedCheckout:
+    """A checkout that was started here."""
+
+    attempt: str
+    account_id: int | None
+    """None when the account is gone."""
+    terms: str
+    session_id: str | None
+    """None before the provider has answered."""
+    started_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Payer:
+    """An account that pays or has paid: what it has without paying, and what billing last wrote into the account."""
+
+    version: int
+    granted: Period
+    written: Period
+
+
+async def paid(connection: AsyncConnection, account_id: int) -> Sequence[Paid]:
+    """The account's subscriptions, those that are over too."""
+    return [paid_of(row) for row in await connection.execute(PAID, {"account_id": account_id})]
+
+
+async def owner_of(connection: AsyncConnection, subscription_id: str) -> int | None:
+    """The account that a subscription is known to be of."""
+    owner = select(subscriptions.c.account_id).where(subscriptions.c.id == subscription_id)
+    account_id: int | None = (await connection.execute(owner)).scalar_one_or_none()
+    return account_id
+
+
+async def store(connection: AsyncConnection, account_id: int, paid: Paid, now: int) -> None:
+    """Keep what the provider told of a subscription of the account."""
+    told = paid.subscription
+    values = {
+        "customer_id": told.customer_id,
+        "status": told.status,
+        "price_id": told.price_id,
+        "plan": paid.plan,
+        "cancel_at_period_end": told.cancel_at_period_end,
+        "period_start": told.period_start,
+        "period_end": told.period_end,
+        "ended_at": told.ended_at,
+        "had_trial": told.had_trial,
+        "read_at": now,
+    }
+    of_account = subscriptions.c.id == told.id, subscriptions.c.account_id == account_id
+    changed = await connection.execute(update(subscriptions).where(*of_account).values(values))
+    if not changed.rowcount:
+        await connection.execute(insert(subscriptions).values(id=told.id, account_id=account_id, **values))
+
+
+async def overdue(connection: AsyncConnection, *, ended_before: int, read_before: int, most: int) -> Sequence[str]:
+    """Subscriptions whose period is over by our clock without a word of the provider, the longest unread first."""
+    statement = (
+        select(subscriptions.c.id)
+        .where(
+            subscriptions.c.status.not_in(_OVER),
+            subscriptions.c.period_end < ended_before,
+            subscriptions.c.read_at < read_before,
+        )
+        .order_by(subscriptions.c.read_at, subscriptions.c.id)
+        .limit(most)
+    )
+    return (await connection.execute(statement)).scalars().all()
+
+
+async def unread(connection: AsyncConnection, subscription_id: str, now: int) -> None:
+    """Note that the provider was asked in vain."""
+    await connection.execute(update(subscriptions).where(subscriptions.c.id == subscription_id).values(read_at=now))
+
+
+async def payer(connection: AsyncConnection, account_id: int) -> Payer | None:
+    """The account as a payer; None before anything was stored of a subscription."""
+    row = (await connection.execute(select(payers).where(payers.c.account_id == account_id))).one_or_none()
+    if row is None:
+        return None
+    _, version, granted_plan, granted_until, set_plan, set_until = row
+    return Payer(version, Period(PlanName(granted_plan), granted_until), Period(PlanName(set_plan), set_until))
+
+
+async def store_payer(connection: AsyncConnection, account_id: int, payer: Payer) -> None:
+    """Keep it."""
+    values = {
+        "version": payer.version,
+        "granted_plan": payer.granted.plan,
+        "granted_until": payer.granted.until,
+        "set_plan": payer.written.plan,
+        "set_until": payer.written.until,
+    }
+    changed = await connection.execute(update(payers).where(payers.c.account_id == account_id).values(values))
+    if not changed.rowcount:
+        await connection.execute(insert(payers).values(account_id=account_id, **values))
+
+
+async def latest_checkout(connection: AsyncConnection, account_id: int) -> StartedCheckout | None:
+    """The checkout that the account started last."""
+    statement = (
+        select(checkouts)
+        .where(checkouts.c.account_id == account_id)
+        .order_by(checkouts.c.started_at.desc(), checkouts.c.attempt)
+        .limit(1)
+    )
+    row = (await connection.execute(statement)).one_or_none()
+    return StartedCheckout(*row) if row is not None else None
+
+
+async def checkout_by_session(connection: AsyncConnection, session_id: str) -> StartedCheckout | None:
+    """A checkout by the provider's id. It says which account it belongs to."""
+    row = (await connection.execute(select(checkouts).where(checkouts.c.session_id == session_id))).one_or_none()
+    return StartedCheckout(*row) if row is not None else None
+
+
+async def add_checkout(connection: AsyncConnection, started: StartedCheckout) -> None:
+    """Note that a checkout begins."""
+    values = {
+        "attempt": started.attempt,
+        "account_id": started.account_id,
+        "terms": started.terms,
+        "started_at": started.started_at,
+    }
+    await connection.execute(insert(checkouts).values(values))
+
+
+async def name_checkout(connection: AsyncConnection, attempt: str, session_id: str) -> None:
+    """Note the provider's id of a checkout."""
+    await connection.execute(update(checkouts).where(checkouts.c.attempt == attempt).values(session_id=session_id))
+
+
+async def has_event(connection: AsyncConnection, event_id: str) -> bool:
+    """Whether an event was applied before."""
+    statement = select(payment_events.c.id).where(payment_events.c.id == event_id)
+    return (await connection.execute(statement)).one_or_none() is not None
+
+
+async def add_event(connection: AsyncConnection, event_id: str, event_type: str, now: int) -> None:
+    """Note that an event is applied; a second time changes nothing."""
+    values = {"id": event_id, "type": event_type, "received_at": now}
+    await _add_once(connection, payment_events, values)
+
+
+async def wish_end(connection: AsyncConnection, subscription_id: str, now: int) -> None:
+    """Note that the provider is to end a subscription of an account that is gone."""
+    await _add_once(connection, cancellations, {"subscription_id": subscription_id, "asked_at": now, "tried_at": 0})
+
+
+async def due_ends(connection: AsyncConnection, *, tried_before: int, most: int) -> Sequence[str]:
+    """Subscriptions to end, the longest untried first."""
+    statement = (
+        select(cancellations.c.subscription_id)
+        .where(cancellations.c.tried_at < tried_before)
+        .order_by(cancellations.c.tried_at, cancellations.c.subscription_id)
+        .limit(most)
+    )
+    return (await connection.execute(statement)).scalars().all()
+
+
+async def tried_end(connection: AsyncConnection, subscription_id: str, now: int) -> None:
+    """Note that ending it was tried in vain."""
+    of_subscription = cancellations.c.subscription_id == subscription_id
+    await connection.execute(update(cancellations).where(of_subscription).values(tried_at=now))
+
+
+async def ended(connection: AsyncConnection, subscription_id: str) -> None:
+    """Forget a wish that came true."""
+    await connection.execute(delete(cancellations).where(cancellations.c.subscription_id == subscription_id))
+
+
+async def forget(connection: AsyncConnection, before: int) -> int:
+    """Delete events and checkouts that are older; how many there were."""
+    events = await connection.execute(delete(payment_events).where(payment_events.c.received_at < before))
+    started = await connection.execute(delete(checkouts).where(checkouts.c.started_at < before))
+    return events.rowcount + started.rowcount
+
+
+def paid_of(row: Sequence[Any]) -> Paid:
+    """A row of `PAID`."""
+    *texts, cancel_at_period_end, period_start, period_end, ended_at, had_trial, plan = row
+    subscription_id, customer_id, status, price_id = texts
+    told = Subscription(
+        id=subscription_id,
+        customer_id=customer_id,
+        status=status,
+        price_id=price_id,
+        cancel_at_period_end=bool(cancel_at_period_end),
+        period_start=period_start,
+        period_end=period_end,
+        ended_at=ended_at,
+        had_trial=bool(had_trial),
+    )
+    return Paid(told, PlanName(plan))
+
+
+async def _add_once(connection: AsyncConnection, table: Any, values: dict[str, object]) -> None:
+    made = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
+    await connection.execute(made(table).values(values).on_conflict_do_nothing())

@@ -1,0 +1,137 @@
+"""What the stand-in keeps. Instants are unix seconds, amounts are in the currency's smallest unit."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Literal
+
+Status = Literal["trialing", "active", "past_due", "unpaid", "canceled"]
+InvoiceStatus = Literal["draft", "open", "paid", "void", "uncollectible"]
+Interval = Literal["day", "week", "month", "year"]
+
+
+class Card(StrEnum):
+    """Cards that people can pay with, by Stripe's own numbers for tests."""
+
+    GOOD = "4242424242424242"
+    REFUSED = "4000000000000002"
+    REFUSED_LATER = "4000000000000341"
+    """Is taken at the checkout, and refused whenever it is charged after that."""
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """What a period costs."""
+
+    id: str
+    product: str
+    name: str
+    unit_amount: int
+    currency: str = "eur"
+    interval: Interval = "month"
+    created: int = 1_700_000_000
+
+
+@dataclass(slots=True)
+class Customer:
+    """Somebody who pays, or once did."""
+
+    id: str
+    created: int
+    email: str | None = None
+    name: str | None = None
+    metadata: dict[str, str] = field(default_factory=dict)
+    card: Card | None = None
+    payment_method: str | None = None
+    deleted: bool = False
+
+
+@dataclass(slots=True)
+class Invoice:
+    """What is asked for one period. `next_attempt` is when it is charged next, None for never."""
+
+    id: str
+    number: str
+    created: int
+    customer: str
+    subscription: str
+    price: str
+    amount: int
+    currency: str
+    reason: Literal["subscription_create", "subscription_cycle"]
+    period_start: int
+    period_end: int
+    status: InvoiceStatus = "draft"
+    attempts: int = 0
+    next_attempt: int | None = None
+    finalized_at: int | None = None
+    paid_at: int | None = None
+
+
+@dataclass(slots=True)
+class Subscription:
+    """A customer's subscription to one price."""
+
+    id: str
+    item: str
+    created: int
+    customer: str
+    price: str
+    status: Status
+    period_start: int
+    period_end: int
+    anchor: int
+    """Where the billing cycle is fixed: periods end so many intervals after it."""
+    metadata: dict[str, str] = field(default_factory=dict)
+    trial_start: int | None = None
+    trial_end: int | None = None
+    trial_end_announced: bool = False
+    cancel_at_period_end: bool = False
+    cancel_at: int | None = None
+    """A date that was set instead, as the portal does."""
+    canceled_at: int | None = None
+    ended_at: int | None = None
+    cancel_reason: Literal["cancellation_requested", "payment_failed"] | None = None
+    latest_invoice: str | None = None
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether nothing happens to it any more."""
+        return self.status == "canceled"
+
+    @property
+    def ends_at(self) -> int | None:
+        """When it ends, where somebody wants that."""
+        return self.period_end if self.cancel_at_period_end else self.cancel_at
+
+
+@dataclass(slots=True)
+class Checkout:
+    """A checkout session."""
+
+    id: str
+    created: int
+    expires_at: int
+    price: str
+    quantity: int
+    success_url: str
+    cancel_url: str | None
+    client_reference_id: str | None
+    customer: str | None
+    customer_email: str | None
+    trial_days: int | None
+    needs_card: bool
+    metadata: dict[str, str]
+    subscription_metadata: dict[str, str]
+    status: Literal["open", "complete", "expired"] = "open"
+    subscription: str | None = None
+    invoice: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Portal:
+    """A session of the customer portal."""
+
+    id: str
+    created: int
+    customer: str
+    return_url: str | None
