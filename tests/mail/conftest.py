@@ -1,29 +1,8 @@
 """A certificate that a test makes for itself, and both event loops that mails are sent on."""
 
-import ssl
-import subprocess
-from dataclasses import dataclass
-from pathlib import Path
-
 import pytest
 
-
-@dataclass(frozen=True, slots=True)
-class Certificate:
-    """A certificate for 127.0.0.1 that signs itself."""
-
-    path: Path
-    key: Path
-
-    def shown(self) -> ssl.SSLContext:
-        """What a server uses to prove itself by it."""
-        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-        context.load_cert_chain(self.path, self.key)
-        return context
-
-    def trusted(self) -> ssl.SSLContext:
-        """What a client uses to trust it and no other."""
-        return ssl.create_default_context(cafile=str(self.path))
+from tests.parts.certificates import Certificate, certificate_for
 
 
 @pytest.fixture(params=[False, True], ids=["asyncio", "uvloop"])
@@ -34,11 +13,5 @@ def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, dict[str, bool]]
 
 @pytest.fixture(scope="session")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Certificate:
-    """Made by openssl's command, as Python makes none."""
-    folder = tmp_path_factory.mktemp("certificate")
-    made = Certificate(folder / "certificate.pem", folder / "key.pem")
-    name = ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"]
-    key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", str(made.key)]
-    command = ["openssl", "req", "-x509", *key, "-days", "2", *name, "-out", str(made.path)]
-    subprocess.run(command, check=True, capture_output=True, timeout=30)
-    return made
+    """One for this machine's own address alone."""
+    return certificate_for("127.0.0.1", "IP:127.0.0.1", tmp_path_factory.mktemp("certificate"))

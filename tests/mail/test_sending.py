@@ -18,7 +18,7 @@ from registerwatch.mail.composing import sender_of
 from registerwatch.mail.sending import Mail, SmtpMailer, mailer_of
 from registerwatch.mail.server import Encryption, server_of
 from registerwatch.settings import Settings
-from tests.mail.conftest import Certificate
+from tests.parts.certificates import Certificate
 from tests.parts.clocks import SteppedClock
 from tests.parts.mailbox import BREAK, GONE, SILENCE, Mailbox, mailbox
 

@@ -21,7 +21,8 @@ from registerwatch.net.posting import (
     SystemResolver,
     checked_connections,
 )
-from tests.net.conftest import HOST, Certificate
+from tests.net.conftest import HOST
+from tests.parts.certificates import Certificate
 from tests.parts.receiver import (
     Flood,
     Manner,
