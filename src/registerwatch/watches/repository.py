@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import msgspec
-from sqlalchemy import ColumnElement, Row, bindparam, delete, func, insert, select, update
+from sqlalchemy import BigInteger, ColumnElement, Row, bindparam, delete, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.db.tables import accounts, events, watches
@@ -36,6 +36,8 @@ _WATCH = select(
     watches.c.failing_since,
     watches.c.created_at,
 )
+COUNT = select(func.count()).where(watches.c.account_id == bindparam("account_id", type_=BigInteger))
+"""How many watches the account `account_id` has."""
 _EVENT = select(
     events.c.id,
     events.c.watch_id,
@@ -94,8 +96,7 @@ class NewEvent:
 
 async def count(connection: AsyncConnection, account_id: int) -> int:
     """How many watches the account has."""
-    counted = select(func.count()).where(watches.c.account_id == account_id)
-    number: int = (await connection.execute(counted)).scalar_one()
+    number: int = (await connection.execute(COUNT, {"account_id": account_id})).scalar_one()
     return number
 
 

@@ -8,6 +8,7 @@ from registerwatch.accounts.plans import keep_cap
 from registerwatch.accounts.texts import label as label_of
 from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
+from registerwatch.db.prepared import PreparedSelect
 from registerwatch.errors import InvalidInput
 from registerwatch.register.observer import Cause
 from registerwatch.register.pacing import Priority
@@ -16,6 +17,7 @@ from registerwatch.watches.model import Event, Watch
 from registerwatch.watches.reading import Reading
 from registerwatch.watches.subjects import subject as subject_of
 
+_COUNT = PreparedSelect(repository.COUNT)
 NEWEST_EVENTS = 100
 NO_WATCH = "The account has no watch with this id; GET /v1/watches lists them."
 
@@ -35,8 +37,8 @@ class Watching:
 
     async def count(self, account_id: int) -> int:
         """How many watches the account has."""
-        async with self._database.reading() as connection:
-            return await repository.count(connection, account_id)
+        ((number,),) = await self._database.rows(_COUNT, account_id=account_id)
+        return int(number)
 
     async def add(self, caller: Caller, text: str) -> Watch:
         """Watch a subject and read the register at once; what it says is the baseline and makes no event.

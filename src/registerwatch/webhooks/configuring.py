@@ -11,6 +11,7 @@ from registerwatch.accounts.locking import locked
 from registerwatch.accounts.model import Caller
 from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
+from registerwatch.db.prepared import PreparedSelect
 from registerwatch.errors import CapReached, InvalidInput
 from registerwatch.net.addresses import target
 from registerwatch.webhooks import repository
@@ -25,6 +26,8 @@ from registerwatch.webhooks.model import (
 )
 from registerwatch.webhooks.repository import Ended
 from registerwatch.webhooks.signing import new_delivery_id, new_secret
+
+_WEBHOOKS = PreparedSelect(repository.WEBHOOKS)
 
 UNKNOWN = "The account has no webhook with this id; GET /v1/webhooks lists them."
 NO_ADDRESS = "No webhook address is saved. Save one with POST /v1/webhook."
@@ -52,8 +55,8 @@ class Configuring:
 
     async def all(self, account_id: int) -> Sequence[Webhook]:
         """The account's webhooks, the first one first."""
-        async with self._database.reading() as connection:
-            return await repository.of_account(connection, account_id)
+        rows = await self._database.rows(_WEBHOOKS, account_id=account_id)
+        return [repository.webhook_of(row) for row in rows]
 
     async def set_first(self, caller: Caller, url: str) -> None:
         """Set the address of the first webhook, which keeps its secret; an empty one removes both.

@@ -5,10 +5,10 @@ which delivers for every account.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import Row, delete, func, insert, select, text, update
+from sqlalchemy import BigInteger, Row, bindparam, delete, func, insert, select, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.db.tables import accounts, deliveries, webhooks
@@ -45,6 +45,19 @@ _DELIVERY = select(
 )
 
 
+WEBHOOKS = _WEBHOOK.where(webhooks.c.account_id == bindparam("account_id", type_=BigInteger)).order_by(
+    webhooks.c.is_first.desc(), webhooks.c.id
+)
+"""The webhooks of the account `account_id`, the first one first, then the oldest."""
+
+
+def webhook_of(row: Sequence[Any]) -> Webhook:
+    """A row of `WEBHOOKS`, in which SQLite has numbers for truth values."""
+    webhook = Webhook(*row)
+    last_ok = None if webhook.last_ok is None else bool(webhook.last_ok)
+    return replace(webhook, is_first=bool(webhook.is_first), last_ok=last_ok)
+
+
 @dataclass(frozen=True, slots=True)
 class Claimed:
     """A delivery that this worker may send until its lease ends, with where to and in whose name."""
@@ -68,16 +81,14 @@ class Ended:
 
 async def of_account(connection: AsyncConnection, account_id: int) -> Sequence[Webhook]:
     """The account's webhooks, the first one first, then the oldest."""
-    found = _WEBHOOK.where(webhooks.c.account_id == account_id)
-    rows = await connection.execute(found.order_by(webhooks.c.is_first.desc(), webhooks.c.id))
-    return [_webhook_of(row) for row in rows]
+    return [webhook_of(row) for row in await connection.execute(WEBHOOKS, {"account_id": account_id})]
 
 
 async def by_id(connection: AsyncConnection, account_id: int, webhook_id: int) -> Webhook | None:
     """A webhook of the account."""
     found = _WEBHOOK.where(webhooks.c.account_id == account_id, webhooks.c.id == webhook_id)
     row = (await connection.execute(found)).one_or_none()
-    return _webhook_of(row) if row is not None else None
+    return webhook_of(row) if row is not None else None
 
 
 async def add(connection: AsyncConnection, account_id: int, *, url: str, secret: str, is_first: bool, now: int) -> int:
@@ -291,13 +302,9 @@ _CLAIM = {
 }
 
 
-def _webhook_of(row: Row[*tuple[Any, ...]]) -> Webhook:
-    return Webhook(*row)
-
-
 def _delivery_of(row: Row[*tuple[Any, ...]]) -> Delivery:
     return Delivery(row.id, row.account_id, row.webhook_id, EventType(row.type), *row[4:12])
 
 
 def _claimed_of(row: Row[*tuple[Any, ...]], leased_until: int) -> Claimed:
-    return Claimed(_delivery_of(row), Webhook(*row[13:]), row.email, leased_until)
+    return Claimed(_delivery_of(row), webhook_of(row[13:]), row.email, leased_until)
