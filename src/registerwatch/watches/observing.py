@@ -14,7 +14,7 @@ from registerwatch.register.observer import Cause, DeviceSighting, Sighting, new
 from registerwatch.watches import repository
 from registerwatch.watches.diff import Change, compare, summary_of
 from registerwatch.watches.repository import NewEvent, Watched
-from registerwatch.watches.snapshot import Snapshot, decoded, encoded, label_of, snapshot_of
+from registerwatch.watches.snapshot import decoded, encoded, label_of, snapshot_of
 
 NO_CERTIFICATES = "The rest was read, but its certificates could not be."
 
@@ -73,7 +73,7 @@ class Observing:
     ) -> None:
         if not watched:
             return
-        comparing = _Comparing({subject: snapshot_of(sighting) for subject, sighting in seen.items()})
+        comparing = _Comparing(seen)
         compared = [(watch, comparing.compared(watch)) for watch in watched]
         await _note(connection, watched, seen, now)
         await repository.set_snapshots(
@@ -115,7 +115,7 @@ class Observing:
 class _Comparing:
     """Comparisons of one read. Most watches on a subject keep the same snapshot, which is compared once."""
 
-    def __init__(self, seen: dict[str, Snapshot]) -> None:
+    def __init__(self, seen: Mapping[str, Sighting]) -> None:
         self._seen = seen
         self._known: dict[tuple[str, str | None], _Compared] = {}
 
@@ -126,7 +126,7 @@ class _Comparing:
         return self._known[key]
 
     def _compare(self, subject: str, kept: str | None) -> _Compared:
-        now = self._seen[subject]
+        now = snapshot_of(self._seen[subject])
         changes: Sequence[Change] = []
         if kept is not None:
             changes, now = compare(decoded(kept), now)
