@@ -107,10 +107,32 @@ async def test_a_read_that_began_before_another_one_was_stored_is_left(room: Roo
     assert watch.snapshot.reference == "NEW"
 
 
+async def test_a_read_that_one_without_news_overtook_is_left_too(room: Room) -> None:
+    caller = await room.watching()
+    await room.read(anew(reference="NOW"))
+    began = await room.copy.revision()
+    await room.read(anew(reference="NOW"), since=began)
+
+    await room.read(anew(reference="FOR A MOMENT"), since=began)
+
+    assert await room.summaries(caller) == []
+
+
+async def test_a_read_of_an_actor_that_one_without_news_overtook_is_left_too(room: Room) -> None:
+    caller = await room.watching(EMAILS[0], SRN)
+    await room.read_actor(name="Name")
+    began = await room.copy.actor_reads(SRN)
+    await room.read_actor(name="Name", since=began)
+
+    await room.read_actor(name="Name for a moment", since=began)
+
+    assert await room.summaries(caller) == []
+
+
 async def test_a_read_of_an_actor_that_began_before_another_one_was_stored_is_left(room: Room) -> None:
     caller = await room.watching(EMAILS[0], SRN)
     await room.read_actor(name="Old name")
-    began = await room.copy.actor_changes(SRN)
+    began = await room.copy.actor_reads(SRN)
     await room.read_actor(name="New name", since=began)
 
     await room.read_actor(name="Old name", since=began)

@@ -38,7 +38,7 @@ actors = Table(
     Column("device_total", Integer, doc="the register's own count, null when it was never asked"),
     Column("complete", Boolean, nullable=False, doc="whether it was read as an actor, not only named by a device"),
     Column("read_at", BigInteger, nullable=False, doc="last successful reading, unix seconds"),
-    Column("changes", BigInteger, nullable=False, server_default="0", doc="how often a read found it changed"),
+    Column("reads", BigInteger, nullable=False, server_default="0", doc="how often it was read and stored"),
 )
 
 copy_state = Table(
@@ -46,7 +46,7 @@ copy_state = Table(
     metadata,
     Column("id", Integer, primary_key=True, doc="always 1"),
     Column("copy_id", Text, nullable=False, doc="tells an index whether it belongs to this copy"),
-    Column("revision", BigInteger, nullable=False, doc="number of the last stored change"),
+    Column("revision", BigInteger, nullable=False, doc="number of the last stored change or read"),
     Column("devices", BigInteger, nullable=False, doc="rows of devices"),
     Column("last_read_at", BigInteger, doc="last successful read of the register"),
 )

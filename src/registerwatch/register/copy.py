@@ -1,7 +1,8 @@
 """The stored copy: writing what was read, telling what is stored. All SQL that writes the copy is here.
 
-Every stored change takes the next number of one increasing revision. The row that holds the last number is locked for
-the length of a storing transaction, so whoever follows the revisions in order misses none.
+Every stored change, and every read in full even if it brought nothing new, takes the next number of one increasing
+revision. The row that holds the last number is locked for the length of a storing transaction, so whoever follows the
+revisions in order misses none, and a read that another one overtook can be told.
 """
 
 from collections import Counter
@@ -145,9 +146,6 @@ class StoredCopy:
         batch = _Batch(told, stored, revision, read_at)
         if batch.rows:
             await connection.exec_driver_sql(_UPSERT[self._database.kind], batch.rows)
-        if batch.reread:
-            await connection.execute(_REREAD, batch.reread)
-        if batch.rows or batch.reread:
             await connection.execute(
                 _ADVANCE,
                 {"revision": batch.revision, "added": batch.added, "read_at": read_at if batch.live else None},
@@ -163,34 +161,32 @@ class StoredCopy:
     ) -> bool:
         """Store an actor that was read, with what observers make of it. True when a field changed.
 
-        `since` is how often the stored actor had changed when the read began.
+        `since` is how often the actor had been read when this read began.
         """
         cause = cause or Cause()
         async with cause.storing(), self._database.transaction() as connection:
             await connection.execute(_LOCK[self._database.kind])
             before = (await connection.execute(_ACTOR, {"srn": actor.srn})).one_or_none()
-            if before is not None and since is not None and before.changes > since:
+            if before is not None and since is not None and before.reads > since:
                 await self._observer.observe(connection, [], cause, suspects=[actor.srn], now=read_at)
                 return False
             known_code = before.status_code if before is not None else ""
             kept = msgspec.structs.replace(actor, status_code=actor.status_code or known_code)
             is_changed = before is None or _actor(before) != kept
-            await connection.execute(
-                _UPSERT_ACTOR, {**_actor_row(kept), "read_at": read_at, "changed": int(is_changed)}
-            )
+            await connection.execute(_UPSERT_ACTOR, {**_actor_row(kept), "read_at": read_at})
             await connection.execute(_READ, {"read_at": read_at})
             await self._observer.observe(connection, [ActorSighting(kept)], cause, now=read_at)
         return is_changed
 
     async def revision(self) -> int:
-        """The number of the last stored change: a read that begins now sees nothing older."""
+        """The number that was given last: a read that begins now sees nothing older."""
         return (await self.state()).revision
 
-    async def actor_changes(self, srn: str) -> int:
-        """How often the stored actor has changed, 0 when there is none."""
+    async def actor_reads(self, srn: str) -> int:
+        """How often the actor was read and stored, 0 when there is none."""
         async with self._database.reading() as connection:
             row = (await connection.execute(_ACTOR, {"srn": srn})).one_or_none()
-        return 0 if row is None else row.changes
+        return 0 if row is None else row.reads
 
     async def fresh(
         self, connection: AsyncConnection, subjects: Sequence[str], *, since: int
@@ -224,7 +220,6 @@ class _Batch:
     ) -> None:
         self.revision, self._read_at = revision, read_at
         self.rows: list[tuple[Any, ...]] = []
-        self.reread: list[dict[str, Any]] = []
         self.changes: list[DeviceChange] = []
         self.sightings: list[DeviceSighting] = []
         self.suspects: list[str] = []
@@ -249,18 +244,16 @@ class _Batch:
         if detail_version is None and row is not None:
             detail_version = row.detail_version
         text_form = document(device).decode()
-        if row and row.device_json == text_form and row.standing == stands and row.is_current == is_current:
-            if reading.carries is not Carries.SOME:
-                self.reread.append(
-                    {"udi": device.udi, "uuid": device.uuid, "read_at": self._read_at, "detail_version": detail_version}
-                )
+        is_same = row and row.device_json == text_form and row.standing == stands and row.is_current == is_current
+        if is_same and reading.carries is Carries.SOME:
             return
         if row is None:
             self.added += 1
         in_part = row is not None and reading.carries is Carries.SOME  # that does not make the whole record fresh
         read_at = row.read_at if row is not None and in_part else self._read_at
         self._write(device, text_form, stands, is_current, detail_version, read_at)
-        self.changes.append(DeviceChange(from_document(row.device_json) if row else None, device, is_current))
+        if not is_same:
+            self.changes.append(DeviceChange(from_document(row.device_json) if row else None, device, is_current))
 
     def _see(self, reading: DeviceReading, device: Device, row: _Stored | None, *, is_alone: bool) -> None:
         """What a reading tells of the record that answers for its UDI-DI.
@@ -455,16 +448,13 @@ def _upsert(placeholder: str) -> str:
 
 
 _UPSERT = {"sqlite": _upsert("?"), "postgresql": _upsert("%s")}
-_REREAD = text(
-    "UPDATE devices SET read_at = :read_at, detail_version = :detail_version WHERE primary_di = :udi AND uuid = :uuid"
-)
 _ACTOR = text("SELECT * FROM actors WHERE srn = :srn")
 _UPSERT_ACTOR = text(
-    "INSERT INTO actors (srn, name, country, status_code, device_total, complete, read_at, changes)"
-    " VALUES (:srn, :name, :country, :status_code, :device_total, :complete, :read_at, :changed)"
+    "INSERT INTO actors (srn, name, country, status_code, device_total, complete, read_at, reads)"
+    " VALUES (:srn, :name, :country, :status_code, :device_total, :complete, :read_at, 1)"
     " ON CONFLICT (srn) DO UPDATE SET name = excluded.name, country = excluded.country,"
     " status_code = excluded.status_code, device_total = excluded.device_total, complete = excluded.complete,"
-    " read_at = excluded.read_at, changes = actors.changes + excluded.changes"
+    " read_at = excluded.read_at, reads = actors.reads + 1"
 )
 _NAME_ACTOR = text(
     "INSERT INTO actors (srn, name, country, status_code, device_total, complete, read_at)"

@@ -171,11 +171,11 @@ class Refresher:
         return Refreshed(any(change.is_current for change in changes))
 
     async def _actor(self, srn: str, priority: Priority, cause: Cause) -> RefreshResult:
-        since, changes_before = await self._copy.revision(), await self._copy.actor_changes(srn)
+        since, reads_before = await self._copy.revision(), await self._copy.actor_reads(srn)
         result = await self._register.read_actor(srn, priority=priority)
         if not isinstance(result, Found):
             return result
         now = int(self._clock.now())
         changes = await self._copy.store(result.value.rows, read_at=now, cause=cause, since=since)
-        changed = await self._copy.store_actor(result.value.actor, read_at=now, cause=cause, since=changes_before)
+        changed = await self._copy.store_actor(result.value.actor, read_at=now, cause=cause, since=reads_before)
         return Refreshed(changed or bool(changes))

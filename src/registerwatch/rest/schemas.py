@@ -169,7 +169,7 @@ class HealthCopy(Described):
     """The stored copy."""
 
     devices: int = Field(description="Stored registrations.", examples=[3200000])
-    revision: int = Field(description="Number of the last stored change.", examples=[3200417])
+    revision: int = Field(description="Number of the last stored change or read.", examples=[3200417])
     filled_at: str | None = Field(description="End of the last fill, UTC, null when there was none.")
     age_seconds: int | None = Field(description="Seconds since the copy was last brought up to date, null when never.")
 

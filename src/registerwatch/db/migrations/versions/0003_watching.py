@@ -12,7 +12,7 @@ _ROW_ID = sa.BigInteger().with_variant(sa.Integer, "sqlite")
 
 
 def upgrade() -> None:
-    op.add_column("actors", sa.Column("changes", sa.BigInteger, nullable=False, server_default="0"))
+    op.add_column("actors", sa.Column("reads", sa.BigInteger, nullable=False, server_default="0"))
     op.create_table(
         "watches",
         sa.Column("id", _ROW_ID, nullable=False),
