@@ -6,7 +6,19 @@ from typing import Annotated
 import typer
 
 from registerwatch import __version__
-from registerwatch.commands import accounts, copy, database, demo, payment, register, serve, settings, watches, work
+from registerwatch.commands import (
+    accounts,
+    backup,
+    copy,
+    database,
+    demo,
+    payment,
+    register,
+    serve,
+    settings,
+    watches,
+    work,
+)
 from registerwatch.errors import RegisterwatchError
 
 app = typer.Typer(
@@ -18,6 +30,7 @@ app = typer.Typer(
 )
 app.command("serve")(serve.serve)
 app.command("work")(work.work)
+app.command("backup")(backup.back_up)
 app.command("demo")(demo.demo)
 app.command("settings")(settings.show)
 app.add_typer(register.app, name="register")

@@ -113,6 +113,12 @@ class FillRefused(RegisterwatchError):
     code = "fill-refused"
 
 
+class BackupRefused(RegisterwatchError):
+    """A backup cannot be written, or a file is none."""
+
+    code = "backup-refused"
+
+
 class IndexUnavailable(RegisterwatchError):
     """The search index cannot be opened or written."""
 

@@ -28,21 +28,24 @@ async def upgrade(database: Database) -> None:
 def _upgrade(connection: Connection) -> None:
     if connection.dialect.name == "postgresql":
         connection.exec_driver_sql("SELECT pg_advisory_xact_lock(7023401)")
-    config = _config(connection)
-    script = ScriptDirectory.from_config(config)
     current = MigrationContext.configure(connection).get_current_revision()
-    known = {revision.revision for revision in script.walk_revisions()}
-    if current is not None and current not in known:
+    if current is not None and current not in known_schemas():
         raise DatabaseUnavailable(
             f"The database is at schema {current}, which this program does not know: it was made by a newer "
             "version. Install that version, or restore a backup of before the upgrade."
         )
-    if current != script.get_current_head():
+    config = _config()
+    if current != ScriptDirectory.from_config(config).get_current_head():
+        config.attributes["connection"] = connection
         command.upgrade(config, "head")
 
 
-def _config(connection: Connection) -> Config:
+def known_schemas() -> set[str]:
+    """The names of every schema that this program can work with or upgrade."""
+    return {revision.revision for revision in ScriptDirectory.from_config(_config()).walk_revisions()}
+
+
+def _config() -> Config:
     config = Config()
     config.set_main_option("script_location", str(MIGRATIONS))
-    config.attributes["connection"] = connection
     return config
