@@ -1,14 +1,18 @@
 """One migration history for both databases."""
 
+import io
+import re
 from pathlib import Path
 
 import pytest
 from alembic.autogenerate import compare_metadata
+from alembic.operations import Operations
 from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, text
 
 from registerwatch.db.engine import Database
-from registerwatch.db.migrate import upgrade
+from registerwatch.db.migrate import MIGRATIONS, upgrade
 from registerwatch.db.tables import metadata
 from registerwatch.errors import DatabaseUnavailable
 
@@ -56,3 +60,42 @@ async def test_a_database_that_is_not_there_is_told_as_such(tmp_path: Path) -> N
             async with database.reading() as connection:
                 await connection.execute(text("SELECT 1"))
         await database.close()
+
+
+ADDS = re.compile(
+    r"""CREATE\ TABLE\ (?P<made>\w+)
+    | CREATE\ INDEX\ \w+\ ON\ \w+
+    | CREATE\ UNIQUE\ INDEX\ \w+\ ON\ (?P<unique>\w+)
+    | ALTER\ TABLE\ \w+\ ADD\ COLUMN\ \w+\ (?P<column>.*)
+    | INSERT\ INTO\ \w+""",
+    re.VERBOSE,
+)
+
+
+def test_a_node_of_the_release_before_survives_every_migration() -> None:
+    """Migrations only add: tables, indexes, columns that a writer need not know. What goes, goes a release later."""
+    directory = ScriptDirectory(str(MIGRATIONS))
+    revisions = sorted(each.revision for each in directory.walk_revisions())
+    assert revisions == [f"{number:04}" for number in range(1, len(revisions) + 1)]
+    for revision in revisions[1:]:
+        made: set[str] = set()
+        for statement in statements_of(directory, revision):
+            found = ADDS.match(statement)
+            assert found, f"{revision} does more than add: {statement}"
+            made.add(found["made"] or "")
+            assert found["unique"] is None or found["unique"] in made, f"{revision}: older nodes may break it"
+            needed = "NOT NULL" in (found["column"] or "")
+            assert not needed or "DEFAULT" in found["column"], f"{revision}: older nodes do not write it: {statement}"
+
+
+def statements_of(directory: ScriptDirectory, revision: str) -> list[str]:
+    """What one migration does, in SQL."""
+    written = io.StringIO()
+    context = MigrationContext.configure(
+        dialect_name="postgresql", opts={"as_sql": True, "output_buffer": written, "literal_binds": True}
+    )
+    script = directory.get_revision(revision)
+    assert script is not None
+    with Operations.context(context):
+        script.module.upgrade()
+    return [" ".join(each.split()) for each in written.getvalue().split(";") if each.strip()]

@@ -417,13 +417,14 @@ _BY_UDI = text(f"SELECT {_COLUMNS} FROM devices WHERE primary_di IN :udis").bind
     bindparam("udis", expanding=True)
 )
 _KNOWN = text("SELECT uuid, document, detail_version FROM devices WHERE primary_di = :udi")
+_OF_ACTOR = "srn, name, country, status_code, device_total, complete, read_at, reads"
 _FRESH_DEVICES = text(
     "SELECT document, read_at FROM devices WHERE primary_di IN :subjects AND is_current"
     " AND detail_version = version_number AND read_at > :since"
 ).bindparams(bindparam("subjects", expanding=True))
-_FRESH_ACTORS = text("SELECT * FROM actors WHERE srn IN :subjects AND complete AND read_at > :since").bindparams(
-    bindparam("subjects", expanding=True)
-)
+_FRESH_ACTORS = text(
+    f"SELECT {_OF_ACTOR} FROM actors WHERE srn IN :subjects AND complete AND read_at > :since"
+).bindparams(bindparam("subjects", expanding=True))
 _WRITTEN = (
     "primary_di",
     "uuid",
@@ -448,7 +449,7 @@ def _upsert(placeholder: str) -> str:
 
 
 _UPSERT = {"sqlite": _upsert("?"), "postgresql": _upsert("%s")}
-_ACTOR = text("SELECT * FROM actors WHERE srn = :srn")
+_ACTOR = text(f"SELECT {_OF_ACTOR} FROM actors WHERE srn = :srn")
 _UPSERT_ACTOR = text(
     "INSERT INTO actors (srn, name, country, status_code, device_total, complete, read_at, reads)"
     " VALUES (:srn, :name, :country, :status_code, :device_total, :complete, :read_at, 1)"
