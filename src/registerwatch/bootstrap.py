@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 
 import httpcore2
 import httpx2
@@ -14,6 +15,7 @@ from registerwatch.background.delivering import deliver_due
 from registerwatch.background.ending import ended
 from registerwatch.background.housekeeping import keep_house
 from registerwatch.background.indexing import follow_copy
+from registerwatch.background.mirroring import fill_daily
 from registerwatch.background.rechecking import recheck_watches
 from registerwatch.background.tending import tend_payments
 from registerwatch.billing.building import Billing, build_billing
@@ -27,6 +29,7 @@ from registerwatch.mail.sending import Mailer, mailer_of
 from registerwatch.net.posting import CheckedNetwork, Poster, SystemResolver, checked_connections
 from registerwatch.register.actors import Actors
 from registerwatch.register.copy import StoredCopy
+from registerwatch.register.daily import DailyFill
 from registerwatch.register.datalake import DataLakeClient
 from registerwatch.register.devices import Devices
 from registerwatch.register.documents import StoredDocuments, stored_documents
@@ -64,6 +67,8 @@ class Service:
     actors: Actors
     search: Search
     mirror: Mirror
+    daily: DailyFill | None
+    """None where the copy is filled by hand alone."""
     accounts: Accounts
     watches: Watches
     webhooks: Webhooks
@@ -119,6 +124,8 @@ def build_service(
     receivers = checked_connections(network, most=MOST_AT_ONCE)
     poster = Poster(receivers, allow_private=settings.webhooks_allow_private, seconds=ATTEMPT_SECONDS)
     billing = build_billing(settings, database, clock, provider)
+    datalake = DataLakeClient(requests, settings.datalake_url)
+    mirror = Mirror(database, copy, clock)
     fresh_for = settings.cache_hours * 3600
     return Service(
         settings=settings,
@@ -129,12 +136,13 @@ def build_service(
         index=index,
         follower=follower,
         register=register,
-        datalake=DataLakeClient(requests, settings.datalake_url),
+        datalake=datalake,
         refresher=refresher,
         devices=Devices(documents, refresher, clock, fresh_for),
         actors=Actors(documents, index, refresher, clock, fresh_for, follower.trouble),
         search=Search(documents, index, follower.trouble),
-        mirror=Mirror(database, copy, clock),
+        mirror=mirror,
+        daily=_daily_fill(settings, mirror, datalake, register, clock),
         accounts=build_accounts(
             settings, database, clock, mailer or mailer_of(settings, clock), passwords or Passwords(), billing.ending
         ),
@@ -146,6 +154,16 @@ def build_service(
         http=http,
         receivers=receivers,
     )
+
+
+def _daily_fill(
+    settings: Settings, mirror: Mirror, datalake: DataLakeClient, register: EudamedClient, clock: Clock
+) -> DailyFill | None:
+    if settings.mirror == "off":
+        return None
+    if settings.mirror == "datalake":
+        return DailyFill(mirror, "datalake", partial(mirror.from_datalake, datalake), clock, hour=settings.mirror_hour)
+    return DailyFill(mirror, "register", partial(mirror.from_register, register), clock, hour=settings.mirror_hour)
 
 
 @asynccontextmanager
@@ -192,6 +210,8 @@ def _background(service: Service) -> list[asyncio.Task[None]]:
         asyncio.create_task(deliver_due(service.webhooks.deliverer), name="deliver"),
         asyncio.create_task(recheck_watches(service.watches.rechecking, service.ticks, interval), name="recheck"),
     ]
+    if service.daily is not None:
+        loops.append(asyncio.create_task(fill_daily(service.daily), name="fill daily"))
     if service.billing.payments is not None:
         tending = tend_payments(service.billing.payments.tending, service.ticks)
         loops.append(asyncio.create_task(tending, name="tend payments"))

@@ -101,6 +101,15 @@ class Settings(BaseSettings):
         description="The provider's price of each plan, `standard=price_1,operator=price_2`. "
         "Needed with `PAYMENT_API_KEY`.",
     )
+    mirror: Literal["off", "datalake", "register"] = Field(
+        "off",
+        description="What the copy is filled from once a day, in the background: `datalake` (every device, hours old), "
+        "`register` (what is new there), or `off`.",
+    )
+    mirror_hour: int = Field(2, ge=0, le=23, description="Hour of the day (UTC) from which that fill begins.")
+    drain_seconds: float = Field(
+        0.0, ge=0, le=600, description="Seconds that `serve` goes on after SIGTERM while `/ready` says 503."
+    )
     log_format: Literal["text", "json"] = Field("text", description="`text` for people, `json` for collectors.")
 
     @field_validator("trusted_proxies", mode="before")

@@ -100,7 +100,9 @@ async def _status(settings: Settings) -> None:
     console.print(f"register   last read {iso_utc(state.last_read_at) if state.last_read_at else 'never'}")
     if runs:
         for run in runs:
-            ended = f"finished {iso_utc(run.finished_at)}" if run.finished_at else f"stopped {iso_utc(run.updated_at)}"
+            ended = (
+                f"finished {iso_utc(run.finished_at)}" if run.finished_at else f"stored until {iso_utc(run.updated_at)}"
+            )
             counts = f"{run.records:,} records, {run.changed:,} new or changed"
             console.print(f"fill       {run.source}: {counts}, {ended}", soft_wrap=True)
     elif not state.devices:

@@ -23,6 +23,8 @@ from registerwatch.register.recordfile import lines, reading_of_line
 from registerwatch.register.records import DeviceReading
 
 FILE_BATCH = 2_000
+DEAD_SECONDS = 1_800
+"""Without a stored batch, after which a run is not going on any more; longer than the register ever throttles."""
 KNOWN_PAGES_TO_STOP = 3
 """Pages in a row without anything new after which the newest-first walk has met what it knows."""
 
@@ -127,6 +129,19 @@ class Mirror:
         async with self._database.transaction() as connection:
             await connection.execute(_FORGET, {"source": key})
 
+    async def claim(self, source: str, *, since: int) -> bool:
+        """Whether the caller is to fill from a source now: it was not read to its end since then, and nobody is at it.
+
+        A run is taken for dead when it has stored nothing for half an hour.
+        """
+        now = self._now()
+        asked = {"source": source, "now": now, "since": since, "dead": now - DEAD_SECONDS}
+        async with self._database.reading() as connection:
+            if (await connection.execute(_IS_TAKEN, asked)).first() is not None:
+                return False
+        async with self._database.transaction() as connection:
+            return (await connection.execute(_CLAIM, asked)).rowcount == 1
+
     async def run(self, source: str) -> FillRun | None:
         """The last run of a source."""
         return next((run for run in await self.runs() if run.source == source), None)
@@ -193,6 +208,13 @@ async def _file_batches(path: Path, cursor: str) -> AsyncIterator[_Batch]:
         yield _Batch(readings, len(readings), f"{chunk[-1][0]} {same}")
 
 
+_IS_TAKEN = text("SELECT 1 FROM fills WHERE source = :source AND (updated_at > :dead OR finished_at >= :since)")
+_CLAIM = text(
+    "INSERT INTO fills (source, cursor, records, changed, started_at, updated_at)"
+    " VALUES (:source, '', 0, 0, :now, :now)"
+    " ON CONFLICT (source) DO UPDATE SET updated_at = excluded.updated_at"
+    " WHERE fills.updated_at <= :dead AND (fills.finished_at IS NULL OR fills.finished_at < :since)"
+)
 _RUNS = text(
     "SELECT source, cursor, records, changed, started_at, updated_at, finished_at FROM fills ORDER BY updated_at DESC"
 )
