@@ -1,17 +1,27 @@
 """Running the application under uvicorn."""
 
+import time
+from types import FrameType
+
 import uvicorn
 from starlette.types import ASGIApp
 
 from registerwatch import logs
 from registerwatch.app import create_app
+from registerwatch.rest.system import Readiness
 from registerwatch.settings import Settings
+from registerwatch.web.arriving import BoundedRequests
+
+KEEP_ALIVE_SECONDS = 75
+"""For idle connections: longer than reverse proxies keep theirs, so that none sends into one that is just closed."""
 
 
 def serve(settings: Settings, host: str, port: int, *, background: bool = True) -> None:
     """Serve until interrupted; requests under way are finished first."""
     logs.set_up(settings.log_format)
-    uvicorn.Server(server_config(create_app(settings, background=background), host, port)).run()
+    app = create_app(settings, background=background)
+    config = server_config(app, host, port)
+    DrainingServer(config, app.state.readiness, settings.drain_seconds).run()
 
 
 def server_config(app: ASGIApp, host: str, port: int) -> uvicorn.Config:
@@ -21,11 +31,32 @@ def server_config(app: ASGIApp, host: str, port: int) -> uvicorn.Config:
         host=host,
         port=port,
         loop="uvloop",
-        http="httptools",
+        http=BoundedRequests,
         proxy_headers=False,
         server_header=False,
         access_log=False,
         log_config=None,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=15,
-        h11_max_incomplete_event_size=32_768,
     )
+
+
+class DrainingServer(uvicorn.Server):
+    """Ends in two steps: it says that it is not ready any more, and goes on serving until balancers have noticed.
+
+    A second signal ends it at once.
+    """
+
+    def __init__(self, config: uvicorn.Config, readiness: Readiness, seconds: float) -> None:
+        super().__init__(config)
+        self._readiness = readiness
+        self._seconds = seconds
+        self._serves_until = 0.0
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        self._serves_until = 0.0 if self._readiness.is_ending else time.monotonic() + self._seconds
+        self._readiness.is_ending = True
+        super().handle_exit(sig, frame)
+
+    async def on_tick(self, counter: int) -> bool:
+        return await super().on_tick(counter) and time.monotonic() >= self._serves_until

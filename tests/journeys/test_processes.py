@@ -89,6 +89,47 @@ def test_serve_answers_from_a_filled_copy_and_ends_when_asked(tmp_path: Path, re
         assert server.wait(20) in {0, -signal.SIGTERM}, "it ended by itself, or by the signal after finishing"
 
 
+def test_a_service_that_is_asked_to_end_says_so_and_serves_on_until_balancers_have_noticed(
+    tmp_path: Path, database_url: str
+) -> None:
+    env = environment(tmp_path, database_url, REGISTER_URL="http://127.0.0.1:9/eudamed", DRAIN_SECONDS="600")
+    base = f"http://127.0.0.1:{(port := free_port())}"
+    with running("serve", "--port", port, env=env) as server:
+        until(lambda: answers(f"{base}/ready"), "the service to be ready")
+        server.send_signal(signal.SIGTERM)
+        until(lambda: httpx2.get(f"{base}/ready").status_code == 503, "the service to say that it ends")
+        assert httpx2.get(f"{base}/live").status_code == 200
+        assert httpx2.get(f"{base}/v1/search", params={"q": "set"}).status_code == 200
+        server.send_signal(signal.SIGTERM)
+        assert server.wait(20) in {0, -signal.SIGTERM}, "the second time it ends at once"
+
+
+def test_a_backup_that_was_made_while_the_service_worked_is_restored_with_its_index(
+    tmp_path: Path, records: Path
+) -> None:
+    database, saved = tmp_path / "registerwatch.db", tmp_path / "saved.db"
+    env = environment(tmp_path, f"sqlite:///{database}", REGISTER_URL="http://127.0.0.1:9/eudamed")
+    base = f"http://127.0.0.1:{(port := free_port())}"
+    with running("serve", "--port", port, env=env), running("copy", "fill", "--source", records, env=env) as filling:
+        until(lambda: _stored_records(database) > 2_000, "some of the records")
+        backup = processes.run("backup", saved, env=env)
+        assert backup.returncode == 0, backup.stderr
+        assert filling.wait(60) == 0
+    assert processes.run("backup", "--check", saved, env=env).returncode == 0
+    kept = len(_copy(saved))
+    assert 2_000 <= kept <= DEVICES
+
+    database.unlink()
+    for beside in ("-wal", "-shm"):
+        database.with_name(database.name + beside).unlink(missing_ok=True)
+    saved.rename(database)
+    with running("serve", "--port", port, env=env):
+        until(lambda: answers(f"{base}/ready"), "the restored service")
+        health = httpx2.get(f"{base}/health").json()
+        assert (health["copy"]["devices"], health["index"]["lag"]) == (kept, 0)
+        assert 0.9 * kept < health["index"]["devices"] <= kept, "the index is one of what was restored"
+
+
 def test_two_services_on_one_host_share_one_index_and_one_takes_over_from_a_killed_one(
     tmp_path: Path, records: Path, database_url: str
 ) -> None:
@@ -134,6 +175,8 @@ def test_the_stand_in_serves_what_a_service_fills_itself_from(tmp_path: Path, da
         (("serve",), {"TRUSTED_PROXIES": "here"}, "REGISTERWATCH_TRUSTED_PROXIES"),
         (("settings",), {"DATABASE_URL_FILE": "/nowhere/at/all"}, "REGISTERWATCH_DATABASE_URL_FILE"),
         (("copy", "fill", "--source", "nowhere.jsonl"), {}, "There is no file"),
+        (("backup", "copy.db"), {"DATABASE_URL": "postgresql://nobody@127.0.0.1:9/none"}, "pg_dump"),
+        (("backup", "--check", "missing.db"), {}, "There is no file missing.db"),
         (("copy", "status"), {"DATABASE_URL": "postgresql://nobody@127.0.0.1:9/none"}, "database does not answer"),
     ],
 )
@@ -150,7 +193,9 @@ def test_a_command_that_cannot_work_says_what_to_do_in_one_line(
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("words", [(), ("copy",), ("db",), ("register",), ("serve",), ("demo",), ("settings",)])
+@pytest.mark.parametrize(
+    "words", [(), ("copy",), ("backup",), ("db",), ("register",), ("serve",), ("demo",), ("settings",)]
+)
 def test_every_command_explains_itself(tmp_path: Path, words: tuple[str, ...]) -> None:
     done = processes.run(*words, "--help", env=environment(tmp_path, ""))
 

@@ -238,6 +238,8 @@ PROTECTED = {
 }
 PUBLIC: Mapping[str, Body | None] = {
     "GET /health": None,
+    "GET /live": None,
+    "GET /ready": None,
     "GET /openapi.json": None,
     "GET /v1/search": None,
     "GET /v1/refresh": None,

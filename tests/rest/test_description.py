@@ -24,6 +24,8 @@ OPEN = (
     "GET /v1/devices/{udi}",
     "GET /v1/actors/{srn}",
     "GET /health",
+    "GET /live",
+    "GET /ready",
     "GET /v1/events.atom",
     "GET /v1/expiring.ics",
     "POST /v1/trial",
@@ -72,6 +74,8 @@ BY_SESSION = ("DELETE /v1/keys/{id}",)
 OPERATIONS = (*OPEN, *BY_KEY, *BY_SESSION)
 NOTHING_CAN_BE_WRONG = {
     "GET /health",
+    "GET /live",
+    "GET /ready",
     "GET /v1/me",
     "GET /v1/audit",
     "GET /v1/watches",

@@ -34,6 +34,8 @@ class IndexFollower:
         self._position = 0
         self._goal = 0
         self._rebuilds = False
+        self.has_been_level = False
+        """Whether everything (nearly) could be found once since the start, so that this index can be trusted."""
         self._turn = asyncio.Lock()
         # One thread writes: what a cancelled task left under way there ends before anything else begins.
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="index")
@@ -85,6 +87,7 @@ class IndexFollower:
         if not await self._in_thread(self._writer.acquire, copy_id):
             await self._in_thread(self._index.refresh)
             self._position = self._index.follows_until(copy_id)
+            self.has_been_level |= self.trouble() is None
             return False
         if not self._pending:
             self._position = self._writer.revision
@@ -116,6 +119,7 @@ class IndexFollower:
             self._rebuilds = False
             rebuild_request(self._index.folder).unlink(missing_ok=True)
         await self._in_thread(self._index.refresh)
+        self.has_been_level |= self.trouble() is None
 
     def _put(self, rows: list[ChangedRow]) -> None:
         for row in rows:

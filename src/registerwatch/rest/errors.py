@@ -31,7 +31,7 @@ STATUS_BY_CODE = {
     "index-unavailable": 503,
 }
 HEADERS_BY_STATUS = {401: {"WWW-Authenticate": "Bearer"}, 503: {"Retry-After": "10"}}
-JSON_PATHS = ("/v1", "/mcp", "/health", "/openapi.json", "/.well-known")
+JSON_PATHS = ("/v1", "/mcp", "/health", "/live", "/ready", "/openapi.json", "/.well-known")
 UNKNOWN_PATH = "There is nothing at this address. The interface is described at /openapi.json."
 NO_OBJECT = "The body is no JSON object. Send one, with `Content-Type: application/json`."
 

@@ -188,6 +188,18 @@ class HealthRegister(Described):
     reads: dict[str, int] = Field(description="Reads of this process by result: found, not_found, unreadable.")
 
 
+class Live(Described):
+    """That the process answers."""
+
+    live: Literal[True] = True
+
+
+class Ready(Described):
+    """That the process takes requests."""
+
+    ready: Literal[True] = True
+
+
 class Health(Described):
     """Whether the service works, and with what."""
 

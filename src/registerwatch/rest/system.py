@@ -1,6 +1,7 @@
-"""Health of the service."""
+"""Health of the service: for people, for who restarts it, for who sends it requests."""
 
 import time
+from dataclasses import dataclass
 
 from fastapi import APIRouter
 from starlette.responses import Response
@@ -8,13 +9,47 @@ from starlette.responses import Response
 import registerwatch
 from registerwatch.bootstrap import Service
 from registerwatch.clock import iso_utc
-from registerwatch.rest.schemas import ErrorBody, Health
-from registerwatch.web.messages import NOT_CACHED, json_response
+from registerwatch.rest.schemas import ErrorBody, Health, Live, Ready
+from registerwatch.web.messages import NOT_CACHED, error_response, json_response
+
+UNINDEXED = "The search index is not built yet."
+ENDING = "The process is ending."
 
 
-def router(service: Service) -> APIRouter:
+@dataclass(slots=True)
+class Readiness:
+    """Whether requests should still be sent to this process."""
+
+    is_ending: bool = False
+
+
+def router(service: Service, readiness: Readiness) -> APIRouter:
     """The routes, over one service."""
     routes = APIRouter(tags=["system"])
+
+    @routes.get("/live", summary="Whether the process answers", response_model=Live)
+    async def live() -> Response:
+        """200 as long as the process works at all; nothing else is looked at. A process that does not answer is to be
+        restarted.
+        """
+        return json_response({"live": True}, headers={"Cache-Control": NOT_CACHED})
+
+    @routes.get(
+        "/ready",
+        summary="Whether the process takes requests",
+        response_model=Ready,
+        responses={503: {"model": ErrorBody, "description": "It does not now; `error` says why."}},
+    )
+    async def ready() -> Response:
+        """200 when the database answers and the search index has been up to date once since the start. A process that
+        is ending is not ready, though it serves for a while yet.
+        """
+        if readiness.is_ending:
+            return error_response(ENDING, 503)
+        await service.documents.revision()
+        if not service.follower.has_been_level:
+            return error_response(UNINDEXED, 503)
+        return json_response({"ready": True}, headers={"Cache-Control": NOT_CACHED})
 
     @routes.get(
         "/health",

@@ -1,0 +1,83 @@
+"""Whether the process lives, and whether it takes requests."""
+
+from pathlib import Path
+
+import pytest
+
+from registerwatch.register.follow import NOTICEABLE, IndexFollower
+from registerwatch.register.index.searching import SearchIndex
+from registerwatch.rest.system import ENDING, UNINDEXED
+from registerwatch.sandbox.register.generated import GeneratedWorld
+from tests.conftest import StageMaker
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_a_process_is_ready_when_its_index_was_level_and_its_database_answers(staged: StageMaker) -> None:
+    async with staged(background=False) as stage:
+        await stage.level()
+
+        ready = await stage.get("/ready")
+
+        assert (ready.status_code, ready.json()) == (200, {"ready": True})
+        assert ready.headers["cache-control"] == "no-store"
+
+
+async def test_a_process_that_is_ending_is_not_ready_and_goes_on_serving(staged: StageMaker) -> None:
+    async with staged() as stage:
+        await stage.fill()
+        stage.app.state.readiness.is_ending = True
+
+        refused = await stage.get("/ready")
+
+        assert (refused.status_code, refused.json()) == (503, {"error": ENDING})
+        assert (await stage.get("/live")).json() == {"live": True}
+        udi = stage.world.newest(0, 1)[0].primary_di
+        assert (await stage.get(f"/v1/devices/{udi}")).status_code == 200
+
+
+async def test_a_process_without_its_index_is_not_ready(staged: StageMaker) -> None:
+    async with staged() as stage:
+        await stage.level()
+        stage.service.follower.has_been_level = False
+
+        refused = await stage.get("/ready")
+
+        assert (refused.status_code, refused.json()) == (503, {"error": UNINDEXED})
+
+
+async def test_without_its_database_a_process_lives_and_is_not_ready(staged: StageMaker, database_url: str) -> None:
+    async with staged(background=False) as stage:
+        await stage.level()
+        await stage.service.documents.close()
+        path = stage.service.database.sqlite_path
+        if path is None:
+            pytest.skip("a server that is gone is a journey of its own")
+        path.rename(path.with_suffix(".away"))
+
+        assert (await stage.get("/ready")).status_code == 503
+        assert (await stage.get("/live")).status_code == 200
+        path.with_suffix(".away").rename(path)
+
+
+async def test_an_index_that_is_far_behind_was_never_level_until_it_has_caught_up(
+    staged: StageMaker, tmp_path: Path
+) -> None:
+    async with staged(world=GeneratedWorld(NOTICEABLE + 500, seed=3), background=False) as stage:
+        await stage.service.mirror.from_datalake(stage.service.datalake, lambda _progress: None)
+        writing = IndexFollower(stage.service.documents, SearchIndex(tmp_path / "another"))
+        reading = IndexFollower(stage.service.documents, SearchIndex(tmp_path / "another"))
+        await writing.step()
+        await reading.step()
+        assert were_level(writing, reading) == (False, False), "one has a batch, the other sees what the one has"
+
+        await writing.catch_up()
+        await reading.step()
+
+        assert were_level(writing, reading) == (True, True)
+        await reading.close()
+        await writing.close()
+
+
+def were_level(*followers: IndexFollower) -> tuple[bool, ...]:
+    return tuple(each.has_been_level for each in followers)
