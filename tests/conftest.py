@@ -1,6 +1,7 @@
 """Fixtures that every room uses: both databases, the service on a stage."""
 
 import asyncio
+import gc
 import shutil
 import uuid
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -17,6 +18,9 @@ from tests.parts import postgresql, redis
 from tests.parts.stage import Stage, on_stage
 
 RECORDS = Path(__file__).parents[2] / "shared" / "records" / "devices.jsonl.gz"
+
+gc.freeze()
+gc.set_threshold(50_000, 20, 50)  # thousands of services are built and dropped here: looking at them took a sixth of it
 
 StageMaker = Callable[..., AbstractAsyncContextManager[Stage]]
 

@@ -49,13 +49,13 @@ async def send_raw(stage: Stage, path: str, credential: str, body: bytes) -> htt
 
 async def refused(stage: Stage, owner: SignedUp, path: str, *bodies: dict[str, Any]) -> None:
     """Each body is a 400 with a sentence, and nothing is stored."""
-    before = await stage.tables()
+    before = stage.tables()
     for body in bodies:
         response = await stage.post(path, owner.api_key, **body)
         assert response.status_code == 400, (body, response.text)
         assert set(response.json()) == {"error"}
         assert response.json()["error"]
-    assert await stage.tables() == before
+    assert stage.tables() == before
 
 
 async def test_what_is_no_subject_is_refused(stage: Stage, owner: SignedUp) -> None:
@@ -82,7 +82,7 @@ async def test_every_strange_subject_is_refused_or_watched_as_it_is_and_never_a_
 
 
 async def test_a_body_that_is_no_object_of_texts_is_refused(stage: Stage, owner: SignedUp) -> None:
-    before = await stage.tables()
+    before = stage.tables()
 
     for path in ("/v1/watches", "/v1/import"):
         for body in BODIES:
@@ -90,7 +90,7 @@ async def test_a_body_that_is_no_object_of_texts_is_refused(stage: Stage, owner:
             assert response.status_code == (400 if body else 403), (path, body[:40], response.text)
             assert set(response.json()) == {"error"}
 
-    assert await stage.tables() == before
+    assert stage.tables() == before
 
 
 async def test_half_a_sign_in_a_list_is_a_reason_and_adds_nothing(stage: Stage, owner: SignedUp) -> None:
@@ -102,7 +102,7 @@ async def test_half_a_sign_in_a_list_is_a_reason_and_adds_nothing(stage: Stage, 
 
 async def test_what_is_no_name_is_refused(stage: Stage, owner: SignedUp) -> None:
     watch = (await stage.post("/v1/watches", owner.api_key, subject="A1")).json()["watch"]
-    before = await stage.tables()
+    before = stage.tables()
 
     for label in [*NOT_TEXTS, *NO_LABELS]:
         response = await stage.client.patch(
@@ -111,7 +111,7 @@ async def test_what_is_no_name_is_refused(stage: Stage, owner: SignedUp) -> None
         assert response.status_code == 400, (label, response.text)
         assert set(response.json()) == {"error"}
 
-    assert await stage.tables() == before
+    assert stage.tables() == before
 
 
 async def test_every_strange_name_is_one_printable_line(stage: Stage, owner: SignedUp) -> None:
@@ -168,7 +168,7 @@ async def test_what_is_no_list_is_refused_and_adds_nothing(stage: Stage, owner: 
 
 
 async def test_a_list_of_nonsense_adds_nothing_and_tells_at_most_five_reasons(stage: Stage, owner: SignedUp) -> None:
-    before = await stage.tables()
+    before = stage.tables()
     for csv in ("", "\n\n\n", "udi\n", ";;;\n,,,\n", "---\n" * 400, "🩺\n" * 400):
         response = await stage.post("/v1/import", owner.api_key, csv=csv)
         assert response.status_code == 200, response.text
@@ -176,7 +176,7 @@ async def test_a_list_of_nonsense_adds_nothing_and_tells_at_most_five_reasons(st
         assert (answer["added"], answer["skipped"]) == (0, 0)
         assert len(answer["errors"]) == (5 if len(csv) > 100 else 0)
 
-    assert await stage.tables() == before
+    assert stage.tables() == before
 
 
 async def test_every_strange_line_is_added_or_told_and_never_a_500(stage: Stage, owner: SignedUp) -> None:

@@ -253,7 +253,7 @@ async def test_deleting_goes_on_without_the_provider_and_the_subscription_is_end
     shop.stage.clock.move(HOUR)
     await shop.tend()
     assert shop.sold().status == "canceled"
-    assert (await shop.stage.tables())["cancellations"] == []
+    assert (shop.stage.tables())["cancellations"] == []
 
 
 async def test_a_page_that_is_paid_after_its_account_is_gone_is_paid_for_nothing(shop: Shop) -> None:
@@ -330,7 +330,7 @@ async def test_what_is_forged_old_cut_or_written_anew_changes_nothing(shop: Shop
     await shop.payments.lead_events_to(httpx2.MockTransport(keep))
     await shop.payments.courier.send([event])
     signature, body = held[0].headers["stripe-signature"], held[0].content
-    before = await shop.stage.tables()
+    before = shop.stage.tables()
 
     async def post(content: bytes, signed: str | None, status: int) -> None:
         headers = {"Stripe-Signature": signed} if signed is not None else {}
@@ -344,7 +344,7 @@ async def test_what_is_forged_old_cut_or_written_anew_changes_nothing(shop: Shop
     await post(json.dumps(json.loads(body)).encode(), signature, 400)
     shop.stage.clock.move(301)
     await post(body, signature, 400)
-    assert await shop.stage.tables() == before
+    assert shop.stage.tables() == before
     shop.stage.clock.move(-301)
     await post(body, signature, 200)
     assert (await shop.me(owner.session))["subscription"]["status"] == "trialing"

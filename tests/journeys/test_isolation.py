@@ -68,7 +68,7 @@ async def company(stage: Stage, box: Receiver, name: str, watched: int) -> Compa
 
 
 async def account_of(stage: Stage, owner: SignedUp) -> int:
-    [account_id] = [row["id"] for row in (await stage.tables())["accounts"] if row["email"] == owner.email]
+    [account_id] = [row["id"] for row in stage.tables()["accounts"] if row["email"] == owner.email]
     return int(account_id)
 
 
@@ -129,7 +129,7 @@ async def test_the_table_here_has_every_operation_that_takes_an_id_of_an_account
 
 async def test_no_id_of_another_account_reads_changes_sends_or_removes_anything(two: Two) -> None:
     stage, box = two.stage, two.box
-    before, own = await stage.rows_of(two.a.account_id), await stage.rows_of(two.b.account_id)
+    before, own = stage.rows_of(two.a.account_id), stage.rows_of(two.b.account_id)
     for table in ("users", "api_keys", "sessions", "audit", "watches", "events", "webhooks", "deliveries", "feeds"):
         assert before[table], f"something of A in {table} is there to be reached"
         assert own[table]
@@ -143,8 +143,8 @@ async def test_no_id_of_another_account_reads_changes_sends_or_removes_anything(
                 assert response.status_code == status, (label, path, response.text)
                 assert status != 200 or response.json() == OK
                 assert not {text for text in texts if text in response.text}, path
-                assert await stage.rows_of(two.a.account_id) == before, (label, path)
-                assert await stage.rows_of(two.b.account_id) == own, (label, path)
+                assert stage.rows_of(two.a.account_id) == before, (label, path)
+                assert stage.rows_of(two.b.account_id) == own, (label, path)
                 tried += 1
     assert tried > 2 * len(TRIES)
     assert len(box.requests) == sent, "nothing went out"
@@ -152,8 +152,8 @@ async def test_no_id_of_another_account_reads_changes_sends_or_removes_anything(
 
 async def test_what_an_account_lists_has_nothing_of_another(two: Two) -> None:
     stage = two.stage
-    texts = texts_of(two.a, await stage.rows_of(two.a.account_id))
-    own = texts_of(two.b, await stage.rows_of(two.b.account_id))
+    texts = texts_of(two.a, stage.rows_of(two.a.account_id))
+    own = texts_of(two.b, stage.rows_of(two.b.account_id))
     shown = ""
     for what in LISTS:
         for credential in (two.b.owner.api_key, two.b.owner.session):
@@ -171,10 +171,10 @@ async def test_what_an_account_lists_has_nothing_of_another(two: Two) -> None:
 
 
 async def test_whoever_ends_their_account_ends_no_other(two: Two) -> None:
-    before = await two.stage.rows_of(two.a.account_id)
+    before = two.stage.rows_of(two.a.account_id)
 
     ended = await two.stage.post("/v1/account/delete", two.b.owner.session, password=two.b.owner.password)
 
     assert ended.status_code == 200
-    assert await two.stage.rows_of(two.a.account_id) == before
-    assert not any((await two.stage.rows_of(two.b.account_id)).values())
+    assert two.stage.rows_of(two.a.account_id) == before
+    assert not any((two.stage.rows_of(two.b.account_id)).values())

@@ -282,7 +282,7 @@ NOBODYS: tuple[dict[str, str], ...] = (
 
 @pytest.mark.parametrize("tool", ["list_watches", "add_watch", "sync_watches", "list_changes"])
 async def test_who_has_no_key_is_told_so_in_the_payload_and_never_by_http(stage: Stage, tool: str) -> None:
-    before = await stage.tables()
+    before = stage.tables()
     for headers in NOBODYS:
         response = await stage.client.post("/mcp", json=using(tool, {"subject": "A1"}), headers=headers)
 
@@ -292,7 +292,7 @@ async def test_who_has_no_key_is_told_so_in_the_payload_and_never_by_http(stage:
         assert answer.is_error
         assert "key" in answer.payload["error"]
         assert "nobodys" not in response.text
-    assert await stage.tables() == before
+    assert stage.tables() == before
 
 
 # Limits
@@ -327,14 +327,14 @@ async def test_every_tool_of_a_batch_counts_and_none_runs_when_one_is_too_many(l
         response = await posted(limited, batch, owner.api_key)
         assert (response.status_code, response.headers["ratelimit-remaining"]) == (200, str(left))
     await posted(limited, batch[0], owner.api_key)
-    before = await limited.tables()
+    before = limited.tables()
 
     adding = [using("add_watch", {"subject": f"A{number}"}, id=number) for number in range(20)]
     refused = await posted(limited, adding, owner.api_key)
 
     assert refused.status_code == 429
     assert refused.headers["retry-after"]
-    after = await limited.tables()
+    after = limited.tables()
     assert (after["watches"], after["events"]) == (before["watches"], before["events"])
 
 

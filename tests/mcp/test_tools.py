@@ -131,7 +131,7 @@ async def test_a_search_shows_as_many_as_asked_for_up_to_25(stage: Stage) -> Non
 @pytest.mark.parametrize("database_kind", ["sqlite"])
 async def test_arguments_that_do_not_fit_are_told_in_the_payload(stage: Stage) -> None:
     owner = await stage.sign_up()
-    before, read = await stage.tables(), stage.log.total
+    before, read = stage.tables(), stage.log.total
     named = [(tool, name) for tool, arguments in ARGUMENTS.items() for name in arguments]
     without = [tool for tool in TOOLS if tool not in ARGUMENTS]
     wrong: list[tuple[str, object]] = [
@@ -143,7 +143,7 @@ async def test_arguments_that_do_not_fit_are_told_in_the_payload(stage: Stage) -
     for tool, arguments in wrong:
         payload = await refused(stage, tool, arguments, owner.api_key)
         assert len(payload["error"]) < 500
-    assert (await stage.tables(), stage.log.total) == (before, read)
+    assert (stage.tables(), stage.log.total) == (before, read)
 
 
 async def refused(stage: Stage, tool: str, arguments: object, credential: str) -> Any:
@@ -275,7 +275,7 @@ async def test_a_credential_is_taken_as_rest_takes_it(stage: Stage, owner: Signe
 async def test_after_the_period_watches_can_be_listed_and_nothing_else(stage: Stage, owner: SignedUp) -> None:
     [watch] = await watched_at(stage, owner.api_key, "A1")
     await ended(stage, owner)
-    before, read = await stage.tables(), stage.log.total
+    before, read = stage.tables(), stage.log.total
 
     for credential in (owner.api_key, owner.session):
         assert (await used(stage, "list_watches", credential)).payload["watches"] == [watch]
@@ -284,7 +284,7 @@ async def test_after_the_period_watches_can_be_listed_and_nothing_else(stage: St
             assert answer == Said({**NOTHING.get(tool, {}), "error": PERIOD_ENDED}, is_error=True)
     over_rest = (await stage.post("/v1/sync", owner.api_key)).json()
     assert over_rest == {"synced": 0, "events": [], "error": PERIOD_ENDED}
-    assert (await stage.tables(), stage.log.total) == (before, read)
+    assert (stage.tables(), stage.log.total) == (before, read)
 
 
 async def test_at_the_cap_no_watch_is_added_and_one_that_is_there_is_told(stage: Stage, owner: SignedUp) -> None:

@@ -1,20 +1,41 @@
-"""Everything that is stored, to compare before with after."""
+"""Everything that is stored, to compare before with after. By the bare drivers: tests do this thousands of times."""
 
-from sqlalchemy import text
+import sqlite3
+from collections.abc import Callable, Iterable
+from contextlib import closing
+from typing import Any
+
+import psycopg
 
 from registerwatch.db.engine import Database
+from registerwatch.db.tables import metadata
 
-STORED = {
-    "devices": "SELECT * FROM devices ORDER BY id",
-    "actors": "SELECT * FROM actors ORDER BY srn",
-    "copy_state": "SELECT * FROM copy_state",
+Rows = list[dict[str, Any]]
+
+COPY = ("devices", "actors", "copy_state")
+_ORDERS = {
+    table.name: ", ".join(column.name for column in table.primary_key.columns) for table in metadata.tables.values()
 }
 
 
-async def stored(database: Database) -> dict[str, list[tuple[object, ...]]]:
+def stored(database: Database) -> dict[str, Rows]:
     """Every row of the copy."""
-    async with database.reading() as connection:
-        return {
-            name: [tuple(row) for row in (await connection.execute(text(query))).all()]
-            for name, query in STORED.items()
-        }
+    return dump(database, COPY)
+
+
+def dump(database: Database, tables: Iterable[str] = tuple(_ORDERS)) -> dict[str, Rows]:
+    """Every row of some tables, as the driver gives it, in the order of their keys."""
+    if database.sqlite_path is not None:
+        with closing(sqlite3.connect(database.sqlite_path)) as connection:
+            return _dumped(connection.execute, tables)
+    with psycopg.connect(database.url.render_as_string(hide_password=False), autocommit=True) as server:
+        return _dumped(lambda statement: server.execute(statement.encode()), tables)
+
+
+def _dumped(execute: Callable[[str], Any], tables: Iterable[str]) -> dict[str, Rows]:
+    rows = {}
+    for name in tables:
+        found = execute(f"SELECT * FROM {name} ORDER BY {_ORDERS[name]}")
+        columns = [each[0] for each in found.description]
+        rows[name] = [dict(zip(columns, row, strict=True)) for row in found]
+    return rows

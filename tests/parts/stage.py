@@ -8,12 +8,10 @@ from typing import Any
 
 import httpx2
 from fastapi import FastAPI
-from sqlalchemy import select
 
 from registerwatch.app import app_over
 from registerwatch.billing.provider import PaymentProvider
 from registerwatch.bootstrap import Service, build_service, running
-from registerwatch.db.tables import metadata
 from registerwatch.register.eudamed.requests import Patience
 from registerwatch.register.pacing import Priority
 from registerwatch.sandbox.mail import KeptMail
@@ -25,6 +23,7 @@ from registerwatch.sandbox.register.transport import InProcessTransport
 from registerwatch.sandbox.register.world import World
 from registerwatch.settings import Settings
 from tests.parts.clocks import SteppedClock
+from tests.parts.dumps import Rows, dump
 from tests.parts.passwords import quick_passwords
 
 REGISTER = "http://register.test"
@@ -87,20 +86,13 @@ class Stage:
         """A new session of a user."""
         return str((await self.post("/v1/login", email=email, password=password)).json()["session"])
 
-    async def tables(self) -> dict[str, list[dict[str, Any]]]:
+    def tables(self) -> dict[str, Rows]:
         """Every row, to compare before with after; but of `ticks`, which the background writes at any time."""
-        rows: dict[str, list[dict[str, Any]]] = {}
-        async with self.service.database.reading() as connection:
-            for table in metadata.sorted_tables:
-                if table.name == "ticks":
-                    continue
-                stored = await connection.execute(select(table).order_by(*table.primary_key.columns))
-                rows[table.name] = [dict(row) for row in stored.mappings()]
-        return rows
+        return {name: rows for name, rows in dump(self.service.database).items() if name != "ticks"}
 
-    async def rows_of(self, account_id: int) -> dict[str, list[dict[str, Any]]]:
+    def rows_of(self, account_id: int) -> dict[str, Rows]:
         """Every row that is an account's, its people's or their sessions', by table."""
-        tables = await self.tables()
+        tables = self.tables()
         people = {row["id"] for row in tables["users"] if row["account_id"] == account_id}
         own = {
             name: [row for row in rows if row.get("account_id") == account_id or row.get("user_id") in people]

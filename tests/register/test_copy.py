@@ -209,7 +209,7 @@ async def test_records_that_many_processes_store_at_once_leave_one_answer(
 async def test_a_failed_transaction_stores_nothing_and_takes_no_revision(database: Database) -> None:
     copy = StoredCopy(database)
     await copy.store([a_row()], read_at=NOW)
-    before = await stored(database)
+    before = stored(database)
 
     async def broken_off() -> None:
         async with database.transaction() as connection:
@@ -219,7 +219,7 @@ async def test_a_failed_transaction_stores_nothing_and_takes_no_revision(databas
     with pytest.raises(InterruptedError):
         await broken_off()
 
-    assert await stored(database) == before
+    assert stored(database) == before
 
 
 # Current records
@@ -417,7 +417,7 @@ async def test_a_full_read_that_found_no_certificate_is_not_overruled_by_one_wit
 
 
 async def actors(database: Database) -> dict[str, tuple[object, ...]]:
-    return {str(row[0]): row for row in (await stored(database))["actors"]}
+    return {row["srn"]: tuple(row.values()) for row in stored(database)["actors"]}
 
 
 async def test_a_manufacturer_that_a_device_names_is_known_thinly(database: Database) -> None:

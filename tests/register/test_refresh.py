@@ -235,13 +235,13 @@ async def test_trouble_with_a_stored_record_is_told_until_a_read_goes_well(stage
     udi = stage.world.newest(0, 1)[0].primary_di
     refresher = stage.service.refresher
     await refresher.refresh(udi)
-    before = await stored(stage.service.database)
+    before = stored(stage.service.database)
     stage.faults.fail("basic", "http-400")
 
     await refresher.refresh(udi)
 
     assert "status 400" in (refresher.trouble(udi) or "")
-    assert await stored(stage.service.database) == before
+    assert stored(stage.service.database) == before
     stage.clock.move(3_600)
     assert refresher.remembered(udi) is None
     assert refresher.trouble(udi)

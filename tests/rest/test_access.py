@@ -358,13 +358,13 @@ async def test_each_caller_gets_what_the_level_gives_and_who_is_refused_changes_
             company = await a_company(stage, f"company{number}.example")
             path = await address_of(stage, label, company, box)
         headers = await kind(stage, company)
-        before, sent, read = await stage.tables(), len(box.requests), stage.log.total
+        before, sent, read = stage.tables(), len(box.requests), stage.log.total
         response = await asked(stage, label, path, headers, about.body(company, number))
         statuses[kind] = response.status_code
         used_up = response.status_code == 200 and not label.startswith("GET")
         if response.status_code != 200:
             assert set(response.json()) == fields_of_an_error(label, response.status_code)
-            assert (await stage.tables(), len(box.requests), stage.log.total) == (before, sent, read), kind
+            assert (stage.tables(), len(box.requests), stage.log.total) == (before, sent, read), kind
         assert response.headers["cache-control"] == "no-store"
         assert response.headers.get("www-authenticate") == ("Bearer" if response.status_code == 401 else None)
         assert response.headers["access-control-allow-origin"] == "*"
@@ -389,31 +389,31 @@ async def test_who_belongs_to_another_account_reaches_nothing_of_this_one(
     company = await a_company(stage)
     stranger = await a_company(stage, "other.example")
     path = await address_of(stage, label, company, box)
-    account_id = (await stage.tables())["accounts"][0]["id"]
-    before, everything, sent = await stage.rows_of(account_id), await stage.tables(), len(box.requests)
+    account_id = stage.tables()["accounts"][0]["id"]
+    before, everything, sent = stage.rows_of(account_id), stage.tables(), len(box.requests)
     for number, credential in enumerate((stranger.member, stranger.owner.session, stranger.owner.api_key)):
         response = await asked(stage, label, path, carrying(credential), about.body(company, number))
 
         refused = credential == stranger.member and about.level[a_member] == 403
         assert response.status_code == (403 if refused else about.stranger), response.text
         assert "acme" not in response.text
-        assert (await stage.rows_of(account_id), len(box.requests)) == (before, sent)
+        assert (stage.rows_of(account_id), len(box.requests)) == (before, sent)
         if response.status_code != 200:
-            assert await stage.tables() == everything
-        everything = await stage.tables()
+            assert stage.tables() == everything
+        everything = stage.tables()
 
 
 @pytest.mark.parametrize("label", BY_SIGNATURE)
 async def test_the_providers_signature_lets_in_and_no_credential_does(stage: Stage, label: str) -> None:
     company, path, body = await a_company(stage), label.partition(" ")[2], event("customer.created", {"id": "cus_1"})
-    before = await stage.tables()
+    before = stage.tables()
     for credential in ("", UNKNOWN_KEY, company.member, company.owner.session, company.owner.api_key):
         unsigned = await stage.client.post(path, content=body, headers=carrying(credential))
         right = {**carrying(credential), "Payment-Signature": signed(body, stage.clock.now())}
 
         assert (unsigned.status_code, set(unsigned.json())) == (400, {"error"})
         assert (await stage.client.post(path, content=body, headers=right)).status_code == 200
-    assert await stage.tables() == before
+    assert stage.tables() == before
 
 
 @pytest.mark.parametrize("label", BY_TOKEN)

@@ -90,13 +90,13 @@ async def test_from_trial_to_paid_to_cancelled_to_the_end(stage: Stage, provider
 async def test_without_payment_settings_each_route_is_a_503_that_names_them(staged: StageMaker, what: str) -> None:
     async with staged(background=False) as stage:
         owner = await stage.sign_up()
-        before = await stage.tables()
+        before = stage.tables()
 
         message = refused(await stage.post(f"/v1/billing/{what}", owner.session, session_id="cs_1"), 503)
 
         assert "REGISTERWATCH_PAYMENT_API_KEY" in message
         assert "REGISTERWATCH_PAYMENT_PRICES" in message
-        assert await stage.tables() == before
+        assert stage.tables() == before
         assert granted(await me(stage, owner.session))["subscription"] is None
 
 
@@ -132,7 +132,7 @@ async def test_what_is_not_genuine_is_a_400_that_changes_nothing(stage: Stage, p
     body = event("customer.subscription.deleted", {"id": paid.id})
     now = stage.clock.now()
     right = signed(body, now)
-    before, asked = await stage.tables(), list(provider.asked)
+    before, asked = stage.tables(), list(provider.asked)
 
     for sent, headers in (
         (body, {}),
@@ -147,7 +147,7 @@ async def test_what_is_not_genuine_is_a_400_that_changes_nothing(stage: Stage, p
     ):
         refused(await posted(stage, sent, **headers), 400)
 
-    assert (await stage.tables(), provider.asked) == (before, asked)
+    assert (stage.tables(), provider.asked) == (before, asked)
     assert granted(await posted(stage, body, Payment_Signature=right)) == {"received": True}
     assert granted(await me(stage, owner.session))["subscription"]["status"] == "canceled"
 
@@ -233,14 +233,14 @@ async def test_a_smaller_plan_keeps_the_watches_and_adds_none_over_its_cap(
 async def test_a_deleted_account_pays_no_more(stage: Stage, provider: PlainProvider) -> None:
     owner = await stage.sign_up()
     paid = await subscribe(stage, provider, owner)
-    before = await stage.tables()
+    before = stage.tables()
     refused(await stage.post("/v1/account/delete", owner.api_key, password="wrong password"), 401)
-    assert (await stage.tables(), provider.subscriptions[paid.id].ended_at) == (before, None)
+    assert (stage.tables(), provider.subscriptions[paid.id].ended_at) == (before, None)
 
     granted(await stage.post("/v1/account/delete", owner.api_key, password=PASSWORD))
 
     assert provider.subscriptions[paid.id].ended_at is not None
-    tables = await stage.tables()
+    tables = stage.tables()
     assert (tables["subscriptions"], tables["payers"], tables["cancellations"]) == ([], [], [])
 
 

@@ -3,7 +3,7 @@
 import json
 import re
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import httpx2
@@ -148,7 +148,8 @@ def _asks_for_something(case: AnyCase) -> bool:
     )
 
 
-def described(address: str) -> dict[str, Operation]:
+@pytest.fixture(scope="module")
+def operations(address: str) -> Mapping[str, Operation]:
     """The operations of the description."""
     schema = schemathesis.openapi.from_url(f"{address}/openapi.json")
     return {each.ok().label: each.ok() for each in schema.get_all_operations()}  # type: ignore[union-attr]
@@ -166,8 +167,9 @@ def sent(label: str, address: str) -> dict[str, str]:
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("label", OPERATIONS)
-def test_every_answer_is_as_described(label: str, mode: GenerationMode, address: str, sent: dict[str, str]) -> None:
-    operations = described(address)
+def test_every_answer_is_as_described(
+    label: str, mode: GenerationMode, address: str, operations: Mapping[str, Operation], sent: dict[str, str]
+) -> None:
     assert set(operations) == set(OPERATIONS), "each operation has its line above"
     if label in NOTHING_CAN_BE_WRONG and mode is GenerationMode.NEGATIVE:
         return
@@ -175,7 +177,7 @@ def test_every_answer_is_as_described(label: str, mode: GenerationMode, address:
     excluded = [positive_data_acceptance] if label in REFUSES_MORE else []
 
     @settings(
-        max_examples=60,
+        max_examples=40,
         deadline=None,
         derandomize=True,
         phases=[Phase.explicit, Phase.generate],
@@ -191,9 +193,11 @@ def test_every_answer_is_as_described(label: str, mode: GenerationMode, address:
     answered()
 
 
-def test_answers_about_an_account_that_has_everything_are_as_described(served: tuple[str, Stage]) -> None:
+def test_answers_about_an_account_that_has_everything_are_as_described(
+    served: tuple[str, Stage], operations: Mapping[str, Operation]
+) -> None:
     address, stage = served
-    operations, device = described(address), lone_devices(stage, 1)[0]
+    device = lone_devices(stage, 1)[0]
     opened = httpx2.post(f"{address}/v1/trial", json={"email": "all@acme.example", "password": "all of it"}).json()
 
     def ask(label: str, body: object = None, **ids: object) -> dict[str, Any]:

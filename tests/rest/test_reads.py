@@ -4,6 +4,7 @@ import json
 from collections.abc import AsyncIterator
 
 import pytest
+from msgspec.structs import replace
 
 from registerwatch.sandbox.register.generated import GeneratedWorld
 from registerwatch.sandbox.register.records import Registration
@@ -179,18 +180,23 @@ async def test_an_actor_without_devices_in_the_copy_is_read_through(staged: Stag
 
 
 async def test_certificates_come_from_both_sources_with_and_without_dates(stage: Stage) -> None:
-    dated = undated = 0
-    for record in stage.world.newest(0, 600):
-        if not record.certificates or len(stage.world.by_primary_di(record.primary_di)) > 1:
-            continue
-        device = (await stage.get("/v1/refresh", q=record.primary_di)).json()["device"]
-        assert {each["number"] for each in device["certs"]} >= {each.number for each in record.certificates}
-        for certificate in device["certs"]:
-            dated += "expiry" in certificate
-            undated += "expiry" not in certificate
-        if dated > 3 and undated:
-            break
-    assert dated > 3
+    certified = [
+        record
+        for record in stage.world.newest(0, 600)
+        if record.certificates and len(stage.world.by_primary_di(record.primary_di)) == 1
+    ]
+    for place in ("basic-udi-record", "certificate-search"):
+        listed_there = [record for record in certified if {each.listed_in for each in record.certificates} == {place}]
+        assert listed_there, place
+        for record in listed_there[:3]:
+            device = (await stage.get("/v1/refresh", q=record.primary_di)).json()["device"]
+            expiries = {each["number"]: each.get("expiry") for each in device["certs"]}
+            for each in record.certificates:
+                assert expiries[each.number] == each.expiry
+    without = tuple(replace(each, expiry=None) for each in certified[0].certificates)
+    stage.world.change(certified[0].uuid, certificates=without)
+    device = (await stage.get("/v1/refresh", q=certified[0].primary_di)).json()["device"]
+    assert not any("expiry" in each for each in device["certs"] if each["number"] in {one.number for one in without})
 
 
 async def test_every_page_of_the_open_interface_is_open_to_other_sites(stage: Stage) -> None:

@@ -295,7 +295,7 @@ FIELDS = {"subject": UNWATCHED, "label": "Name", "csv": "A1\nB2"}
 
 async def test_nobody_gets_a_401_and_changes_nothing(stage: Stage, owner: SignedUp) -> None:
     await watched_at(stage, owner.api_key, "A1")
-    before = await stage.tables()
+    before = stage.tables()
 
     for credential in ("", "us_nobodys", "rw_nobodys"):
         for method, path in PROTECTED:
@@ -303,7 +303,7 @@ async def test_nobody_gets_a_401_and_changes_nothing(stage: Stage, owner: Signed
             assert response.status_code == 401, (method, path)
             assert set(response.json()) == {"error"}
 
-    assert await stage.tables() == before
+    assert stage.tables() == before
 
 
 async def test_an_account_whose_period_has_ended_reads_and_removes_and_nothing_else(
@@ -311,7 +311,7 @@ async def test_an_account_whose_period_has_ended_reads_and_removes_and_nothing_e
 ) -> None:
     [watch] = await watched_at(stage, owner.api_key, "A1")
     await stage.service.accounts.operating.set_period(owner.email, None, int(stage.clock.now()))
-    before, asked = await stage.tables(), stage.log.total
+    before, asked = stage.tables(), stage.log.total
 
     for method, path in PROTECTED:
         if method == "GET":
@@ -323,7 +323,7 @@ async def test_an_account_whose_period_has_ended_reads_and_removes_and_nothing_e
 
     body = (await stage.post("/v1/sync", owner.api_key)).json()
     assert {**body, "error": ""} == {"synced": 0, "events": [], "error": ""}
-    assert await stage.tables() == before
+    assert stage.tables() == before
     assert stage.log.total == asked
     assert (await send(stage, "DELETE", f"/v1/watches/{watch['id']}", owner.api_key)).json() == {"ok": True}
     assert await listed(stage, owner.api_key, "watches") == []
@@ -347,7 +347,7 @@ async def test_a_stranger_neither_sees_nor_changes_what_an_account_watches(stage
     [watch] = await watched_at(stage, owner.api_key, device.primary_di)
     stage.world.change(device.uuid, reference="NEW-1")
     await stage.service.refresher.refresh(device.primary_di)
-    before = await stage.tables()
+    before = stage.tables()
 
     named = await send(stage, "PATCH", f"/v1/watches/{watch['id']}", stranger.api_key, label="Mine now")
     removed = await send(stage, "DELETE", f"/v1/watches/{watch['id']}", stranger.api_key)
@@ -359,7 +359,7 @@ async def test_a_stranger_neither_sees_nor_changes_what_an_account_watches(stage
     assert (removed.status_code, removed.json()) == (200, {"ok": True})
     assert seen == [[], [], []]
     assert answer == {"synced": 0, "events": [], "error": None}
-    assert await stage.tables() == before
+    assert stage.tables() == before
 
 
 @pytest.mark.parametrize(("path", "most"), [("/v1/watches", 60), ("/v1/sync", 10)])

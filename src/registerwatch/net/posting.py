@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, Protocol
 
 import httpcore2
@@ -132,12 +132,18 @@ def checked_connections(
 ) -> httpcore2.AsyncConnectionPool:
     """Connections over a network that checks. `trusted` certificates are the usual authorities by default."""
     return httpcore2.AsyncConnectionPool(
-        ssl_context=trusted or httpx2.create_ssl_context(),
+        ssl_context=trusted or _usual_authorities(),
         max_connections=most,
         max_keepalive_connections=IDLE_CONNECTIONS,
         keepalive_expiry=IDLE_SECONDS,
         network_backend=network,
     )
+
+
+@cache
+def _usual_authorities() -> ssl.SSLContext:
+    """Read once in a process: it takes 40 ms."""
+    return httpx2.create_ssl_context()
 
 
 class Poster:

@@ -191,13 +191,13 @@ class HealthRegister(Described):
 class Live(Described):
     """That the process answers."""
 
-    live: Literal[True] = True
+    live: Literal[True] = Field(True, description="Always true.")
 
 
 class Ready(Described):
     """That the process takes requests."""
 
-    ready: Literal[True] = True
+    ready: Literal[True] = Field(True, description="Always true; a 503 has the shape of an error.")
 
 
 class Health(Described):
