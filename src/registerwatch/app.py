@@ -35,6 +35,14 @@ def create_app(settings: Settings, *, background: bool = True) -> FastAPI:
     return app_over(build_service(settings), background=background)
 
 
+def work_app(service: Service) -> FastAPI:
+    """What can be asked of a process that serves nobody: metrics, and whether it lives."""
+    app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
+    app.include_router(metrics.router(service, Counter(), has_index=False))
+    app.include_router(system.liveness())
+    return app
+
+
 def app_over(service: Service, *, background: bool = True) -> FastAPI:
     """The application over a service that is already built; tests bring their own."""
 
@@ -75,6 +83,7 @@ def app_over(service: Service, *, background: bool = True) -> FastAPI:
     app.include_router(billing.router(service, levels, limits, objects))
     app.include_router(feeds.router(service, levels, limits))
     app.state.readiness = system.Readiness()
+    app.include_router(system.liveness())
     app.include_router(system.router(service, app.state.readiness))
     app.include_router(metrics.router(service, counts))
     app.include_router(pages.router(service, limits))

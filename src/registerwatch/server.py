@@ -1,6 +1,8 @@
 """Running the application under uvicorn."""
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FrameType
 
 import uvicorn
@@ -39,6 +41,18 @@ def server_config(app: ASGIApp, host: str, port: int) -> uvicorn.Config:
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=15,
     )
+
+
+class SideServer(uvicorn.Server):
+    """A server beside others in one process, which handles signals itself, in one place."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+    def end(self) -> None:
+        """Finish the requests under way, then stop."""
+        self.should_exit = True
 
 
 class DrainingServer(uvicorn.Server):

@@ -104,6 +104,19 @@ def test_a_service_that_is_asked_to_end_says_so_and_serves_on_until_balancers_ha
         assert server.wait(20) in {0, -signal.SIGTERM}, "the second time it ends at once"
 
 
+def test_work_tells_its_metrics_where_it_is_given_a_port_and_ends_when_asked(tmp_path: Path, database_url: str) -> None:
+    env = environment(tmp_path, database_url, REGISTER_URL="http://127.0.0.1:9/eudamed")
+    base = f"http://127.0.0.1:{(port := free_port())}"
+    with running("work", "--port", port, env=env) as worker:
+        until(lambda: answers(f"{base}/live"), "the worker")
+        told = httpx2.get(f"{base}/metrics").text
+        assert "registerwatch_deliveries_waiting 0.0" in told
+        assert "registerwatch_index_lag" not in told, "it keeps no index"
+        assert httpx2.get(f"{base}/v1/search", params={"q": "set"}).status_code == 404
+        worker.send_signal(signal.SIGTERM)
+        assert worker.wait(20) == 0
+
+
 def test_a_backup_that_was_made_while_the_service_worked_is_restored_with_its_index(
     tmp_path: Path, records: Path
 ) -> None:

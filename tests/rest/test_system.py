@@ -81,3 +81,18 @@ async def test_an_index_that_is_far_behind_was_never_level_until_it_has_caught_u
 
 def were_level(*followers: IndexFollower) -> tuple[bool, ...]:
     return tuple(each.has_been_level for each in followers)
+
+
+async def test_a_copy_that_became_another_one_is_indexed_anew_and_not_ready_before(staged: StageMaker) -> None:
+    async with staged(background=False) as stage:
+        await stage.fill()
+        follower = stage.service.follower
+        before = stage.service.index.documents
+        await stage.service.copy.become_another()
+
+        await follower.step()
+        assert were_level(follower) == (False,)
+        await follower.catch_up()
+
+        assert were_level(follower) == (True,)
+        assert (stage.service.index.documents, await follower.lag()) == (before, 0)

@@ -13,7 +13,7 @@ from registerwatch.settings import load_settings
 
 POSTGRESQL = (
     "The database is PostgreSQL, which has its own tools: pg_dump for a copy, or continuous archiving. "
-    "After restoring one, run `registerwatch copy reindex` on every node."
+    "After restoring one, run `registerwatch copy reindex --everywhere`, once."
 )
 
 

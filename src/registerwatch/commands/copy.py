@@ -51,10 +51,22 @@ def status() -> None:
 
 
 @app.command("reindex")
-def reindex() -> None:
-    """Build this node's search index anew from the copy. What is findable stays so meanwhile."""
+def reindex(
+    everywhere: Annotated[
+        bool,
+        typer.Option("--everywhere", help="On every node, by itself, after a database was restored."),
+    ] = False,
+) -> None:
+    """Build this node's search index anew from the copy. What is findable stays so meanwhile.
+
+    With --everywhere nothing of the old indexes is kept, as after a restore they may show what the copy has not.
+    """
     settings = load_settings()
     logs.set_up(settings.log_format)
+    if everywhere:
+        asyncio.run(_become_another(settings))
+        typer.echo("Every node builds its index anew; `/ready` says when one is through.")
+        return
     if asyncio.run(_reindex(settings)):
         typer.echo("The search index is built anew.")
     else:
@@ -119,6 +131,11 @@ async def _reindex(settings: Settings) -> bool:
         if written:
             typer.echo(f"{service.index.documents:,} devices in {time.monotonic() - started:.1f} s.")
         return written
+
+
+async def _become_another(settings: Settings) -> None:
+    async with _opened(settings) as service:
+        await service.copy.become_another()
 
 
 @asynccontextmanager

@@ -4,8 +4,6 @@ import asyncio
 import logging
 import signal
 import socket
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from secrets import token_hex
@@ -25,7 +23,7 @@ from registerwatch.sandbox.payment.app import PaymentSandbox
 from registerwatch.sandbox.payment.courier import Webhook
 from registerwatch.sandbox.register.app import create_app as create_register
 from registerwatch.sandbox.register.generated import GeneratedWorld
-from registerwatch.server import server_config
+from registerwatch.server import SideServer, server_config
 from registerwatch.settings import Settings, load_settings
 
 CHANGES_PER_MINUTE = 30.0
@@ -93,23 +91,15 @@ class _Payments:
         return uvicorn.Config(sandbox.app, host="127.0.0.1", port=self.port, log_config=None, access_log=False)
 
 
-class _Server(uvicorn.Server):
-    """One of three servers in this process: signals are handled for all of them, in one place."""
+class _Server(SideServer):
+    """One of three servers in this process."""
 
     said_when_ready = ""
-
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        yield
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         if self.said_when_ready and self.started:
             typer.echo(self.said_when_ready, err=True)
-
-    def end(self) -> None:
-        """Finish the requests under way, then stop."""
-        self.should_exit = True
 
 
 async def _prepare(settings: Settings) -> str:

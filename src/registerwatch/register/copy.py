@@ -8,6 +8,7 @@ revisions in order misses none, and a read that another one overtook can be told
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from secrets import token_hex
 from typing import Any
 
 import msgspec
@@ -177,6 +178,11 @@ class StoredCopy:
             await connection.execute(_READ, {"read_at": read_at})
             await self._observer.observe(connection, [ActorSighting(kept)], cause, now=read_at)
         return is_changed
+
+    async def become_another(self) -> None:
+        """Take another identity, so that every index of this copy is built anew."""
+        async with self._database.transaction() as connection:
+            await connection.execute(_IDENTIFY, {"copy_id": token_hex(8)})
 
     async def revision(self) -> int:
         """The number that was given last: a read that begins now sees nothing older."""
@@ -408,6 +414,7 @@ _ADVANCE = text(
     "UPDATE copy_state SET revision = :revision, devices = devices + :added,"
     " last_read_at = COALESCE(:read_at, last_read_at) WHERE id = 1"
 ).bindparams(bindparam("read_at", type_=None))
+_IDENTIFY = text("UPDATE copy_state SET copy_id = :copy_id WHERE id = 1")
 _READ = text("UPDATE copy_state SET last_read_at = :read_at WHERE id = 1")
 _COLUMNS = (
     "primary_di, uuid, is_current, latest_version, version_number, legislation_code, detail_version,"

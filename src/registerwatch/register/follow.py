@@ -30,6 +30,7 @@ class IndexFollower:
         self._documents = documents
         self._index = index
         self._writer = IndexWriter(index)
+        self._copy_id = ""
         self._pending = 0
         self._position = 0
         self._goal = 0
@@ -84,6 +85,8 @@ class IndexFollower:
 
     async def _step(self) -> bool:
         copy_id, self._goal = await self._documents.revision()
+        if copy_id != self._copy_id:  # another copy, as after a restore: nothing of the present one counts
+            self._copy_id, self._pending, self._rebuilds, self.has_been_level = copy_id, 0, False, False
         if not await self._in_thread(self._writer.acquire, copy_id):
             await self._in_thread(self._index.refresh)
             self._position = self._index.follows_until(copy_id)

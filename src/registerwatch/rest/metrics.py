@@ -49,8 +49,8 @@ class CountedRequests:
         await self._app(scope, receive, send_counted)
 
 
-def router(service: Service, counts: RequestCounts) -> APIRouter:
-    """The route, over one service."""
+def router(service: Service, counts: RequestCounts, *, has_index: bool = True) -> APIRouter:
+    """The route, over one service. `has_index` tells that this process keeps a search index."""
     routes = APIRouter(include_in_schema=False)
 
     @routes.get("/metrics")
@@ -58,7 +58,11 @@ def router(service: Service, counts: RequestCounts) -> APIRouter:
         if not _is_near(request):
             raise HTTPException(404)
         registry = CollectorRegistry()
-        registry.register(_Found([_requests(counts), *await _families(service)]))
+        families = [_requests(counts), *await _families(service)]
+        if has_index:
+            lag = await service.follower.lag()
+            families.append(GaugeMetricFamily("registerwatch_index_lag", "Changes that cannot be found yet.", lag))
+        registry.register(_Found(families))
         return Response(
             generate_latest(registry), headers={"Cache-Control": NOT_CACHED}, media_type=CONTENT_TYPE_LATEST
         )
@@ -94,7 +98,6 @@ async def _families(service: Service) -> list[Metric]:
             _age(longest_unread, now),
         ),
         GaugeMetricFamily("registerwatch_copy_devices", "Stored registrations.", state.devices),
-        GaugeMetricFamily("registerwatch_index_lag", "Changes that cannot be found yet.", await service.follower.lag()),
     ]
 
 

@@ -23,8 +23,8 @@ class Readiness:
     is_ending: bool = False
 
 
-def router(service: Service, readiness: Readiness) -> APIRouter:
-    """The routes, over one service."""
+def liveness() -> APIRouter:
+    """The route that needs nothing."""
     routes = APIRouter(tags=["system"])
 
     @routes.get("/live", summary="Whether the process answers", response_model=Live)
@@ -33,6 +33,13 @@ def router(service: Service, readiness: Readiness) -> APIRouter:
         restarted.
         """
         return json_response({"live": True}, headers={"Cache-Control": NOT_CACHED})
+
+    return routes
+
+
+def router(service: Service, readiness: Readiness) -> APIRouter:
+    """The routes, over one service."""
+    routes = APIRouter(tags=["system"])
 
     @routes.get(
         "/ready",

@@ -1,0 +1,43 @@
+# The tag of the base moves with its security updates. Where a build must be repeatable, pin a digest:
+# docker build --build-arg BASE=python:3.11-slim-bookworm@sha256:… .
+ARG BASE=python:3.11-slim-bookworm
+
+FROM ${BASE} AS build
+ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1 PIP_NO_INPUT=1
+RUN python -m venv /opt/registerwatch
+ENV PATH=/opt/registerwatch/bin:$PATH
+WORKDIR /build
+COPY requirements.lock ./
+RUN pip install --require-hashes --only-binary :all: -r requirements.lock
+COPY pyproject.toml README.md ./
+COPY src src
+# The lock holds what builds the package, too; what only built it stays behind, and so does pip.
+RUN pip install --no-deps --no-build-isolation . \
+    && pip uninstall --yes editables hatchling pathspec pluggy trove-classifiers setuptools pip
+
+FROM ${BASE}
+ARG VERSION=0.1.0
+ARG REVISION=unknown
+LABEL org.opencontainers.image.title="Registerwatch" \
+      org.opencontainers.image.description="A stored copy of EUDAMED, the EU register of medical devices: searched, read, watched" \
+      org.opencontainers.image.version="${VERSION}" \
+      org.opencontainers.image.revision="${REVISION}"
+COPY --from=build /opt/registerwatch /opt/registerwatch
+# SQLite sorts in files while it builds indexes, more than a small /tmp in memory holds.
+ENV PATH=/opt/registerwatch/bin:$PATH \
+    PYTHONDONTWRITEBYTECODE=1 \
+    PYTHONUNBUFFERED=1 \
+    SQLITE_TMPDIR=/data \
+    REGISTERWATCH_DATA_DIR=/data \
+    REGISTERWATCH_LOG_FORMAT=json
+RUN install -d -o 10001 -g 10001 -m 0750 /data
+USER 10001:10001
+WORKDIR /data
+VOLUME /data
+EXPOSE 8000
+STOPSIGNAL SIGTERM
+# Whether the process answers, not whether it is ready: a lost database is no reason to replace every node.
+HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --retries=3 \
+    CMD ["python", "-c", "import http.client as h; c = h.HTTPConnection('127.0.0.1', 8000, timeout=4); c.request('GET', '/live'); raise SystemExit(c.getresponse().status != 200)"]
+ENTRYPOINT ["registerwatch"]
+CMD ["serve", "--host", "0.0.0.0"]

@@ -1,0 +1,198 @@
+"""What is in `deploy/` and the image: it parses, names what is there, and gives away no more rights than needed."""
+
+import json
+import re
+import tomllib
+from configparser import RawConfigParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml  # type: ignore[import-untyped]  # comes without types
+from typer.main import get_command
+
+from registerwatch.cli import app
+from registerwatch.settings import Settings, variable_name
+
+ROOT = Path(__file__).parents[1]
+DEPLOY = ROOT / "deploy"
+IMAGE = (ROOT / "Dockerfile").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "deploy.md").read_text(encoding="utf-8")
+COMPOSE = sorted(DEPLOY.glob("compose.*.yml"))
+UNITS = sorted((DEPLOY / "systemd").iterdir())
+SERVICES = [unit for unit in UNITS if unit.suffix == ".service"]
+OURS = "registerwatch:${TAG:-latest}"
+FILES = [ROOT / "Dockerfile", ROOT / "docs" / "deploy.md", *(path for path in DEPLOY.rglob("*") if path.is_file())]
+
+
+def _services(path: Path) -> dict[str, dict[str, Any]]:
+    services: dict[str, dict[str, Any]] = yaml.safe_load(path.read_text(encoding="utf-8"))["services"]
+    return services
+
+
+def _ours() -> list[Any]:
+    """Every service that runs our image, by file and name."""
+    return [
+        pytest.param(service, id=f"{path.name}-{name}")
+        for path in COMPOSE
+        for name, service in _services(path).items()
+        if service["image"] == OURS
+    ]
+
+
+def _unit(path: Path) -> dict[str, dict[str, list[str]]]:
+    """The sections of a unit; a key may come several times."""
+    sections: dict[str, dict[str, list[str]]] = {}
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if line.startswith("["):
+            section = sections.setdefault(line.strip("[]"), {})
+        elif line and not line.startswith("#"):
+            name, _, value = line.partition("=")
+            section.setdefault(name, []).append(value)
+    return sections
+
+
+def _command_words() -> list[list[str]]:
+    """Every command, by its words."""
+    found: list[list[str]] = []
+    for name, command in get_command(app).commands.items():  # type: ignore[attr-defined]  # a group has commands
+        inner = getattr(command, "commands", None)
+        found += [[name, each] for each in inner] if inner else [[name]]
+    return found
+
+
+def _is_command(words: list[str]) -> bool:
+    return any(words[: len(command)] == command for command in _command_words())
+
+
+def test_there_are_files_to_look_at() -> None:
+    assert [path.name for path in COMPOSE] == ["compose.fleet.yml", "compose.single.yml"]
+    assert {unit.suffix for unit in UNITS} == {".conf", ".service", ".timer"}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_every_variable_that_is_named_is_a_setting(path: Path) -> None:
+    known = {variable_name(name) for name in Settings.model_fields}
+    named = set(re.findall(r"REGISTERWATCH_[A-Z_]*[A-Z]", path.read_text(encoding="utf-8")))
+    assert {name.removesuffix("_FILE") for name in named} <= known
+
+
+def test_every_command_of_the_page_is_there() -> None:
+    spans = re.findall(r"`([^`\n]+)`", PAGE) + re.findall(r"^ {4,}(.*)$", PAGE, flags=re.MULTILINE)
+    named = [
+        match
+        for span in spans
+        for match in re.findall(r"(?:^|[ /])registerwatch (?!registerwatch )([a-z]+(?: [a-z-]+)?)", span)
+    ]
+    assert named
+    assert [words for words in named if not _is_command(words.split())] == []
+
+
+@pytest.mark.parametrize("service", _ours())
+def test_every_command_in_compose_is_there(service: dict[str, Any]) -> None:
+    words = service.get("command", json.loads(re.findall(r"^CMD (\[.*\])$", IMAGE, flags=re.MULTILINE)[0]))
+    assert _is_command(words)
+
+
+@pytest.mark.parametrize("unit", SERVICES, ids=lambda unit: unit.name)
+def test_every_command_of_a_unit_is_there(unit: Path) -> None:
+    (start,) = _unit(unit)["Service"]["ExecStart"]
+    assert _is_command(start.partition("/opt/registerwatch/bin/registerwatch ")[2].split())
+
+
+def test_the_image_installs_only_what_has_the_hash_of_the_lock() -> None:
+    installs = re.findall(r"pip install (.*)", IMAGE)
+    assert installs
+    for install in installs:
+        assert "--require-hashes" in install or "--no-deps --no-build-isolation" in install, install
+
+
+def test_the_image_runs_as_a_user_without_a_name_and_ends_on_a_signal() -> None:
+    final = IMAGE.rpartition("\nFROM ")[2]
+    assert re.search(r"^USER [1-9][0-9]*:[1-9][0-9]*$", final, flags=re.MULTILINE)
+    assert 'ENTRYPOINT ["registerwatch"]' in final
+    assert "STOPSIGNAL SIGTERM" in final
+    assert "HEALTHCHECK" in final
+
+
+def test_the_image_is_of_the_version_of_the_program() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert f"ARG VERSION={project['version']}\n" in IMAGE
+
+
+def test_nothing_goes_into_the_image_that_is_not_named() -> None:
+    rules = [line for line in (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines() if line[:1] != "#"]
+    assert rules[0] == "*"
+    assert {rule for rule in rules if rule.startswith("!")} == {
+        "!pyproject.toml",
+        "!README.md",
+        "!requirements.lock",
+        "!src",
+    }
+
+
+@pytest.mark.parametrize("service", _ours())
+def test_a_container_can_write_to_its_data_alone_and_gain_no_rights(service: dict[str, Any]) -> None:
+    assert service["read_only"] is True
+    assert service["cap_drop"] == ["ALL"]
+    assert "cap_add" not in service
+    assert "user" not in service
+    assert "no-new-privileges:true" in service["security_opt"]
+
+
+@pytest.mark.parametrize("path", COMPOSE, ids=lambda path: path.name)
+def test_every_service_is_watched_and_no_image_is_without_a_tag(path: Path) -> None:
+    for name, service in _services(path).items():
+        assert ":" in service["image"], name
+        assert "healthcheck" in service or name == "proxy", name
+
+
+@pytest.mark.parametrize("path", COMPOSE, ids=lambda path: path.name)
+def test_secrets_come_as_files_that_are_declared(path: Path) -> None:
+    declared = set(yaml.safe_load(path.read_text(encoding="utf-8"))["secrets"])
+    for name, service in _services(path).items():
+        given = set(service.get("secrets", ()))
+        values = {key: str(value) for key, value in service.get("environment", {}).items()}
+        used = {value.removeprefix("/run/secrets/") for key, value in values.items() if key.endswith("_FILE")}
+        assert used == given <= declared, name
+        assert not {"DATABASE_URL", "SMTP_URL", "PAYMENT_API_KEY", "PAYMENT_WEBHOOK_SECRET"} & {
+            key.removeprefix("REGISTERWATCH_") for key in values
+        }, name
+
+
+def test_each_node_of_the_fleet_keeps_an_index_of_its_own_and_is_known_to_the_proxy() -> None:
+    services = _services(DEPLOY / "compose.fleet.yml")
+    nodes = {name: service for name, service in services.items() if name.startswith("node-")}
+    assert len(nodes) >= 2
+    assert len({service["volumes"][0].partition(":")[0] for service in nodes.values()}) == len(nodes)
+    assert services["proxy"]["environment"]["NODES"].split() == [f"{name}:8000" for name in nodes]
+    proxy = services["proxy"]["networks"]["outside"]["ipv4_address"]
+    assert all(node["environment"]["REGISTERWATCH_TRUSTED_PROXIES"] == proxy for node in nodes.values())
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.name)
+def test_units_parse(unit: Path) -> None:
+    RawConfigParser(strict=False).read_string(unit.read_text(encoding="utf-8"))
+    assert set(_unit(unit)) <= {"Unit", "Service", "Timer", "Install"}
+
+
+@pytest.mark.parametrize("unit", SERVICES, ids=lambda unit: unit.name)
+def test_units_give_no_right_that_is_not_needed(unit: Path) -> None:
+    service = _unit(unit)["Service"]
+    assert service["User"] == ["registerwatch"]
+    assert service["CapabilityBoundingSet"] == [""]
+    for name in ("NoNewPrivileges", "MemoryDenyWriteExecute", "PrivateTmp", "PrivateDevices", "RestrictNamespaces"):
+        assert service[name] == ["yes"], name
+    assert service["ProtectSystem"] == ["strict"]
+    assert service["SystemCallFilter"][0] == "@system-service"
+
+
+@pytest.mark.parametrize("name", ["Caddyfile", "nginx/registerwatch.conf"])
+def test_proxies_name_the_client_bound_what_it_sends_and_pass_no_metrics_on(name: str) -> None:
+    text = (DEPLOY / name).read_text(encoding="utf-8")
+    assert "/ready" in text or "ready)" in text
+    assert "metrics" in text
+    assert "client_max_body_size 2m;" in text or "max_size 2MiB" in text
+    assert "client_header_timeout" in text or "read_header" in text
+    assert "$request " not in text
+    assert "proxy_add_x_forwarded_for" not in text
