@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from psycopg import ProgrammingError
 from sqlalchemy import bindparam, column, select, table, text
 from sqlalchemy.exc import DBAPIError
 
+from registerwatch.db import engine
 from registerwatch.db.engine import Database
 from registerwatch.db.prepared import PreparedSelect
 from registerwatch.db.tables import copy_state
@@ -66,6 +68,19 @@ async def test_quick_statements_go_on_while_every_pooled_connection_is_in_use(da
     for task in holding:
         task.cancel()
     await asyncio.gather(*holding, return_exceptions=True)
+
+
+async def test_who_waits_in_vain_for_a_connection_that_is_free_is_told_so(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine, "FREE_SECONDS", 0.05)
+    database = Database(database_url)
+    async with AsyncExitStack() as in_use:
+        with pytest.raises(DatabaseUnavailable, match="in use"):
+            while True:
+                await in_use.enter_async_context(database.reading())
+    assert await _read_revision(database) == 0
+    await database.close()
 
 
 async def test_a_database_can_be_closed_twice_and_before_its_first_use(database_url: str) -> None:

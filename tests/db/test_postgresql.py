@@ -9,6 +9,7 @@ import pytest
 from psycopg import ProgrammingError
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
+from registerwatch.db.engine import Database
 from registerwatch.db.postgresql import WAIT_SECONDS, PostgresReads
 from registerwatch.errors import DatabaseUnavailable
 
@@ -69,10 +70,23 @@ async def test_a_server_that_is_gone_is_told_soon_and_met_again_when_it_is_back(
     await _end_connections(database_url)
     for _ in range(2):
         with pytest.raises(DatabaseUnavailable):
-            await asyncio.wait_for(reads.one("SELECT 1"), WAIT_SECONDS + 5)
+            await asyncio.wait_for(reads.one("SELECT 1"), WAIT_SECONDS - 1)
+        with pytest.raises(DatabaseUnavailable):
+            await asyncio.wait_for(asyncio.gather(*(reads.one("SELECT 1") for _ in range(20))), WAIT_SECONDS - 1)
     link.symlink_to(socket)
 
     assert await reads.one("SELECT 1") == (1,)
+
+
+async def test_a_connection_notices_a_silent_server_as_soon_as_its_address_says(database_url: str) -> None:
+    for option, expected in (("", "5000"), ("&tcp_user_timeout=900", "900")):
+        database = Database(database_url + option)
+        async with database.reading() as connection:
+            raw = (await connection.get_raw_connection()).driver_connection
+            assert isinstance(raw, psycopg.AsyncConnection)
+            assert raw.info.get_parameters()["tcp_user_timeout"] == expected
+            assert raw.info.get_parameters()["keepalives_idle"] == "5"
+        await database.close()
 
 
 async def test_what_is_wrong_with_a_statement_is_no_trouble_of_the_server(opened: Opener, database_url: str) -> None:

@@ -19,11 +19,19 @@ def _group() -> None:
 @app.command("upgrade")
 def upgrade_database() -> None:
     """Bring the database to this program's schema. `serve` does so too at its start."""
-    database = Database(load_settings().database_address)
+    kind = bring_to_schema(load_settings().database_address)
+    typer.echo(f"The {kind} database is up to date.")
+
+
+def bring_to_schema(address: str) -> str:
+    """Bring a database to this program's schema; its kind. Raises `DatabaseUnavailable`."""
+    database = Database(address)
 
     async def run() -> None:
-        await upgrade(database)
-        await database.close()
+        try:
+            await upgrade(database)
+        finally:
+            await database.close()
 
     asyncio.run(run())
-    typer.echo(f"The {database.kind} database is up to date.")
+    return database.kind

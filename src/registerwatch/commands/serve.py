@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from registerwatch.commands.database import bring_to_schema
 from registerwatch.settings import load_settings, unknown_variables
 
 
@@ -27,4 +28,5 @@ def serve(
             "registerwatch: set REGISTERWATCH_CONTACT to an address at which the register's operators can reach you",
             err=True,
         )
+    bring_to_schema(settings.database_address)  # what is in its way is one line here, and a traceback from the server
     server.serve(settings, host, port, background=background)

@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Any, Literal
 from sqlalchemy import URL, event, make_url
 from sqlalchemy.engine.interfaces import DBAPIConnection, ExceptionContext
 from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as NoConnectionFree
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from registerwatch.db.finishing import to_its_end
 from registerwatch.db.prepared import PreparedSelect
+from registerwatch.db.silence import silence_options
 from registerwatch.db.sqlite import SqliteReads, sqlite_path
 from registerwatch.errors import DatabaseUnavailable
 
@@ -33,6 +35,8 @@ SQLITE_PRAGMAS = (
     "PRAGMA journal_size_limit = 67108864",
     "PRAGMA wal_autocheckpoint = 8000",  # 32 MB: long fills write each page back less often
 )
+FREE_SECONDS = 30
+"""How long somebody waits for a connection while all are in use."""
 QUICK_CACHE_MEGABYTES = 2
 QUICK_CONNECTIONS = 4
 
@@ -48,8 +52,10 @@ class Database:
             make_url(address) if self.sqlite_path is None else URL.create("sqlite", database=str(self.sqlite_path))
         )
         made = _sqlite_engine if self.kind == "sqlite" else _postgresql_engine
-        self._engine = made(self.url, pool_size=5, max_overflow=5)
-        self._reading = made(self.url, pool_size=2, max_overflow=3, isolation_level="AUTOCOMMIT")
+        self._engine = made(self.url, pool_size=5, max_overflow=5, pool_timeout=FREE_SECONDS)
+        self._reading = made(
+            self.url, pool_size=2, max_overflow=3, pool_timeout=FREE_SECONDS, isolation_level="AUTOCOMMIT"
+        )
         self._quick = _quick_reads(address)
 
     @property
@@ -106,7 +112,7 @@ async def _begin(connection: AsyncConnection) -> None:
 
 
 class _unavailable:  # noqa: N801  # a context manager that reads as a word
-    """Turns a driver's connection trouble into `DatabaseUnavailable`."""
+    """Turns a driver's connection trouble, and waiting for a connection in vain, into `DatabaseUnavailable`."""
 
     def __enter__(self) -> None:
         return None
@@ -114,6 +120,8 @@ class _unavailable:  # noqa: N801  # a context manager that reads as a word
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
         if isinstance(error, DBAPIError) and (error.connection_invalidated or _is_operational(error)):
             raise DatabaseUnavailable(f"The database does not answer: {error.orig}") from error
+        if isinstance(error, NoConnectionFree):
+            raise DatabaseUnavailable("The database does not answer: every connection to it is in use") from error
 
 
 def _is_operational(error: DBAPIError) -> bool:
@@ -166,6 +174,6 @@ def _postgresql_engine(url: URL, **options: Any) -> AsyncEngine:
         url.set(drivername="postgresql+psycopg"),
         hide_parameters=True,  # errors are logged, and parameters hold what nobody should read there
         pool_pre_ping=True,
-        connect_args={"connect_timeout": 10, "application_name": "registerwatch"},
+        connect_args={"connect_timeout": 10, "application_name": "registerwatch", **silence_options(url.query)},
         **options,
     )
