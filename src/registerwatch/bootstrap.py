@@ -72,6 +72,7 @@ class Service:
     accounts: Accounts
     watches: Watches
     webhooks: Webhooks
+    outbox: WebhookOutbox
     feeding: Feeding
     billing: Billing
     ticks: Ticks
@@ -81,6 +82,7 @@ class Service:
     async def close(self) -> None:
         """Give everything back, in the order that lets work under way end well."""
         await self.refresher.close()
+        await self.outbox.close()
         await self.accounts.close()
         await self.http.aclose()
         await self.receivers.aclose()
@@ -148,6 +150,7 @@ def build_service(
         ),
         watches=build_watches(settings, database, clock, copy, refresher, outbox),
         webhooks=build_webhooks(settings, database, clock, poster),
+        outbox=outbox,
         feeding=Feeding(database, clock),
         billing=billing,
         ticks=Ticks(database, clock),

@@ -10,7 +10,7 @@ from psycopg import ProgrammingError
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from registerwatch.db.engine import Database
-from registerwatch.db.postgresql import WAIT_SECONDS, PostgresReads
+from registerwatch.db.postgresql import CONNECT_SECONDS, PostgresReads
 from registerwatch.errors import DatabaseUnavailable
 
 pytestmark = pytest.mark.anyio
@@ -49,7 +49,7 @@ async def test_a_read_goes_on_when_the_server_has_ended_all_connections_at_once(
     opened: Opener, database_url: str
 ) -> None:
     reads = opened(database_url, 5)
-    await asyncio.wait_for(_use_at_once(reads, database_url, 5), WAIT_SECONDS + 5)
+    await asyncio.wait_for(_use_at_once(reads, database_url, 5), CONNECT_SECONDS + 5)
 
     assert await _end_connections(database_url) == 5
     assert await reads.one("SELECT revision FROM copy_state") == (0,)
@@ -70,9 +70,9 @@ async def test_a_server_that_is_gone_is_told_soon_and_met_again_when_it_is_back(
     await _end_connections(database_url)
     for _ in range(2):
         with pytest.raises(DatabaseUnavailable):
-            await asyncio.wait_for(reads.one("SELECT 1"), WAIT_SECONDS - 1)
+            await asyncio.wait_for(reads.one("SELECT 1"), CONNECT_SECONDS - 1)
         with pytest.raises(DatabaseUnavailable):
-            await asyncio.wait_for(asyncio.gather(*(reads.one("SELECT 1") for _ in range(20))), WAIT_SECONDS - 1)
+            await asyncio.wait_for(asyncio.gather(*(reads.one("SELECT 1") for _ in range(20))), CONNECT_SECONDS - 1)
     link.symlink_to(socket)
 
     assert await reads.one("SELECT 1") == (1,)
@@ -124,11 +124,13 @@ async def _end_connections(database_url: str) -> int:
 
 
 async def _use_at_once(reads: PostgresReads, database_url: str, count: int) -> None:
-    """Have so many statements wait for a lock together, each over a connection of its own."""
+    """Have so many statements wait for a lock, each over a connection of its own."""
+    waiting: list[asyncio.Task[object]] = []
     async with await psycopg.AsyncConnection.connect(database_url, autocommit=True) as connection:
         await connection.execute("SELECT pg_advisory_lock(1)")
-        waiting = [asyncio.create_task(reads.one("SELECT pg_advisory_xact_lock_shared(1)::text")) for _ in range(count)]
         locks = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
-        while (await (await connection.execute(locks)).fetchone()) != (count,):
-            await asyncio.sleep(0)
+        for number in range(1, count + 1):
+            waiting.append(asyncio.create_task(reads.one("SELECT pg_advisory_xact_lock_shared(1)::text")))
+            while (await (await connection.execute(locks)).fetchone()) != (number,):
+                await asyncio.sleep(0)
     assert await asyncio.gather(*waiting) == [("",)] * count

@@ -2,13 +2,18 @@
 
 import asyncio
 from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
 
 import pytest
 from sqlalchemy import text
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.db.engine import Database
+from registerwatch.errors import DatabaseUnavailable
 from registerwatch.net.posting import Answer
-from registerwatch.webhooks import repository
+from registerwatch.webhooks import outbox, repository
 from registerwatch.webhooks.delivering import LEASE_SECONDS, MOST_AT_ONCE, MOST_PER_WEBHOOK
 from registerwatch.webhooks.outbox import WebhookOutbox
 from registerwatch.webhooks.repository import Ended
@@ -147,6 +152,54 @@ async def test_the_deliveries_of_a_run_go_out_when_it_ends(room: PostRoom) -> No
     assert await room.deliver() == 1
     await WebhookOutbox(room.database, room.clock).release("run")
     assert await room.deliver() == 0
+
+
+@dataclass
+class Away:
+    """A database that does not answer the next few transactions."""
+
+    database: Database
+    times: int
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[AsyncConnection]:
+        if self.times:
+            self.times -= 1
+            raise DatabaseUnavailable("away")
+        async with self.database.transaction() as connection:
+            yield connection
+
+
+async def test_what_a_run_held_goes_out_as_soon_as_the_database_is_back(
+    room: PostRoom, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(outbox, "AGAIN_SECONDS", 0.01)
+    caller, _ = await room.with_first()
+    await room.change(caller, batch="run", due_in=900)
+    away = Away(room.database, times=3)
+    releasing = WebhookOutbox(away, room.clock)  # type: ignore[arg-type]  # transactions are all that it needs
+
+    await releasing.release("run")
+    assert await room.deliver() == 0
+    async with asyncio.timeout(10):
+        while await room.deliver() != 1:
+            await asyncio.sleep(0.01)
+
+    assert away.times == 0
+    await releasing.close()
+
+
+async def test_closing_leaves_what_cannot_be_let_go_to_its_time(room: PostRoom) -> None:
+    caller, _ = await room.with_first()
+    await room.change(caller, batch="run", due_in=900)
+    releasing = WebhookOutbox(Away(room.database, times=1_000), room.clock)  # type: ignore[arg-type]  # as above
+    await releasing.release("run")
+
+    await releasing.close()
+
+    assert await room.deliver() == 0
+    room.clock.move(900)
+    assert await room.deliver() == 1
 
 
 async def test_a_delivery_that_is_put_while_its_address_is_removed_breaks_nothing(

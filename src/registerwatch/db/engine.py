@@ -19,7 +19,7 @@ from sqlalchemy.pool import ConnectionPoolEntry
 
 from registerwatch.db.finishing import to_its_end
 from registerwatch.db.prepared import PreparedSelect
-from registerwatch.db.silence import silence_options
+from registerwatch.db.silence import SERVER_SETTINGS, silence_options
 from registerwatch.db.sqlite import SqliteReads, sqlite_path
 from registerwatch.errors import DatabaseUnavailable
 
@@ -170,10 +170,19 @@ def _sqlite_engine(url: URL, **options: Any) -> AsyncEngine:
 
 
 def _postgresql_engine(url: URL, **options: Any) -> AsyncEngine:
-    return create_async_engine(
+    engine = create_async_engine(
         url.set(drivername="postgresql+psycopg"),
         hide_parameters=True,  # errors are logged, and parameters hold what nobody should read there
         pool_pre_ping=True,
         connect_args={"connect_timeout": 10, "application_name": "registerwatch", **silence_options(url.query)},
         **options,
     )
+
+    @event.listens_for(engine.sync_engine, "connect")
+    def _prepare(connection: DBAPIConnection, _entry: ConnectionPoolEntry) -> None:
+        cursor = connection.cursor()
+        cursor.execute("; ".join(f"SET {name} = '{value}'" for name, value in SERVER_SETTINGS.items()))
+        cursor.close()
+        connection.commit()
+
+    return engine

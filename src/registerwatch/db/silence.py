@@ -14,6 +14,19 @@ _OPTIONS = {
 """Parameters of libpq. Connections by a socket file know no such trouble and ignore them."""
 
 
+SERVER_SETTINGS = {
+    "tcp_keepalives_idle": "10s",
+    "tcp_keepalives_interval": "5s",
+    "tcp_keepalives_count": "3",
+    "tcp_user_timeout": "25s",
+    "idle_in_transaction_session_timeout": "5min",
+    "lock_timeout": "60s",
+}
+"""What the server does for a connection that writes: else a node whose host has gone silently would keep its locks for
+hours, and who waits for a lock would wait without an end.
+"""
+
+
 def silence_options(named: Container[str]) -> dict[str, int]:
     """Parameters of a connection, but for those that its address names."""
     return {name: value for name, value in _OPTIONS.items() if name not in named}

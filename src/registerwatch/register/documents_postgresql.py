@@ -20,14 +20,14 @@ class PostgresDocuments:
     """Over a pool of autocommit connections that is opened at the first read."""
 
     def __init__(self, conninfo: str) -> None:
-        self._reads = PostgresReads(conninfo, most_connections=8)
+        self._reads = PostgresReads(conninfo, most_connections=4)
 
     async def device(self, udi: str) -> StoredDocument | None:
         row = await self._reads.one(DEVICE.format("%s"), udi)
         return StoredDocument(row[0].encode(), row[1], row[2], row[3]) if row else None
 
     async def rows(self, ids: Sequence[int]) -> list[bytes]:
-        found = dict(await self._reads.all(_ROWS_POSTGRESQL, (list(ids),)))
+        found: dict[int, str] = dict(await self._reads.all(_ROWS_POSTGRESQL, (list(ids),)))
         return [found[row_id].encode() for row_id in ids if row_id in found]
 
     async def actor(self, srn: str) -> StoredActor | None:
