@@ -1,24 +1,8 @@
 """`python -m bench`: measures the service side by side with what people would use instead.
 
 It is a report: nothing fails because a figure is low. Everything is measured in one run on one machine over generated
-records, so figures of one run can be compared with one another, and with nothing else. The parts:
-
-`fill`    `registerwatch copy fill --source FILE` as a process of its own, from its start to its end, copy and index
-          together. Memory is the resident memory of its processes, summed, sampled every 0.2 s. Beside it a loop
-          that reads the same lines, parses them and inserts them into one SQLite table.
-`start`   From the start of `registerwatch serve` over the filled copy to the first 200 of a search and of a device.
-`search`  Searches by name over HTTP, one connection, the server on one core. The most frequent words are counted in
-          the generated data; of each kind of question the slowest is looked for and shown, with p50, p99 and the
-          longest. Beside it SQLite FTS5 and PostgreSQL over the same rows, asked in process over their drivers.
-`reads`   Requests per second of devices, 304s, actors and health, the service on one core, the load on the other.
-          Beside each a bare ASGI application under the same server and settings that answers the same bytes. The
-          register is the generated stand-in: devices are read from it first, so that nothing goes on behind.
-`watching`  One changed record among 1, 1,000 and 100,000 watches; 10,000 among three times as many watches as records;
-            signed deliveries a second to a local receiver, beside httpx2 posting the same bodies.
-`accounts`  An account as its programs and people read it, beside a bare ASGI application; logins, beside passwords
-          compared in a plain loop; steady reads of devices while many sign in at once, beside the same without them.
-`tools`   Devices and searches by the tool endpoint, beside the routes of the same service that say the same.
-`year`    Only when it is named: a simulated year of watching in which everything fails that can, judged event by event.
+records, so figures of one run can be compared with one another, and with nothing else. README.md in this folder says
+what each part measures, beside what, and how its figures are taken.
 """
 
 import signal
@@ -26,56 +10,87 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
 
-from bench import accounts, fill, machine, reads, report, search, start, tools, watching, year
-from bench.figures import Section
-from bench.inputs import Inputs
+from bench import documents, machine, report, year
+from bench.figures import Report
 from bench.manner import Manner
 from bench.processes import ProcessFailed
 from bench.progress import say
+from bench.run import LONG, PARTS, USUAL_SIZE, Run
 
-PARTS = ("reads", "search", "fill", "start", "accounts", "watching", "tools")
-LONG = ("year",)
-"""Parts that run only when they are named."""
-DOCUMENT = Path(__file__).parents[1] / "docs" / "performance.md"
+DOCS = Path(__file__).parents[1] / "docs"
+REPORTED_SIZES = "16000,320000,3200000"
 
 
 def bench(
-    devices: Annotated[
-        int, typer.Option(help="Generated records; the full register has 3,200,000.", min=100)
-    ] = 320_000,
-    only: Annotated[str, typer.Option(help="Parts to measure, separated by commas.")] = ",".join(PARTS),
+    sizes: Annotated[
+        str,
+        typer.Option("--sizes", "--devices", help="Generated records, one size or several separated by commas."),
+    ] = "",
+    only: Annotated[str, typer.Option(help="Parts to measure, separated by commas.")] = "",
     seed: Annotated[int, typer.Option(help="Another seed makes other records.")] = 1,
     rounds: Annotated[int, typer.Option(help="Rounds of each measurement; medians are shown.", min=1)] = 3,
     seconds: Annotated[int, typer.Option(help="Length of a round of reads or logins.", min=1)] = 5,
     requests: Annotated[int, typer.Option(help="Requests of a round of one search.", min=10)] = 300,
+    minutes: Annotated[float, typer.Option(help="Minutes of mixed load on each database.", min=0.05)] = 3.0,
     watches: Annotated[int, typer.Option(help="Watches of the simulated year.", min=10)] = year.WATCHES,
     days: Annotated[int, typer.Option(help="Days of the simulated year.", min=1)] = year.DAYS,
+    trigrams_up_to: Annotated[
+        int, typer.Option(help="Most records over which PostgreSQL's trigrams are indexed and asked.", min=0)
+    ] = 10**9,
     patience: Annotated[
         float, typer.Option(help="Seconds for waiting until other processes are calm, for repeating what they disturb.")
     ] = 0,
     workdir: Annotated[
-        Path | None, typer.Option(help="Folder that keeps records and copy for the next run; else a temporary one.")
+        Path | None, typer.Option(help="Folder that keeps records, copies and figures for the next run.")
     ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Take over what a run in the same --workdir has measured already.")
+    ] = False,
     json: Annotated[Path | None, typer.Option(help="File for the figures as JSON.")] = None,
-    write_docs: Annotated[bool, typer.Option(help="Write the figures into docs/performance.md.")] = False,
+    write: Annotated[
+        bool,
+        typer.Option("--report", help="The full report: three sizes, `mixed` too, written into the documentation."),
+    ] = False,
+    source: Annotated[
+        Path | None, typer.Option("--from", help="Measure nothing: write the report of these figures (JSON).")
+    ] = None,
+    docs: Annotated[Path, typer.Option(help="Folder of the documentation.")] = DOCS,
 ) -> None:
     """Measure, print tables. Long parts say on standard error what goes on."""
-    parts = _parts(only)
+    if source is not None:
+        documents.write(report.from_json(source.read_bytes()), docs)
+        return
+    chosen = _sizes(sizes or (REPORTED_SIZES if write else str(USUAL_SIZE)))
+    parts = _parts(only or ",".join([*PARTS, *(["mixed"] if write else [])]))
+    manner = partial(
+        Manner,
+        rounds,
+        seconds,
+        requests,
+        patience,
+        minutes=minutes,
+        trigrams_up_to=trigrams_up_to,
+        watches=watches,
+        days=days,
+    )
     with _folder(workdir) as folder, _told_when_interrupted():
-        inputs = Inputs(folder, devices, seed)
-        sections = _measure(inputs, parts, Manner(rounds, seconds, requests, patience, watches, days))
-    conditions = [machine.description(), f"Data: {devices:,} generated records, seed {seed}."]
-    report.show(sections, conditions, Console(width=None if sys.stdout.isatty() else 200))
+        measured = Run(folder, chosen, parts, seed, manner, resume).measured()
+    told = f"Data: generated records, seed {seed}; {' / '.join(f'{size:,}' for size in chosen)} of them."
+    found = Report([machine.description(), told], measured)
+    report.show(found, Console(width=None if sys.stdout.isatty() else 200))
     if json:
-        json.write_text(report.as_json(sections, conditions), encoding="utf-8")
-    if write_docs:
-        report.write_into(DOCUMENT, report.as_markdown(sections, conditions))
+        json.write_bytes(report.as_json(found))
+    if write:
+        documents.write(found, docs)
+    if any(each.section.failure for each in measured):
+        sys.exit(1)
 
 
 @contextmanager
@@ -98,11 +113,11 @@ def _told_when_interrupted() -> Iterator[None]:
         raise
 
 
-def _measure(inputs: Inputs, parts: list[str], manner: Manner) -> list[Section]:
-    """Measure the parts in the order that their inputs need, give them in the order of `PARTS`."""
-    in_turn = (fill, start, search, watching, reads, accounts, tools)  # the last three bring devices up to date
-    measured = {part.PART: part.measure(inputs, manner) for part in (*in_turn, year) if part.PART in parts}
-    return [measured[part] for part in parts]
+def _sizes(text: str) -> list[int]:
+    sizes = {int(part) for part in text.replace("_", "").split(",") if part.strip().isdecimal()}
+    if not sizes or min(sizes) < 100 or len(sizes) < len(text.split(",")):
+        raise typer.BadParameter("Sizes are different whole numbers from 100 on.", param_hint="--sizes")
+    return sorted(sizes)
 
 
 def _parts(only: str) -> list[str]:

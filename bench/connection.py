@@ -11,18 +11,19 @@ class Refused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is asked: a GET, or a POST of JSON where there is a body."""
+    """What is asked: a GET, or a POST of JSON where there is a body, unless the method is named."""
 
     target: str
     headers: Mapping[str, str] = field(default_factory=dict)
     body: bytes = b""
+    method: str = ""
 
     def as_sent(self) -> bytes:
         """The request as it goes over the wire. No server that is measured looks at the `Host`."""
         fields = {"Host": "127.0.0.1", **self.headers}
         if self.body:
             fields |= {"Content-Type": "application/json", "Content-Length": str(len(self.body))}
-        first = f"{'POST' if self.body else 'GET'} {self.target} HTTP/1.1"
+        first = f"{self.method or ('POST' if self.body else 'GET')} {self.target} HTTP/1.1"
         lines = [first, *(f"{name}: {value}" for name, value in fields.items())]
         return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1") + self.body
 
@@ -58,6 +59,8 @@ class Connection:
         while (end := received.find(b"\r\n\r\n")) < 0:
             received += self._more()
         status, fields = _head(bytes(received[:end]))
+        if dict(fields).get(b"transfer-encoding") == b"chunked":
+            return Answer(status, fields, self._chunks(received[end + 4 :]))
         length = 0 if status in (204, 304) else int(dict(fields).get(b"content-length", b"0"))
         while len(received) < end + 4 + length:
             received += self._more()
@@ -66,6 +69,20 @@ class Connection:
     def close(self) -> None:
         """Hang up."""
         self._socket.close()
+
+    def _chunks(self, received: bytearray) -> bytes:
+        """A body that comes in chunks, the last of which is empty."""
+        body = bytearray()
+        while True:
+            while (end := received.find(b"\r\n")) < 0:
+                received += self._more()
+            length = int(received[:end], 16)
+            while len(received) < end + 4 + length:
+                received += self._more()
+            if length == 0:
+                return bytes(body)
+            body += received[end + 2 : end + 2 + length]
+            del received[: end + 4 + length]
 
     def _more(self) -> bytes:
         part = self._socket.recv(65_536)

@@ -7,6 +7,10 @@ from typing import cast
 
 from bench.connection import Refused
 
+IN_CHUNKS = -1
+"""The length of an answer that tells none."""
+LAST_CHUNK = b"\r\n0\r\n\r\n"
+
 
 class Exchange(asyncio.Protocol):
     """One connection that is kept alive: sends a request, notices when its whole answer is there."""
@@ -32,7 +36,10 @@ class Exchange(asyncio.Protocol):
         self._received += data
         if self._expected is None:
             self._expected = self._length_of_answer()
-        if self._expected is not None and len(self._received) >= self._expected:
+        if self._expected == IN_CHUNKS:
+            if self._received.endswith(LAST_CHUNK):
+                self.answered(self._status)
+        elif self._expected is not None and len(self._received) >= self._expected:
             self.answered(self._status)
 
     @property
@@ -44,6 +51,8 @@ class Exchange(asyncio.Protocol):
         if end < 0:
             return None
         head = bytes(self._received[:end]).lower()
+        if b"\r\ntransfer-encoding: chunked" in head:
+            return IN_CHUNKS
         _, _, rest = head.partition(b"\r\ncontent-length:")
         return end + 4 + (int(rest.partition(b"\r\n")[0]) if rest and self._status != 304 else 0)
 
@@ -53,11 +62,20 @@ class Line(Exchange):
 
     _answer: asyncio.Future[int] | None = None
 
+    @property
+    def body(self) -> bytes:
+        """The body of the answer that came last."""
+        return bytes(self._received).partition(b"\r\n\r\n")[2]
+
     async def ask(self, request: bytes) -> int:
         """The status of the answer, once all of it is there. Raises `Refused` when the server hangs up."""
         self._answer = asyncio.get_running_loop().create_future()
         self.send(request)
         return await self._answer
+
+    def hang_up(self) -> None:
+        """Close the connection."""
+        self._transport.abort()
 
     def answered(self, status: int) -> None:
         if self._answer is not None and not self._answer.done():

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from sqlalchemy import insert, text
 
+from bench.inputs import remove_database
 from registerwatch.clock import SystemClock
 from registerwatch.db import tables
 from registerwatch.db.engine import Database
@@ -59,7 +60,7 @@ def device(number: int, version: int = 1) -> Device:
 
 async def build(path: Path, scene: Scene) -> Database:
     """A database with that scene; every subject was read in full once."""
-    path.unlink(missing_ok=True)
+    remove_database(path)
     database = Database(f"sqlite:///{path}")
     await upgrade(database)
     now = int(time.time())

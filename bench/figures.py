@@ -6,11 +6,27 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import Literal
 
-Unit = Literal["requests/s", "records/s", "logins/s", "verifications/s", "deliveries/s", "reads/s", "ms", "s", "MB"]
+Unit = Literal[
+    "requests/s",
+    "records/s",
+    "logins/s",
+    "verifications/s",
+    "deliveries/s",
+    "reads/s",
+    "ms",
+    "s",
+    "MB",
+    "CPU ms",
+    "times",
+    "MB/min",
+    "answers",
+    "files",
+]
 
 MORE_IS_BETTER: frozenset[Unit] = frozenset(
     {"requests/s", "records/s", "logins/s", "verifications/s", "deliveries/s", "reads/s"}
 )
+COUNTED: frozenset[Unit] = frozenset({"answers", "files"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,9 +39,12 @@ class Figure:
 
     @property
     def text(self) -> str:
-        """The figure as a table shows it; of latencies p50, p99 and the longest, of rates p50 and p99 beside."""
+        """The figure as a table shows it; of latencies p50, p99, the longest, how many; of rates p50 and p99 beside."""
         if self.unit == "ms":
-            return f"{self._times('p99', 'max', first=self.value)} ms"
+            asked = f" ({int(self.details['requests']):,})" if "requests" in self.details else ""
+            return f"{self._times('p99', 'max', first=self.value)} ms{asked}"
+        if self.unit in COUNTED:
+            return f"{self.value:,.0f} {self.unit}"
         beside = f", {self._times('p50_ms', 'p99_ms')} ms" if "p99_ms" in self.details else ""
         return f"{number(self.value)} {self.unit}{beside}"
 
@@ -51,6 +70,13 @@ class Row:
     peers: Mapping[str, Figure | None] = field(default_factory=dict)
     """By name; None where the peer cannot do this."""
     goal: Goal | None = None
+    same: str = ""
+    """What is the same at every size, where `what` names things that are not."""
+
+    @property
+    def key(self) -> str:
+        """By which rows of several sizes are put together."""
+        return self.same or self.what
 
     def ratio(self, peer: str) -> float | None:
         """How many times as good as the peer we are: above 1 is better. None where there is nothing to compare."""
@@ -69,6 +95,43 @@ class Section:
     title: str
     rows: Sequence[Row]
     remarks: Sequence[str] = ()
+    heading: str = ""
+    """The title where several sizes are shown together, if the title itself names one."""
+    ours: str = "ours"
+    """What the first figure of every row is of, where that is not simply ours."""
+    failure: str = ""
+    """Why it has no rows, where measuring it failed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A part as it was measured with so many generated records."""
+
+    devices: int
+    section: Section
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """All that one run measured, in the order in which it is shown, and under which conditions."""
+
+    conditions: Sequence[str]
+    measured: Sequence[Measured]
+
+    @property
+    def sizes(self) -> list[int]:
+        """The sizes, smallest first."""
+        return sorted({each.devices for each in self.measured})
+
+    @property
+    def parts(self) -> list[str]:
+        """The parts in the order in which they are shown."""
+        return list(dict.fromkeys(each.section.part for each in self.measured))
+
+    def of(self, part: str) -> dict[int, Section]:
+        """A part at every size at which it was measured, smallest first."""
+        found = {each.devices: each.section for each in self.measured if each.section.part == part}
+        return dict(sorted(found.items()))
 
 
 def latencies(seconds: Sequence[float], **details: float | int | str) -> Figure:
@@ -100,6 +163,8 @@ def percentile(values: Sequence[float], percent: float) -> float:
 
 def number(value: float) -> str:
     """A number with about three digits that matter."""
+    if 0 < abs(value) < 0.095:
+        return f"{value:.2g}"
     if value >= 100:
         return f"{value:,.0f}"
     return f"{value:.1f}" if value >= 10 else f"{value:.2f}"

@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 from bench.figures import Figure, Goal, Row, Section, median_figure
-from bench.inputs import Filling, Inputs
+from bench.inputs import Filling, Inputs, remove_database
 from bench.manner import Manner
 from bench.processes import ProcessFailed, Watch, running, tail
 from bench.progress import stage
@@ -46,13 +46,14 @@ def measure(inputs: Inputs, manner: Manner) -> Section:
             ),
         ],
         [*_remarks(inputs, records, peak), manner.remark()],
+        heading="Filling a copy from a file",
     )
 
 
 def _bare_loop(inputs: Inputs, records: Path) -> tuple[Figure, int]:
     """The rate of the bare loop, and the bytes of memory that it had at its peak."""
     database, log = inputs.path("bare.db"), inputs.path("bare.log")
-    database.unlink(missing_ok=True)
+    remove_database(database)
     command = [sys.executable, "-m", "bench.bareload", str(records), str(database)]
     with (
         stage(f"parsing and inserting {inputs.devices:,} records in a bare loop"),
@@ -60,7 +61,7 @@ def _bare_loop(inputs: Inputs, records: Path) -> tuple[Figure, int]:
         Watch(process) as watch,
     ):
         code = process.wait()
-    database.unlink(missing_ok=True)
+    remove_database(database)
     if code != 0:
         raise ProcessFailed(f"The bare loop ended with {code}:\n{tail(log)}")
     seconds = float(log.read_text().splitlines()[-1])

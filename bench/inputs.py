@@ -13,6 +13,12 @@ from bench.progress import stage
 from registerwatch.sandbox.register.writing import write_records
 
 
+def remove_database(path: Path) -> None:
+    """Remove a SQLite database with what an interrupted run may have left beside it: a new one would not open."""
+    for each in (path, path.with_name(path.name + "-wal"), path.with_name(path.name + "-shm")):
+        each.unlink(missing_ok=True)
+
+
 class Filling(msgspec.Struct, frozen=True):
     """How one filling went. The lists have the storing process first, then the indexing one."""
 
@@ -21,6 +27,15 @@ class Filling(msgspec.Struct, frozen=True):
     at_peak: list[int]
     computed_seconds: list[float]
     """Seconds of a core that each process used."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A filled copy to serve: the kind of its database, its data folder, its address unless it is in that folder."""
+
+    kind: str
+    data_dir: Path
+    address: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +50,11 @@ class Inputs:
     def data_dir(self) -> Path:
         """The data folder of the filled copy."""
         return self.folder / f"copy-{self.devices}-{self.seed}"
+
+    @property
+    def stored(self) -> Stored:
+        """The filled copy in SQLite."""
+        return Stored("SQLite", self.copy())
 
     def path(self, name: str) -> Path:
         """A file of this size and seed in the working folder."""

@@ -62,7 +62,8 @@ def rate(port: int, requests: Path, *, seconds: int, connections: int = CONNECTI
     if outcome.failures:
         raise ProcessFailed(f"{outcome.failures} of {outcome.requests} requests failed:\n{done.stdout}{done.stderr}")
     times = {"p50_ms": outcome.p50 * 1e3, "p99_ms": outcome.p99 * 1e3, "max": outcome.max * 1e3}
-    return Figure(outcome.requests / outcome.seconds, "requests/s", {**times, "connections": connections})
+    counts = {"connections": connections, "samples": outcome.requests}
+    return Figure(outcome.requests / outcome.seconds, "requests/s", {**times, **counts})
 
 
 def _wrk(port: int, requests: Path, seconds: int, connections: int) -> list[str]:

@@ -66,10 +66,10 @@ class Others:
         """Seconds that all cores worked since the system started, less those that they worked for us."""
         whole = psutil.cpu_times()
         busy = sum(whole) - whole.idle - getattr(whole, "iowait", 0.0) - getattr(whole, "guest", 0.0)
-        return float(busy - sum(_family_seconds(pid) for pid in {os.getpid(), *self.guests}))
+        return float(busy - sum(family_seconds(pid) for pid in {os.getpid(), *self.guests}))
 
 
-def _family_seconds(pid: int) -> float:
+def family_seconds(pid: int) -> float:
     """Seconds that a process and its descendants computed, those that ended included."""
     with suppress(psutil.NoSuchProcess):
         process = psutil.Process(pid)

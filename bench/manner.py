@@ -30,6 +30,10 @@ class Manner:
     """Requests of a round of one search."""
     patience: float = 0.0
     """Seconds that may still go into waiting for a calm machine and into measuring again."""
+    minutes: float = 3.0
+    """Minutes of mixed load on each database."""
+    trigrams_up_to: int = 10**9
+    """Records up to which PostgreSQL's trigrams are asked."""
     watches: int = 1_000
     """Watches of the simulated year."""
     days: int = 365

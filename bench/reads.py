@@ -2,14 +2,19 @@
 
 from collections.abc import Sequence
 from contextlib import closing
+from dataclasses import replace
 from urllib.parse import quote
 
 from bench import capture
 from bench.connection import Connection, Request
-from bench.figures import Goal, Row, Section
+from bench.figures import Figure, Goal, Row, Section, median_figure
 from bench.inputs import Inputs
+from bench.load import rate, write_requests
 from bench.manner import Manner
 from bench.pairs import PEER, Pair, Reading
+from bench.peers import datasette
+from bench.peers.tables import fts5_file
+from bench.progress import stage
 from bench.service import UNPACED, bring_up_to_date, device_requests, serving, stand_in_register
 
 PART = "reads"
@@ -30,9 +35,21 @@ def measure(inputs: Inputs, manner: Manner) -> Section:
         with serving(inputs, register) as port:
             waiting = reading.pair("devices while refreshes wait", port, device_requests(behind or known))
             rows.append(_row("device, 200, never read in full yet: 200 refreshes wait behind readers' backs", waiting))
+    other = _datasette(inputs, manner, known)
+    rows[0] = replace(rows[0], peers={**rows[0].peers, datasette.NAME: other})
     different = f"{min(READ_DEVICES, inputs.devices):,} different UDI-DIs from all over the copy."
-    remarks = [f"{reading.remark()} {different}", manner.remark()]
+    remarks = [f"{reading.remark()} {different}", datasette.READS, manner.remark()]
     return Section(PART, "Reads over HTTP, one core", rows, remarks)
+
+
+def _datasette(inputs: Inputs, manner: Manner, udis: Sequence[str]) -> Figure:
+    """The same devices as Datasette's JSON."""
+    path, _ = fts5_file(inputs)
+    sent = write_requests(datasette.device_requests(udis), inputs.path("datasette.bin"))
+    with stage("reading devices from Datasette"), datasette.serving(path, inputs.path("datasette.log")) as port:
+        return median_figure(
+            [manner.undisturbed(lambda: rate(port, sent, seconds=manner.seconds)) for _ in range(manner.rounds)]
+        )
 
 
 def _at_rest(reading: Reading, port: int, udis: Sequence[str], srns: Sequence[str]) -> list[Row]:

@@ -1,24 +1,28 @@
 """Part `search`: searches by name over HTTP, beside SQLite FTS5 and PostgreSQL over the same rows."""
 
 import time
-from contextlib import closing
+from collections.abc import Sequence
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from statistics import median
 
 import msgspec
 
+from bench.cluster import cluster, is_installed
 from bench.connection import Connection
 from bench.figures import Figure, Goal, Row, Section, latencies, median_figure
-from bench.inputs import Inputs
+from bench.inputs import Inputs, Stored
 from bench.machine import LOAD_CORE, pinned
 from bench.manner import Manner, no_collection
 from bench.peers.asking import ASKED, ASKED_SECONDS, ask_peers
+from bench.postgresql_copy import postgresql_copy
 from bench.processes import ProcessFailed
-from bench.progress import stage
+from bench.progress import say, stage
 from bench.questions import COMMONEST, Group, Question, groups
-from bench.service import serving
+from bench.service import served, serving
 
 PART = "search"
+ON_POSTGRESQL = "ours on PostgreSQL"
 GOAL_MS = 10.0
 INDEX_SECONDS = 600.0
 """How long the index may take to follow a copy that changed after it was filled."""
@@ -38,17 +42,31 @@ class Worst:
         """Beside its peers; the goal is for common words."""
         goal = Goal(f"p99 ≤ {GOAL_MS:.0f} ms", float(self.ours.details["p99"]) <= GOAL_MS)
         what = f"{self.group.kind} “{self.question.text}”, {self.question.filters}"
-        return Row(what, self.ours, peers, goal if self.group.kind == "common word" else None)
+        same = f"{self.group.kind}, {self.group.filtering}"
+        return Row(what, self.ours, peers, goal if self.group.kind == "common word" else None, same)
 
 
 def measure(inputs: Inputs, manner: Manner) -> Section:
     """Ask our service, then load and ask the peers."""
     inputs.copy()
     worst = _ours(inputs, manner)
-    answers = list(ask_peers(inputs, [each.question for each in worst], manner))
-    rows = [each.row({answer.peer: answer.figures[at] for answer in answers}) for at, each in enumerate(worst)]
+    questions = [each.question for each in worst]
+    beside: list[dict[str, Figure | None]] = [{} for _ in worst]
+    with ExitStack() as stack:
+        running = stack.enter_context(cluster(inputs)) if is_installed() else None
+        if running is None:
+            say("PostgreSQL is not installed; it is left out")
+        else:
+            other = _on(inputs, postgresql_copy(inputs, running), questions, manner)
+            beside = [{ON_POSTGRESQL: figure} for figure in other]
+        answers = list(ask_peers(inputs, questions, manner, running))
+    rows = [
+        each.row({**beside[at], **{answer.peer: answer.figures[at] for answer in answers}})
+        for at, each in enumerate(worst)
+    ]
     remarks = [_remark(inputs, manner), *(answer.remark for answer in answers), manner.remark()]
-    return Section(PART, f"Searches by name in {inputs.census().devices:,} devices, one core", rows, remarks)
+    title = f"Searches by name in {inputs.census().devices:,} devices, one core"
+    return Section(PART, title, rows, remarks, "Searches by name, one core")
 
 
 def _ours(inputs: Inputs, manner: Manner) -> list[Worst]:
@@ -58,11 +76,23 @@ def _ours(inputs: Inputs, manner: Manner) -> list[Worst]:
         with stage("finding the slowest question of each kind"):
             slowest = [_slowest(connection, group, max(1, round(manner.requests * PROBED))) for group in all_groups]
         with stage("searching"):
-            taken = [[_round(connection, question, manner) for question in slowest] for _ in range(manner.rounds)]
-    return [
-        Worst(group, question, median_figure([of_round[at] for of_round in taken]))
-        for at, (group, question) in enumerate(zip(all_groups, slowest, strict=True))
-    ]
+            figures = _figures(connection, slowest, manner)
+    return [Worst(*each) for each in zip(all_groups, slowest, figures, strict=True)]
+
+
+def _on(inputs: Inputs, stored: Stored, questions: Sequence[Question], manner: Manner) -> list[Figure]:
+    """Our service over another copy of the same rows."""
+    with served(inputs, stored=stored) as service, closing(Connection(service.port)) as connection, pinned(LOAD_CORE):
+        _wait_for_index(connection)
+        with stage(f"searching on {stored.kind}"):
+            for question in questions:
+                connection.get(question.target)  # once before it counts
+            return _figures(connection, questions, manner)
+
+
+def _figures(connection: Connection, questions: Sequence[Question], manner: Manner) -> list[Figure]:
+    taken = [[_round(connection, question, manner) for question in questions] for _ in range(manner.rounds)]
+    return [median_figure(rounds) for rounds in zip(*taken, strict=True)]
 
 
 def _wait_for_index(connection: Connection) -> None:
@@ -106,6 +136,7 @@ def _remark(inputs: Inputs, manner: Manner) -> str:
         f"Shown are p50 / p99 / the longest, and how many devices were found. Ours: over HTTP, one connection, the "
         f"server on one core, {manner.requests} requests a round, median of {manner.rounds} rounds; 8 rows, the exact "
         f"total. Of each kind the slowest question was looked for (over the {COMMONEST} most frequent words, every "
-        f"status, every risk class) and is shown. The most frequent words are {words}. A peer answers with the top 8 "
-        f"and the count, at most {asked} times or for {ASKED_SECONDS:.0f} s; ratios compare p50."
+        f"status, every risk class) and is shown. The most frequent words are {words}. Ours on "
+        f"PostgreSQL: the same questions, service and database together on the server's core. A peer answers with the "
+        f"top 8 and the count, at most {asked} times or for {ASKED_SECONDS:.0f} s; ratios compare p50."
     )

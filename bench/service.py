@@ -2,10 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from urllib.parse import quote
 
+import psutil
+
 from bench.connection import Connection, Request
-from bench.inputs import Inputs
+from bench.inputs import Inputs, Stored
 from bench.machine import SERVER_CORE
 from bench.processes import (
     NO_REGISTER,
@@ -21,25 +24,54 @@ UNPACED = "1000000"
 """Requests per minute to the stand-in register: as many as it answers."""
 
 
+@dataclass(frozen=True, slots=True)
+class Served:
+    """A running service."""
+
+    port: int
+    process: psutil.Popen
+
+
+@contextmanager
+def served(
+    inputs: Inputs,
+    register: str = NO_REGISTER,
+    *,
+    stored: Stored | None = None,
+    cores: Sequence[int] = (SERVER_CORE,),
+    **settings: str,
+) -> Iterator[Served]:
+    """The service on the server's core or those named, over the SQLite copy or the one named.
+
+    `settings` are named as in the environment.
+    """
+    stored = stored or inputs.stored
+    port, log = free_port(), inputs.path(f"serve-{stored.kind}.log")
+    if stored.address is not None:
+        settings["DATABASE_URL"] = stored.address
+    environment = service_environment(stored.data_dir, register, **settings)
+    command = [registerwatch(), "serve", "--port", str(port)]
+    with running(command, log, environment=environment, cores=cores) as process:
+        wait_until_answering(process, port, "/health", log).close()
+        yield Served(port, process)
+
+
 @contextmanager
 def serving(
     inputs: Inputs, register: str = NO_REGISTER, *, cores: Sequence[int] = (SERVER_CORE,), **settings: str
 ) -> Iterator[int]:
-    """The service on the server's core or those named; gives its port. `settings` are named as in the environment."""
-    port, log = free_port(), inputs.path("serve.log")
-    environment = service_environment(inputs.copy(), register, **settings)
-    command = [registerwatch(), "serve", "--port", str(port)]
-    with running(command, log, environment=environment, cores=cores) as process:
-        wait_until_answering(process, port, "/health", log).close()
-        yield port
+    """The same over the SQLite copy; gives its port."""
+    with served(inputs, register, stored=None, cores=cores, **settings) as service:
+        yield service.port
 
 
 @contextmanager
-def stand_in_register(inputs: Inputs) -> Iterator[str]:
+def stand_in_register(inputs: Inputs, cores: Sequence[int] = ()) -> Iterator[str]:
     """The stand-in register over the same generated world; gives its address."""
     port, log = free_port(), inputs.path("register.log")
     size = ["--devices", str(inputs.devices), "--seed", str(inputs.seed)]
-    with running([registerwatch(), "register", "serve", "--port", str(port), *size], log) as process:
+    command = [registerwatch(), "register", "serve", "--port", str(port), *size]
+    with running(command, log, cores=cores) as process:
         wait_until_answering(process, port, "/eudamed/applicationInfo", log).close()
         yield f"http://127.0.0.1:{port}/eudamed"
 

@@ -48,6 +48,7 @@ def measure(inputs: Inputs, manner: Manner) -> Section:
             ),
             manner.remark(),
         ],
+        heading="Starting over a filled copy",
     )
 
 

@@ -1,26 +1,27 @@
-"""Loading the peers with the rows of a copy and asking them the questions."""
+"""Asking the peers the questions that our service was asked."""
 
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 
+from bench.cluster import Cluster, described_settings
 from bench.figures import Figure, latencies
 from bench.inputs import Inputs
 from bench.machine import LOAD_CORE, SERVER_CORE, pinned
 from bench.manner import Manner
-from bench.peers import fts5, postgresql
-from bench.peers.contract import Peer
+from bench.peers import datasette, fts5, postgresql
+from bench.peers.contract import UNCOUNTED, Peer
+from bench.peers.tables import fts5_file, full_text_table, trigram_index
 from bench.progress import say, stage
 from bench.questions import Question
-from bench.rows import devices_of
 
 ASKED = 1 / 3
 """Part of a round that a peer is asked at most, and"""
 ASKED_SECONDS = 5.0
 """for so long, but"""
 ASKED_LEAST = 3
-"""times at least."""
+"""times at least, or once where asking once takes longer than that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,45 +33,48 @@ class Answers:
     remark: str
 
 
-def ask_peers(inputs: Inputs, questions: Sequence[Question], manner: Manner) -> Iterator[Answers]:
+def ask_peers(
+    inputs: Inputs, questions: Sequence[Question], manner: Manner, cluster: Cluster | None
+) -> Iterator[Answers]:
     """The answers of every peer that is installed."""
+    yield from _datasette(inputs, questions, manner)
     yield _fts5(inputs, questions, manner)
-    if postgresql.is_installed():
-        yield from _postgresql(inputs, questions, manner)
-    else:
-        say("PostgreSQL is not installed; it is left out")
+    if cluster is not None:
+        yield from _postgresql(inputs, questions, manner, cluster)
+
+
+def _datasette(inputs: Inputs, questions: Sequence[Question], manner: Manner) -> Iterator[Answers]:
+    path, _ = fts5_file(inputs)
+    with datasette.serving(path, inputs.path("datasette.log")) as port, pinned(LOAD_CORE):
+        for counts in (True, False):
+            with closing(datasette.Datasette(port, counts=counts)) as peer:
+                figures = _asked(peer, questions, manner)
+            yield Answers(peer.name, figures, datasette.DESCRIPTION if counts else datasette.WITHOUT_COUNT)
 
 
 def _fts5(inputs: Inputs, questions: Sequence[Question], manner: Manner) -> Answers:
-    path = inputs.path("fts5.db")
-    path.unlink(missing_ok=True)
-    with closing(fts5.Fts5(path)) as peer:
-        with stage("loading SQLite FTS5"):
-            began = time.monotonic()
-            peer.load(devices_of(inputs.data_dir))
-            built = _built(began, path.stat().st_size)
-        with pinned(SERVER_CORE):
-            figures = _asked(peer, questions, manner)
-    path.unlink()
-    return Answers(peer.name, figures, f"{fts5.DESCRIPTION} {built}")
+    path, built = fts5_file(inputs)
+    with closing(fts5.Fts5(path)) as peer, pinned(SERVER_CORE):
+        figures = _asked(peer, questions, manner)
+    return Answers(peer.name, figures, f"{fts5.DESCRIPTION} {built.remark}")
 
 
-def _postgresql(inputs: Inputs, questions: Sequence[Question], manner: Manner) -> Iterator[Answers]:
+def _postgresql(inputs: Inputs, questions: Sequence[Question], manner: Manner, cluster: Cluster) -> Iterator[Answers]:
+    built = full_text_table(inputs, cluster)
     with ExitStack() as stack:
-        sockets = stack.enter_context(postgresql.server())
-        with stage("loading and indexing in PostgreSQL"):
-            began = time.monotonic()
-            size = postgresql.load(sockets, devices_of(inputs.data_dir))
-            built = _built(began, size)
-        stack.enter_context(pinned(LOAD_CORE))
-        trigrams = stack.enter_context(closing(postgresql.Trigrams(sockets)))
-        yield Answers(trigrams.name, _asked(trigrams, questions, manner), f"{postgresql.description()} {built}")
-        full_text = stack.enter_context(closing(postgresql.FullText(sockets)))
-        yield Answers(full_text.name, _asked(full_text, questions, manner), postgresql.FULL_TEXT)
-
-
-def _built(began: float, size: int) -> str:
-    return f"Loaded and indexed in {time.monotonic() - began:,.0f} s, {size / 1e6:,.0f} MB."
+        if inputs.devices <= manner.trigrams_up_to:
+            indexed = trigram_index(inputs, cluster)
+            trigrams = stack.enter_context(closing(postgresql.Trigrams(cluster)))
+            with pinned(LOAD_CORE):
+                figures = _asked(trigrams, questions, manner)
+            remark = f"{postgresql.TRIGRAMS} Settings: {described_settings()}. {indexed.remark}"
+            yield Answers(trigrams.name, figures, remark)
+        else:
+            say(f"pg_trgm is left out above {manner.trigrams_up_to:,} records")
+        full_text = stack.enter_context(closing(postgresql.FullText(cluster)))
+        with pinned(LOAD_CORE):
+            figures = _asked(full_text, questions, manner)
+        yield Answers(full_text.name, figures, f"{postgresql.FULL_TEXT} {built.remark}")
 
 
 def _asked(peer: Peer, questions: Sequence[Question], manner: Manner) -> list[Figure | None]:
@@ -79,17 +83,19 @@ def _asked(peer: Peer, questions: Sequence[Question], manner: Manner) -> list[Fi
 
 
 def _answered(peer: Peer, question: Question, manner: Manner) -> Figure | None:
+    began = time.perf_counter()
     total = peer.search(question)  # once before it counts
+    least = ASKED_LEAST if time.perf_counter() - began < ASKED_SECONDS else 1
     if total is None:
         return None
-    times = manner.undisturbed(lambda: _times(peer, question, round(manner.requests * ASKED)))
-    return latencies(times, total=total)
+    times = manner.undisturbed(lambda: _times(peer, question, least, round(manner.requests * ASKED)))
+    return latencies(times, **({} if total == UNCOUNTED else {"total": total}))
 
 
-def _times(peer: Peer, question: Question, most: int) -> list[float]:
+def _times(peer: Peer, question: Question, least: int, most: int) -> list[float]:
     times: list[float] = []
     ends = time.perf_counter() + ASKED_SECONDS
-    while len(times) < ASKED_LEAST or (len(times) < most and time.perf_counter() < ends):
+    while len(times) < least or (len(times) < most and time.perf_counter() < ends):
         began = time.perf_counter()
         peer.search(question)
         times.append(time.perf_counter() - began)

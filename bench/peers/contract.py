@@ -5,6 +5,8 @@ from typing import Protocol
 from bench.questions import Question
 
 ROWS = 8
+UNCOUNTED = -1
+"""What is given for the count by a peer that is asked for rows alone."""
 
 
 class Peer(Protocol):

@@ -8,6 +8,7 @@ from pathlib import Path
 from bench.peers.contract import ROWS
 from bench.questions import Question
 from bench.rows import NamedDevice
+from registerwatch.db.sqlite import quoted
 
 BATCH = 10_000
 DESCRIPTION = (
@@ -22,7 +23,7 @@ class Fts5:
     name = "SQLite FTS5"
 
     def __init__(self, path: Path) -> None:
-        self._connection = sqlite3.connect(path, isolation_level=None)
+        self._connection = sqlite3.connect(f"file:{quoted(path)}", uri=True, isolation_level=None)
         self._connection.execute("PRAGMA cache_size = -1000000")
 
     def load(self, devices: Iterable[NamedDevice]) -> None:
@@ -48,10 +49,22 @@ class Fts5:
             execute("COMMIT")
         execute("INSERT INTO name (name) VALUES ('optimize')")
 
+    def add_documents(self, copy: Path) -> None:
+        """A table of what the service serves for each device, from the copy's database, for who shows it over HTTP."""
+        execute = self._connection.execute
+        execute("ATTACH ? AS copy", [f"file:{quoted(copy)}?mode=ro"])
+        execute("CREATE TABLE devices (id INTEGER PRIMARY KEY, udi TEXT, status TEXT, risk TEXT, document TEXT)")
+        execute(
+            "INSERT INTO devices SELECT device.id, primary_di, status, risk, document"
+            " FROM device JOIN copy.devices USING (id)"
+        )
+        execute("CREATE UNIQUE INDEX devices_udi ON devices (udi)")
+        execute("DETACH copy")
+
     def search(self, question: Question) -> int | None:
         if question.typo:
             return None
-        conditions, values = ["name MATCH ?"], [_match(question)]
+        conditions, values = ["name MATCH ?"], [match(question)]
         if question.status is not None:
             conditions.append("device.status = ?")
             values.append(question.status.code)
@@ -70,7 +83,7 @@ class Fts5:
         self._connection.close()
 
 
-def _match(question: Question) -> str:
+def match(question: Question) -> str:
     """Every word, the last one as a beginning too."""
     return " ".join(f'"{word}"' for word in question.words) + ("" if question.whole else " *")
 

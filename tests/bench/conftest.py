@@ -1,21 +1,24 @@
 """One run of the bench at a tiny size, which the tests of this room share."""
 
-import json
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
+from bench.figures import Section
 from bench.inputs import Inputs
+from bench.report import from_json
 
 DEVICES = 400
 
 
 @pytest.fixture(scope="session")
-def workdir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A working folder."""
-    return tmp_path_factory.mktemp("bench")
+def workdir() -> Iterator[Path]:
+    """A working folder that PostgreSQL's user reaches: pytest's own are closed to everybody else."""
+    with tempfile.TemporaryDirectory(prefix="registerwatch-bench-") as folder:
+        yield Path(folder)
 
 
 @pytest.fixture(scope="session")
@@ -25,13 +28,13 @@ def inputs(workdir: Path) -> Inputs:
 
 
 @pytest.fixture(scope="session")
-def sections(workdir: Path) -> dict[str, Any]:
+def sections(workdir: Path) -> dict[str, Section]:
     """What a run of the bench tells as JSON, by part."""
     told = workdir / "figures.json"
-    size = ["--devices", str(DEVICES), "--rounds", "1", "--requests", "10", "--seconds", "1"]
+    size = ["--sizes", str(DEVICES), "--rounds", "1", "--requests", "10", "--seconds", "1"]
     command = [sys.executable, "-m", "bench", *size, "--only", "fill,start,search,accounts"]
     command += ["--workdir", str(workdir), "--json", str(told)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
     assert done.returncode == 0, done.stderr
     assert "Filling a copy" in done.stdout
-    return {section["part"]: section for section in json.loads(told.read_text())["sections"]}
+    return {each.section.part: each.section for each in from_json(told.read_bytes()).measured}

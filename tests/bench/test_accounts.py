@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Iterator
-from typing import Any
 
 import msgspec
 import pytest
@@ -10,6 +9,7 @@ from bench.accounts import compared_passwords
 from bench.connection import Answer, Connection, Refused, Request
 from bench.customer import customer
 from bench.exchange import line
+from bench.figures import Section
 from bench.inputs import Inputs
 from bench.processes import ProcessFailed, free_port
 from bench.service import device_requests, serving
@@ -44,14 +44,18 @@ def account(connection: Connection, headers: dict[str, str]) -> Answer:
     return connection.ask(Request("/v1/me", headers))
 
 
-def test_the_part_tells_accounts_logins_and_waits_beside_what_they_are_compared_with(sections: dict[str, Any]) -> None:
-    rows = sections["accounts"]["rows"]
-    assert [row["ours"]["unit"] for row in rows] == ["requests/s", "requests/s", "logins/s", "ms", "ms"]
-    assert all(row["ours"]["value"] > 0 for row in rows)
-    assert all(row["peers"]["beside it"]["value"] > 0 for row in rows)
-    for row in rows[3:]:
-        assert row["ours"]["logins_per_second"] > 0
-        assert row["peers"]["beside it"]["logins_per_second"] == 0
+def test_the_part_tells_accounts_logins_and_waits_beside_what_they_are_compared_with(
+    sections: dict[str, Section],
+) -> None:
+    rows = sections["accounts"].rows
+    beside = [figure for row in rows if (figure := row.peers["beside it"]) is not None]
+    assert [row.ours.unit for row in rows] == ["requests/s", "requests/s", "logins/s", "ms", "ms"]
+    assert all(row.ours.value > 0 for row in rows)
+    assert all(figure.value > 0 for figure in beside)
+    assert len(beside) == len(rows)
+    for row, figure in zip(rows[3:], beside[3:], strict=True):
+        assert float(row.ours.details["logins_per_second"]) > 0
+        assert figure.details["logins_per_second"] == 0
 
 
 def test_the_measured_account_has_five_users_and_five_keys_and_both_ways_in_work(

@@ -1,14 +1,17 @@
 """Figures, ratios, and how a report shows them."""
 
-import json
+import subprocess
+import sys
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
-from bench.figures import Figure, Goal, Row, Section, latencies, median_figure, percentile
+from bench.figures import Figure, Goal, Measured, Report, Row, Section, latencies, median_figure, percentile
 from rich.console import Console
 
-from bench import report
+from bench import documents, report
 
 
 def test_a_percentile_is_the_smallest_value_that_so_many_do_not_exceed() -> None:
@@ -37,26 +40,36 @@ def test_rounds_become_their_median_and_keep_the_longest_time() -> None:
     assert figure.details == {"p99": 3.0, "max": 30.0, "samples": 15, "by": "x", "rounds": 3}
 
 
-SECTIONS = [
-    Section(
-        "search",
-        "Searches",
-        [
-            Row(
-                "word “a|b”",
-                Figure(1.234, "ms", {"p99": 2.0, "max": 12.0, "total": 1_234}),
-                {"FTS5": Figure(190.0, "ms", {"p99": 200.0, "max": 201.0, "total": 1_235}), "other": None},
-                Goal("p99 ≤ 10 ms", met=True),
-            )
-        ],
-        ["A remark."],
-    )
-]
+SEARCH = Section(
+    "search",
+    "Searches in 400 devices",
+    [
+        Row(
+            "word “a|b”",
+            Figure(1.234, "ms", {"p99": 2.0, "max": 12.0, "total": 1_234}),
+            {"FTS5": Figure(190.0, "ms", {"p99": 200.0, "max": 201.0, "total": 1_235}), "other": None},
+            Goal("p99 ≤ 10 ms", met=True),
+            same="word",
+        )
+    ],
+    ["A remark."],
+    "Searches",
+)
+REPORT = Report(["Two cores."], [Measured(400, SEARCH)])
+
+
+def at(devices: int, milliseconds: float, *, met: bool) -> Measured:
+    """The search at another size."""
+    row = replace(SEARCH.rows[0], ours=Figure(milliseconds, "ms"), goal=Goal("p99 ≤ 10 ms", met))
+    return Measured(devices, replace(SEARCH, rows=[row]))
+
+
+GROWN = Report([], [at(400, 1.0, met=True), at(4_000, 2.0, met=True), at(40_000, 30.0, met=False)])
 
 
 def test_a_table_shows_ours_beside_the_peers_with_ratio_and_goal() -> None:
     shown = StringIO()
-    report.show(SECTIONS, ["Two cores."], Console(file=shown, width=200))
+    report.show(REPORT, Console(file=shown, width=200))
     line = next(line for line in shown.getvalue().splitlines() if "a|b" in line)
     cells = [cell.strip() for cell in line.replace("a|b", "a b").strip("│").split("│")]
     assert cells == [
@@ -72,17 +85,30 @@ def test_a_table_shows_ours_beside_the_peers_with_ratio_and_goal() -> None:
     ]
 
 
-def test_the_json_has_every_detail() -> None:
-    row = json.loads(report.as_json(SECTIONS, ["Two cores."]))["sections"][0]["rows"][0]
-    assert row["ours"] == {"value": 1.234, "unit": "ms", "p99": 2.0, "max": 12.0, "total": 1_234}
-    assert row["peers"]["FTS5"]["ratio"] == pytest.approx(190 / 1.234)
-    assert row["peers"]["other"] is None
-    assert row["goal"] == {"text": "p99 ≤ 10 ms", "met": True}
+def test_the_json_has_every_detail_and_becomes_the_same_report_again() -> None:
+    assert report.from_json(report.as_json(REPORT)) == REPORT
+    assert report.from_json(report.as_json(GROWN)) == GROWN
+
+
+def test_several_sizes_are_shown_as_one_line_for_each_figure() -> None:
+    lines = report.as_markdown(GROWN).splitlines()
+    assert "### Searches, by size" in lines
+    assert "| what | whose | 400 | 4,000 | 40,000 | goal | met |" in lines
+    assert "| word | ours | 1.00 ms | 2.00 ms | 30.0 ms | p99 ≤ 10 ms | yes / yes / NO |" in lines
+    beside = next(line for line in lines if line.startswith("|  | FTS5 |"))
+    assert [cell.rpartition("(")[2] for cell in beside.split(" | ")[2:5]] == ["190)", "95.0)", "6.33)"]
+
+
+def test_what_failed_at_one_size_is_said_beside_what_was_measured_at_others() -> None:
+    failed = Section("search", "Part `search`", [], failure="ProcessFailed: no room")
+    lines = report.as_markdown(Report([], [at(400, 1.0, met=True), Measured(4_000, failed)])).splitlines()
+    assert "- Not measured with 4,000 records: ProcessFailed: no room" in lines
+    assert "### Searches, 400 records" in lines
 
 
 def test_the_documentation_keeps_what_stands_around_the_measured_part(tmp_path: Path) -> None:
     document = tmp_path / "docs" / "performance.md"
-    report.write_into(document, report.as_markdown(SECTIONS, ["Two cores."]))
+    report.write_into(document, report.as_markdown(REPORT))
     document.write_text(document.read_text(encoding="utf-8") + "\nWhy this is so.\n", encoding="utf-8")
     report.write_into(document, "Measured anew.\n")
     text = document.read_text(encoding="utf-8")
@@ -95,5 +121,49 @@ def test_the_documentation_keeps_what_stands_around_the_measured_part(tmp_path: 
 
 
 def test_markdown_cells_escape_what_would_end_them() -> None:
-    lines = report.as_markdown(SECTIONS, []).splitlines()
+    lines = report.as_markdown(REPORT).splitlines()
     assert "| word “a\\|b” | 1.23 / 2.00 / 12.0 ms | 1,234 |" in next(line for line in lines if "word" in line)
+
+
+@pytest.mark.parametrize(
+    ("figure", "text"),
+    [
+        (Figure(0, "answers"), "0 answers"),
+        (Figure(12_345, "answers"), "12,345 answers"),
+        (Figure(0.0712, "CPU ms"), "0.071 CPU ms"),
+        (Figure(-0.02, "MB/min"), "-0.02 MB/min"),
+        (Figure(2.0, "ms", {"p99": 3.0, "max": 4.0, "requests": 1_500}), "2.00 / 3.00 / 4.00 ms (1,500)"),
+    ],
+)
+def test_a_figure_is_shown_with_the_digits_that_matter(figure: Figure, text: str) -> None:
+    assert figure.text == text
+
+
+def test_a_report_in_the_documentation_has_tables_plots_and_raw_figures(tmp_path: Path) -> None:
+    stale = tmp_path / "plots" / "gone.svg"
+    stale.parent.mkdir()
+    stale.touch()
+    common = replace(SEARCH.rows[0], same="common word, no filter")
+    grown = [
+        replace(each, section=replace(each.section, rows=[replace(common, ours=each.section.rows[0].ours)]))
+        for each in GROWN.measured
+    ]
+    documents.write(Report([], grown), tmp_path)
+    page = (tmp_path / "performance.md").read_text(encoding="utf-8")
+    assert "](plots/growth-search.svg)" in page
+    assert "| common word, no filter | ours |" in page
+    assert sorted(path.name for path in stale.parent.iterdir()) == ["figures.json", "growth-search.svg"]
+    drawn = ElementTree.parse(stale.with_name("growth-search.svg"))
+    words = {element.text for element in drawn.iter("{http://www.w3.org/2000/svg}text")}
+    assert {"ours", "FTS5", "400", "40k", "ms (logarithmic)"} <= words
+    kept = stale.with_name("figures.json").read_bytes()
+    assert report.from_json(kept).sizes == [400, 4_000, 40_000]
+
+
+def test_a_kept_report_is_written_anew_without_measuring(tmp_path: Path) -> None:
+    figures = tmp_path / "figures.json"
+    figures.write_bytes(report.as_json(REPORT))
+    command = [sys.executable, "-m", "bench", "--from", str(figures), "--docs", str(tmp_path / "docs")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "### Searches in 400 devices" in (tmp_path / "docs" / "performance.md").read_text(encoding="utf-8")
