@@ -83,6 +83,20 @@ async def test_who_waits_in_vain_for_a_connection_that_is_free_is_told_so(
     await database.close()
 
 
+@pytest.mark.parametrize("database_kind", ["sqlite"])
+async def test_writers_of_sqlite_take_turns_in_the_order_in_which_they_came(database: Database) -> None:
+    wrote: list[int] = []
+
+    async def write(number: int) -> None:
+        async with database.transaction() as connection:
+            await connection.execute(text("UPDATE copy_state SET devices = devices + 1"))
+            wrote.append(number)
+
+    await asyncio.gather(*map(write, range(50)))
+
+    assert wrote == list(range(50))
+
+
 async def test_a_database_can_be_closed_twice_and_before_its_first_use(database_url: str) -> None:
     unused, used = Database(database_url), Database(database_url)
     assert await _revision(used) == 0

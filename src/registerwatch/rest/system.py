@@ -1,6 +1,5 @@
 """Health of the service: for people, for who restarts it, for who sends it requests."""
 
-import time
 from dataclasses import dataclass
 
 from fastapi import APIRouter
@@ -84,7 +83,7 @@ async def health_of(service: Service) -> dict[str, object]:
             "devices": state.devices,
             "revision": state.revision,
             "filled_at": _iso(filled_at),
-            "age_seconds": max(0, int(time.time()) - max(known)) if known else None,
+            "age_seconds": max(0, int(service.clock.now()) - max(known)) if known else None,
         },
         "index": {"devices": service.index.documents, "lag": await service.follower.lag()},
         "register": {"last_read_at": _iso(state.last_read_at), "reads": dict(service.refresher.results)},
