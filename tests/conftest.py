@@ -22,7 +22,26 @@ RECORDS = Path(__file__).parents[2] / "shared" / "records" / "devices.jsonl.gz"
 gc.freeze()
 gc.set_threshold(50_000, 20, 50)  # thousands of services are built and dropped here: looking at them took a sixth of it
 
+TOGETHER = (
+    "bench",
+    "rest/test_description.py",
+    "journeys/test_fleet.py",
+    "journeys/test_mcp_clients.py",
+    "html/test_browser.py",
+)
+"""Tests that share something that takes long to make: of several workers one runs all of them."""
+
 StageMaker = Callable[..., AbstractAsyncContextManager[Stage]]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep together what belongs together."""
+    for item in items:
+        place = item.path.relative_to(Path(__file__).parent).as_posix()
+        group = next((each for each in TOGETHER if place.startswith(each)), None)
+        if group is not None:
+            item.add_marker(pytest.mark.xdist_group(group))
 
 
 @pytest.fixture
