@@ -71,6 +71,38 @@ async def test_answers_larger_than_a_socket_takes_at_once_arrive_whole(line: Pip
     assert answers == [[(large + "1",), (large + "2",)]] * 3
 
 
+async def test_a_statement_that_is_wrong_harms_no_other(line: PipelinedConnection) -> None:
+    async def wrong() -> None:
+        with pytest.raises(psycopg.Error):
+            await line.rows("SELECT * FROM missing", ())
+
+    right = [line.rows("SELECT %s::int", (number,)) for number in range(20)]
+    *_, answers = await asyncio.gather(*(wrong() for _ in range(5)), asyncio.gather(*right))
+
+    assert answers == [[(number,)] for number in range(20)]
+    assert not line.is_broken
+    await line.rows("CREATE TEMPORARY TABLE missing AS SELECT 1 AS one", ())
+    assert await line.rows("SELECT * FROM missing", ()) == [(1,)]
+
+
+async def test_a_statement_that_fails_now_and_then_is_prepared_once(line: PipelinedConnection) -> None:
+    for _ in range(5):
+        with pytest.raises(DivisionByZero):
+            await line.rows("SELECT 1 / %s::int", (0,))
+    assert await line.rows("SELECT 1 / %s::int", (1,)) == [(1,)]
+
+    assert await line.rows("SELECT count(*) FROM pg_prepared_statements", ()) == [(2,)]
+
+
+async def test_a_connection_that_is_lost_while_sending_is_told_to_who_sends(
+    line: PipelinedConnection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(line, "_flush", lambda: line._give_up(OperationalError("reset")))
+
+    with pytest.raises(OperationalError):
+        await asyncio.wait_for(line.rows("SELECT 1", ()), 5)
+
+
 async def test_who_stops_waiting_leaves_the_others_their_answers(line: PipelinedConnection) -> None:
     asked = [asyncio.create_task(line.rows("SELECT pg_sleep(0.05)::text, %s::int", (n,))) for n in range(4)]
     while line.waiting < 4:

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
+from uuid import uuid4
 
 import psycopg
 import pytest
@@ -95,6 +96,30 @@ async def test_what_is_wrong_with_a_statement_is_no_trouble_of_the_server(opened
         with pytest.raises(ProgrammingError):
             await reads.one("SELECT anything FROM missing")
         assert await reads.one("SELECT 1") == (1,)
+
+
+async def test_where_the_server_takes_no_more_connections_those_that_are_open_serve(
+    opened: Opener, database_url: str
+) -> None:
+    role = f"limited_{uuid4().hex[:8]}"
+    async with await psycopg.AsyncConnection.connect(database_url, autocommit=True) as owner:
+        await owner.execute(f"CREATE ROLE {role} LOGIN CONNECTION LIMIT 1".encode())
+        reads = opened(make_conninfo(database_url, user=role), 4)
+        assert await reads.one("SELECT 1") == (1,)
+        for _ in range(5):
+            answers = await asyncio.gather(*(reads.one("SELECT %s::int", number) for number in range(20)))
+            assert answers == [(number,) for number in range(20)]
+        await reads.close()
+        await owner.execute(f"DROP ROLE {role}".encode())
+
+
+async def test_the_server_ends_a_statement_that_waits_too_long(opened: Opener, database_url: str) -> None:
+    reads = opened(make_conninfo(database_url, options="-c statement_timeout=50ms"), 1)
+
+    with pytest.raises(DatabaseUnavailable, match="statement timeout"):
+        await reads.one("SELECT pg_sleep(60)")
+
+    assert await opened(database_url, 1).one("SHOW statement_timeout") == ("15s",)
 
 
 async def test_nothing_is_read_after_closing(opened: Opener, database_url: str) -> None:

@@ -24,14 +24,19 @@ class Echo:
     def __init__(self) -> None:
         self.left = 0
         self.answers_early = False
+        self.headers: list[tuple[bytes, bytes]] = []
+        self.may_answer = asyncio.Event()
+        self.may_answer.set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
+        await self.may_answer.wait()
         try:
             length = 0 if self.answers_early else len(await request.body())
         except ClientDisconnect:
             self.left += 1
             return
+        self.headers = scope["headers"]
         await JSONResponse({"length": length})(scope, receive, send)
 
 
@@ -143,6 +148,35 @@ async def test_what_is_no_request_is_told_in_the_form_of_the_service(port: int) 
         await it.send(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03 hello\r\n\r\n")
         assert await it.answer() == (400, {"error": arriving.MALFORMED})
         assert await it.is_over()
+
+
+CHUNKED = b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n"
+
+
+async def test_what_comes_behind_a_body_in_pieces_is_no_header(port: int, echo: Echo) -> None:
+    async with line(port) as it:
+        await it.send(CHUNKED + b"X-Forwarded-For: 203.0.113.1\r\n\r\n")
+        assert await it.answer() == (200, {"length": 3})
+
+    assert [name for name, _ in echo.headers] == [b"host", b"transfer-encoding"]
+
+
+@pytest.mark.parametrize("trailer", [b"X-Small: abc\r\n" * 80_000, b"X-Long: " + b"x" * 1_000_000])
+async def test_what_comes_behind_a_body_in_pieces_has_bounds(port: int, trailer: bytes) -> None:
+    async with line(port) as it:
+        with pytest.raises(ConnectionError):
+            for _ in range(100):
+                await it.send(CHUNKED + trailer)
+                await it.send(trailer)
+
+
+@pytest.mark.usefixtures("short")
+async def test_a_late_request_is_not_answered_in_place_of_the_one_before_it(port: int, echo: Echo) -> None:
+    echo.may_answer.clear()
+    async with line(port) as it:
+        await it.send(b"GET / HTTP/1.1\r\nHost: a\r\n\r\nPOST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nx")
+        assert await it.is_over(), "and nothing that could be taken for an answer to the first"
+    echo.may_answer.set()
 
 
 @pytest.mark.usefixtures("short")

@@ -19,8 +19,10 @@ from psycopg.errors import FeatureNotSupported, InvalidSqlStatementName, lookup
 from psycopg.pq import DiagnosticField, ExecStatus
 from psycopg.pq.abc import PGresult
 
+STATEMENT_SECONDS = 15
+"""After which the server ends a statement, which else would wait on there for a lock; they take milliseconds."""
 STUCK_SECONDS = 30.0
-"""After which a server that answers nothing is taken for gone: statements here take milliseconds."""
+"""After which a server that answers nothing is taken for gone."""
 
 Rows = list[tuple[Any, ...]]
 
@@ -32,10 +34,11 @@ _FORGOTTEN = (InvalidSqlStatementName, FeatureNotSupported)
 class _Asked:
     """A statement on its way, and what has come of it so far."""
 
+    statement: str
     answer: "asyncio.Future[Rows]"
     at: float
     prepares: str | None
-    """The statement that is prepared with it, None where that was done before."""
+    """The statement that is prepared with it; None where that was done before, and once it is done."""
     rows: Rows = field(default_factory=list)
     trouble: Error | None = None
 
@@ -52,6 +55,8 @@ class PipelinedConnection:
         self._socket = self._pg.socket
         self._asked: deque[_Asked] = deque()
         self._names: dict[str, bytes] = {}
+        self._wrong: set[str] = set()
+        """Statements that the server refused to prepare: nothing was forgotten where it does not know those."""
         self._prepared = 0
         self._watch: asyncio.TimerHandle | None = None
         self.opened_at = time.monotonic()
@@ -71,7 +76,7 @@ class PipelinedConnection:
         ordered = [values[name] for name in names] if isinstance(values, Mapping) else values
         parameters = Transformer().dump_sequence(ordered, [PyFormat.TEXT] * len(ordered))
         is_known = statement in self._names
-        asked = _Asked(self._loop.create_future(), self._loop.time(), None if is_known else statement)
+        asked = _Asked(statement, self._loop.create_future(), self._loop.time(), None if is_known else statement)
         try:
             self._send(statement, numbered, parameters)
         except OperationalError as error:
@@ -97,6 +102,8 @@ class PipelinedConnection:
         self._pg.send_query_prepared(name, parameters)
         self._pg.pipeline_sync()
         self._flush()
+        if self.is_broken:
+            raise OperationalError("the connection is lost")
 
     def _flush(self) -> None:
         """Send what is to be sent, the rest as soon as the socket takes it."""
@@ -129,8 +136,11 @@ class PipelinedConnection:
         if result.status == ExecStatus.PIPELINE_SYNC:
             self._asked.popleft()
             _tell(asked)
-            if isinstance(asked.trouble, _FORGOTTEN):
+            if isinstance(asked.trouble, _FORGOTTEN) and asked.statement not in self._wrong:
                 self._give_up(OperationalError(f"prepared statements were lost: {asked.trouble}"))
+        elif result.status == ExecStatus.COMMAND_OK and asked.prepares is not None:
+            self._wrong.discard(asked.prepares)
+            asked.prepares = None
         elif result.status == ExecStatus.TUPLES_OK:
             try:
                 asked.rows = _rows_of(result)
@@ -139,6 +149,7 @@ class PipelinedConnection:
         elif result.status == ExecStatus.FATAL_ERROR:
             asked.trouble = asked.trouble or _error_of(result)
             if asked.prepares is not None:
+                self._wrong.add(asked.prepares)
                 self._names.pop(asked.prepares, None)
 
     def _look(self) -> None:

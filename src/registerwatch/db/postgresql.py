@@ -8,7 +8,7 @@ from typing import Any
 from psycopg import AsyncConnection, OperationalError
 from psycopg.conninfo import conninfo_to_dict
 
-from registerwatch.db.pipelined import PipelinedConnection, Rows
+from registerwatch.db.pipelined import STATEMENT_SECONDS, PipelinedConnection, Rows
 from registerwatch.db.silence import silence_options
 from registerwatch.errors import DatabaseUnavailable
 
@@ -24,12 +24,15 @@ class PostgresReads:
 
     def __init__(self, conninfo: str, *, most_connections: int) -> None:
         self._conninfo = conninfo
+        named = conninfo_to_dict(conninfo)
+        limit = f"-c statement_timeout={STATEMENT_SECONDS}s"
         self._options: dict[str, Any] = {
             "autocommit": True,
             "application_name": "registerwatch reads",
             "client_encoding": "utf8",
             "connect_timeout": CONNECT_SECONDS,
-            **silence_options(conninfo_to_dict(conninfo)),
+            "options": f"{limit} {named.get('options') or ''}".strip(),
+            **silence_options(named),
         }
         self._most = most_connections
         self._connections: list[PipelinedConnection] = []
@@ -54,11 +57,13 @@ class PostgresReads:
     async def close(self) -> None:
         """Close the connections, for good."""
         self._is_closed = True
+        async with self._opening:
+            pass  # one that is being opened is closed with the others
         for connection in self._connections:
             connection.close()
 
     async def _rows(self, statement: str, values: Sequence[object] | Mapping[str, object]) -> Rows:
-        connection = self._free() or await self._opened(time.monotonic())
+        connection = self._free() or await self._another()
         try:
             return await connection.rows(statement, values)
         except OperationalError:
@@ -69,6 +74,16 @@ class PostgresReads:
             if not each.waiting:  # most likely they were lost together
                 each.close()
         return await (await self._opened(lost_at)).rows(statement, values)
+
+    async def _another(self) -> PipelinedConnection:
+        """One more connection, or else the one with the fewest statements on their way."""
+        try:
+            return await self._opened(time.monotonic())
+        except OperationalError:  # it may be that the server takes no more of them
+            usable = [each for each in self._connections if not each.is_broken]
+            if not usable:
+                raise
+            return min(usable, key=_waiting)
 
     def _free(self) -> PipelinedConnection | None:
         """The connection with the fewest statements on their way, unless another one should be opened."""

@@ -46,7 +46,7 @@ class BoundedRequests(HttpToolsProtocol):
             return
         self._head_bytes += len(data)  # at most: what follows the head in the same packet is looked at further down
         super().data_received(data)
-        if self._is_in_head and self._head_bytes > MOST_HEAD_BYTES:
+        if self._is_arriving and self._head_bytes > MOST_HEAD_BYTES:
             self._refuse(431, HUGE_HEAD)
         elif self._is_arriving and self._deadline is None:
             self._deadline = self.loop.call_later(ARRIVAL_SECONDS, self._give_up)
@@ -54,13 +54,22 @@ class BoundedRequests(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         super().on_message_begin()
         self._is_arriving = self._is_in_head = True
+        self._end_waiting()  # its time begins now
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if self._is_in_head:  # what comes behind a body in pieces is no header, though the parser gives it here, too
+            super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
         if self._head_bytes > MOST_HEAD_BYTES and self._length_of_head() > MOST_HEAD_BYTES:
             self._refuse(431, HUGE_HEAD)
             raise _HeadRefused
-        self._is_in_head = False
+        self._is_in_head, self._head_bytes = False, 0
         super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        self._head_bytes = 0
+        super().on_body(body)
 
     def on_message_complete(self) -> None:
         self._is_arriving, self._head_bytes = False, 0
@@ -75,6 +84,8 @@ class BoundedRequests(HttpToolsProtocol):
         cycle: RequestResponseCycle | None = self.cycle
         if cycle is None:
             return True
+        if self.pipeline:  # one before it is not answered yet
+            return False
         if self._is_in_head:  # then it is the one before
             return cycle.response_complete
         return not cycle.response_started
