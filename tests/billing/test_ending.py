@@ -4,8 +4,17 @@ import pytest
 
 from registerwatch.accounts.plans import PlanName
 from registerwatch.billing import provider
-from registerwatch.billing.ending import KEPT_SECONDS, OVERDUE_SECONDS, READ_AGAIN_SECONDS, TRIED_AGAIN_SECONDS
-from registerwatch.errors import PaymentsUnavailable, Unauthenticated
+from registerwatch.billing.ending import (
+    ASKED_AGAIN_SECONDS,
+    FIRST_ASKED_SECONDS,
+    KEPT_SECONDS,
+    OVERDUE_SECONDS,
+    READ_AGAIN_SECONDS,
+    TRIED_AGAIN_SECONDS,
+)
+from registerwatch.billing.following import MISSED_SECONDS
+from registerwatch.billing.model import RENEWAL_SECONDS
+from registerwatch.errors import PaymentRefused, Unauthenticated
 from tests.billing.plain_provider import MONTH
 from tests.billing.room import Room
 
@@ -91,7 +100,7 @@ async def test_a_period_that_ends_without_a_word_is_asked_about(room: Room) -> N
     room.clock.move(1)
     await room.tend()
 
-    assert (await room.account(owner)).expires_at == paid.period_end + MONTH
+    assert (await room.account(owner)).expires_at == paid.period_end + MONTH + RENEWAL_SECONDS
 
 
 async def test_a_provider_that_is_away_is_asked_again_every_ten_minutes(room: Room) -> None:
@@ -100,8 +109,7 @@ async def test_a_provider_that_is_away_is_asked_again_every_ten_minutes(room: Ro
     room.clock.move(paid.period_end - room.now + OVERDUE_SECONDS + 1)
     room.provider.next_period(paid.id)
     room.provider.is_away = True
-    with pytest.raises(PaymentsUnavailable):
-        await room.tend()
+    await room.tend()
     asked = len(room.provider.asked)
     room.provider.is_away = False
 
@@ -111,7 +119,7 @@ async def test_a_provider_that_is_away_is_asked_again_every_ten_minutes(room: Ro
     room.clock.move(1)
     await room.tend()
 
-    assert (await room.account(owner)).expires_at == paid.period_end + MONTH
+    assert (await room.account(owner)).expires_at == paid.period_end + MONTH + RENEWAL_SECONDS
 
 
 async def test_events_are_remembered_for_two_months(room: Room) -> None:
@@ -126,3 +134,82 @@ async def test_events_are_remembered_for_two_months(room: Room) -> None:
     await room.tend()
 
     assert await room.events() == []
+
+
+async def test_a_checkout_that_was_paid_without_anybody_telling_is_found(room: Room) -> None:
+    owner = await room.owner()
+    session_id = (await room.billing.subscribing.checkout(owner, PlanName.STANDARD)).id
+    paid = room.provider.pay(session_id)
+
+    await room.tend()
+    assert await room.paid(owner) == [], "the event has a quarter of an hour"
+    room.clock.move(FIRST_ASKED_SECONDS + 1)
+    await room.tend()
+
+    assert [each.subscription.id for each in await room.paid(owner)] == [paid.id]
+    asked = len(room.provider.asked)
+    room.clock.move(ASKED_AGAIN_SECONDS + 1)
+    await room.tend()
+    assert len(room.provider.asked) == asked, "it is settled"
+
+
+async def test_a_page_that_is_paid_at_after_its_account_has_gone_is_found_and_ended(room: Room) -> None:
+    owner = await room.owner()
+    session_id = (await room.billing.subscribing.checkout(owner, PlanName.STANDARD)).id
+    await room.delete(owner)
+    paid = room.provider.pay(session_id)
+
+    room.clock.move(FIRST_ASKED_SECONDS + 1)
+    await room.tend()
+    room.clock.move(TRIED_AGAIN_SECONDS + 1)
+    await room.tend()
+
+    assert room.provider.subscriptions[paid.id].status == provider.CANCELED
+
+
+async def test_a_checkout_that_nobody_pays_is_asked_about_until_its_page_is_over(room: Room) -> None:
+    owner = await room.owner()
+    await room.billing.subscribing.checkout(owner, PlanName.STANDARD)
+    times = []
+    for hour in range(40):
+        asked = len(room.provider.asked)
+        room.clock.move(ASKED_AGAIN_SECONDS + 1)
+        await room.tend()
+        if len(room.provider.asked) > asked:
+            times.append(hour + 1)
+
+    assert times == list(range(1, 26)), "each hour of the page, and once when it is over"
+
+
+async def test_one_that_cannot_be_ended_keeps_nobody_else_from_being_looked_after(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone, stays = await room.owner("gone@acme.example"), await room.owner("stays@acme.example")
+    await room.subscribe(gone)
+    paid = await room.subscribe(stays)
+
+    async def refused(_subscription_id: str) -> None:
+        raise PaymentRefused("no")
+
+    monkeypatch.setattr(room.provider, "end_now", refused)
+    await room.delete(gone)
+    room.clock.move(paid.period_end - room.now + READ_AGAIN_SECONDS + 1)
+    room.provider.next_period(paid.id)
+    await room.tend()
+
+    assert (await room.account(stays)).expires_at == paid.period_end + MONTH + RENEWAL_SECONDS
+    assert len(await room.wishes()) == 1
+
+
+async def test_a_subscription_that_the_provider_knows_no_more_is_over_a_week_after_it_was_paid(room: Room) -> None:
+    owner = await room.owner()
+    paid = await room.subscribe(owner)
+    del room.provider.subscriptions[paid.id]
+    room.clock.move(paid.period_end - room.now + MISSED_SECONDS - 1)
+    await room.tend()
+    assert [each.subscription.status for each in await room.paid(owner)] == ["trialing"], "settings may be wrong"
+    room.clock.move(READ_AGAIN_SECONDS + 1)
+    await room.tend()
+
+    assert [each.subscription.status for each in await room.paid(owner)] == [provider.CANCELED]
+    await room.subscribe(owner)

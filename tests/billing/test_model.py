@@ -7,7 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from registerwatch.accounts.plans import PlanName
-from registerwatch.billing.model import DAY, GRACE_SECONDS, Paid, Period, account_period, paid_until, shown
+from registerwatch.billing.model import (
+    DAY,
+    GRACE_SECONDS,
+    RENEWAL_SECONDS,
+    Paid,
+    Period,
+    account_period,
+    paid_until,
+    shown,
+)
 from registerwatch.billing.provider import Subscription
 
 START, END = 1_000_000_000, 1_000_000_000 + 30 * DAY
@@ -40,8 +49,8 @@ periods = st.builds(Period, st.sampled_from(list(PlanName)), instants)
 @pytest.mark.parametrize(
     ("status", "ended_at", "until"),
     [
-        ("trialing", None, END),
-        ("active", None, END),
+        ("trialing", None, END + RENEWAL_SECONDS),
+        ("active", None, END + RENEWAL_SECONDS),
         ("past_due", None, START + GRACE_SECONDS),
         ("unpaid", None, START),
         ("paused", None, START),
@@ -66,7 +75,7 @@ def test_a_plan_that_is_paid_for_replaces_the_trial_and_its_end_gives_the_trial_
     paid = Paid(ACTIVE, PlanName.STANDARD)
     over = Paid(replace(ACTIVE, status="canceled", ended_at=START + DAY), PlanName.STANDARD)
 
-    assert account_period(TRIAL, [paid], START) == Period(PlanName.STANDARD, END)
+    assert account_period(TRIAL, [paid], START) == Period(PlanName.STANDARD, END + RENEWAL_SECONDS)
     assert account_period(TRIAL, [over], START + DAY) == TRIAL
     assert account_period(TRIAL, [], START) == TRIAL
 
@@ -86,7 +95,10 @@ def test_paying_never_shortens_what_was_granted(granted: Period, paid: list[Paid
 
 @given(granted=periods, paid=paid_lists, now=instants)
 def test_nothing_is_given_beyond_what_is_granted_paid_or_graced(granted: Period, paid: list[Paid], now: int) -> None:
-    ends = [max(each.subscription.period_end, each.subscription.period_start + GRACE_SECONDS) for each in paid]
+    ends = [
+        max(each.subscription.period_end + RENEWAL_SECONDS, each.subscription.period_start + GRACE_SECONDS)
+        for each in paid
+    ]
 
     assert account_period(granted, paid, now).until <= max([granted.until, *ends])
 

@@ -5,10 +5,11 @@ import asyncio
 import pytest
 
 from registerwatch.accounts.plans import PlanName
-from registerwatch.billing import provider
-from registerwatch.billing.model import DAY, GRACE_SECONDS
-from registerwatch.billing.subscribing import ATTEMPT_SECONDS
-from registerwatch.errors import InvalidInput, PaymentsUnavailable
+from registerwatch.billing import provider, repository
+from registerwatch.billing.model import DAY, GRACE_SECONDS, RENEWAL_SECONDS
+from registerwatch.billing.provider import Checkout, CheckoutOrder
+from registerwatch.billing.subscribing import ATTEMPT_SECONDS, UNNAMED_SECONDS
+from registerwatch.errors import InvalidInput, PaymentRefused, PaymentsUnavailable
 from tests.billing.plain_provider import MONTH
 from tests.billing.room import Room
 
@@ -25,7 +26,7 @@ async def test_a_first_subscription_begins_with_seven_days_that_need_a_card(room
     assert (order.account_id, order.email, order.customer_id) == (owner.account.id, owner.account.email, None)
     assert (order.price_id, order.trial_days) == ("price_s", 7)
     account = await room.account(owner)
-    assert (account.plan.name, account.expires_at) == (STANDARD, paid.period_end)
+    assert (account.plan.name, account.expires_at) == (STANDARD, paid.period_end + RENEWAL_SECONDS)
 
 
 async def test_a_second_trial_is_not_given(room: Room) -> None:
@@ -40,7 +41,7 @@ async def test_a_second_trial_is_not_given(room: Room) -> None:
     assert (order.trial_days, order.customer_id) == (0, first.customer_id), "the customer stays the same"
     assert second.status == provider.ACTIVE
     account = await room.account(owner)
-    assert (account.plan.name, account.expires_at) == (OPERATOR, second.period_end)
+    assert (account.plan.name, account.expires_at) == (OPERATOR, second.period_end + RENEWAL_SECONDS)
 
 
 async def test_a_checkout_that_was_not_paid_uses_no_trial_up(room: Room) -> None:
@@ -195,7 +196,7 @@ async def test_a_card_that_is_refused_leaves_three_days_and_one_that_works_the_w
 
     room.provider.change(paid.id, status=provider.ACTIVE)
     await room.tell("customer.subscription.updated", paid.id, "evt_2")
-    assert (await room.account(owner)).expires_at == renewed.period_end
+    assert (await room.account(owner)).expires_at == renewed.period_end + RENEWAL_SECONDS
 
     room.provider.change(paid.id, status=provider.UNPAID)
     await room.tell("customer.subscription.updated", paid.id, "evt_3")
@@ -261,11 +262,54 @@ async def test_the_audit_trail_says_who_paid_and_what_the_provider_did(room: Roo
     await room.tell("customer.subscription.updated", paid.id, "evt_1")
 
     trail = [(entry.actor, str(entry.action)) for entry in await room.accounts.managing.trail(owner)]
-    assert trail[:5] == [
-        ("payment provider", "plan changed"),
+    changed = ("payment provider", "plan changed")
+    assert trail[:7] == [
+        changed,
         (owner.name, "subscription resumed"),
+        changed,
         (owner.name, "subscription cancelled"),
-        ("payment provider", "plan changed"),
+        changed,
+        changed,
         (owner.name, "checkout started"),
     ]
-    assert (await room.account(owner)).expires_at == paid.period_end + MONTH
+    assert (await room.account(owner)).expires_at == paid.period_end + MONTH + RENEWAL_SECONDS
+
+
+async def test_an_attempt_that_the_provider_failed_is_not_asked_for_again_after_a_minute(room: Room) -> None:
+    owner = await room.owner()
+    room.provider.is_away = True
+    for _ in range(2):
+        with pytest.raises(PaymentsUnavailable):
+            await room.billing.subscribing.checkout(owner, STANDARD)
+    room.provider.is_away = False
+    async with room.database.reading() as connection:
+        first = await repository.latest_checkout(connection, owner.account.id)
+    room.clock.move(UNNAMED_SECONDS)
+    started = await room.billing.subscribing.checkout(owner, STANDARD)
+
+    async with room.database.reading() as connection:
+        second = await repository.latest_checkout(connection, owner.account.id)
+    assert first is not None
+    assert second is not None
+    assert (second.session_id, second.attempt == first.attempt) == (started.id, False)
+
+
+async def test_a_customer_who_is_gone_at_the_provider_pays_as_a_new_one(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    owner = await room.owner()
+    paid = await room.subscribe(owner)
+    room.provider.end(paid.id)
+    await room.tell("customer.subscription.deleted", paid.id, "evt_1")
+    orders, start = [], room.provider.start_checkout
+
+    async def knows_no_customer(order: CheckoutOrder, attempt: str) -> Checkout:
+        orders.append(order.customer_id)
+        if order.customer_id is not None:
+            raise PaymentRefused("No such customer")
+        return await start(order, attempt)
+
+    monkeypatch.setattr(room.provider, "start_checkout", knows_no_customer)
+    await room.billing.subscribing.checkout(owner, STANDARD)
+
+    assert orders == [paid.customer_id, None]

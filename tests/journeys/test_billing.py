@@ -9,6 +9,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from registerwatch.billing.model import RENEWAL_SECONDS
 from registerwatch.billing.stripe_provider import StripeProvider
 from registerwatch.clock import iso_utc
 from registerwatch.sandbox.payment.records import Card, Subscription
@@ -97,7 +98,7 @@ async def test_trial_checkout_paid_cancelled_ended(shop: Shop) -> None:
     trial = await shop.buy(owner.session)
     sold = shop.sold()
     assert (trial["plan"], trial["watch_cap"]) == ("standard", 250)
-    assert trial["expires_at"] == iso_utc(sold.period_end)
+    assert trial["expires_at"] == iso_utc(sold.period_end + RENEWAL_SECONDS)
     assert trial["subscription"]["status"] == "trialing"
     await shop.tell()
     assert await shop.me(key) == trial
@@ -110,11 +111,11 @@ async def test_trial_checkout_paid_cancelled_ended(shop: Shop) -> None:
         "cancel_at_period_end": False,
         "current_period_end": iso_utc(sold.period_end),
     }
-    assert paid["expires_at"] == iso_utc(sold.period_end)
+    assert paid["expires_at"] == iso_utc(sold.period_end + RENEWAL_SECONDS)
     assert (await shop.stage.post("/v1/sync", key)).status_code == 200
 
     await shop.let_pass(sold.period_end - shop.stage.clock.now() + HOUR)
-    assert (await shop.me(key))["expires_at"] == iso_utc(sold.period_end)
+    assert (await shop.me(key))["expires_at"] == iso_utc(sold.period_end + RENEWAL_SECONDS)
 
     cancelled = granted(await shop.stage.post("/v1/billing/cancel", key))
     assert cancelled["subscription"]["cancel_at_period_end"] is True
@@ -141,7 +142,8 @@ async def test_a_cancellation_in_the_open_trial_ends_nothing_early(shop: Shop) -
     await shop.stage.service.clock.sleep(DAY)
     bought = await shop.buy(owner.session)
     cancelled = granted(await shop.stage.post("/v1/billing/cancel", owner.session))
-    assert cancelled["expires_at"] == bought["expires_at"] > trial_end
+    assert cancelled["expires_at"] == cancelled["subscription"]["current_period_end"] > trial_end
+    assert bought["expires_at"] > cancelled["expires_at"], "what will not be renewed ends with its period"
     granted(await shop.stage.post("/v1/account/delete", owner.session, password=PASSWORD))
 
     other = await shop.stage.sign_up("other@acme.example")
@@ -167,7 +169,7 @@ async def test_a_second_subscription_has_no_trial(shop: Shop) -> None:
     assert "free" not in texts((await shop.payments.browser.get(again["url"])).text).partition("Card")[0]
     account = await shop.buy(owner.session)
     assert account["subscription"]["status"] == "active"
-    assert (account["expired"], account["expires_at"]) == (False, iso_utc(shop.sold().period_end))
+    assert (account["expired"], account["expires_at"]) == (False, iso_utc(shop.sold().period_end + RENEWAL_SECONDS))
     assert shop.sold().trial_end is None
     assert len({each.customer for each in shop.payments.ledger.subscriptions.values()}) == 1
 
@@ -202,7 +204,7 @@ async def test_a_card_that_fails_later_has_three_days_and_a_new_one_goes_on(shop
     await shop.tell()
     saved = await shop.me(owner.api_key)
     assert (saved["subscription"]["status"], saved["expired"]) == ("active", False)
-    assert saved["expires_at"] == iso_utc(shop.sold().period_end)
+    assert saved["expires_at"] == iso_utc(shop.sold().period_end + RENEWAL_SECONDS)
 
 
 async def test_a_card_that_keeps_failing_ends_the_account(shop: Shop) -> None:
@@ -293,11 +295,11 @@ async def test_without_any_event_the_service_asks_at_the_end_of_a_period(shop: S
     shop.payments.courier.holds = True
     owner = await shop.stage.sign_up()
     await shop.buy(owner.session)
-    await shop.payments.let_pass(7 * DAY + HOUR)
+    await shop.payments.let_pass(7 * DAY + RENEWAL_SECONDS + 1)
     assert (await shop.me(owner.session))["expired"] is True
     await shop.tend()
     account = await shop.me(owner.session)
-    assert (account["expired"], account["expires_at"]) == (False, iso_utc(shop.sold().period_end))
+    assert (account["expired"], account["expires_at"]) == (False, iso_utc(shop.sold().period_end + RENEWAL_SECONDS))
 
 
 async def test_an_event_that_the_service_could_not_apply_is_refused_and_applied_when_it_comes_again(

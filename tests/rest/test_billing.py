@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 import httpx2
 import pytest
 
+from registerwatch.billing.model import RENEWAL_SECONDS
 from registerwatch.billing.provider import Subscription
 from registerwatch.clock import iso_utc
 from tests.billing.plain_provider import DAY, MONTH, SETTINGS, PlainProvider, event, signed
@@ -51,7 +52,7 @@ async def test_from_trial_to_paid_to_cancelled_to_the_end(stage: Stage, provider
     confirmed = granted(await stage.post("/v1/billing/confirm", owner.session, session_id=started["session_id"]))
 
     assert (confirmed["plan"], confirmed["watch_cap"]) == ("standard", 250)
-    assert confirmed["expires_at"] == iso_utc(now + 7 * DAY)
+    assert confirmed["expires_at"] == iso_utc(now + 7 * DAY + RENEWAL_SECONDS)
     assert confirmed["subscription"] == {
         "status": "trialing",
         "cancel_at_period_end": False,
@@ -65,7 +66,7 @@ async def test_from_trial_to_paid_to_cancelled_to_the_end(stage: Stage, provider
     headers = {"Payment-Signature": signed(body, stage.clock.now())}
     received = await stage.client.post("/v1/billing/webhook", content=body, headers=headers)
     assert granted(received) == {"received": True}
-    assert granted(await me(stage, owner.api_key))["expires_at"] == iso_utc(now + 7 * DAY + MONTH)
+    assert granted(await me(stage, owner.api_key))["expires_at"] == iso_utc(now + 7 * DAY + MONTH + RENEWAL_SECONDS)
 
     cancelled = granted(await stage.post("/v1/billing/cancel", owner.session))
     assert cancelled["subscription"]["cancel_at_period_end"] is True

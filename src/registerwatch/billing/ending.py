@@ -11,13 +11,17 @@ from registerwatch.billing.following import Following
 from registerwatch.billing.provider import PaymentProvider
 from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
-from registerwatch.errors import PaymentsUnavailable
+from registerwatch.errors import PaymentRefused, PaymentsUnavailable, RegisterwatchError
 
 DAY = 24 * 3600
 TRIED_AGAIN_SECONDS = 300
 READ_AGAIN_SECONDS = 600
 OVERDUE_SECONDS = 60
 """How long after the end of a period the provider may take to say what comes next."""
+FIRST_ASKED_SECONDS = 900
+ASKED_AGAIN_SECONDS = 3600
+PAGE_SECONDS = 25 * 3600
+"""After which nobody can pay at a checkout's page any more."""
 MOST_AT_ONCE = 20
 KEPT_SECONDS = 60 * DAY
 """The provider repeats an event for days, and its operator can for a month."""
@@ -60,7 +64,7 @@ class Ending:
     async def _end(self, provider: PaymentProvider, subscription_id: str) -> None:
         try:
             await provider.end_now(subscription_id)
-        except PaymentsUnavailable as error:
+        except (PaymentsUnavailable, PaymentRefused) as error:
             log.warning("a subscription could not be ended yet", subscription=subscription_id, error=str(error))
             async with self._database.transaction() as connection:
                 await repository.tried_end(connection, subscription_id, int(self._clock.now()))
@@ -82,8 +86,11 @@ class Tending:
         """Forget what is old, end what is to be ended, ask about what the provider said nothing of."""
         async with self._database.transaction() as connection:
             await repository.forget(connection, int(self._clock.now()) - KEPT_SECONDS)
-        await self._ending.end_due()
-        await self._ask_about_overdue()
+        for work in (self._ending.end_due, self._ask_about_overdue, self._ask_about_open):
+            try:
+                await work()
+            except RegisterwatchError as error:
+                log.warning("payments were not looked after to the end", error=str(error))
 
     async def _ask_about_overdue(self) -> None:
         """An event can be lost: at the end of a period the provider is asked what came next, every 10 minutes."""
@@ -101,3 +108,23 @@ class Tending:
             finally:
                 async with self._database.transaction() as connection:
                     await repository.unread(connection, subscription_id, now)
+
+    async def _ask_about_open(self) -> None:
+        """Somebody can have paid without anybody telling: the provider is asked about each checkout while its page is
+        good, first after a quarter of an hour, and once more when it is not.
+        """
+        now = int(self._clock.now())
+        async with self._database.reading() as connection:
+            open_ones = await repository.open_checkouts(
+                connection,
+                started_before=now - FIRST_ASKED_SECONDS,
+                asked_before=now - ASKED_AGAIN_SECONDS,
+                most=MOST_AT_ONCE,
+            )
+        for session_id, started_at in open_ones:
+            is_settled = False
+            try:
+                is_settled = await self._following.checkout(session_id) or started_at < now - PAGE_SECONDS
+            finally:
+                async with self._database.transaction() as connection:
+                    await repository.asked_about(connection, session_id, now, is_settled=is_settled)

@@ -5,6 +5,7 @@ meanwhile, else it is asked again: an answer that was overtaken never overwrites
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import structlog
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -15,14 +16,15 @@ from registerwatch.accounts.plans import PlanName
 from registerwatch.accounts.repository import StoredAccount
 from registerwatch.billing import repository
 from registerwatch.billing.events import Event
-from registerwatch.billing.model import Paid, Period, account_period
-from registerwatch.billing.provider import PaymentProvider, Subscription
+from registerwatch.billing.model import DAY, Paid, Period, account_period
+from registerwatch.billing.provider import CANCELED, PaymentProvider, Subscription
 from registerwatch.billing.repository import Payer
 from registerwatch.clock import Clock, iso_utc
 from registerwatch.db.engine import Database
 from registerwatch.errors import PaymentsUnavailable
 
 TRIES = 5
+MISSED_SECONDS = 7 * DAY
 OVERTAKEN = "Much is happening to this subscription at once; try again shortly."
 
 log = structlog.get_logger(__name__)
@@ -52,6 +54,8 @@ class Following:
         if checkout is None or not checkout.is_complete or checkout.subscription_id is None:
             return False
         await self._bring(checkout.subscription_id, started.account_id, event)
+        async with self._database.transaction() as connection:
+            await repository.asked_about(connection, session_id, int(self._clock.now()), is_settled=True)
         return True
 
     async def subscription(self, subscription_id: str, event: Event | None = None) -> None:
@@ -64,13 +68,27 @@ class Following:
     async def _bring(self, subscription_id: str, account_id: int | None, event: Event | None) -> None:
         for _ in range(TRIES):
             version = await self._version(account_id)
-            told = await self._provider.subscription(subscription_id)
+            told = await self._provider.subscription(subscription_id) or await self._missed(account_id, subscription_id)
             if told is None:
                 log.error("the payment provider has no such subscription", subscription=subscription_id)
                 return
             if await self._stored(account_id, version, told, event):
                 return
         raise PaymentsUnavailable(OVERTAKEN)
+
+    async def _missed(self, account_id: int | None, subscription_id: str) -> Subscription | None:
+        """A subscription that the provider does not know: over, where it was paid until a week ago, else None.
+
+        The week is for settings that lead to another account of the operator's at the provider.
+        """
+        now = int(self._clock.now())
+        async with self._database.reading() as connection:
+            known = await repository.paid(connection, account_id) if account_id is not None else ()
+        of_it = (each.subscription for each in known if each.subscription.id == subscription_id)
+        stored = next(of_it, None)
+        if stored is None or stored.ended_at is not None or stored.period_end > now - MISSED_SECONDS:
+            return None
+        return replace(stored, status=CANCELED, ended_at=stored.period_end)
 
     async def _version(self, account_id: int | None) -> int:
         if account_id is None:

@@ -10,6 +10,8 @@ from registerwatch.billing.provider import Subscription
 DAY = 24 * 3600
 GRACE_SECONDS = 3 * DAY
 """How long a period goes on that could not be charged, while the provider tries the card again."""
+RENEWAL_SECONDS = 3600
+"""How long a period goes on behind its end that will be renewed: the provider tells of the new one a little later."""
 TRIAL_DAYS = 7
 """Days without a charge at the beginning of an account's first subscription."""
 
@@ -48,7 +50,7 @@ def paid_until(subscription: Subscription) -> int | None:
     if subscription.status in _NEVER_BEGAN:
         return None
     if subscription.status in (provider.TRIALING, provider.ACTIVE):
-        return subscription.period_end
+        return subscription.period_end + (0 if subscription.cancel_at_period_end else RENEWAL_SECONDS)
     if subscription.status == provider.PAST_DUE:
         return subscription.period_start + GRACE_SECONDS
     ended_at = subscription.period_start if subscription.ended_at is None else subscription.ended_at

@@ -30,6 +30,13 @@ _PAID = (
     subscriptions.c.had_trial,
     subscriptions.c.plan,
 )
+_CHECKOUT = (
+    checkouts.c.attempt,
+    checkouts.c.account_id,
+    checkouts.c.terms,
+    checkouts.c.session_id,
+    checkouts.c.started_at,
+)
 PAID = (
     select(*_PAID)
     .where(subscriptions.c.account_id == bindparam("account_id", type_=BigInteger))
@@ -138,7 +145,7 @@ async def store_payer(connection: AsyncConnection, account_id: int, payer: Payer
 async def latest_checkout(connection: AsyncConnection, account_id: int) -> StartedCheckout | None:
     """The checkout that the account started last."""
     statement = (
-        select(checkouts)
+        select(*_CHECKOUT)
         .where(checkouts.c.account_id == account_id)
         .order_by(checkouts.c.started_at.desc(), checkouts.c.attempt)
         .limit(1)
@@ -149,8 +156,34 @@ async def latest_checkout(connection: AsyncConnection, account_id: int) -> Start
 
 async def checkout_by_session(connection: AsyncConnection, session_id: str) -> StartedCheckout | None:
     """A checkout by the provider's id. It says which account it belongs to."""
-    row = (await connection.execute(select(checkouts).where(checkouts.c.session_id == session_id))).one_or_none()
+    row = (await connection.execute(select(*_CHECKOUT).where(checkouts.c.session_id == session_id))).one_or_none()
     return StartedCheckout(*row) if row is not None else None
+
+
+async def open_checkouts(
+    connection: AsyncConnection, *, started_before: int, asked_before: int, most: int
+) -> Sequence[tuple[str, int]]:
+    """Checkouts of which is not known how they ended, by the provider's id, and when they were started; those that
+    were not asked about for the longest time first.
+    """
+    statement = (
+        select(checkouts.c.session_id, checkouts.c.started_at)
+        .where(
+            checkouts.c.session_id.is_not(None),
+            checkouts.c.is_settled.is_(False),
+            checkouts.c.started_at < started_before,
+            checkouts.c.asked_at < asked_before,
+        )
+        .order_by(checkouts.c.asked_at, checkouts.c.attempt)
+        .limit(most)
+    )
+    return [(row[0], row[1]) for row in await connection.execute(statement)]
+
+
+async def asked_about(connection: AsyncConnection, session_id: str, now: int, *, is_settled: bool) -> None:
+    """Note that the provider was asked about a checkout, and whether nothing more can come of it."""
+    of_session = checkouts.c.session_id == session_id
+    await connection.execute(update(checkouts).where(of_session).values(asked_at=now, is_settled=is_settled))
 
 
 async def add_checkout(connection: AsyncConnection, started: StartedCheckout) -> None:
@@ -160,6 +193,8 @@ async def add_checkout(connection: AsyncConnection, started: StartedCheckout) ->
         "account_id": started.account_id,
         "terms": started.terms,
         "started_at": started.started_at,
+        "asked_at": 0,
+        "is_settled": False,
     }
     await connection.execute(insert(checkouts).values(values))
 

@@ -4,7 +4,7 @@ import hashlib
 import re
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple
+from dataclasses import astuple, replace
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -25,6 +25,8 @@ from registerwatch.errors import InvalidInput, PaymentRefused, PaymentsUnavailab
 
 ATTEMPT_SECONDS = 12 * 3600
 """Whoever starts the same checkout again within this time gets the same page. A page is good for 24 hours."""
+UNNAMED_SECONDS = 60
+"""The same for one that the provider has not answered yet. It repeats an answer to an attempt, a failure, too."""
 SESSION_ID = re.compile(r"[\w-]{1,255}", re.ASCII)
 DONE, BACK = "/billing/done", "/billing/back"
 """Pages to which the provider sends people."""
@@ -144,8 +146,10 @@ class Subscribing:
         """The attempt under way on the same terms, else a new one."""
         now = int(self._clock.now())
         latest = await repository.latest_checkout(connection, caller.account.id)
-        if latest is not None and latest.terms == terms and now - latest.started_at < ATTEMPT_SECONDS:
-            return latest.attempt
+        if latest is not None and latest.terms == terms:
+            lasts = UNNAMED_SECONDS if latest.session_id is None else ATTEMPT_SECONDS
+            if now - latest.started_at < lasts:
+                return latest.attempt
         started = StartedCheckout(secrets.token_urlsafe(24), caller.account.id, terms, None, now)
         await repository.add_checkout(connection, started)
         await _noted(connection, caller, now, Action.CHECKOUT_STARTED, plan)
@@ -153,7 +157,13 @@ class Subscribing:
 
     async def _started(self, order: CheckoutOrder, attempt: str) -> Checkout:
         try:
-            return await self._provider.start_checkout(order, attempt)
+            try:
+                return await self._provider.start_checkout(order, attempt)
+            except PaymentRefused:
+                if order.customer_id is None:
+                    raise
+                # the customer may be gone there, or be one of the provider's sandbox
+                return await self._provider.start_checkout(replace(order, customer_id=None), f"{attempt}-new")
         except PaymentRefused:
             raise PaymentsUnavailable(SET_UP_WRONGLY) from None
 

@@ -31,7 +31,7 @@ def back_up(database: Path, target: Path, progress: Progress) -> int:
         raise BackupRefused(f"{target} is there already, and a backup overwrites nothing. Name another file.")
     if not database.is_file():
         raise BackupRefused(f"There is no database {database} to back up.")
-    begun = target.with_name(f"{target.name}.{os.getpid()}.part")
+    begun = target.with_name(f"{target.name}.{secrets.token_hex(4)}.part")
     try:
         begun.touch(mode=0o600, exist_ok=False)
         _copy(database, begun, progress)

@@ -27,6 +27,7 @@ async def upgrade(database: Database) -> None:
 
 def _upgrade(connection: Connection) -> None:
     if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql("SET LOCAL lock_timeout = '30min'")  # another node may be at a long migration
         connection.exec_driver_sql("SELECT pg_advisory_xact_lock(7023401)")
     current = MigrationContext.configure(connection).get_current_revision()
     if current is not None and current not in known_schemas():

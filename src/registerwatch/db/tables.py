@@ -253,6 +253,8 @@ checkouts = Table(  # kept when the account goes: what is paid for afterwards mu
     Column("terms", Text, nullable=False, doc="SHA-256 of what is to be paid for and how, in hex"),
     Column("session_id", Text, doc="the provider's id, null until it has answered"),
     Column("started_at", BigInteger, nullable=False, index=True),
+    Column("asked_at", BigInteger, nullable=False, doc="when the provider was last asked whether it was paid, or 0"),
+    Column("is_settled", Boolean, nullable=False, doc="whether it was paid or cannot be any more"),
     UniqueConstraint("session_id", name="uq_checkouts_session_id"),
 )
 

@@ -17,6 +17,8 @@ def upgrade() -> None:
         sa.Column("terms", sa.Text, nullable=False),
         sa.Column("session_id", sa.Text),
         sa.Column("started_at", sa.BigInteger, nullable=False),
+        sa.Column("asked_at", sa.BigInteger, nullable=False),
+        sa.Column("is_settled", sa.Boolean, nullable=False),
         sa.PrimaryKeyConstraint("attempt", name="pk_checkouts"),
         sa.UniqueConstraint("session_id", name="uq_checkouts_session_id"),
     )
