@@ -3,14 +3,18 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
+from msgspec.structs import replace
 from sqlalchemy import text
 
 from registerwatch.db.engine import Database
 from registerwatch.errors import FillRefused
-from registerwatch.register.mirror import FillProgress
+from registerwatch.register.eudamed.client import PAGE_SIZE
+from registerwatch.register.mirror import KNOWN_PAGES_TO_STOP, FillProgress
 from registerwatch.sandbox.register.generated import GeneratedWorld
+from registerwatch.sandbox.register.identifiers import sibling_udi_di
 from registerwatch.sandbox.register.world import World
 from registerwatch.sandbox.register.writing import write_records
 from tests.conftest import StageMaker
@@ -351,3 +355,45 @@ async def _everything_settled() -> None:
     """Let a batch that was asked for ahead come to its end, so that it does not meet the next run."""
     while ahead := _asked_ahead():
         await asyncio.wait(ahead)
+
+
+@on_sqlite
+async def test_a_walk_to_what_is_known_that_is_broken_off_leaves_no_gap(staged: StageMaker) -> None:
+    """While nobody walks, new registrations push what a broken walk has stored to later pages."""
+    world = GeneratedWorld(2_000, seed=7)
+    async with staged(world=world) as stage:
+        await fill(stage, "register", Path())
+        for walk in range(4):
+            _register(world, 8 * PAGE_SIZE)
+            with pytest.raises(Killed):
+                await fill(stage, "register", Path(), _killed_after(4 if walk % 2 else 2))
+            await _everything_settled()
+            _register(world, 5 * PAGE_SIZE)
+            await fill(stage, "register", Path())
+
+            assert (await stage.service.copy.state()).devices == world.count
+
+        asked = stage.log.total
+        await fill(stage, "register", Path())
+        assert stage.log.total - asked == KNOWN_PAGES_TO_STOP, "where nothing is new it stops as soon as ever"
+
+
+def _register(world: World, number: int) -> None:
+    """New registrations."""
+    template = world.newest(0, 1)[0]
+    for _ in range(number):
+        world.register(
+            replace(template, uuid=str(uuid4()), primary_di=sibling_udi_di(template.primary_di, world.count))
+        )
+
+
+def _killed_after(batches: int) -> Watch:
+    """Stand in for a kill after so many batches."""
+    told: list[FillProgress] = []
+
+    def watch(progress: FillProgress) -> None:
+        told.append(progress)
+        if len(told) == batches:
+            raise Killed
+
+    return watch

@@ -157,6 +157,11 @@ class StoredCopy:
         )
         return batch.changes
 
+    async def newest_of(self, connection: AsyncConnection, readings: Sequence[DeviceReading]) -> int:
+        """The last revision of the records of these UDI-DIs; 0 where none is stored."""
+        asked = {"udis": list({reading.device.udi for reading in readings})}
+        return (await connection.execute(_NEWEST, asked)).scalar_one() or 0
+
     async def store_actor(
         self, actor: Actor, *, read_at: int, cause: Cause | None = None, since: int | None = None
     ) -> bool:
@@ -421,6 +426,9 @@ _COLUMNS = (
     " revision, read_at, document"
 )
 _BY_UDI = text(f"SELECT {_COLUMNS} FROM devices WHERE primary_di IN :udis").bindparams(
+    bindparam("udis", expanding=True)
+)
+_NEWEST = text("SELECT max(revision) FROM devices WHERE primary_di IN :udis").bindparams(
     bindparam("udis", expanding=True)
 )
 _KNOWN = text("SELECT uuid, document, detail_version FROM devices WHERE primary_di = :udi")

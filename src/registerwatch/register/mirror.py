@@ -5,7 +5,7 @@ polite: every request takes its place in the register's budget, behind everybody
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
@@ -55,7 +55,7 @@ class FillRun:
 class _Batch:
     """What one step of a source brings, and the cursor that goes on after it; `""` after the last."""
 
-    readings: Iterable[DeviceReading]
+    readings: Sequence[DeviceReading]
     count: int
     cursor: str
     total: int | None = None
@@ -102,10 +102,18 @@ class Mirror:
         """Fill from the register, newest registrations first, until pages bring nothing new. Raises `FillRefused`.
 
         New registrations push older ones to later pages while the walk goes on; rows that come twice change nothing.
+        A walk to what is known begins at the newest page even where an earlier one was broken off, and what that one
+        stored does not count as known: behind it there may be registrations that nobody has stored.
         """
+        run = await self.run("register")
+        knows_all = run is not None and (run.finished_at is not None or run.cursor.endswith(_KNOWN))
+        known_at = await self._copy.revision()
+        if knows_all and run is not None and run.finished_at is None:
+            known_at = _known_at(run.cursor, known_at)
+        mark = f" {known_at}{_KNOWN}" if knows_all else ""
 
         async def batches(cursor: str) -> AsyncIterator[_Batch]:
-            number, last = int(cursor.split()[0]) if cursor else 0, False
+            number, last = 0 if knows_all or not cursor else int(cursor), False
             while not last:
                 since = await self._copy.revision()
                 page = await register.newest(number)
@@ -113,11 +121,8 @@ class Mirror:
                 last = page.last or number * PAGE_SIZE >= page.total
                 yield _Batch(page.rows, len(page.rows), "" if last else f"{number}{mark}", page.total, since)
 
-        run = await self.run("register")
-        knows_all = run is not None and (run.finished_at is not None or run.cursor.endswith(_KNOWN))
-        mark = _KNOWN if knows_all else ""
         try:
-            return await self._run("register", batches, watch, stops_at_known=knows_all)
+            return await self._run("register", batches, watch, known_at=known_at if knows_all else None)
         except RegisterFailure as failure:
             raise FillRefused(
                 f"{failure.reason} What was read is stored; the same command goes on there, with --restart anew."
@@ -157,17 +162,17 @@ class Mirror:
         batches: "Callable[[str], AsyncIterator[_Batch]]",
         watch: Watcher,
         *,
-        stops_at_known: bool = False,
+        known_at: int | None = None,
     ) -> FillProgress:
         """Store every batch with its cursor; begin where an unfinished run stopped.
 
-        `stops_at_known` ends the run at batches that bring nothing new.
+        `known_at` is a revision: the run ends at batches of which nothing was stored after it.
         """
         run = await self.run(source)
         cursor, records, changed, started_at = "", 0, 0, self._now()
         if run is not None and run.finished_at is None:
             cursor, records, changed, started_at = run.cursor, run.records, run.changed, run.started_at
-        progress, unchanged = FillProgress(records, changed, None), 0
+        progress, known = FillProgress(records, changed, None), 0
         upcoming = batches(cursor)
         reading = asyncio.ensure_future(anext(upcoming, None))
         try:
@@ -175,9 +180,11 @@ class Mirror:
                 now = self._now()
                 async with self._database.transaction() as connection:
                     changes = await self._copy.store_in(connection, batch.readings, read_at=now, since=batch.since)
-                    news = len(changes)
-                    records, changed, unchanged = records + batch.count, changed + news, 0 if news else unchanged + 1
-                    ended = not batch.cursor or (stops_at_known and unchanged == KNOWN_PAGES_TO_STOP)
+                    records, changed = records + batch.count, changed + len(changes)
+                    if known_at is not None:
+                        newest = await self._copy.newest_of(connection, batch.readings)
+                        known = known + 1 if newest <= known_at else 0
+                    ended = not batch.cursor or known == KNOWN_PAGES_TO_STOP
                     noted = FillRun(source, batch.cursor, records, changed, started_at, now, now if ended else None)
                     await connection.execute(_NOTE, asdict(noted))
                     reading = asyncio.ensure_future(anext(upcoming, None))  # goes on while the commit is written
@@ -215,6 +222,14 @@ _CLAIM = text(
     " ON CONFLICT (source) DO UPDATE SET updated_at = excluded.updated_at"
     " WHERE fills.updated_at <= :dead AND (fills.finished_at IS NULL OR fills.finished_at < :since)"
 )
+
+
+def _known_at(cursor: str, else_at: int) -> int:
+    """The revision at which a walk to what is known began, from its cursor."""
+    parts = cursor.split()
+    return int(parts[1]) if len(parts) == 3 else else_at
+
+
 _RUNS = text(
     "SELECT source, cursor, records, changed, started_at, updated_at, finished_at FROM fills ORDER BY updated_at DESC"
 )

@@ -21,6 +21,8 @@ from registerwatch.register.pacing import Priority
 
 log = structlog.get_logger(__name__)
 
+NOT_STORED = "What the register said could not be stored; try again in a moment."
+"""Why is for the log: it names hosts and files."""
 MEMORY_SECONDS = 60.0
 READ_THROUGH_SECONDS = 15.0
 CLOSING_SECONDS = 2.0
@@ -146,7 +148,7 @@ class Refresher:
             result = await read(subject, priority, cause)
         except RegisterwatchError as error:  # the database, not the register; the reader has an answer all the same
             log.warning("refresh could not be stored", subject=subject, error=str(error))
-            result = Unreadable(str(error))
+            result = Unreadable(NOT_STORED)
         self._remember(subject, result)
         return result
 
