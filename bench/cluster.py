@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import psycopg
-from tests.parts.postgresql import binaries
+from tests.parts.postgresql import as_its_user, binaries
 
 from bench.inputs import Inputs
 from bench.machine import SERVER_CORE, Others, memory_bytes, pinned
@@ -130,9 +130,7 @@ def _run(program: str, *options: object, check: bool = True) -> None:
     found = binaries()
     if found is None:
         raise ProcessFailed("PostgreSQL is not installed.")
-    words = [str(found / program), *map(str, options)]
-    if os.geteuid() == 0:
-        words = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups", *words]
+    words = as_its_user(found / program, *options)
     done = subprocess.run(words, capture_output=True, text=True, cwd="/", check=False, start_new_session=True)
     if check and done.returncode != 0:
         raise ProcessFailed(f"{program} failed: {(done.stderr or done.stdout).strip()}"[:2000])

@@ -6,7 +6,6 @@ stopped truly in the middle of something. A steady trickle of requests is kept, 
 
 import http.client
 import json
-import os
 import shutil
 import signal
 import subprocess
@@ -67,9 +66,7 @@ class Postgres:
     def _control(self, *words: object) -> None:
         folder = postgresql.binaries()
         assert folder is not None
-        command = [str(word) for word in (folder / "pg_ctl", "-D", self._folder / "data", "-w", *words)]
-        if os.geteuid() == 0:
-            command = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups", *command]
+        command = postgresql.as_its_user(folder / "pg_ctl", "-D", self._folder / "data", "-w", *words)
         subprocess.run(command, cwd="/", check=True, timeout=PATIENCE, stdout=subprocess.DEVNULL)
 
 

@@ -52,10 +52,16 @@ def cluster() -> Iterator[str]:
         shutil.rmtree(base, ignore_errors=True)
 
 
-def _run(*command: object) -> None:
+def as_its_user(*command: object) -> list[str]:
+    """The words of one of PostgreSQL's programs, which root runs as `postgres`."""
     words = [str(word) for word in command]
     if os.geteuid() == 0:
-        words = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups", *words]
+        return ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups", *words]
+    return words
+
+
+def _run(*command: object) -> None:
+    words = as_its_user(*command)
     done = subprocess.run(words, capture_output=True, text=True, cwd="/", check=False)
     if done.returncode != 0:
         raise RuntimeError(f"{words} failed:\n{done.stdout}\n{done.stderr}")
