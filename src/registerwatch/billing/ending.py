@@ -8,12 +8,12 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.billing import repository
 from registerwatch.billing.following import Following
+from registerwatch.billing.model import DAY
 from registerwatch.billing.provider import PaymentProvider
 from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
 from registerwatch.errors import PaymentRefused, PaymentsUnavailable, RegisterwatchError
 
-DAY = 24 * 3600
 TRIED_AGAIN_SECONDS = 300
 READ_AGAIN_SECONDS = 600
 OVERDUE_SECONDS = 60
