@@ -34,6 +34,7 @@ def server_config(app: ASGIApp, host: str, port: int) -> uvicorn.Config:
         port=port,
         loop="uvloop",
         http=BoundedRequests,
+        ws="none",
         proxy_headers=False,
         server_header=False,
         access_log=False,

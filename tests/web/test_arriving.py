@@ -143,6 +143,13 @@ async def test_a_large_body_does_not_count_as_head(port: int) -> None:
             assert await it.answer() == (200, {"length": len(body)})
 
 
+async def test_who_asks_for_another_protocol_is_answered_in_this_one(port: int) -> None:
+    for protocol in (b"websocket", b"h2c"):
+        async with line(port) as it:
+            await it.send(b"GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: %b\r\n\r\n" % protocol)
+            assert await it.answer() == (200, {"length": 0})
+
+
 async def test_what_is_no_request_is_told_in_the_form_of_the_service(port: int) -> None:
     async with line(port) as it:
         await it.send(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03 hello\r\n\r\n")

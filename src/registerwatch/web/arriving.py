@@ -56,16 +56,13 @@ class BoundedRequests(HttpToolsProtocol):
         self._is_arriving = self._is_in_head = True
         self._end_waiting()  # its time begins now
 
-    def on_header(self, name: bytes, value: bytes) -> None:
-        if self._is_in_head:  # what comes behind a body in pieces is no header, though the parser gives it here, too
-            super().on_header(name, value)
-
     def on_headers_complete(self) -> None:
         if self._head_bytes > MOST_HEAD_BYTES and self._length_of_head() > MOST_HEAD_BYTES:
             self._refuse(431, HUGE_HEAD)
             raise _HeadRefused
         self._is_in_head, self._head_bytes = False, 0
         super().on_headers_complete()
+        self.headers = []  # the request keeps its own; what the parser finds behind a body in pieces is no header
 
     def on_body(self, body: bytes) -> None:
         self._head_bytes = 0
