@@ -18,7 +18,7 @@ run: $(VENV)/run.stamp ## set up, then try everything at http://localhost:8000
 
 test: $(VENV)/dev.stamp ## set up what the tests need, then run them on SQLite and PostgreSQL
 	@$(BIN)/python tools/system_packages.py
-	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadgroup $(TESTS)
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 $(TESTS)
 
 check: $(VENV)/dev.stamp ## format, lint, types, layers
 	$(BIN)/ruff format --check .

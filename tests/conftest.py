@@ -11,6 +11,8 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from xdist.remote import Producer
+from xdist.scheduler import LoadScopeScheduling
 
 from registerwatch.db.engine import Database
 from registerwatch.db.migrate import upgrade
@@ -34,14 +36,17 @@ TOGETHER = (
 StageMaker = Callable[..., AbstractAsyncContextManager[Stage]]
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep together what belongs together."""
-    for item in items:
-        place = item.path.relative_to(Path(__file__).parent).as_posix()
-        group = next((each for each in TOGETHER if place.startswith(each)), None)
-        if group is not None:
-            item.add_marker(pytest.mark.xdist_group(group))
+class Together(LoadScopeScheduling):
+    """Hands out tests one by one, and those that belong together to one worker, before all others."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        place = nodeid.removeprefix("tests/")
+        return next((each for each in TOGETHER if place.startswith(each)), nodeid)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Together:
+    """Not `--dist loadgroup`, which writes groups into ids of tests where pytest no longer looks for them."""
+    return Together(config, log)
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 """Bringing a database to the schema of this program, by Alembic, one history for both databases."""
 
+from functools import cache
 from pathlib import Path
 
 from alembic import command
@@ -35,15 +36,20 @@ def _upgrade(connection: Connection) -> None:
             f"The database is at schema {current}, which this program does not know: it was made by a newer "
             "version. Install that version, or restore a backup of before the upgrade."
         )
-    config = _config()
-    if current != ScriptDirectory.from_config(config).get_current_head():
+    if current != _scripts().get_current_head():
+        config = _config()
         config.attributes["connection"] = connection
         command.upgrade(config, "head")
 
 
 def known_schemas() -> set[str]:
     """The names of every schema that this program can work with or upgrade."""
-    return {revision.revision for revision in ScriptDirectory.from_config(_config()).walk_revisions()}
+    return {revision.revision for revision in _scripts().walk_revisions()}
+
+
+@cache
+def _scripts() -> ScriptDirectory:
+    return ScriptDirectory.from_config(_config())
 
 
 def _config() -> Config:
