@@ -8,6 +8,9 @@ DEMO ?=
 TESTS ?=
 CRASHES ?= 100
 
+# Where bytecode is not kept, each of hundreds of processes that tests and benches start compiles everything anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: run test check bench crash lock clean help
 
 help: ## list the targets

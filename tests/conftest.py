@@ -54,6 +54,11 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Togethe
     return Together(config, log)
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than there are cores: tests wait for processes and databases a third of the time."""
+    return len(os.sched_getaffinity(0)) + 1
+
+
 @pytest.fixture
 def anyio_backend() -> str:
     """Asynchronous tests run on asyncio, as the service does."""

@@ -18,18 +18,34 @@ _ORDERS = {
 }
 
 
+class Dumps:
+    """Dumps of one database, by one connection that is opened for the first."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._server: psycopg.Connection | None = None
+
+    def dump(self, tables: Iterable[str] = tuple(_ORDERS)) -> dict[str, Rows]:
+        """Every row of some tables, as the driver gives it, in the order of their keys."""
+        if self._database.sqlite_path is not None:
+            with closing(sqlite3.connect(self._database.sqlite_path)) as connection:
+                return _dumped(connection.execute, tables)
+        if self._server is None:
+            address = self._database.url.render_as_string(hide_password=False)
+            self._server = psycopg.connect(address, autocommit=True)
+        server = self._server
+        return _dumped(lambda statement: server.execute(statement.encode()), tables)
+
+    def close(self) -> None:
+        """End the connection, if there is one."""
+        if self._server is not None:
+            self._server.close()
+
+
 def stored(database: Database) -> dict[str, Rows]:
     """Every row of the copy."""
-    return dump(database, COPY)
-
-
-def dump(database: Database, tables: Iterable[str] = tuple(_ORDERS)) -> dict[str, Rows]:
-    """Every row of some tables, as the driver gives it, in the order of their keys."""
-    if database.sqlite_path is not None:
-        with closing(sqlite3.connect(database.sqlite_path)) as connection:
-            return _dumped(connection.execute, tables)
-    with psycopg.connect(database.url.render_as_string(hide_password=False), autocommit=True) as server:
-        return _dumped(lambda statement: server.execute(statement.encode()), tables)
+    with closing(Dumps(database)) as dumps:
+        return dumps.dump(COPY)
 
 
 def _dumped(execute: Callable[[str], Any], tables: Iterable[str]) -> dict[str, Rows]:

@@ -1,7 +1,7 @@
 """The whole service in one process, over a stand-in register in the same process."""
 
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from registerwatch.sandbox.register.transport import InProcessTransport
 from registerwatch.sandbox.register.world import World
 from registerwatch.settings import Settings
 from tests.parts.clocks import SteppedClock
-from tests.parts.dumps import Rows, dump
+from tests.parts.dumps import Dumps, Rows
 from tests.parts.passwords import quick_passwords
 
 REGISTER = "http://register.test"
@@ -54,6 +54,7 @@ class Stage:
     clock: SteppedClock
     log: RequestLog
     mail: KeptMail
+    dumps: Dumps
 
     async def level(self) -> None:
         """Bring the index up to the copy."""
@@ -88,7 +89,7 @@ class Stage:
 
     def tables(self) -> dict[str, Rows]:
         """Every row, to compare before with after; but of `ticks`, which the background writes at any time."""
-        return {name: rows for name, rows in dump(self.service.database).items() if name != "ticks"}
+        return {name: rows for name, rows in self.dumps.dump().items() if name != "ticks"}
 
     def rows_of(self, account_id: int) -> dict[str, Rows]:
         """Every row that is an account's, its people's or their sessions', by table."""
@@ -151,4 +152,5 @@ async def on_stage(
     async with running(service, background=background):
         transport = httpx2.ASGITransport(app=app, raise_app_exceptions=False)
         async with httpx2.AsyncClient(transport=transport, base_url="http://service.test") as client:
-            yield Stage(service, app, client, world, faults, clock, register_app.state.log, mail)
+            with closing(Dumps(service.database)) as dumps:
+                yield Stage(service, app, client, world, faults, clock, register_app.state.log, mail, dumps)

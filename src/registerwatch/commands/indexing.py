@@ -45,6 +45,7 @@ class Indexing:
         if self._process.poll() is None:
             self._process.terminate()
             self._process.wait()
+        self.finish()
 
 
 @contextmanager
