@@ -41,7 +41,7 @@ TOGETHER = (
 StageMaker = Callable[..., AbstractAsyncContextManager[Stage]]
 
 
-class Together(LoadScopeScheduling):
+class Together(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
     """Hands out tests one by one, and those that belong together to one worker, before all others."""
 
     def _split_scope(self, nodeid: str) -> str:
@@ -49,9 +49,9 @@ class Together(LoadScopeScheduling):
         return next((each for each in TOGETHER if place.startswith(each)), nodeid)
 
 
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Together:
-    """Not `--dist loadgroup`, which writes groups into ids of tests where pytest no longer looks for them."""
-    return Together(config, log)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Together | None:
+    """Ours, unless another `--dist` is asked for. `loadgroup` writes groups into ids, where pytest no longer looks."""
+    return Together(config, log) if config.getvalue("dist") == "load" else None
 
 
 def pytest_xdist_auto_num_workers() -> int:

@@ -1,29 +1,24 @@
 """`registerwatch accounts …`, as an operator types it."""
 
 import asyncio
-import logging
 import re
-import sys
 import time
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
 import pytest
-import structlog
 
 from registerwatch.accounts.building import Accounts, build_accounts
 from registerwatch.accounts.credentials import credential_of
-from registerwatch.cli import main
 from registerwatch.clock import SystemClock
 from registerwatch.db.engine import Database
 from registerwatch.errors import WrongPassword
 from registerwatch.sandbox.mail import KeptMail
-from registerwatch.settings import Settings, load_settings
+from registerwatch.settings import load_settings
 from tests.parts import processes
 from tests.parts.passwords import quick_passwords
+from tests.parts.terminal import Said, Terminal
 
 EMAIL = "owner@acme.example"
 MEMBER = "member@acme.example"
@@ -46,30 +41,15 @@ ENDS = {
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
-    """How a command ended."""
-
-    code: int
-    out: str
-    err: str
-
-
 class Operator:
     """Types commands for one service, and knows what its people do meanwhile."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-        self._monkeypatch = monkeypatch
-        self._capsys = capsys
+    def __init__(self, terminal: Terminal) -> None:
+        self._terminal = terminal
 
     def types(self, *words: str) -> Said:
         """Run `registerwatch accounts …` to its end."""
-        self._monkeypatch.setattr(sys, "argv", ["registerwatch", "accounts", *words])
-        with _logs_as_they_are(), pytest.raises(SystemExit) as ended:
-            main()
-            sys.exit(0)
-        printed = self._capsys.readouterr()
-        return Said(int(ended.value.code or 0), printed.out, printed.err)
+        return self._terminal.types("accounts", *words)
 
     def meanwhile(self, act: Callable[[Accounts], Awaitable[T]]) -> T:
         """What happens in the service between two commands."""
@@ -91,31 +71,10 @@ class Operator:
         self.meanwhile(lambda accounts: accounts.signing_in.trial(name, email, PASSWORD))
 
 
-@contextmanager
-def _logs_as_they_are() -> Iterator[None]:
-    """A command decides where the logs of its process go; those of the tests go on as before."""
-    root, was_set_up, settings = logging.getLogger(), structlog.is_configured(), structlog.get_config()
-    handlers, level = list(root.handlers), root.level
-    try:
-        yield
-    finally:
-        if was_set_up:
-            structlog.configure(**settings)
-        else:
-            structlog.reset_defaults()
-        root.handlers[:] = handlers
-        root.setLevel(level)
-
-
 @pytest.fixture
-def operator(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, database_url: str
-) -> Operator:
-    for name in Settings.model_fields:
-        monkeypatch.delenv(f"REGISTERWATCH_{name.upper()}", raising=False)
-    monkeypatch.setenv("REGISTERWATCH_DATA_DIR", str(tmp_path))
+def operator(monkeypatch: pytest.MonkeyPatch, terminal: Terminal, database_url: str) -> Operator:
     monkeypatch.setenv("REGISTERWATCH_DATABASE_URL", database_url)
-    return Operator(monkeypatch, capsys)
+    return Operator(terminal)
 
 
 def test_a_service_without_accounts_says_so(operator: Operator) -> None:

@@ -1,12 +1,10 @@
 """What commands say about themselves, and why they do nothing."""
 
 import re
-import sys
-from pathlib import Path
 
 import pytest
 
-from registerwatch.cli import main
+from tests.parts.terminal import Terminal
 
 
 @pytest.mark.parametrize(
@@ -23,40 +21,29 @@ from registerwatch.cli import main
     ],
 )
 def test_a_command_that_cannot_work_says_what_to_do_in_few_lines(
-    tmp_path: Path,
+    terminal: Terminal,
     monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
     words: tuple[str, ...],
     settings: dict[str, str],
     said: str,
 ) -> None:
-    for name, value in {"DATA_DIR": str(tmp_path), **settings}.items():
+    for name, value in settings.items():
         monkeypatch.setenv(f"REGISTERWATCH_{name}", value)
 
-    code, _, error = _typed(monkeypatch, capsys, *words)
+    told = terminal.types(*words)
 
-    assert code == 1
-    assert said in error
-    assert error.startswith("registerwatch: ")
-    assert error.count("\n") <= 3
+    assert told.code == 1
+    assert said in told.err
+    assert "Traceback" not in told.err
+    assert told.err.startswith("registerwatch: ")
+    assert told.err.count("\n") <= 3
 
 
 @pytest.mark.parametrize(
     "words", [(), ("copy",), ("backup",), ("db",), ("register",), ("serve",), ("demo",), ("settings",), ("work",)]
 )
-def test_every_command_explains_itself(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]
-) -> None:
-    code, shown, _ = _typed(monkeypatch, capsys, *words, "--help")
+def test_every_command_explains_itself(terminal: Terminal, words: tuple[str, ...]) -> None:
+    told = terminal.types(*words, "--help")
 
-    assert code == 0
-    assert re.search(f"Usage: .*{' '.join(words)}.* \\[OPTIONS\\]", shown)
-
-
-def _typed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
-    """How a command ends, what it prints and what it says on standard error."""
-    monkeypatch.setattr(sys, "argv", ["registerwatch", *words])
-    with pytest.raises(SystemExit) as ended:
-        main()
-    printed = capsys.readouterr()
-    return int(ended.value.code or 0), printed.out, printed.err
+    assert told.code == 0
+    assert re.search(f"Usage: .*{' '.join(words)}.* \\[OPTIONS\\]", told.out)

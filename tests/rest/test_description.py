@@ -177,7 +177,7 @@ def test_every_answer_is_as_described(
     excluded = [positive_data_acceptance] if label in REFUSES_MORE else []
 
     @settings(
-        max_examples=25,
+        max_examples=40,
         deadline=None,
         derandomize=True,
         phases=[Phase.explicit, Phase.generate],

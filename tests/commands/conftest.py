@@ -1,0 +1,17 @@
+"""Fixtures of commands: a terminal whose environment says nothing yet but where the data is."""
+
+from pathlib import Path
+
+import pytest
+
+from registerwatch.settings import Settings
+from tests.parts.terminal import Terminal
+
+
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Terminal:
+    """Where commands are typed; settings of whoever runs the tests are not there."""
+    for name in Settings.model_fields:
+        monkeypatch.delenv(f"REGISTERWATCH_{name.upper()}", raising=False)
+    monkeypatch.setenv("REGISTERWATCH_DATA_DIR", str(tmp_path))
+    return Terminal(monkeypatch, capsys)

@@ -1,0 +1,54 @@
+"""Commands in the process of the test, as somebody types them."""
+
+import logging
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import pytest
+import structlog
+
+from registerwatch.cli import main
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """How a command ended."""
+
+    code: int
+    out: str
+    err: str
+
+
+class Terminal:
+    """Where commands are typed."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+        self._monkeypatch = monkeypatch
+        self._capsys = capsys
+
+    def types(self, *words: str) -> Said:
+        """Run `registerwatch …` to its end."""
+        self._monkeypatch.setattr(sys, "argv", ["registerwatch", *words])
+        with _logs_as_they_are(), pytest.raises(SystemExit) as ended:
+            main()
+            sys.exit(0)
+        printed = self._capsys.readouterr()
+        return Said(int(ended.value.code or 0), printed.out, printed.err)
+
+
+@contextmanager
+def _logs_as_they_are() -> Iterator[None]:
+    """A command decides where the logs of its process go; those of the tests go on as before."""
+    root, was_set_up, settings = logging.getLogger(), structlog.is_configured(), structlog.get_config()
+    handlers, level = list(root.handlers), root.level
+    try:
+        yield
+    finally:
+        if was_set_up:
+            structlog.configure(**settings)
+        else:
+            structlog.reset_defaults()
+        root.handlers[:] = handlers
+        root.setLevel(level)
