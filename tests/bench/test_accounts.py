@@ -1,7 +1,8 @@
 """The part `accounts`: the account that is measured, logins beside argon2, reads beside logins."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 
 import msgspec
 import pytest
@@ -14,6 +15,8 @@ from bench.inputs import Inputs
 from bench.processes import ProcessFailed, free_port
 from bench.service import device_requests, serving
 from bench.waiting import BURST, read_steadily, waiting
+
+from tests.parts.ending import end
 
 ANSWER = b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n"
 WRONG = Request("/v1/login", body=b'{"email":"nobody@example.org","password":"not theirs"}')
@@ -98,44 +101,56 @@ def test_a_login_that_fails_in_a_burst_is_told_instead_of_counted(port: int, inp
         waiting(port, reads, [WRONG], seconds=0.1)
 
 
-class Hesitating(asyncio.Protocol):
-    """A server that takes its time for the first answer."""
+class Answering(asyncio.Protocol):
+    """One connection of a server. Its transport is added to `connections`."""
 
-    hesitation = 0.1
+    def __init__(self, connections: list[asyncio.BaseTransport]) -> None:
+        self._connections = connections
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.WriteTransport)
-        self._transport = transport
+        self.transport = transport
+        self._connections.append(transport)
+
+
+class Hesitating(Answering):
+    """Takes its time for the first answer."""
+
+    hesitation = 0.1
 
     def data_received(self, _data: bytes) -> None:
-        asyncio.get_running_loop().call_later(self.hesitation, self._transport.write, ANSWER)
+        asyncio.get_running_loop().call_later(self.hesitation, self.transport.write, ANSWER)
         self.hesitation = 0.0
+
+
+@asynccontextmanager
+async def listening(answering: type[Answering]) -> AsyncIterator[int]:
+    """A server in this loop; gives its port."""
+    connections: list[asyncio.BaseTransport] = []
+    server = await asyncio.get_running_loop().create_server(lambda: answering(connections), "127.0.0.1", 0)
+    try:
+        yield server.sockets[0].getsockname()[1]
+    finally:
+        await end(server, connections)
 
 
 @pytest.mark.anyio
 async def test_a_read_that_was_due_while_another_waited_has_waited_too() -> None:
-    async with await asyncio.get_running_loop().create_server(Hesitating, "127.0.0.1", 0) as server:
-        times = await read_steadily(server.sockets[0].getsockname()[1], [b"GET / HTTP/1.1\r\n\r\n"], 3)
+    async with listening(Hesitating) as port:
+        times = await read_steadily(port, [b"GET / HTTP/1.1\r\n\r\n"], 3)
     assert [seconds > Hesitating.hesitation / 2 for seconds in times] == [True, True, True]
 
 
-class HangingUp(asyncio.Protocol):
-    """A server that answers nobody."""
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = transport
+class HangingUp(Answering):
+    """Answers nobody."""
 
     def data_received(self, _data: bytes) -> None:
-        self._transport.close()
+        self.transport.close()
 
 
 @pytest.mark.anyio
 async def test_a_server_that_hangs_up_does_not_keep_the_load_waiting() -> None:
-    async with (
-        await asyncio.get_running_loop().create_server(HangingUp, "127.0.0.1", 0) as server,
-        line(server.sockets[0].getsockname()[1]) as asking,
-        asyncio.timeout(10),
-    ):
+    async with listening(HangingUp) as port, line(port) as asking, asyncio.timeout(10):
         with pytest.raises(Refused, match="The server hung up"):
             await asking.ask(b"GET / HTTP/1.1\r\n\r\n")
 

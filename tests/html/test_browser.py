@@ -4,7 +4,6 @@ import asyncio
 import json
 import re
 import shutil
-import socket
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Keyboar
 
 from registerwatch.sandbox.register.filed import FiledWorld
 from tests.html.registrations import MAKER, certificate, gtin, in_days, registration
+from tests.parts.serving import LocalServer
 from tests.parts.stage import Stage, on_stage
 
 CHROMIUM = Path("/usr/bin/chromium")
@@ -385,18 +385,15 @@ def test_pages_fit_the_screen_stand_out_and_meet_no_errors(
 async def _serving(folder: Path) -> AsyncIterator[tuple[str, Stage]]:
     records = folder / "registrations.jsonl"
     records.write_text("".join(json.dumps(each) + "\n" for each in REGISTRATIONS))
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        listener.listen()
-        async with on_stage(f"sqlite:///{folder / 'registerwatch.db'}", folder, world=FiledWorld(records)) as stage:
-            await stage.service.mirror.from_file(records, lambda _progress: None)
-            await stage.level()
-            server = uvicorn.Server(uvicorn.Config(stage.app, lifespan="off", log_config=None, access_log=False))
-            serving = asyncio.create_task(server.serve(sockets=[listener]))
-            yield f"http://127.0.0.1:{listener.getsockname()[1]}", stage
-            server.should_exit = True
-            await serving
-            await stage.settle()
+    async with on_stage(f"sqlite:///{folder / 'registerwatch.db'}", folder, world=FiledWorld(records)) as stage:
+        await stage.service.mirror.from_file(records, lambda _progress: None)
+        await stage.level()
+        server = LocalServer(uvicorn.Config(stage.app, port=0, lifespan="off", log_config=None, access_log=False))
+        serving = asyncio.create_task(server.serve())
+        yield f"http://127.0.0.1:{await server.port()}", stage
+        server.end()
+        await serving
+        await stage.settle()
 
 
 def _watched(context: BrowserContext) -> Page:

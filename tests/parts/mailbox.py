@@ -9,10 +9,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from email.message import EmailMessage
 from email.parser import Parser
-from typing import cast
+from typing import Any, cast
 from urllib.parse import quote
 
 from aiosmtpd.smtp import MISSING, SMTP, AuthResult, Envelope, LoginPassword, Session
+
+from tests.parts.ending import end
 
 HOST = "127.0.0.1"
 SILENCE = "silence"
@@ -89,9 +91,11 @@ def mailbox(
     """
     box = Mailbox()
     clerk = _Clerk(box, {command: list(each) for command, each in (replies or {}).items()}, login)
+    lines: list[asyncio.BaseTransport] = []
 
     def speak() -> SMTP:
-        return SMTP(
+        return _Speaker(
+            lines,
             clerk,
             hostname="mailbox.test",
             enable_SMTPUTF8=smtputf8,
@@ -101,15 +105,17 @@ def mailbox(
             loop=asyncio.get_running_loop(),
         )
 
-    with _listening(speak, tls) as port:
+    with _listening(speak, lines, tls) as port:
         user = f"{quote(login[0], safe='')}:{quote(login[1], safe='')}@" if login else ""
         box.address = f"{'smtps' if tls else 'smtp'}://{user}{HOST}:{port}"
         yield box
 
 
 @contextmanager
-def _listening(speak: Callable[[], asyncio.Protocol], tls: ssl.SSLContext | None) -> Iterator[int]:
-    """A server in a thread; gives its port."""
+def _listening(
+    speak: Callable[[], SMTP], lines: list[asyncio.BaseTransport], tls: ssl.SSLContext | None
+) -> Iterator[int]:
+    """A server in a thread, whose connections come to stand in `lines`; gives its port."""
     ports: list[int] = []
     loops: list[asyncio.AbstractEventLoop] = []
     started, stop = threading.Event(), asyncio.Event()
@@ -119,8 +125,8 @@ def _listening(speak: Callable[[], asyncio.Protocol], tls: ssl.SSLContext | None
         server = await loops[0].create_server(speak, HOST, 0, ssl=tls)
         ports.append(server.sockets[0].getsockname()[1])
         started.set()
-        async with server:
-            await stop.wait()
+        await stop.wait()
+        await end(server, lines)
 
     def run() -> None:
         with asyncio.Runner(loop_factory=asyncio.SelectorEventLoop) as runner:
@@ -134,6 +140,18 @@ def _listening(speak: Callable[[], asyncio.Protocol], tls: ssl.SSLContext | None
     finally:
         loops[0].call_soon_threadsafe(stop.set)
         thread.join(10)
+
+
+class _Speaker(SMTP):
+    """Notes by what it is connected: first plainly, then, after STARTTLS, in another way."""
+
+    def __init__(self, lines: list[asyncio.BaseTransport], *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._lines = lines
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._lines.append(transport)
+        super().connection_made(transport)
 
 
 class _Clerk:

@@ -3,11 +3,13 @@
 import asyncio
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
+
+from tests.parts.ending import end
 
 HOST = "127.0.0.1"
 
@@ -163,12 +165,12 @@ class Receiver:
 @asynccontextmanager
 async def receiver(*, tls: ssl.SSLContext | None = None, host: str = HOST) -> AsyncIterator[Receiver]:
     """A receiver that accepts everything, unless it is told otherwise."""
-    box, open_connections = Receiver(), set[asyncio.Task[None]]()
+    box, connections = Receiver(), dict[asyncio.Task[None], asyncio.BaseTransport]()
 
     def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.create_task(box.serve(reader, writer))
-        open_connections.add(task)
-        task.add_done_callback(open_connections.discard)
+        connections[task] = writer.transport
+        task.add_done_callback(connections.pop)
 
     server = await asyncio.start_server(accept, host, 0, ssl=tls)
     box.port = server.sockets[0].getsockname()[1]
@@ -177,11 +179,10 @@ async def receiver(*, tls: ssl.SSLContext | None = None, host: str = HOST) -> As
     try:
         yield box
     finally:
-        server.close()
-        for task in list(open_connections):
+        await end(server, connections.values())
+        for task in list(connections):
             task.cancel()
-        with suppress(asyncio.CancelledError):
-            await asyncio.gather(*open_connections, return_exceptions=True)
+        await asyncio.gather(*connections, return_exceptions=True)
 
 
 def _head(status: int, headers: Mapping[str, str]) -> bytes:

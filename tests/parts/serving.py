@@ -1,6 +1,7 @@
 """The whole service behind a real socket, in a thread, for clients that need one."""
 
 import asyncio
+import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,7 +11,24 @@ from typing import Any
 import uvicorn
 
 from registerwatch.billing.provider import PaymentProvider
+from registerwatch.server import SideServer
+from tests.parts.ending import accept_no_more
 from tests.parts.stage import Stage, on_stage
+
+
+class LocalServer(SideServer):
+    """A server on asyncio's own loop, where connections that are accepted as it ends would stay open."""
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        for each in self.servers:
+            await accept_no_more(each)
+        await super().shutdown(sockets)
+
+    async def port(self) -> int:
+        """Where it listens, once it does."""
+        while not self.started:
+            await asyncio.sleep(0.01)
+        return int(self.servers[0].sockets[0].getsockname()[1])
 
 
 @contextmanager
@@ -28,15 +46,13 @@ def served_stage(
         async with on_stage(database_url, data_dir, provider=provider, **overrides) as stage:
             await stage.fill()
             config = uvicorn.Config(stage.app, host="127.0.0.1", port=0, lifespan="off", log_config=None)
-            server = uvicorn.Server(config)
-            serving = asyncio.create_task(server._serve())
-            while not server.started:
-                await asyncio.sleep(0.01)
+            server = LocalServer(config)
+            serving = asyncio.create_task(server.serve())
+            address.append(f"http://127.0.0.1:{await server.port()}")
             stages.append(stage)
-            address.append(f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}")
             started.set()
             await stop.wait()
-            server.should_exit = True
+            server.end()
             await serving
 
     def target() -> None:

@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
-import uvicorn
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse
 from starlette.types import Receive, Scope, Send
@@ -14,6 +13,7 @@ from starlette.types import Receive, Scope, Send
 from registerwatch.server import server_config
 from registerwatch.web import arriving
 from registerwatch.web.arriving import MOST_HEAD_BYTES
+from tests.parts.serving import LocalServer
 
 pytestmark = pytest.mark.anyio
 
@@ -49,12 +49,10 @@ def echo() -> Echo:
 async def port(echo: Echo) -> AsyncIterator[int]:
     config = server_config(echo, "127.0.0.1", 0)
     config.lifespan = "off"
-    server = uvicorn.Server(config)
-    serving = asyncio.create_task(server._serve())
-    while not server.started:
-        await asyncio.sleep(0.01)
-    yield server.servers[0].sockets[0].getsockname()[1]
-    server.should_exit = True
+    server = LocalServer(config)
+    serving = asyncio.create_task(server.serve())
+    yield await server.port()
+    server.end()
     await serving
 
 
