@@ -2,9 +2,17 @@
 
 import logging
 import sys
-from typing import Literal
+from typing import Literal, TextIO
 
 import structlog
+
+
+class _StandardError(logging.StreamHandler[TextIO]):
+    """Writes to what standard error is by then: a progress bar takes its place, and stays below what is logged."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.setStream(sys.stderr)
+        super().emit(record)
 
 
 def set_up(log_format: Literal["text", "json"]) -> None:
@@ -19,7 +27,7 @@ def set_up(log_format: Literal["text", "json"]) -> None:
         if log_format == "json"
         else structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
     )
-    handler = logging.StreamHandler(sys.stderr)
+    handler = _StandardError()
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=shared,

@@ -4,12 +4,13 @@ import io
 import re
 from pathlib import Path
 
+import psycopg
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.operations import Operations
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, literal, select, text
 
 from registerwatch.db.engine import Database
 from registerwatch.db.migrate import MIGRATIONS, upgrade
@@ -41,6 +42,31 @@ async def test_a_database_of_a_newer_program_is_refused_with_a_hint(database: Da
 
     with pytest.raises(DatabaseUnavailable, match="newer version"):
         await upgrade(database)
+
+
+@pytest.mark.parametrize("encoding", ["SQL_ASCII", "LATIN1"])
+async def test_a_database_that_cannot_hold_every_name_is_refused_with_a_hint(
+    encoding: str, postgresql_sockets: str
+) -> None:
+    name = f"test_{encoding.lower()}"
+    create = f"CREATE DATABASE {name} ENCODING '{encoding}' LOCALE 'C' TEMPLATE template0"
+    with psycopg.connect(host=postgresql_sockets, user="postgres", dbname="postgres", autocommit=True) as server:
+        server.execute(create.encode())
+        database = Database(f"postgresql://postgres@/{name}?host={postgresql_sockets}")
+        with pytest.raises(DatabaseUnavailable, match=f"{encoding}.* Create one in UTF8"):
+            await upgrade(database)
+        await database.close()
+        server.execute(f"DROP DATABASE {name}".encode())
+
+
+async def test_the_environment_does_not_decide_how_text_is_sent(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PGCLIENTENCODING", "LATIN1")
+    database = Database(database_url)
+    async with database.transaction() as connection:
+        assert (await connection.execute(select(literal("Łódź")))).scalar_one() == "Łódź"
+    await database.close()
 
 
 async def test_a_transaction_that_fails_leaves_nothing(database: Database) -> None:

@@ -4,7 +4,6 @@ import io
 import logging
 import re
 import secrets
-import sys
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any, Literal
@@ -33,16 +32,16 @@ UNREACHABLE = "postgresql://nobody:a-database-password@127.0.0.1:9/none"
 
 
 @pytest.fixture(params=["text", "json"])
-def logged(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[io.StringIO]:
+def logged(request: pytest.FixtureRequest) -> Iterator[io.StringIO]:
     """All that is logged, by us and by libraries, as the product writes it, down to the level of debugging."""
     log_format: Literal["text", "json"] = request.param
     written, root, before = io.StringIO(), logging.getLogger(), structlog.get_config()
     handlers, level = root.handlers[:], root.level
     levels = {name: logging.getLogger(name).level for name in ("httpx2", "httpcore2", "alembic", "uvicorn.access")}
-    monkeypatch.setattr(sys, "stderr", written)
     logs.set_up(log_format)
-    ours = root.handlers[:]
-    root.handlers[:] = [*handlers, *ours]
+    kept = logging.StreamHandler(written)
+    kept.setFormatter(root.handlers[0].formatter)
+    root.handlers[:] = [*handlers, kept]
     structlog.configure(
         wrapper_class=structlog.make_filtering_bound_logger(logging.DEBUG), cache_logger_on_first_use=False
     )
@@ -50,8 +49,7 @@ def logged(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> I
     for name in levels:
         logging.getLogger(name).setLevel(logging.DEBUG)
     yield written
-    for handler in ours:
-        root.removeHandler(handler)
+    root.handlers[:] = handlers
     root.setLevel(level)
     for name, previous in levels.items():
         logging.getLogger(name).setLevel(previous)

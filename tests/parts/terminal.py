@@ -31,7 +31,7 @@ class Terminal:
     def types(self, *words: str) -> Said:
         """Run `registerwatch …` to its end."""
         self._monkeypatch.setattr(sys, "argv", ["registerwatch", *words])
-        with _logs_as_they_are(), pytest.raises(SystemExit) as ended:
+        with logs_as_they_are(), pytest.raises(SystemExit) as ended:
             main()
             sys.exit(0)
         printed = self._capsys.readouterr()
@@ -39,7 +39,7 @@ class Terminal:
 
 
 @contextmanager
-def _logs_as_they_are() -> Iterator[None]:
+def logs_as_they_are() -> Iterator[None]:
     """A command decides where the logs of its process go; those of the tests go on as before."""
     root, was_set_up, settings = logging.getLogger(), structlog.is_configured(), structlog.get_config()
     handlers, level = list(root.handlers), root.level

@@ -186,7 +186,12 @@ def _postgresql_engine(url: URL, **options: Any) -> AsyncEngine:
         url.set(drivername="postgresql+psycopg"),
         hide_parameters=True,  # errors are logged, and parameters hold what nobody should read there
         pool_pre_ping=True,
-        connect_args={"connect_timeout": 10, "application_name": "registerwatch", **silence_options(url.query)},
+        connect_args={
+            "connect_timeout": 10,
+            "application_name": "registerwatch",
+            "client_encoding": "utf8",  # whatever PGCLIENTENCODING says
+            **silence_options(url.query),
+        },
         **options,
     )
 

@@ -18,7 +18,7 @@ MIGRATIONS = Path(__file__).parent / "migrations"
 async def upgrade(database: Database) -> None:
     """Apply every migration that is missing. Safe to call at each start and from several processes.
 
-    Raises `DatabaseUnavailable` when the database was made by a newer program.
+    Raises `DatabaseUnavailable` when the database was made by a newer program, or cannot hold every text.
     """
     if database.sqlite_path is not None:
         database.sqlite_path.parent.mkdir(parents=True, exist_ok=True)
@@ -28,6 +28,7 @@ async def upgrade(database: Database) -> None:
 
 def _upgrade(connection: Connection) -> None:
     if connection.dialect.name == "postgresql":
+        _demand_unicode(connection)
         connection.exec_driver_sql("SET LOCAL lock_timeout = '30min'")  # another node may be at a long migration
         connection.exec_driver_sql("SELECT pg_advisory_xact_lock(7023401)")
     current = MigrationContext.configure(connection).get_current_revision()
@@ -40,6 +41,15 @@ def _upgrade(connection: Connection) -> None:
         config = _config()
         config.attributes["connection"] = connection
         command.upgrade(config, "head")
+
+
+def _demand_unicode(connection: Connection) -> None:
+    encoding = connection.exec_driver_sql("SHOW server_encoding").scalar_one()
+    if encoding != "UTF8":
+        raise DatabaseUnavailable(
+            f"The database keeps its text in {encoding}, which has no room for every name in the register. Create one "
+            "in UTF8: CREATE DATABASE registerwatch ENCODING 'UTF8' LOCALE 'C.UTF-8' TEMPLATE template0."
+        )
 
 
 def known_schemas() -> set[str]:

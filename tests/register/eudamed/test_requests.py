@@ -14,8 +14,16 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from structlog.testing import capture_logs
 
-from registerwatch.register.eudamed.requests import LARGEST_BODY, Patience, Question, RegisterRequests, decode
+from registerwatch.register.eudamed.requests import (
+    LARGEST_BODY,
+    PATIENCE,
+    Patience,
+    Question,
+    RegisterRequests,
+    decode,
+)
 from registerwatch.register.outcome import NoSuchRecord, RegisterFailure
 from registerwatch.register.pacing import Priority
 from tests.parts.clocks import SteppedClock
@@ -251,6 +259,24 @@ async def test_a_lasting_failure_is_not_tried_again(
 
     assert len(register.asked) == 1
     assert clock.slept == []
+
+
+async def test_a_fill_says_why_it_waits_and_for_how_long_and_nobody_else_does(sender: Sender) -> None:
+    told = {}
+    for priority in Priority:
+        requests = sender(in_turn(httpx2.ConnectError("refused"), httpx2.Response(503), GOOD), patience=PATIENCE)
+        with capture_logs() as logged:
+            await requests.get(a_question(), priority=priority, deadline=requests.deadline(priority))
+        told[priority] = [(each["reason"], each["seconds"], each["tries_left"]) for each in logged]
+
+    assert told == {
+        Priority.WAITING: [],
+        Priority.RECHECK: [],
+        Priority.MIRROR: [
+            ("The register could not be reached.", 4.0, 7),
+            ("The register has a fault of its own (status 503).", 8.0, 6),
+        ],
+    }
 
 
 async def test_an_answer_that_cannot_be_true_fails_by_the_kind_that_its_check_says(sender: Sender) -> None:

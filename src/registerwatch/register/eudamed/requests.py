@@ -10,9 +10,12 @@ from typing import Generic, TypeVar
 
 import httpx2
 import msgspec
+import structlog
 
 from registerwatch.register.outcome import NoSuchRecord, RegisterFailure
 from registerwatch.register.pacing import BudgetSpent, Priority, RequestBudget
+
+log = structlog.get_logger(__name__)
 
 Answer = TypeVar("Answer")
 
@@ -22,17 +25,21 @@ LARGEST_BODY = 20_000_000
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How long a read may go on: `tries` per request, pauses doubling from `pause` seconds, `limit` seconds in all."""
+    """How long a read may go on: `tries` per request, pauses doubling from `pause` seconds, `limit` seconds in all.
+
+    `is_told` says that each pause is logged.
+    """
 
     tries: int
     pause: float
     limit: float
+    is_told: bool = False
 
 
 PATIENCE = {
     Priority.WAITING: Patience(tries=3, pause=0.4, limit=25.0),
     Priority.RECHECK: Patience(tries=4, pause=2.0, limit=180.0),
-    Priority.MIRROR: Patience(tries=8, pause=4.0, limit=900.0),
+    Priority.MIRROR: Patience(tries=8, pause=4.0, limit=900.0, is_told=True),
 }
 
 
@@ -88,10 +95,14 @@ class RegisterRequests:
             try:
                 return await self._once(question, priority, deadline)
             except RegisterFailure as failure:
-                late = self._budget.clock.now() + pause > deadline
-                if not failure.passing or attempt == patience.tries or late:
+                left, late = patience.tries - attempt, self._budget.clock.now() + pause > deadline
+                if not failure.passing or not left or late:
                     raise
                 if not failure.throttled:  # a throttled request waits in the budget instead
+                    if patience.is_told:
+                        log.warning(
+                            "the register is asked again", reason=failure.reason, seconds=pause, tries_left=left
+                        )
                     await self._budget.clock.sleep(pause)
                 pause *= 2
         raise AssertionError("unreachable: the last try returns or raises")
