@@ -11,7 +11,7 @@ class _StandardError(logging.StreamHandler[TextIO]):
     """Writes to what standard error is by then: a progress bar takes its place, and stays below what is logged."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        self.setStream(sys.stderr)
+        self.stream = sys.stderr
         super().emit(record)
 
 
