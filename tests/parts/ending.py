@@ -1,7 +1,7 @@
 """Ending a server on this machine so that nothing of it outlives its loop.
 
 A connection that is accepted while `asyncio.Server` is closed is left open until it is collected, and is then a warning
-in whatever test runs (Python 3.11 and 3.12: the transport's constructor fails).
+in whatever test runs: with Python 3.11 its transport's constructor fails.
 """
 
 import asyncio
