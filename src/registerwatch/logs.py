@@ -6,6 +6,9 @@ from typing import Literal, TextIO
 
 import structlog
 
+NOISY = ("httpx2", "httpcore2", "alembic", "uvicorn.access", "stripe")
+"""Loggers of libraries, of which only warnings are kept."""
+
 
 class _StandardError(logging.StreamHandler[TextIO]):
     """Writes to what standard error is by then: a progress bar takes its place, and stays below what is logged."""
@@ -39,8 +42,8 @@ def set_up(log_format: Literal["text", "json"]) -> None:
         )
     )
     logging.basicConfig(handlers=[handler], level=logging.INFO, force=True)
-    for noisy in ("httpx2", "httpcore2", "alembic", "uvicorn.access", "stripe"):
-        logging.getLogger(noisy).setLevel(logging.WARNING)
+    for name in NOISY:
+        logging.getLogger(name).setLevel(logging.WARNING)
     structlog.configure(
         processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
         wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),

@@ -16,7 +16,7 @@ from bench.processes import ProcessFailed, free_port
 from bench.service import device_requests, serving
 from bench.waiting import BURST, read_steadily, waiting
 
-from tests.parts.ending import end
+from tests.parts.ending import Noted, end
 
 ANSWER = b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n"
 WRONG = Request("/v1/login", body=b'{"email":"nobody@example.org","password":"not theirs"}')
@@ -101,16 +101,13 @@ def test_a_login_that_fails_in_a_burst_is_told_instead_of_counted(port: int, inp
         waiting(port, reads, [WRONG], seconds=0.1)
 
 
-class Answering(asyncio.Protocol):
-    """One connection of a server. Its transport is added to `connections`."""
-
-    def __init__(self, connections: list[asyncio.BaseTransport]) -> None:
-        self._connections = connections
+class Answering(Noted, asyncio.Protocol):
+    """One connection of a server."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
         assert isinstance(transport, asyncio.WriteTransport)
         self.transport = transport
-        self._connections.append(transport)
 
 
 class Hesitating(Answering):

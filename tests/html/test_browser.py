@@ -1,6 +1,5 @@
 """The pages in a real browser, over a real socket: typing, keyboard, small screens, colour schemes, no script."""
 
-import asyncio
 import json
 import re
 import shutil
@@ -17,7 +16,7 @@ from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Keyboar
 
 from registerwatch.sandbox.register.filed import FiledWorld
 from tests.html.registrations import MAKER, certificate, gtin, in_days, registration
-from tests.parts.serving import LocalServer
+from tests.parts.serving import serving
 from tests.parts.stage import Stage, on_stage
 
 CHROMIUM = Path("/usr/bin/chromium")
@@ -388,11 +387,9 @@ async def _serving(folder: Path) -> AsyncIterator[tuple[str, Stage]]:
     async with on_stage(f"sqlite:///{folder / 'registerwatch.db'}", folder, world=FiledWorld(records)) as stage:
         await stage.service.mirror.from_file(records, lambda _progress: None)
         await stage.level()
-        server = LocalServer(uvicorn.Config(stage.app, port=0, lifespan="off", log_config=None, access_log=False))
-        serving = asyncio.create_task(server.serve())
-        yield f"http://127.0.0.1:{await server.port()}", stage
-        server.end()
-        await serving
+        config = uvicorn.Config(stage.app, port=0, lifespan="off", log_config=None, access_log=False)
+        async with serving(config) as port:
+            yield f"http://127.0.0.1:{port}", stage
         await stage.settle()
 
 

@@ -23,6 +23,7 @@ from tests.conftest import StageMaker
 from tests.parts.passwords import quick_passwords
 from tests.parts.receiver import Receiver, answer, receiver
 from tests.parts.stage import Stage, carrying
+from tests.parts.terminal import logs_as_they_are
 from tests.watches.room import lone_devices
 
 pytestmark = pytest.mark.anyio
@@ -35,25 +36,19 @@ UNREACHABLE = "postgresql://nobody:a-database-password@127.0.0.1:9/none"
 def logged(request: pytest.FixtureRequest) -> Iterator[io.StringIO]:
     """All that is logged, by us and by libraries, as the product writes it, down to the level of debugging."""
     log_format: Literal["text", "json"] = request.param
-    written, root, before = io.StringIO(), logging.getLogger(), structlog.get_config()
-    handlers, level = root.handlers[:], root.level
-    levels = {name: logging.getLogger(name).level for name in ("httpx2", "httpcore2", "alembic", "uvicorn.access")}
-    logs.set_up(log_format)
-    kept = logging.StreamHandler(written)
-    kept.setFormatter(root.handlers[0].formatter)
-    root.handlers[:] = [*handlers, kept]
-    structlog.configure(
-        wrapper_class=structlog.make_filtering_bound_logger(logging.DEBUG), cache_logger_on_first_use=False
-    )
-    root.setLevel(logging.DEBUG)
-    for name in levels:
-        logging.getLogger(name).setLevel(logging.DEBUG)
-    yield written
-    root.handlers[:] = handlers
-    root.setLevel(level)
-    for name, previous in levels.items():
-        logging.getLogger(name).setLevel(previous)
-    structlog.configure(**before)
+    written, root = io.StringIO(), logging.getLogger()
+    with logs_as_they_are():
+        others = root.handlers[:]
+        logs.set_up(log_format)
+        kept = logging.StreamHandler(written)
+        kept.setFormatter(root.handlers[0].formatter)
+        root.handlers[:] = [*others, kept]
+        structlog.configure(
+            wrapper_class=structlog.make_filtering_bound_logger(logging.DEBUG), cache_logger_on_first_use=False
+        )
+        for each in (root, *map(logging.getLogger, logs.NOISY)):
+            each.setLevel(logging.DEBUG)
+        yield written
 
 
 class Asking:

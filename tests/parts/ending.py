@@ -6,6 +6,19 @@ in whatever test runs: with Python 3.11 its transport's constructor fails.
 
 import asyncio
 from collections.abc import Iterable
+from typing import Any
+
+
+class Noted(asyncio.BaseProtocol):
+    """A protocol, beside one that speaks, that adds its transport to `connections`."""
+
+    def __init__(self, connections: list[asyncio.BaseTransport], *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._connections = connections
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._connections.append(transport)
+        super().connection_made(transport)
 
 
 async def accept_no_more(server: asyncio.Server) -> None:

@@ -9,12 +9,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from email.message import EmailMessage
 from email.parser import Parser
-from typing import Any, cast
+from typing import cast
 from urllib.parse import quote
 
 from aiosmtpd.smtp import MISSING, SMTP, AuthResult, Envelope, LoginPassword, Session
 
-from tests.parts.ending import end
+from tests.parts.ending import Noted, end
 
 HOST = "127.0.0.1"
 SILENCE = "silence"
@@ -142,16 +142,8 @@ def _listening(
         thread.join(10)
 
 
-class _Speaker(SMTP):
-    """Notes by what it is connected: first plainly, then, after STARTTLS, in another way."""
-
-    def __init__(self, lines: list[asyncio.BaseTransport], *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        self._lines = lines
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._lines.append(transport)
-        super().connection_made(transport)
+class _Speaker(Noted, SMTP):
+    """Is connected twice after STARTTLS: at first plainly."""
 
 
 class _Clerk:

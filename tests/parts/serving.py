@@ -3,8 +3,8 @@
 import asyncio
 import socket
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from tests.parts.ending import accept_no_more
 from tests.parts.stage import Stage, on_stage
 
 
-class LocalServer(SideServer):
+class _LocalServer(SideServer):
     """A server on asyncio's own loop, where connections that are accepted as it ends would stay open."""
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
@@ -24,11 +24,19 @@ class LocalServer(SideServer):
             await accept_no_more(each)
         await super().shutdown(sockets)
 
-    async def port(self) -> int:
-        """Where it listens, once it does."""
-        while not self.started:
-            await asyncio.sleep(0.01)
-        return int(self.servers[0].sockets[0].getsockname()[1])
+
+@asynccontextmanager
+async def serving(config: uvicorn.Config) -> AsyncIterator[int]:
+    """A server in this loop; gives its port."""
+    server = _LocalServer(config)
+    task = asyncio.create_task(server.serve())
+    while not server.started:
+        await asyncio.sleep(0.01)
+    try:
+        yield int(server.servers[0].sockets[0].getsockname()[1])
+    finally:
+        server.end()
+        await task
 
 
 @contextmanager
@@ -46,14 +54,11 @@ def served_stage(
         async with on_stage(database_url, data_dir, provider=provider, **overrides) as stage:
             await stage.fill()
             config = uvicorn.Config(stage.app, host="127.0.0.1", port=0, lifespan="off", log_config=None)
-            server = LocalServer(config)
-            serving = asyncio.create_task(server.serve())
-            address.append(f"http://127.0.0.1:{await server.port()}")
-            stages.append(stage)
-            started.set()
-            await stop.wait()
-            server.end()
-            await serving
+            async with serving(config) as port:
+                address.append(f"http://127.0.0.1:{port}")
+                stages.append(stage)
+                started.set()
+                await stop.wait()
 
     def target() -> None:
         try:

@@ -10,6 +10,7 @@ import pytest
 import structlog
 
 from registerwatch.cli import main
+from registerwatch.logs import NOISY
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,8 @@ class Terminal:
 def logs_as_they_are() -> Iterator[None]:
     """A command decides where the logs of its process go; those of the tests go on as before."""
     root, was_set_up, settings = logging.getLogger(), structlog.is_configured(), structlog.get_config()
-    handlers, level = list(root.handlers), root.level
+    handlers = list(root.handlers)
+    levels = {each: each.level for each in (root, *map(logging.getLogger, NOISY))}
     try:
         yield
     finally:
@@ -51,4 +53,5 @@ def logs_as_they_are() -> Iterator[None]:
         else:
             structlog.reset_defaults()
         root.handlers[:] = handlers
-        root.setLevel(level)
+        for each, level in levels.items():
+            each.setLevel(level)

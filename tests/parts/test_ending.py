@@ -5,22 +5,16 @@ import socket
 
 import pytest
 
-from tests.parts.ending import end
+from tests.parts.ending import Noted, end
 from tests.parts.mailbox import mailbox
 from tests.parts.receiver import receiver
 
 STEPS = range(7)
-"""How many steps the loop goes between a visitor's connecting and the end: it is let in on the third to fifth."""
+"""How many the loop goes between a visitor's connecting and the end; one that is let in is known after four."""
 
 
-class Noting(asyncio.Protocol):
+class Silent(Noted, asyncio.Protocol):
     """Says nothing."""
-
-    def __init__(self, connections: list[asyncio.BaseTransport]) -> None:
-        self._connections = connections
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._connections.append(transport)
 
 
 def is_over(visitor: socket.socket) -> bool:
@@ -40,7 +34,7 @@ def is_over(visitor: socket.socket) -> bool:
 @pytest.mark.parametrize("steps", STEPS)
 async def test_a_visitor_is_not_left_waiting_however_far_it_was_let_in(steps: int) -> None:
     connections: list[asyncio.BaseTransport] = []
-    server = await asyncio.get_running_loop().create_server(lambda: Noting(connections), "127.0.0.1", 0)
+    server = await asyncio.get_running_loop().create_server(lambda: Silent(connections), "127.0.0.1", 0)
     with socket.create_connection(server.sockets[0].getsockname()) as visitor:
         for _ in range(steps):
             await asyncio.sleep(0)

@@ -13,7 +13,7 @@ from starlette.types import Receive, Scope, Send
 from registerwatch.server import server_config
 from registerwatch.web import arriving
 from registerwatch.web.arriving import MOST_HEAD_BYTES
-from tests.parts.serving import LocalServer
+from tests.parts.serving import serving
 
 pytestmark = pytest.mark.anyio
 
@@ -49,11 +49,8 @@ def echo() -> Echo:
 async def port(echo: Echo) -> AsyncIterator[int]:
     config = server_config(echo, "127.0.0.1", 0)
     config.lifespan = "off"
-    server = LocalServer(config)
-    serving = asyncio.create_task(server.serve())
-    yield await server.port()
-    server.end()
-    await serving
+    async with serving(config) as port:
+        yield port
 
 
 @pytest.fixture

@@ -25,21 +25,17 @@ LARGEST_BODY = 20_000_000
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How long a read may go on: `tries` per request, pauses doubling from `pause` seconds, `limit` seconds in all.
-
-    `is_told` says that each pause is logged.
-    """
+    """How long a read may go on: `tries` per request, pauses doubling from `pause` seconds, `limit` seconds in all."""
 
     tries: int
     pause: float
     limit: float
-    is_told: bool = False
 
 
 PATIENCE = {
     Priority.WAITING: Patience(tries=3, pause=0.4, limit=25.0),
     Priority.RECHECK: Patience(tries=4, pause=2.0, limit=180.0),
-    Priority.MIRROR: Patience(tries=8, pause=4.0, limit=900.0, is_told=True),
+    Priority.MIRROR: Patience(tries=8, pause=4.0, limit=900.0),
 }
 
 
@@ -95,11 +91,12 @@ class RegisterRequests:
             try:
                 return await self._once(question, priority, deadline)
             except RegisterFailure as failure:
-                left, late = patience.tries - attempt, self._budget.clock.now() + pause > deadline
-                if not failure.passing or not left or late:
+                late = self._budget.clock.now() + pause > deadline
+                if not failure.passing or attempt == patience.tries or late:
                     raise
                 if not failure.throttled:  # a throttled request waits in the budget instead
-                    if patience.is_told:
+                    if priority is Priority.MIRROR:  # whose pauses take minutes
+                        left = patience.tries - attempt
                         log.warning(
                             "the register is asked again", reason=failure.reason, seconds=pause, tries_left=left
                         )
