@@ -53,12 +53,12 @@ $(VENV)/bin/python:
 	@$(PYTHON) -m venv $(VENV) || \
 	  { rm -rf $(VENV); echo "Python's venv is missing; on Debian: apt-get install python3-venv"; exit 1; }
 
-$(VENV)/run.stamp: requirements.lock pyproject.toml | $(VENV)/bin/python
+$(VENV)/run.stamp: requirements.lock pyproject.toml standins/pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable . --editable standins
 	@touch $@
 
-$(VENV)/dev.stamp: requirements-dev.lock pyproject.toml | $(VENV)/bin/python
+$(VENV)/dev.stamp: requirements-dev.lock pyproject.toml standins/pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable . --editable standins
 	@touch $@ $(VENV)/run.stamp

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from bench.rows import devices_of
-from registerwatch.register.index.fields import folded
+from registerwatch.register.search.fields import folded
 
 SAMPLED_DEVICES = 4_000
 SAMPLED_ACTORS = 100

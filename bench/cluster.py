@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import psycopg
-from tests.parts.postgresql import as_its_user, binaries
+from tests.support.postgresql import as_its_user, binaries
 
 from bench.inputs import Inputs
 from bench.machine import SERVER_CORE, Others, memory_bytes, pinned

@@ -13,11 +13,11 @@ from registerwatch.clock import SystemClock
 from registerwatch.db import tables
 from registerwatch.db.engine import Database
 from registerwatch.db.migrate import upgrade
-from registerwatch.register.copy import StoredCopy
-from registerwatch.register.records import Carries, Device, DeviceReading
-from registerwatch.watches.observing import Observing
+from registerwatch.notifications.outbox import WebhookOutbox
+from registerwatch.register.models import Carries, Device, DeviceReading
+from registerwatch.register.store.records import StoredCopy
+from registerwatch.watches.observe import Observing
 from registerwatch.watches.snapshot import encoded, snapshot_of_device
-from registerwatch.webhooks.outbox import WebhookOutbox
 
 CHUNK = 10_000
 PAGE = 300

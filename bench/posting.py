@@ -14,13 +14,13 @@ import uvloop
 from sqlalchemy import insert, text
 
 from bench.fanout import Scene, build
-from registerwatch.background.delivering import deliver_due
+from registerwatch.background.deliver import deliver_due
 from registerwatch.clock import SystemClock
 from registerwatch.db import tables
 from registerwatch.db.engine import Database
-from registerwatch.net.posting import CheckedNetwork, Poster, SystemResolver, checked_connections
-from registerwatch.webhooks.delivering import ATTEMPT_SECONDS, MOST_AT_ONCE, MOST_PER_WEBHOOK, Deliverer, body_of
-from registerwatch.webhooks.model import EventType
+from registerwatch.net.safe_http import CheckedNetwork, Poster, SystemResolver, checked_connections
+from registerwatch.notifications.delivery import ATTEMPT_SECONDS, MOST_AT_ONCE, MOST_PER_WEBHOOK, Deliverer, body_of
+from registerwatch.notifications.models import EventType
 
 ADDRESSES = 50
 BODY = body_of("whd_bench", EventType.CHANGED, 0, "owner@example.org", [])

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import msgspec
 
-from registerwatch.register.documents import stored_documents
-from registerwatch.register.index.fields import IndexedDevice
+from registerwatch.register.search.fields import IndexedDevice
+from registerwatch.register.store.documents import stored_documents
 from registerwatch.settings import Settings
 
 BATCH = 2_000

@@ -12,7 +12,7 @@ from collections import Counter
 from pathlib import Path
 
 import structlog
-from tests.parts.year import Outcome, Plan, year_over
+from tests.support.year import Outcome, Plan, year_over
 
 from bench.figures import Figure, Row, Section
 from bench.inputs import Inputs

@@ -17,8 +17,8 @@ from xdist.scheduler import LoadScopeScheduling
 
 from registerwatch.db.engine import Database
 from registerwatch.db.migrate import upgrade
-from tests.parts import postgresql, redis
-from tests.parts.stage import Stage, on_stage
+from tests.support import postgresql, redis
+from tests.support.stage import Stage, on_stage
 
 RECORDS = Path(__file__).parents[2] / "shared" / "records" / "devices.jsonl.gz"
 

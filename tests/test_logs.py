@@ -8,7 +8,7 @@ import pytest
 import structlog
 
 from registerwatch import logs
-from tests.parts.terminal import logs_as_they_are
+from tests.support.terminal import logs_as_they_are
 
 
 @pytest.fixture(autouse=True)

@@ -8,14 +8,14 @@ from fastapi import FastAPI
 from starlette.middleware import Middleware
 
 from registerwatch.bootstrap import Service, build_service, running
-from registerwatch.html import pages
 from registerwatch.mcp.endpoint import ToolEndpoint
-from registerwatch.rest import account, billing, errors, feeds, metrics, register, sign_in, system, watches, webhooks
+from registerwatch.pages import routes
+from registerwatch.rest import account, billing, errors, feeds, metrics, register, sessions, system, watches, webhooks
 from registerwatch.rest.account_object import AccountObjects
 from registerwatch.rest.middleware import BodyRequired, HeadAsGet, LimitHeaders, OpenCors, StoredDevices
 from registerwatch.rest.security import auth_levels
 from registerwatch.settings import Settings
-from registerwatch.web.limits import build_limits
+from registerwatch.web.rate_limits import build_limits
 
 API_VERSION = "1.0.0"
 DESCRIPTION = """\
@@ -76,7 +76,7 @@ def app_over(service: Service, *, background: bool = True) -> FastAPI:
     app.include_router(register.router(service, limits))
     objects = AccountObjects(service)
     levels = auth_levels(service.accounts.signing_in, service.clock)
-    app.include_router(sign_in.router(service, limits, objects))
+    app.include_router(sessions.router(service, limits, objects))
     app.include_router(account.router(service, levels, limits, objects))
     app.include_router(watches.router(service, levels, limits))
     app.include_router(webhooks.router(service, levels, limits, objects))
@@ -86,6 +86,6 @@ def app_over(service: Service, *, background: bool = True) -> FastAPI:
     app.include_router(system.liveness())
     app.include_router(system.router(service, app.state.readiness))
     app.include_router(metrics.router(service, counts))
-    app.include_router(pages.router(service, limits))
-    errors.install(app, pages.error_page)
+    app.include_router(routes.router(service, limits))
+    errors.install(app, routes.error_page)
     return app

@@ -9,44 +9,44 @@ from functools import partial
 import httpcore2
 import httpx2
 
-from registerwatch.accounts.building import Accounts, build_accounts
 from registerwatch.accounts.passwords import Passwords
-from registerwatch.background.delivering import deliver_due
-from registerwatch.background.ending import ended
-from registerwatch.background.housekeeping import keep_house
-from registerwatch.background.indexing import follow_copy
-from registerwatch.background.mirroring import fill_daily
-from registerwatch.background.rechecking import recheck_watches
-from registerwatch.background.tending import tend_payments
-from registerwatch.billing.building import Billing, build_billing
+from registerwatch.accounts.wiring import Accounts, build_accounts
+from registerwatch.background.cancellation import ended
+from registerwatch.background.daily_load import fill_daily
+from registerwatch.background.deliver import deliver_due
+from registerwatch.background.index import follow_copy
+from registerwatch.background.prune import keep_house
+from registerwatch.background.recheck import recheck_watches
+from registerwatch.background.sync_subscriptions import tend_payments
 from registerwatch.billing.provider import PaymentProvider
+from registerwatch.billing.wiring import Billing, build_billing
 from registerwatch.clock import Clock, SystemClock
 from registerwatch.db.engine import Database
 from registerwatch.db.migrate import upgrade
-from registerwatch.db.ticks import Ticks
-from registerwatch.feeds.feeding import Feeding
-from registerwatch.mail.sending import Mailer, mailer_of
-from registerwatch.net.posting import CheckedNetwork, Poster, SystemResolver, checked_connections
+from registerwatch.db.schedule import Ticks
+from registerwatch.mail.mailer import Mailer, mailer_of
+from registerwatch.net.safe_http import CheckedNetwork, Poster, SystemResolver, checked_connections
+from registerwatch.notifications.delivery import ATTEMPT_SECONDS, MOST_AT_ONCE
+from registerwatch.notifications.feeds.service import Feeding
+from registerwatch.notifications.outbox import WebhookOutbox
+from registerwatch.notifications.wiring import Webhooks, build_webhooks
 from registerwatch.register.actors import Actors
-from registerwatch.register.copy import StoredCopy
-from registerwatch.register.daily import DailyFill
-from registerwatch.register.datalake import DataLakeClient
 from registerwatch.register.devices import Devices
-from registerwatch.register.documents import StoredDocuments, stored_documents
-from registerwatch.register.eudamed.client import EudamedClient
-from registerwatch.register.eudamed.requests import Patience, RegisterRequests
-from registerwatch.register.follow import IndexFollower
-from registerwatch.register.index.searching import SearchIndex
-from registerwatch.register.mirror import Mirror
-from registerwatch.register.pacing import Priority, RequestBudget
-from registerwatch.register.refresh import Refresher
-from registerwatch.register.search import Search
+from registerwatch.register.ingest.bulk_load import Mirror
+from registerwatch.register.ingest.daily_load import DailyFill
+from registerwatch.register.ingest.refresh import Refresher
+from registerwatch.register.search.index import SearchIndex
+from registerwatch.register.search.indexer import IndexFollower
+from registerwatch.register.search.queries import Search
+from registerwatch.register.sources.data_lake import DataLakeClient
+from registerwatch.register.sources.eudamed.client import EudamedClient
+from registerwatch.register.sources.request_budget import Priority, RequestBudget
+from registerwatch.register.sources.requests import Patience, RegisterRequests
+from registerwatch.register.store.documents import StoredDocuments, stored_documents
+from registerwatch.register.store.records import StoredCopy
 from registerwatch.settings import Settings
-from registerwatch.watches.building import Watches, build_watches
-from registerwatch.watches.observing import Observing
-from registerwatch.webhooks.building import Webhooks, build_webhooks
-from registerwatch.webhooks.delivering import ATTEMPT_SECONDS, MOST_AT_ONCE
-from registerwatch.webhooks.outbox import WebhookOutbox
+from registerwatch.watches.observe import Observing
+from registerwatch.watches.wiring import Watches, build_watches
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from registerwatch import logs
 from registerwatch.app import create_app
 from registerwatch.rest.system import Readiness
 from registerwatch.settings import Settings
-from registerwatch.web.arriving import BoundedRequests
+from registerwatch.web.http_limits import BoundedRequests
 
 KEEP_ALIVE_SECONDS = 75
 """For idle connections: longer than reverse proxies keep theirs, so that none sends into one that is just closed."""

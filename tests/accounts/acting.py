@@ -1,8 +1,8 @@
 """Signing up and coming back, as surfaces do it."""
 
-from registerwatch.accounts.building import Accounts
 from registerwatch.accounts.credentials import credential_of
-from registerwatch.accounts.model import Caller, SignedIn
+from registerwatch.accounts.models import Caller, SignedIn
+from registerwatch.accounts.wiring import Accounts
 
 EMAIL = "owner@acme.example"
 PASSWORD = "correct horse"

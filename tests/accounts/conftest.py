@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from registerwatch.accounts.building import Accounts, build_accounts
+from registerwatch.accounts.wiring import Accounts, build_accounts
 from registerwatch.db.engine import Database
-from registerwatch.sandbox.mail import KeptMail
+from registerwatch.mail.memory_mailer import KeptMail
 from registerwatch.settings import Settings
-from tests.parts.clocks import SteppedClock
-from tests.parts.passwords import quick_passwords
+from tests.support.clocks import SteppedClock
+from tests.support.passwords import quick_passwords
 
 
 @pytest.fixture

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from registerwatch.accounts.credentials import digest_of, masked
-from registerwatch.accounts.housekeeping import AUDIT_KEPT, REVOKED_KEYS_KEPT
-from registerwatch.accounts.model import Role
+from registerwatch.accounts.models import Role
 from registerwatch.accounts.plans import PlanName
+from registerwatch.accounts.prune import AUDIT_KEPT, REVOKED_KEYS_KEPT
 
 Known = tuple[int, str, Role, int | None]
 """As whom somebody is known: the account's id, a name, a role, the user's id."""

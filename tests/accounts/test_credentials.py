@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registerwatch.accounts.building import Accounts
 from registerwatch.accounts.credentials import (
     LONGEST,
     Credential,
@@ -18,10 +17,11 @@ from registerwatch.accounts.credentials import (
     new_session,
     new_token,
 )
-from registerwatch.accounts.model import NewKey, SignedIn
+from registerwatch.accounts.models import NewKey, SignedIn
+from registerwatch.accounts.wiring import Accounts
 from registerwatch.errors import Unauthenticated
 from tests.accounts.acting import by_key, by_session, signed_up
-from tests.register.making import PROPERTY
+from tests.register.builders import PROPERTY
 
 KEY = "rw_ab" + "c" * 37 + "wxyz"
 SESSION = "us_" + "s" * 43

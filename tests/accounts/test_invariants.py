@@ -17,23 +17,23 @@ from hypothesis.stateful import (
 )
 from sqlalchemy import URL, Connection, create_engine, text
 
+from registerwatch.accounts.admin import Operating
 from registerwatch.accounts.audit import OPERATOR, Action
-from registerwatch.accounts.building import Accounts
 from registerwatch.accounts.credentials import credential_of, masked
-from registerwatch.accounts.housekeeping import AUDIT_KEPT, REVOKED_KEYS_KEPT, Housekeeping
-from registerwatch.accounts.managing import Managing
-from registerwatch.accounts.model import Caller, Profile, Role, SignedIn
-from registerwatch.accounts.operating import Operating
+from registerwatch.accounts.members import Managing
+from registerwatch.accounts.models import Caller, Profile, Role, SignedIn
+from registerwatch.accounts.password_reset import LINKS_PER_HOUR, TOKEN_SECONDS, Recovering
 from registerwatch.accounts.plans import Plan, PlanName, Plans
-from registerwatch.accounts.recovering import LINKS_PER_HOUR, TOKEN_SECONDS, Recovering
-from registerwatch.accounts.signing_in import SESSION_SECONDS, SigningIn
+from registerwatch.accounts.prune import AUDIT_KEPT, REVOKED_KEYS_KEPT, Housekeeping
+from registerwatch.accounts.sessions import SESSION_SECONDS, SigningIn
+from registerwatch.accounts.wiring import Accounts
 from registerwatch.db.engine import Database
 from registerwatch.errors import CapReached, InvalidInput, NoSuchAccount, Unauthenticated, WrongPassword
-from registerwatch.sandbox.mail import KeptMail
+from registerwatch.mail.memory_mailer import KeptMail
 from tests.accounts.plain_model import COLUMNS, Firm, Known, Model, Opener, Person, Rows
-from tests.parts.clocks import SteppedClock
-from tests.parts.passwords import quick_passwords
-from tests.register.making import PROPERTY
+from tests.register.builders import PROPERTY
+from tests.support.clocks import SteppedClock
+from tests.support.passwords import quick_passwords
 
 T = TypeVar("T")
 

@@ -13,16 +13,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
-from registerwatch.accounts.building import build_accounts
 from registerwatch.accounts.passwords import MOST_WAITING, Passwords, acceptable
+from registerwatch.accounts.wiring import build_accounts
 from registerwatch.db.engine import Database
 from registerwatch.errors import InvalidInput, Overloaded, WrongPassword
-from registerwatch.sandbox.mail import KeptMail
+from registerwatch.mail.memory_mailer import KeptMail
 from registerwatch.settings import Settings
 from tests.accounts.acting import EMAIL, PASSWORD, signed_up
-from tests.parts.clocks import SteppedClock
-from tests.parts.passwords import quick_passwords
-from tests.register.making import PROPERTY
+from tests.register.builders import PROPERTY
+from tests.support.clocks import SteppedClock
+from tests.support.passwords import quick_passwords
 
 pytestmark = pytest.mark.anyio
 

@@ -2,11 +2,11 @@
 
 import pytest
 
-from registerwatch.accounts.building import Accounts
-from registerwatch.accounts.model import Account
+from registerwatch.accounts.models import Account
 from registerwatch.accounts.plans import PlanName, plans
 from registerwatch.accounts.profiles import account_of
 from registerwatch.accounts.repository import StoredAccount
+from registerwatch.accounts.wiring import Accounts
 from tests.accounts.acting import EMAIL, owner_of
 
 NOW = 1_800_000_000

@@ -16,7 +16,7 @@ from bench.processes import ProcessFailed, free_port
 from bench.service import device_requests, serving
 from bench.waiting import BURST, read_steadily, waiting
 
-from tests.parts.ending import Noted, end
+from tests.support.ending import Noted, end
 
 ANSWER = b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n"
 WRONG = Request("/v1/login", body=b'{"email":"nobody@example.org","password":"not theirs"}')

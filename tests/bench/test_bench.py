@@ -18,7 +18,7 @@ from bench.pounding import pound
 from bench.processes import ProcessFailed, free_port, running, wait_until_answering
 from bench.service import serving
 
-from tests.parts.postgresql import binaries
+from tests.support.postgresql import binaries
 
 
 @pytest.mark.skipif(binaries() is None, reason="PostgreSQL is not installed")

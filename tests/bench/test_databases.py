@@ -22,7 +22,7 @@ from bench.sampling import Sample, at, slope
 from bench.service import device_requests, served, serving
 
 from bench import databases, mixed
-from tests.parts.postgresql import binaries
+from tests.support.postgresql import binaries
 
 pytestmark = pytest.mark.skipif(binaries() is None, reason="PostgreSQL is not installed")
 PLACES = 30

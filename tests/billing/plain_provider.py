@@ -5,8 +5,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from registerwatch.billing import provider
-from registerwatch.billing.events import signature
 from registerwatch.billing.provider import Checkout, CheckoutOrder, Subscription
+from registerwatch.billing.provider_events import signature
 from registerwatch.clock import Clock, SystemClock
 from registerwatch.errors import PaymentRefused, PaymentsUnavailable
 

@@ -6,21 +6,21 @@ from pathlib import Path
 
 from sqlalchemy import select
 
-from registerwatch.accounts.building import Accounts, build_accounts
-from registerwatch.accounts.model import Account, Caller
+from registerwatch.accounts.models import Account, Caller
 from registerwatch.accounts.plans import PlanName
+from registerwatch.accounts.wiring import Accounts, build_accounts
 from registerwatch.billing import repository
-from registerwatch.billing.building import Billing, build_billing
-from registerwatch.billing.model import Paid
+from registerwatch.billing.models import Paid
 from registerwatch.billing.provider import Subscription
+from registerwatch.billing.wiring import Billing, build_billing
 from registerwatch.db.engine import Database
 from registerwatch.db.tables import cancellations, payment_events
-from registerwatch.sandbox.mail import KeptMail
+from registerwatch.mail.memory_mailer import KeptMail
 from registerwatch.settings import Settings
 from tests.accounts.acting import PASSWORD, owner_of
 from tests.billing.plain_provider import SETTINGS, PlainProvider, event, signed
-from tests.parts.clocks import SteppedClock
-from tests.parts.passwords import quick_passwords
+from tests.support.clocks import SteppedClock
+from tests.support.passwords import quick_passwords
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from structlog.testing import capture_logs
 from registerwatch.billing.provider import Checkout, CheckoutOrder, Subscription
 from registerwatch.billing.stripe_provider import REPEATS, StripeProvider, subscription_of
 from registerwatch.errors import PaymentRefused, PaymentsUnavailable
-from tests.parts.clocks import SteppedClock
+from tests.support.clocks import SteppedClock
 
 pytestmark = pytest.mark.anyio
 

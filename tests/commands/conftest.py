@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from registerwatch.settings import Settings
-from tests.parts.terminal import Terminal
+from tests.support.terminal import Terminal
 
 
 @pytest.fixture

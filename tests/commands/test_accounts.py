@@ -9,16 +9,16 @@ from typing import TypeVar
 
 import pytest
 
-from registerwatch.accounts.building import Accounts, build_accounts
 from registerwatch.accounts.credentials import credential_of
+from registerwatch.accounts.wiring import Accounts, build_accounts
 from registerwatch.clock import SystemClock
 from registerwatch.db.engine import Database
 from registerwatch.errors import WrongPassword
-from registerwatch.sandbox.mail import KeptMail
+from registerwatch.mail.memory_mailer import KeptMail
 from registerwatch.settings import load_settings
-from tests.parts import processes
-from tests.parts.passwords import quick_passwords
-from tests.parts.terminal import Said, Terminal
+from tests.support import processes
+from tests.support.passwords import quick_passwords
+from tests.support.terminal import Said, Terminal
 
 EMAIL = "owner@acme.example"
 MEMBER = "member@acme.example"

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tests.parts.terminal import Terminal
+from tests.support.terminal import Terminal
 
 
 @pytest.mark.parametrize(

@@ -11,10 +11,10 @@ import pytest
 from registerwatch.billing.provider import ACTIVE, CANCELED, PAST_DUE, TRIALING, CheckoutOrder, PaymentProvider
 from registerwatch.billing.stripe_provider import StripeProvider
 from registerwatch.errors import PaymentRefused, PaymentsUnavailable
-from registerwatch.sandbox.payment.records import Card
-from tests.parts.clocks import SteppedClock
-from tests.parts.payments import API_KEY, DAY, PAYMENTS, Payments
-from tests.parts.processes import answers, free_port, until
+from registerwatch_standins.payment.records import Card
+from tests.support.clocks import SteppedClock
+from tests.support.payments import API_KEY, DAY, PAYMENTS, Payments
+from tests.support.processes import answers, free_port, until
 
 pytestmark = pytest.mark.anyio
 

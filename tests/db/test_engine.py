@@ -12,7 +12,7 @@ from sqlalchemy.exc import DBAPIError
 
 from registerwatch.db import engine
 from registerwatch.db.engine import Database
-from registerwatch.db.prepared import PreparedSelect
+from registerwatch.db.statements import PreparedSelect
 from registerwatch.db.tables import copy_state
 from registerwatch.errors import DatabaseUnavailable
 

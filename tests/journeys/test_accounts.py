@@ -20,10 +20,10 @@ from registerwatch.app import app_over
 from registerwatch.bootstrap import build_service
 from registerwatch.settings import Settings
 from tests.conftest import StageMaker
-from tests.parts.passwords import quick_passwords
-from tests.parts.receiver import Receiver, answer, receiver
-from tests.parts.stage import Stage, carrying
-from tests.parts.terminal import logs_as_they_are
+from tests.support.passwords import quick_passwords
+from tests.support.receiver import Receiver, answer, receiver
+from tests.support.stage import Stage, carrying
+from tests.support.terminal import logs_as_they_are
 from tests.watches.room import lone_devices
 
 pytestmark = pytest.mark.anyio

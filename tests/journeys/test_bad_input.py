@@ -7,9 +7,9 @@ from urllib.parse import quote
 import httpx2
 import pytest
 
-from registerwatch.web.messages import MOST_BODY_BYTES
+from registerwatch.web.responses import MOST_BODY_BYTES
 from tests.conftest import StageMaker
-from tests.parts.stage import EMAIL, PASSWORD, SignedUp, Stage, carrying
+from tests.support.stage import EMAIL, PASSWORD, SignedUp, Stage, carrying
 
 pytestmark = pytest.mark.anyio
 

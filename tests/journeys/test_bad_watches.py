@@ -8,7 +8,7 @@ import pytest
 
 from tests.conftest import StageMaker
 from tests.journeys.test_bad_input import STRANGE
-from tests.parts.stage import SignedUp, Stage, carrying
+from tests.support.stage import SignedUp, Stage, carrying
 from tests.watches.room import listed
 
 pytestmark = pytest.mark.anyio

@@ -9,15 +9,15 @@ from typing import Any
 import httpx2
 import pytest
 
-from registerwatch.billing.model import RENEWAL_SECONDS
+from registerwatch.billing.models import RENEWAL_SECONDS
 from registerwatch.billing.stripe_provider import StripeProvider
 from registerwatch.clock import iso_utc
-from registerwatch.sandbox.payment.records import Card, Subscription
+from registerwatch_standins.payment.records import Card, Subscription
 from tests.conftest import StageMaker
-from tests.parts.clocks import SteppedClock
-from tests.parts.payments import API_KEY, DAY, PAYMENTS, SECRET, Payments, texts
-from tests.parts.stage import PASSWORD, Stage, carrying
 from tests.rest.answering import granted, me, refused
+from tests.support.clocks import SteppedClock
+from tests.support.payments import API_KEY, DAY, PAYMENTS, SECRET, Payments, texts
+from tests.support.stage import PASSWORD, Stage, carrying
 from tests.watches.room import lone_devices
 
 pytestmark = pytest.mark.anyio

@@ -15,8 +15,8 @@ import pytest
 from sqlalchemy import text
 
 from registerwatch.db.engine import Database
-from tests.parts.crashing import ACCOUNTS, SUBJECTS, Fleet, Receiver, Register, let_settle, open_accounts, register
-from tests.parts.crashing import settings_of as settings_of_nodes
+from tests.support.crashing import ACCOUNTS, SUBJECTS, Fleet, Receiver, Register, let_settle, open_accounts, register
+from tests.support.crashing import settings_of as settings_of_nodes
 
 CRASHES = int(os.environ.get("CRASHES", "4"))
 LONGEST_LIFE = 0.6

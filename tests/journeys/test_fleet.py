@@ -13,8 +13,8 @@ from itertools import cycle, product
 
 import pytest
 
-from tests.parts.fleet import Answered, Fleet, Node, Rule, Trickle, fleet
-from tests.parts.processes import until
+from tests.support.fleet import Answered, Fleet, Node, Rule, Trickle, fleet
+from tests.support.processes import until
 
 ACCOUNTS = 2
 SUBJECTS = 6

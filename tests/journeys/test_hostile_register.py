@@ -6,13 +6,13 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from registerwatch.register.records import Carries, Device, DeviceReading
-from registerwatch.sandbox.register.faults import Kind, Mode
-from registerwatch.sandbox.register.generated import GeneratedWorld
-from registerwatch.sandbox.register.records import Registration
+from registerwatch.register.models import Carries, Device, DeviceReading
+from registerwatch_standins.register.faults import Kind, Mode
+from registerwatch_standins.register.generated import GeneratedWorld
+from registerwatch_standins.register.records import Registration
 from tests.conftest import StageMaker
-from tests.parts.dumps import stored
-from tests.parts.stage import Stage
+from tests.support.dumps import stored
+from tests.support.stage import Stage
 
 pytestmark = pytest.mark.anyio
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from tests.conftest import StageMaker
-from tests.parts.receiver import Receiver, receiver
-from tests.parts.stage import SignedUp, Stage, carrying
+from tests.support.receiver import Receiver, receiver
+from tests.support.stage import SignedUp, Stage, carrying
 from tests.watches.room import lone_devices
 
 pytestmark = pytest.mark.anyio

@@ -17,10 +17,10 @@ from mcp_types import TextContent
 
 from mcp import Client
 from registerwatch.mcp.tools import NEEDS_KEY
-from registerwatch.sandbox.register.writing import write_records
+from registerwatch_standins.register.writing import write_records
 from tests.mcp.speaking import TOOLS
-from tests.parts import node, processes
-from tests.parts.processes import answers, environment, free_port, running, until
+from tests.support import node, processes
+from tests.support.processes import answers, environment, free_port, running, until
 
 pytestmark = pytest.mark.anyio
 

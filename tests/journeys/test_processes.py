@@ -10,9 +10,9 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from registerwatch.sandbox.register.writing import write_records
-from tests.parts import processes
-from tests.parts.processes import answers, environment, free_port, running, until
+from registerwatch_standins.register.writing import write_records
+from tests.support import processes
+from tests.support.processes import answers, environment, free_port, running, until
 
 DEVICES, MANY = 3_000, 12_000
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from registerwatch.sandbox.register.filed import FiledWorld
+from registerwatch_standins.register.filed import FiledWorld
 from tests.conftest import RECORDS, StageMaker
-from tests.parts.stage import Stage
+from tests.support.stage import Stage
 
 pytestmark = pytest.mark.anyio
 

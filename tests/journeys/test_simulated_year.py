@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.parts.year import Plan, year_over
+from tests.support.year import Plan, year_over
 
 pytestmark = pytest.mark.anyio
 

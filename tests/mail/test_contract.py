@@ -6,12 +6,12 @@ from dataclasses import dataclass
 import pytest
 
 from registerwatch.errors import MailNotSent
-from registerwatch.mail.messages import password_reset
-from registerwatch.mail.sending import Mail, Mailer, mailer_of
-from registerwatch.sandbox.mail import KeptMail
+from registerwatch.mail.mailer import Mail, Mailer, mailer_of
+from registerwatch.mail.memory_mailer import KeptMail
+from registerwatch.mail.texts import password_reset
 from registerwatch.settings import Settings
-from tests.parts.clocks import SteppedClock
-from tests.parts.mailbox import mailbox
+from tests.support.clocks import SteppedClock
+from tests.support.mailbox import mailbox
 
 pytestmark = pytest.mark.anyio
 

@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
-from registerwatch.mail.sending import Mail, mailer_of
+from registerwatch.mail.mailer import Mail, mailer_of
 from registerwatch.settings import Settings
-from tests.parts.mailbox import mailbox
+from tests.support.mailbox import mailbox
 
 pytestmark = pytest.mark.anyio
 

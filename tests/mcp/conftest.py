@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from tests.conftest import StageMaker
-from tests.parts.stage import SignedUp, Stage
+from tests.support.stage import SignedUp, Stage
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from typing import Any
 
 import httpx2
 
-from tests.parts.stage import Stage, carrying
+from tests.support.stage import Stage, carrying
 
 TOOLS = (
     "search_devices",

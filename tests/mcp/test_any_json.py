@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from registerwatch.mcp.protocol import MOST_MESSAGES
 from tests.mcp.speaking import TOOLS, asking, posted, using
-from tests.parts.stage import Stage, on_stage
-from tests.register.making import PROPERTY
+from tests.register.builders import PROPERTY
+from tests.support.stage import Stage, on_stage
 
 CODES = {-32700, -32600, -32601, -32602}
 JSON_VALUES = st.recursive(

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from registerwatch.mcp.protocol import MOST_MESSAGES
-from registerwatch.web.messages import MOST_BODY_BYTES
+from registerwatch.web.responses import MOST_BODY_BYTES
 from tests.conftest import StageMaker
 from tests.mcp.speaking import TOOLS, answered, asking, posted, said, telling, used, using
-from tests.parts.stage import Stage
+from tests.support.stage import Stage
 from tests.watches.room import lone_devices
 
 pytestmark = pytest.mark.anyio

@@ -15,12 +15,12 @@ import httpx2
 import pytest
 
 from registerwatch.mcp import protocol
-from registerwatch.mcp.describing import DESCRIPTIONS
+from registerwatch.mcp.descriptions import DESCRIPTIONS
 from registerwatch.mcp.tools import MOST_CHANGES, MOST_RESULTS, NEEDS_KEY, UNKNOWN_TOOL, USUAL_RESULTS
-from registerwatch.web.limits import Limit
+from registerwatch.web.rate_limits import Limit
 from tests.mcp.speaking import TOOLS
-from tests.parts import node
-from tests.parts.serving import served_stage
+from tests.support import node
+from tests.support.serving import served_stage
 
 PAGE = (Path(__file__).parents[2] / "docs" / "mcp.md").read_text(encoding="utf-8")
 ADDRESS = "http://localhost:8000"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.parts.certificates import Certificate, certificate_for
+from tests.support.certificates import Certificate, certificate_for
 
 HOST = "hooks.example.org"
 

@@ -1,1 +1,1 @@
-"""The register room."""
+"""Tests of `registerwatch.register`."""

@@ -16,7 +16,7 @@ from registerwatch.register.codes import (
     label,
     segment,
 )
-from tests.register.making import PROPERTY
+from tests.register.builders import PROPERTY
 
 prefixes = st.sampled_from(
     [STATUS_PREFIX, RISK_PREFIX, LEGISLATION_PREFIX, CERTIFICATE_STATUS_PREFIX, "refdata.new.", ""]

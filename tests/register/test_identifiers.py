@@ -14,8 +14,8 @@ from registerwatch.register.identifiers import (
     subject,
     udi_spellings,
 )
-from registerwatch.sandbox.register.generated import GeneratedWorld
-from tests.register.making import PROPERTY
+from registerwatch_standins.register.generated import GeneratedWorld
+from tests.register.builders import PROPERTY
 
 DIGITS = "0123456789"
 white_space = st.text(" \t\n\r\u00a0\u2003", max_size=3)

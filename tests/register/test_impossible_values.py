@@ -10,13 +10,13 @@ import pytest
 
 from registerwatch.bootstrap import build_service, running
 from registerwatch.errors import FillRefused
-from registerwatch.register.index.searching import Filters
-from registerwatch.register.outcome import NotFound, Unreadable
-from registerwatch.register.refresh import Refreshed
+from registerwatch.register.ingest.refresh import Refreshed
+from registerwatch.register.outcomes import NotFound, Unreadable
+from registerwatch.register.search.index import Filters
 from registerwatch.settings import Settings
-from tests.parts.clocks import SteppedClock
-from tests.parts.stage import IMPATIENT, REGISTER
 from tests.register.canned import CannedRegister, in_turn, ok, one_device
+from tests.support.clocks import SteppedClock
+from tests.support.stage import IMPATIENT, REGISTER
 
 pytestmark = pytest.mark.anyio
 

@@ -8,9 +8,9 @@ from sqlalchemy import text
 
 from registerwatch.db.engine import Database
 from registerwatch.db.tables import metadata
-from registerwatch.sandbox.register.faults import Kind
-from registerwatch.sandbox.register.generated import GeneratedWorld
-from registerwatch.sandbox.register.wire.actors import (
+from registerwatch_standins.register.faults import Kind
+from registerwatch_standins.register.generated import GeneratedWorld
+from registerwatch_standins.register.wire.actors import (
     EMAIL,
     TELEPHONE,
     UPDATED_BY,
@@ -18,7 +18,7 @@ from registerwatch.sandbox.register.wire.actors import (
     VALIDATOR_TELEPHONE,
 )
 from tests.conftest import StageMaker
-from tests.parts.stage import REGISTER, Stage
+from tests.support.stage import REGISTER, Stage
 
 pytestmark = pytest.mark.anyio
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from registerwatch.clock import iso_utc
 from registerwatch.register.times import date_of, utc_from_brussels
-from tests.register.making import PROPERTY
+from tests.register.builders import PROPERTY
 
 BRUSSELS = ZoneInfo("Europe/Brussels")
 

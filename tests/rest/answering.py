@@ -4,7 +4,7 @@ from typing import Any
 
 import httpx2
 
-from tests.parts.stage import Stage, carrying
+from tests.support.stage import Stage, carrying
 
 
 def granted(response: httpx2.Response) -> dict[str, Any]:

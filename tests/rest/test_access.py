@@ -13,11 +13,11 @@ from fastapi import FastAPI
 from fastapi.routing import iter_route_contexts
 
 from registerwatch.accounts.credentials import new_key, new_session
-from registerwatch.accounts.signing_in import SESSION_SECONDS
+from registerwatch.accounts.sessions import SESSION_SECONDS
 from tests.billing.plain_provider import SETTINGS, PlainProvider, event, signed
 from tests.conftest import StageMaker
-from tests.parts.receiver import Receiver, receiver
-from tests.parts.stage import EMAIL, PASSWORD, SignedUp, Stage, carrying
+from tests.support.receiver import Receiver, receiver
+from tests.support.stage import EMAIL, PASSWORD, SignedUp, Stage, carrying
 
 pytestmark = pytest.mark.anyio
 

@@ -11,9 +11,9 @@ from sqlalchemy import text
 from registerwatch.accounts.plans import PlanName
 from registerwatch.clock import iso_utc
 from tests.conftest import StageMaker
-from tests.parts.receiver import answer, receiver
-from tests.parts.stage import EMAIL, PASSWORD, Stage, carrying
 from tests.rest.answering import granted, me, refused
+from tests.support.receiver import answer, receiver
+from tests.support.stage import EMAIL, PASSWORD, Stage, carrying
 
 pytestmark = pytest.mark.anyio
 

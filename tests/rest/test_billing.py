@@ -5,13 +5,13 @@ from collections.abc import AsyncIterator
 import httpx2
 import pytest
 
-from registerwatch.billing.model import RENEWAL_SECONDS
+from registerwatch.billing.models import RENEWAL_SECONDS
 from registerwatch.billing.provider import Subscription
 from registerwatch.clock import iso_utc
 from tests.billing.plain_provider import DAY, MONTH, SETTINGS, PlainProvider, event, signed
 from tests.conftest import StageMaker
-from tests.parts.stage import PASSWORD, SignedUp, Stage
 from tests.rest.answering import granted, me, refused
+from tests.support.stage import PASSWORD, SignedUp, Stage
 
 pytestmark = pytest.mark.anyio
 

@@ -14,8 +14,8 @@ from schemathesis import APIOperation, Case, GenerationMode
 from schemathesis.checks import positive_data_acceptance
 
 from tests.billing.plain_provider import SETTINGS, PlainProvider
-from tests.parts.serving import served_stage
-from tests.parts.stage import Stage, carrying
+from tests.support.serving import served_stage
+from tests.support.stage import Stage, carrying
 from tests.watches.room import lone_devices
 
 OPEN = (

@@ -4,9 +4,9 @@ import httpx2
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from registerwatch.sandbox.register.generated import GeneratedWorld
+from registerwatch_standins.register.generated import GeneratedWorld
 from tests.conftest import StageMaker
-from tests.parts.stage import Stage
+from tests.support.stage import Stage
 
 pytestmark = pytest.mark.anyio
 

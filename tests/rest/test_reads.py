@@ -6,10 +6,10 @@ from collections.abc import AsyncIterator
 import pytest
 from msgspec.structs import replace
 
-from registerwatch.sandbox.register.generated import GeneratedWorld
-from registerwatch.sandbox.register.records import Registration
+from registerwatch_standins.register.generated import GeneratedWorld
+from registerwatch_standins.register.records import Registration
 from tests.conftest import StageMaker
-from tests.parts.stage import Stage
+from tests.support.stage import Stage
 
 pytestmark = pytest.mark.anyio
 

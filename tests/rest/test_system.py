@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from registerwatch.register.follow import NOTICEABLE, IndexFollower
-from registerwatch.register.index.searching import SearchIndex
+from registerwatch.register.search.index import SearchIndex
+from registerwatch.register.search.indexer import NOTICEABLE, IndexFollower
 from registerwatch.rest.system import ENDING, UNINDEXED
-from registerwatch.sandbox.register.generated import GeneratedWorld
+from registerwatch_standins.register.generated import GeneratedWorld
 from tests.conftest import StageMaker
 
 pytestmark = pytest.mark.anyio

@@ -10,10 +10,10 @@ import pytest
 
 from registerwatch.accounts.credentials import credential_of
 from registerwatch.accounts.plans import PlanName
-from registerwatch.sandbox.register.records import Certificate, Registration
 from registerwatch.watches import repository
+from registerwatch_standins.register.records import Certificate, Registration
 from tests.conftest import StageMaker
-from tests.parts.stage import PASSWORD, SignedUp, Stage, carrying
+from tests.support.stage import PASSWORD, SignedUp, Stage, carrying
 from tests.watches.room import listed, lone_devices, synced, watched_at
 
 pytestmark = pytest.mark.anyio

@@ -8,9 +8,9 @@ import httpx2
 import pytest
 
 from tests.conftest import StageMaker
-from tests.parts.receiver import Receiver, answer, receiver
-from tests.parts.stage import PASSWORD, SignedUp, Stage, carrying
-from tests.webhooks.post_room import signatures
+from tests.notifications.post_room import signatures
+from tests.support.receiver import Receiver, answer, receiver
+from tests.support.stage import PASSWORD, SignedUp, Stage, carrying
 
 pytestmark = pytest.mark.anyio
 

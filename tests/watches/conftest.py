@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from registerwatch.accounts.building import build_accounts
+from registerwatch.accounts.wiring import build_accounts
 from registerwatch.db.engine import Database
-from registerwatch.register.copy import StoredCopy
-from registerwatch.sandbox.mail import KeptMail
+from registerwatch.mail.memory_mailer import KeptMail
+from registerwatch.notifications.outbox import WebhookOutbox
+from registerwatch.register.store.records import StoredCopy
 from registerwatch.settings import Settings
-from registerwatch.watches.observing import Observing
-from registerwatch.webhooks.outbox import WebhookOutbox
-from tests.parts.clocks import SteppedClock
-from tests.parts.passwords import quick_passwords
+from registerwatch.watches.observe import Observing
+from tests.support.clocks import SteppedClock
+from tests.support.passwords import quick_passwords
 from tests.watches.room import Room
 
 

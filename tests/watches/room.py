@@ -8,22 +8,22 @@ from typing import Any
 import httpx2
 from sqlalchemy import select
 
-from registerwatch.accounts.building import Accounts
-from registerwatch.accounts.model import Caller
+from registerwatch.accounts.models import Caller
+from registerwatch.accounts.wiring import Accounts
 from registerwatch.db.engine import Database
 from registerwatch.db.tables import deliveries, watches
-from registerwatch.register.copy import StoredCopy
-from registerwatch.register.observer import Cause
-from registerwatch.register.records import Actor, DeviceReading
-from registerwatch.sandbox.register.records import Registration
+from registerwatch.notifications import repository as webhook_repository
+from registerwatch.notifications.outbox import WebhookOutbox
+from registerwatch.register.models import Actor, DeviceReading
+from registerwatch.register.observation import Cause
+from registerwatch.register.store.records import StoredCopy
 from registerwatch.watches import repository
-from registerwatch.watches.model import Event, Watch
-from registerwatch.webhooks import repository as webhook_repository
-from registerwatch.webhooks.outbox import WebhookOutbox
+from registerwatch.watches.models import Event, Watch
+from registerwatch_standins.register.records import Registration
 from tests.accounts.acting import EMAIL, owner_of
-from tests.parts.clocks import SteppedClock
-from tests.parts.stage import Stage
-from tests.register.making import UDI
+from tests.register.builders import UDI
+from tests.support.clocks import SteppedClock
+from tests.support.stage import Stage
 
 SRN = "DE-MF-000000001"
 

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from registerwatch.watches.diff import EXPIRY, NUMBER, STATUS, Change, compare, summary_of
 from registerwatch.watches.snapshot import COMPARED, SeenCertificate, Snapshot, decoded, encoded
-from tests.register.making import PROPERTY
-from tests.watches.making import (
+from tests.register.builders import PROPERTY
+from tests.watches.builders import (
     ISSUED,
     OFF,
     ON,

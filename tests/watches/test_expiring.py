@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from registerwatch.watches.expiring import expiring
-from registerwatch.watches.model import Expiring, Watch
+from registerwatch.watches.models import Expiring, Watch
 from registerwatch.watches.snapshot import SeenCertificate, Snapshot
-from tests.watches.making import a_certificate, a_snapshot, without_certificates
+from tests.watches.builders import a_certificate, a_snapshot, without_certificates
 
 NOW = datetime(2026, 7, 15, 23, 59, tzinfo=UTC)
 

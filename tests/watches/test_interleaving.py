@@ -8,15 +8,15 @@ from msgspec.structs import replace
 
 from registerwatch.accounts import repository as account_repository
 from registerwatch.db.tables import deliveries
-from registerwatch.net.posting import Answer, Poster
-from registerwatch.register.observer import Cause, DeviceSighting
-from registerwatch.register.records import Carries, Certificate, DeviceReading
-from registerwatch.watches.observing import NO_CERTIFICATES, Observing
-from registerwatch.webhooks.delivering import Deliverer
-from registerwatch.webhooks.model import EventType
+from registerwatch.net.safe_http import Answer, Poster
+from registerwatch.notifications.delivery import Deliverer
+from registerwatch.notifications.models import EventType
+from registerwatch.register.models import Carries, Certificate, DeviceReading
+from registerwatch.register.observation import Cause, DeviceSighting
+from registerwatch.watches.observe import NO_CERTIFICATES, Observing
 from tests.conftest import StageMaker
-from tests.register.making import UDI, a_device, a_full_reading, a_row
-from tests.watches.making import OFF, ON
+from tests.register.builders import UDI, a_device, a_full_reading, a_row
+from tests.watches.builders import OFF, ON
 from tests.watches.room import HoldingBack, Room, lone_devices, rows_of, synced, watched_at
 
 pytestmark = pytest.mark.anyio

@@ -4,7 +4,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.accounts import repository
 from registerwatch.accounts.repository import StoredAccount
-from registerwatch.accounts.signing_in import UNKNOWN
+from registerwatch.accounts.sessions import UNKNOWN
 from registerwatch.errors import Unauthenticated
 
 

@@ -3,7 +3,7 @@
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.accounts import repository
-from registerwatch.accounts.model import Account, Profile, Role
+from registerwatch.accounts.models import Account, Profile, Role
 from registerwatch.accounts.plans import PlanName, Plans
 from registerwatch.accounts.repository import StoredAccount
 

@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.accounts.audit import Action, Entry
 from registerwatch.accounts.credentials import digest_of, masked
-from registerwatch.accounts.model import Key, Role, User
+from registerwatch.accounts.models import Key, Role, User
 from registerwatch.db.tables import accounts, api_keys, audit, users, watches, webhooks
 
 _OF_ACCOUNT = bindparam("account_id", type_=BigInteger)

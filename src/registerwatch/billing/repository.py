@@ -13,7 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.accounts.plans import PlanName
 from registerwatch.billing import provider
-from registerwatch.billing.model import Paid, Period
+from registerwatch.billing.models import Paid, Period
 from registerwatch.billing.provider import Subscription
 from registerwatch.db.tables import cancellations, checkouts, payers, payment_events, subscriptions
 

@@ -12,9 +12,9 @@ from rich.console import Console
 from rich.table import Column, Table
 
 from registerwatch import logs
-from registerwatch.accounts.building import Accounts
-from registerwatch.accounts.model import Account, Profile
+from registerwatch.accounts.models import Account, Profile
 from registerwatch.accounts.plans import PlanName
+from registerwatch.accounts.wiring import Accounts
 from registerwatch.bootstrap import build_service
 from registerwatch.clock import iso_utc
 from registerwatch.db.migrate import upgrade

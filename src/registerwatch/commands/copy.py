@@ -13,11 +13,11 @@ from rich.console import Console
 from registerwatch import logs
 from registerwatch.bootstrap import Service, build_service
 from registerwatch.clock import iso_utc
-from registerwatch.commands.indexing import indexing_process
+from registerwatch.commands.index_process import indexing_process
 from registerwatch.commands.progress import Advance, bar
 from registerwatch.db.migrate import upgrade
-from registerwatch.register.follow import rebuild_request
-from registerwatch.register.mirror import FillProgress
+from registerwatch.register.ingest.bulk_load import FillProgress
+from registerwatch.register.search.indexer import rebuild_request
 from registerwatch.settings import Settings, load_settings
 
 app = typer.Typer(help="The stored copy of the register.", no_args_is_help=True)

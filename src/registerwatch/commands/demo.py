@@ -16,7 +16,7 @@ def demo(
     seed: Annotated[int, typer.Option(help="Another seed makes another register.")] = 1,
 ) -> None:
     """Try everything: the service with SQLite over a made-up register that changes as one looks. Nothing is kept."""
-    from registerwatch.commands.demonstration import run
+    from registerwatch.commands.demo_run import run
 
     folder = Path(tempfile.mkdtemp(prefix="registerwatch-demo-"))
     try:

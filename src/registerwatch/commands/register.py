@@ -27,7 +27,7 @@ def serve_register(
     changes_per_minute: Annotated[float, typer.Option(help="Changes that the register makes by itself.", min=0)] = 0,
 ) -> None:
     """Serve the stand-in alone. Point REGISTERWATCH_REGISTER_URL at /eudamed and _DATALAKE_URL at /datalake."""
-    from registerwatch.sandbox.register.serve import serve
+    from registerwatch_standins.register.serve import serve
 
     base = f"http://{host}:{port}"
     typer.echo(f"REGISTERWATCH_REGISTER_URL={base}/eudamed\nREGISTERWATCH_DATALAKE_URL={base}/datalake")
@@ -42,7 +42,7 @@ def generate_records(
 ) -> None:
     """Write made-up registrations to a file that `copy fill` and `register serve` read."""
     from registerwatch.commands.progress import bar
-    from registerwatch.sandbox.register.writing import write_records
+    from registerwatch_standins.register.writing import write_records
 
     with bar("records", devices) as advance:
         write_records(output, devices, seed, progress=lambda done, _total: advance(done, devices))

@@ -8,7 +8,7 @@ from registerwatch import logs
 from registerwatch.bootstrap import build_service
 from registerwatch.db.migrate import upgrade
 from registerwatch.settings import Settings, load_settings
-from registerwatch.watches.rechecking import Rechecked
+from registerwatch.watches.recheck import Rechecked
 
 app = typer.Typer(help="Watches of all accounts.", no_args_is_help=True)
 

@@ -17,10 +17,10 @@ from sqlalchemy.exc import TimeoutError as NoConnectionFree
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.pool import ConnectionPoolEntry
 
-from registerwatch.db.finishing import to_its_end
-from registerwatch.db.prepared import PreparedSelect
-from registerwatch.db.silence import SERVER_SETTINGS, silence_options
+from registerwatch.db.run_uncancelled import to_its_end
 from registerwatch.db.sqlite import SqliteReads, sqlite_path
+from registerwatch.db.statements import PreparedSelect
+from registerwatch.db.tcp_keepalive import SERVER_SETTINGS, silence_options
 from registerwatch.errors import DatabaseUnavailable
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import Any
 from psycopg import AsyncConnection, OperationalError
 from psycopg.conninfo import conninfo_to_dict
 
-from registerwatch.db.pipelined import STATEMENT_SECONDS, PipelinedConnection, Rows
-from registerwatch.db.silence import silence_options
+from registerwatch.db.postgresql_pipeline import STATEMENT_SECONDS, PipelinedConnection, Rows
+from registerwatch.db.tcp_keepalive import silence_options
 from registerwatch.errors import DatabaseUnavailable
 
 CONNECT_SECONDS = 2

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import aiosmtplib
 
-from registerwatch.mail.composing import Letter
+from registerwatch.mail.message import Letter
 from registerwatch.mail.server import Encryption, SmtpServer
 
 GOODBYE_SECONDS = 1.0

@@ -13,11 +13,11 @@ from registerwatch.accounts.credentials import Credential, credential_of
 from registerwatch.bootstrap import Service
 from registerwatch.errors import RateLimited
 from registerwatch.mcp import protocol
-from registerwatch.mcp.describing import INSTRUCTIONS, NAME, VERSION
+from registerwatch.mcp.descriptions import INSTRUCTIONS, NAME, VERSION
 from registerwatch.mcp.protocol import INVALID_REQUEST, METHOD_NOT_FOUND, Call, Message, Refusal
 from registerwatch.mcp.tools import Asker, Tools
-from registerwatch.web.limits import Limit, RateLimits
-from registerwatch.web.messages import MOST_BODY_BYTES, error_response
+from registerwatch.web.rate_limits import Limit, RateLimits
+from registerwatch.web.responses import MOST_BODY_BYTES, error_response
 
 PATH = "/mcp"
 POST_ONLY = "The tool endpoint takes POST alone: one JSON-RPC message or a batch. There is no stream and no session."

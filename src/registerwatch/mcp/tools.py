@@ -12,16 +12,16 @@ import msgspec
 import structlog
 
 from registerwatch.accounts.credentials import Credential
-from registerwatch.accounts.model import Caller
+from registerwatch.accounts.models import Caller
 from registerwatch.bootstrap import Service
 from registerwatch.errors import DatabaseUnavailable, PeriodEnded, RegisterwatchError, Unauthenticated
-from registerwatch.mcp.describing import DESCRIPTIONS, ToolDescription
+from registerwatch.mcp.descriptions import DESCRIPTIONS, ToolDescription
 from registerwatch.register.devices import DeviceAnswer, NoDevice
 from registerwatch.register.identifiers import subject
-from registerwatch.register.index.searching import Filters
-from registerwatch.web.limits import Limit
-from registerwatch.web.messages import INTERNAL, NO_DATABASE, PERIOD_ENDED
+from registerwatch.register.search.index import Filters
+from registerwatch.web.rate_limits import Limit
 from registerwatch.web.register_objects import actor_answer, no_device_object
+from registerwatch.web.responses import INTERNAL, NO_DATABASE, PERIOD_ENDED
 from registerwatch.web.watch_objects import event_object, sync_object, watch_object
 
 NEEDS_KEY = "API key required."

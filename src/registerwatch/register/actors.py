@@ -8,12 +8,12 @@ import msgspec
 
 from registerwatch.clock import Clock, iso_utc
 from registerwatch.register.codes import label
-from registerwatch.register.documents import StoredActor, StoredDocuments
 from registerwatch.register.identifiers import kind
-from registerwatch.register.index.searching import Filters, SearchIndex
-from registerwatch.register.outcome import NotFound
-from registerwatch.register.records import SearchRow
-from registerwatch.register.refresh import Refresher
+from registerwatch.register.ingest.refresh import Refresher
+from registerwatch.register.models import SearchRow
+from registerwatch.register.outcomes import NotFound
+from registerwatch.register.search.index import Filters, SearchIndex
+from registerwatch.register.store.documents import StoredActor, StoredDocuments
 
 DEVICE_ROWS = 20
 

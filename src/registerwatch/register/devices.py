@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import msgspec
 
 from registerwatch.clock import Clock, iso_utc
-from registerwatch.register.documents import SqliteDocuments, StoredDocument, StoredDocuments
 from registerwatch.register.identifiers import kind
-from registerwatch.register.outcome import NotFound
-from registerwatch.register.refresh import Refresher
+from registerwatch.register.ingest.refresh import Refresher
+from registerwatch.register.outcomes import NotFound
+from registerwatch.register.store.documents import SqliteDocuments, StoredDocument, StoredDocuments
 
 LONGEST_UDI = 50
 

@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends
 from starlette.responses import Response
 
-from registerwatch.accounts.model import Caller, Profile
+from registerwatch.accounts.models import Caller, Profile
 from registerwatch.bootstrap import Service
 from registerwatch.clock import iso_utc
 from registerwatch.rest.account_object import AccountObjects
@@ -19,11 +19,11 @@ from registerwatch.rest.account_schemas import (
     PasswordRequest,
     UserRequest,
 )
-from registerwatch.rest.answers import BAD, FULL, MEMBER, NOBODY, OTHER, OUT, RATE
 from registerwatch.rest.parameters import RowId
+from registerwatch.rest.responses import BAD, FULL, MEMBER, NOBODY, OTHER, OUT, RATE
 from registerwatch.rest.security import AuthLevels
-from registerwatch.web.limits import Limit, RateLimits
-from registerwatch.web.messages import private_response
+from registerwatch.web.rate_limits import Limit, RateLimits
+from registerwatch.web.responses import private_response
 from registerwatch.web.row_ids import row_id
 
 

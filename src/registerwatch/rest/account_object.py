@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from typing import Any
 
-from registerwatch.accounts.model import Caller, Key, Profile, Role, SignedIn, User
-from registerwatch.billing.model import Paid
+from registerwatch.accounts.models import Caller, Key, Profile, Role, SignedIn, User
+from registerwatch.billing.models import Paid
 from registerwatch.billing.provider import Subscription
 from registerwatch.bootstrap import Service
 from registerwatch.clock import iso_utc
+from registerwatch.notifications.models import Webhook
 from registerwatch.rest.webhook_objects import webhook_object
-from registerwatch.webhooks.model import Webhook
 
 
 class AccountObjects:

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field, SecretStr
 
 from registerwatch.accounts.passwords import LONGEST, SHORTEST
-from registerwatch.accounts.texts import LONGEST_EMAIL, LONGEST_LABEL
+from registerwatch.accounts.validation import LONGEST_EMAIL, LONGEST_LABEL
 from registerwatch.rest.bodies import Instant, Request
 from registerwatch.rest.schemas import Described
 from registerwatch.rest.webhook_schemas import WebhookObject

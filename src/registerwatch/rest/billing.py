@@ -6,17 +6,17 @@ from fastapi import APIRouter, Depends, Header
 from starlette.requests import Request
 from starlette.responses import Response
 
-from registerwatch.accounts.model import Caller
+from registerwatch.accounts.models import Caller
 from registerwatch.accounts.plans import PlanName
 from registerwatch.bootstrap import Service
 from registerwatch.rest.account_object import AccountObjects
 from registerwatch.rest.account_schemas import AccountObject
-from registerwatch.rest.answers import BAD, NOBODY, OTHER, PAYMENTS, RATE
 from registerwatch.rest.billing_schemas import CheckoutAnswer, CheckoutRequest, ConfirmRequest, PortalAnswer, Received
 from registerwatch.rest.bodies import NO_FIELDS
+from registerwatch.rest.responses import BAD, NOBODY, OTHER, PAYMENTS, RATE
 from registerwatch.rest.security import AuthLevels
-from registerwatch.web.limits import Limit, RateLimits
-from registerwatch.web.messages import private_response
+from registerwatch.web.rate_limits import Limit, RateLimits
+from registerwatch.web.responses import private_response
 
 EVENT: dict[str, Any] = {
     "requestBody": {

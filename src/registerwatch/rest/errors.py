@@ -11,8 +11,8 @@ from starlette.responses import Response
 
 from registerwatch.errors import DatabaseUnavailable, RateLimited, RegisterwatchError
 from registerwatch.rest.middleware import OPEN_PATHS
-from registerwatch.web.limits import noted_headers
-from registerwatch.web.messages import INTERNAL, NO_DATABASE, error_response
+from registerwatch.web.rate_limits import noted_headers
+from registerwatch.web.responses import INTERNAL, NO_DATABASE, error_response
 
 log = structlog.get_logger(__name__)
 

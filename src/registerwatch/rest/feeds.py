@@ -6,19 +6,19 @@ from fastapi import APIRouter, Depends, Query
 from pydantic import Field
 from starlette.responses import Response
 
-from registerwatch.accounts.model import Caller
+from registerwatch.accounts.models import Caller
 from registerwatch.bootstrap import Service
 from registerwatch.clock import iso_utc
-from registerwatch.feeds import atom, calendar
-from registerwatch.feeds.model import Feed
+from registerwatch.notifications.feeds import atom, calendar
+from registerwatch.notifications.feeds.models import Feed
 from registerwatch.rest.account_schemas import Done
-from registerwatch.rest.answers import BAD, FULL, MEMBER, NOBODY, OTHER, OUT, RATE
 from registerwatch.rest.bodies import NO_FIELDS, Instant
 from registerwatch.rest.parameters import RowId
+from registerwatch.rest.responses import BAD, FULL, MEMBER, NOBODY, OTHER, OUT, RATE
 from registerwatch.rest.schemas import Described
 from registerwatch.rest.security import AuthLevels
-from registerwatch.web.limits import Limit, RateLimits
-from registerwatch.web.messages import NOT_CACHED, private_response
+from registerwatch.web.rate_limits import Limit, RateLimits
+from registerwatch.web.responses import NOT_CACHED, private_response
 from registerwatch.web.row_ids import row_id
 
 

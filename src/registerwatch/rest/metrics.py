@@ -17,7 +17,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from registerwatch.bootstrap import Service
-from registerwatch.web.messages import NOT_CACHED
+from registerwatch.web.responses import NOT_CACHED
 
 PASSED_ON = ("x-forwarded-for", "forwarded", "x-real-ip")
 METHODS = frozenset({"GET", "HEAD", "POST", "PATCH", "DELETE", "OPTIONS"})

@@ -7,8 +7,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from registerwatch.errors import InvalidInput, RegisterwatchError
 from registerwatch.register.devices import Devices
 from registerwatch.register.identifiers import MAX_LENGTH
-from registerwatch.web.limits import noted_headers
-from registerwatch.web.messages import CACHE_RECORD, MOST_BODY_BYTES, error_response, matches
+from registerwatch.web.rate_limits import noted_headers
+from registerwatch.web.responses import CACHE_RECORD, MOST_BODY_BYTES, error_response, matches
 
 OPEN_PATHS = ("/v1/", "/mcp")
 ALLOWED_METHODS = b"GET, POST, DELETE, OPTIONS"

@@ -12,13 +12,14 @@ from registerwatch.bootstrap import Service
 from registerwatch.register.codes import RiskFilter, StatusFilter
 from registerwatch.register.devices import NOT_REGISTERED, UNREADABLE, DeviceAnswer, NoDevice
 from registerwatch.register.identifiers import MAX_LENGTH, kind, subject
-from registerwatch.register.index.searching import Filters
-from registerwatch.register.outcome import NotFound, Unreadable
-from registerwatch.register.search import LONGEST_QUERY
-from registerwatch.rest.answers import BAD, OTHER, OUT, RATE, Answers
+from registerwatch.register.outcomes import NotFound, Unreadable
+from registerwatch.register.search.index import Filters
+from registerwatch.register.search.queries import LONGEST_QUERY
+from registerwatch.rest.responses import BAD, OTHER, OUT, RATE, Answers
 from registerwatch.rest.schemas import Actor, Device, DeviceNotFound, RefreshAnswer, SearchAnswer
-from registerwatch.web.limits import Limit, RateLimits
-from registerwatch.web.messages import (
+from registerwatch.web.rate_limits import Limit, RateLimits
+from registerwatch.web.register_objects import actor_answer, no_device_object
+from registerwatch.web.responses import (
     CACHE_RECORD,
     CACHE_SEARCH,
     JSON,
@@ -27,7 +28,6 @@ from registerwatch.web.messages import (
     matches,
     tagged_response,
 )
-from registerwatch.web.register_objects import actor_answer, no_device_object
 
 _IDENTIFIER: Any = {"json_schema_extra": {"minLength": 1, "maxLength": MAX_LENGTH, "pattern": "[0-9A-Za-z]"}}
 """What an identifier must be, for the description alone: `subject` refuses with a better message."""

@@ -8,11 +8,11 @@ from fastapi import Depends, Security
 from fastapi.security import APIKeyHeader, HTTPAuthorizationCredentials, HTTPBearer
 
 from registerwatch.accounts.credentials import Credential, credential_of
-from registerwatch.accounts.model import Caller, Role
-from registerwatch.accounts.signing_in import SigningIn
+from registerwatch.accounts.models import Caller, Role
+from registerwatch.accounts.sessions import SigningIn
 from registerwatch.clock import Clock
 from registerwatch.errors import OwnerOnly, PeriodEnded
-from registerwatch.web.messages import PERIOD_ENDED
+from registerwatch.web.responses import PERIOD_ENDED
 
 API_KEY = APIKeyHeader(
     name="X-API-Key",

@@ -9,7 +9,7 @@ import registerwatch
 from registerwatch.bootstrap import Service
 from registerwatch.clock import iso_utc
 from registerwatch.rest.schemas import ErrorBody, Health, Live, Ready
-from registerwatch.web.messages import NOT_CACHED, error_response, json_response
+from registerwatch.web.responses import NOT_CACHED, error_response, json_response
 
 UNINDEXED = "The search index is not built yet."
 ENDING = "The process is ending."

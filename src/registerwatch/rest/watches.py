@@ -5,12 +5,12 @@ from typing import Annotated
 from fastapi import APIRouter, Depends
 from starlette.responses import Response
 
-from registerwatch.accounts.model import Caller
+from registerwatch.accounts.models import Caller
 from registerwatch.bootstrap import Service
 from registerwatch.rest.account_schemas import Done
-from registerwatch.rest.answers import BAD, ENDED, FULL, NOBODY, OTHER, OUT, RATE
 from registerwatch.rest.bodies import NO_FIELDS
 from registerwatch.rest.parameters import RowId
+from registerwatch.rest.responses import BAD, ENDED, FULL, NOBODY, OTHER, OUT, RATE
 from registerwatch.rest.security import AuthLevels
 from registerwatch.rest.watch_schemas import (
     Events,
@@ -24,8 +24,8 @@ from registerwatch.rest.watch_schemas import (
     WatchRequest,
 )
 from registerwatch.watches.expiring import expiring
-from registerwatch.web.limits import Limit, RateLimits
-from registerwatch.web.messages import NOT_CACHED, PERIOD_ENDED, json_response, private_response
+from registerwatch.web.rate_limits import Limit, RateLimits
+from registerwatch.web.responses import NOT_CACHED, PERIOD_ENDED, json_response, private_response
 from registerwatch.web.row_ids import row_id
 from registerwatch.web.watch_objects import event_object, sync_object, watch_object
 

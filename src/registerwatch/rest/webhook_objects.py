@@ -3,7 +3,7 @@
 from typing import Any
 
 from registerwatch.clock import iso_utc
-from registerwatch.webhooks.model import Delivery, Webhook
+from registerwatch.notifications.models import Delivery, Webhook
 
 
 def webhook_object(webhook: Webhook, *, shows_secret: bool = True) -> dict[str, Any]:

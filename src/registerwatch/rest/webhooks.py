@@ -5,13 +5,14 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Path
 from starlette.responses import Response
 
-from registerwatch.accounts.model import Caller
+from registerwatch.accounts.models import Caller
 from registerwatch.bootstrap import Service
+from registerwatch.notifications.webhooks import TestResult
 from registerwatch.rest.account_object import AccountObjects
 from registerwatch.rest.account_schemas import AccountObject, Done
-from registerwatch.rest.answers import BAD, FULL, MEMBER, NOBODY, OTHER, OUT, RATE
 from registerwatch.rest.bodies import NO_FIELDS
 from registerwatch.rest.parameters import RowId
+from registerwatch.rest.responses import BAD, FULL, MEMBER, NOBODY, OTHER, OUT, RATE
 from registerwatch.rest.security import AuthLevels
 from registerwatch.rest.webhook_objects import delivery_object, webhook_object
 from registerwatch.rest.webhook_schemas import (
@@ -22,10 +23,9 @@ from registerwatch.rest.webhook_schemas import (
     UrlRequest,
     Webhooks,
 )
-from registerwatch.web.limits import Limit, RateLimits
-from registerwatch.web.messages import private_response
+from registerwatch.web.rate_limits import Limit, RateLimits
+from registerwatch.web.responses import private_response
 from registerwatch.web.row_ids import row_id
-from registerwatch.webhooks.configuring import TestResult
 
 
 def router(service: Service, levels: AuthLevels, limits: RateLimits, objects: AccountObjects) -> APIRouter:

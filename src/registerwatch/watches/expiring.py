@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from datetime import UTC, date, datetime
 
-from registerwatch.watches.model import Expiring, Watch
+from registerwatch.watches.models import Expiring, Watch
 
 PAST_DAYS = 30
 AHEAD_DAYS = 180

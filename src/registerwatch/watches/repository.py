@@ -16,7 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from registerwatch.db.tables import accounts, events, watches
 from registerwatch.register.identifiers import kind
 from registerwatch.watches.diff import Change
-from registerwatch.watches.model import Event, Watch
+from registerwatch.watches.models import Event, Watch
 from registerwatch.watches.snapshot import decoded
 
 _changes = msgspec.json.Decoder(list[Change])

@@ -9,8 +9,8 @@ from typing import Literal
 import msgspec
 
 from registerwatch.register.codes import label as label_of_code
-from registerwatch.register.observer import ActorSighting, Sighting
-from registerwatch.register.records import Actor, Certificate, Device
+from registerwatch.register.models import Actor, Certificate, Device
+from registerwatch.register.observation import ActorSighting, Sighting
 
 Kind = Literal["udi", "srn"]
 

@@ -3,9 +3,9 @@
 from typing import Any
 
 from registerwatch.clock import iso_utc
-from registerwatch.watches.model import Event, Watch
+from registerwatch.watches.models import Event, Watch
 from registerwatch.watches.snapshot import Snapshot
-from registerwatch.watches.syncing import Synced
+from registerwatch.watches.sync import Synced
 
 _NOTHING = Snapshot()
 

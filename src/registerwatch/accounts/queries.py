@@ -1,0 +1,84 @@
+"""What nearly every request asks of accounts: whom its credential stands for, who and what is in the account.
+
+Nothing is kept between two questions, so what was revoked, ended or removed is gone for the next request.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import bindparam, select
+
+from registerwatch.accounts import repository
+from registerwatch.accounts.credentials import Credential, is_same
+from registerwatch.accounts.models import Key, Role, User
+from registerwatch.accounts.repository import StoredAccount, StoredUser
+from registerwatch.db.engine import Database
+from registerwatch.db.statements import PreparedSelect
+from registerwatch.db.tables import accounts, api_keys, sessions, users
+
+_BY_KEY = PreparedSelect(
+    select(api_keys.c.digest, api_keys.c.prefix, *accounts.c)
+    .join(accounts, accounts.c.id == api_keys.c.account_id)
+    .where(api_keys.c.digest == bindparam("digest"), api_keys.c.revoked_at.is_(None))
+)
+_BY_SESSION = PreparedSelect(
+    select(sessions.c.digest, users.c.email, users.c.role, users.c.id, *accounts.c)
+    .join(users, users.c.id == sessions.c.user_id)
+    .join(accounts, accounts.c.id == users.c.account_id)
+    .where(sessions.c.digest == bindparam("digest"), sessions.c.expires_at > bindparam("now"))
+)
+_USERS = PreparedSelect(repository.USERS)
+_KEYS = PreparedSelect(repository.KEYS)
+_USER_BY_EMAIL = PreparedSelect(repository.USER_BY_EMAIL)
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """Whom a credential stands for."""
+
+    account: StoredAccount
+    role: Role
+    name: str
+    user_id: int | None
+
+
+class HotReads:
+    """Reads of accounts that must be quick."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def holder(self, credential: Credential, now: int) -> Holder | None:
+        """Whom a credential stands for; None when it is unknown, revoked or over."""
+        if credential.kind == "key":
+            row, holder = await self._one(_BY_KEY, digest=credential.digest), _program
+        else:
+            row, holder = await self._one(_BY_SESSION, digest=credential.digest, now=now), _person
+        return holder(row) if row is not None and is_same(credential.digest, row[0]) else None
+
+    async def users(self, account_id: int) -> Sequence[User]:
+        """The account's users, oldest first."""
+        return [repository.listed_user(row) for row in await self._database.rows(_USERS, account_id=account_id)]
+
+    async def keys(self, account_id: int) -> Sequence[Key]:
+        """The account's keys, oldest first, revoked ones too."""
+        return [repository.listed_key(row) for row in await self._database.rows(_KEYS, account_id=account_id)]
+
+    async def user_by_email(self, email: str) -> StoredUser | None:
+        """The one user with this address. It says which account they belong to."""
+        row = await self._one(_USER_BY_EMAIL, email=email)
+        return repository.stored_user(row) if row is not None else None
+
+    async def _one(self, statement: PreparedSelect, **values: object) -> Sequence[Any] | None:
+        return next(iter(await self._database.rows(statement, **values)), None)
+
+
+def _program(row: Sequence[Any]) -> Holder:
+    _digest, prefix, *account = row
+    return Holder(StoredAccount(*account), Role.OWNER, prefix, None)
+
+
+def _person(row: Sequence[Any]) -> Holder:
+    _digest, email, role, user_id, *account = row
+    return Holder(StoredAccount(*account), Role(role), email, user_id)

@@ -1,0 +1,132 @@
+"""Getting in: opening a trial, signing in and out, and whom a request comes from."""
+
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from registerwatch.accounts import credential_repository, credentials, repository
+from registerwatch.accounts.audit import Action
+from registerwatch.accounts.credentials import Credential
+from registerwatch.accounts.login_throttle import Turns
+from registerwatch.accounts.models import Caller, Role, SignedIn
+from registerwatch.accounts.passwords import Passwords, acceptable
+from registerwatch.accounts.plans import PlanName, Plans
+from registerwatch.accounts.profiles import account_of, profile_of
+from registerwatch.accounts.queries import HotReads
+from registerwatch.accounts.repository import StoredUser
+from registerwatch.accounts.validation import company_name, email_address
+from registerwatch.clock import Clock
+from registerwatch.db.engine import Database
+from registerwatch.errors import InvalidInput, Unauthenticated, WrongPassword
+
+SESSION_SECONDS = 14 * 24 * 3600
+FIRST_KEY = "first key"
+
+WRONG = "Email or password is wrong."
+EXISTS = "An account with this e-mail address exists already, and the password is not its own. Sign in instead."
+NEEDED = "Send an API key or a session: `X-API-Key: rw_…` or `Authorization: Bearer us_…`."
+UNKNOWN = "This key or session is unknown, revoked or over. Sign in again, or use another key."
+
+
+class SigningIn:
+    """Opens accounts and sessions."""
+
+    def __init__(
+        self, database: Database, passwords: Passwords, plans: Plans, clock: Clock, *, trial_seconds: int
+    ) -> None:
+        self._database = database
+        self._reads = HotReads(database)
+        self._passwords = passwords
+        self._plans = plans
+        self._clock = clock
+        self._trial_seconds = trial_seconds
+        self._turns = Turns()
+
+    async def trial(self, name: str, email: str, password: str) -> SignedIn:
+        """Open an account with its first key, or sign in where the address and the password are somebody's.
+
+        Raises `InvalidInput` for a bad address, a short password, and a known address with another password.
+        """
+        address = email_address(email)
+        user = await self._reads.user_by_email(address)
+        if user is None:
+            password_hash = await self._passwords.hashed(acceptable(password))
+            try:
+                return await self._open(company_name(name, address), address, password_hash)
+            except IntegrityError:  # somebody opened one with this address in the meantime
+                user = await self._reads.user_by_email(address)
+        try:
+            return await self._sign_in(user, password)
+        except WrongPassword:
+            raise InvalidInput(EXISTS) from None
+
+    async def login(self, email: str, password: str) -> SignedIn:
+        """Open a session. Raises `WrongPassword`, in the same words and time whatever was wrong, or `Overloaded`."""
+        async with self._turns.turn():
+            try:
+                user = await self._reads.user_by_email(email_address(email))
+            except InvalidInput:
+                user = None
+            return await self._sign_in(user, password)
+
+    async def logout(self, credential: Credential | None) -> None:
+        """End the session, if it is one."""
+        if credential is not None and credential.kind == "session":
+            async with self._database.transaction() as connection:
+                await credential_repository.end_session(connection, credential.digest)
+
+    async def caller(self, credential: Credential | None) -> Caller:
+        """Whom a request comes from. Raises `Unauthenticated`."""
+        if credential is None:
+            raise Unauthenticated(NEEDED)
+        holder = await self._reads.holder(credential, self._now())
+        if holder is None:
+            raise Unauthenticated(UNKNOWN)
+        session = credential.digest if credential.kind == "session" else None
+        return Caller(account_of(holder.account, self._plans), holder.role, holder.name, holder.user_id, session)
+
+    async def _open(self, name: str, email: str, password_hash: str) -> SignedIn:
+        now, key = self._now(), credentials.new_key()
+        async with self._database.transaction() as connection:
+            stored = await repository.add_account(
+                connection,
+                email=email,
+                name=name,
+                plan=PlanName.TRIAL,
+                expires_at=now + self._trial_seconds,
+                now=now,
+            )
+            user_id = await repository.add_user(
+                connection, stored.id, email=email, role=Role.OWNER, password_hash=password_hash, now=now
+            )
+            await repository.note(connection, stored.id, now=now, actor=email, action=Action.ACCOUNT_OPENED)
+            await repository.add_key(connection, stored.id, FIRST_KEY, key, now)
+            session = await self._session(connection, user_id)
+            profile = await profile_of(connection, account_of(stored, self._plans), Role.OWNER)
+        return SignedIn(profile, False, session, key)
+
+    async def _sign_in(self, user: StoredUser | None, password: str) -> SignedIn:
+        right = await self._passwords.is_right(password, user.password_hash if user else None)
+        if user is None or user.password_hash is None or not right:
+            raise WrongPassword(WRONG)
+        rehashed = await self._passwords.hashed(password) if self._passwords.is_outdated(user.password_hash) else None
+        now = self._now()
+        async with self._database.transaction() as connection:
+            stored = await repository.lock_account(connection, user.account_id)
+            present = await repository.user(connection, user.account_id, user.id)
+            if stored is None or present is None or present.password_hash != user.password_hash:
+                raise WrongPassword(WRONG)  # it was changed, or they were removed, while we compared
+            if rehashed is not None:
+                await repository.set_password(connection, user.account_id, user.id, rehashed)
+            await repository.note(connection, stored.id, now=now, actor=user.email, action=Action.SIGNED_IN)
+            session = await self._session(connection, user.id)
+            profile = await profile_of(connection, account_of(stored, self._plans), present.role)
+        return SignedIn(profile, True, session)
+
+    async def _session(self, connection: AsyncConnection, user_id: int) -> str:
+        session, now = credentials.new_session(), self._now()
+        digest = credentials.digest_of(session)
+        await credential_repository.add_session(connection, user_id, digest, now=now, expires_at=now + SESSION_SECONDS)
+        return session
+
+    def _now(self) -> int:
+        return int(self._clock.now())

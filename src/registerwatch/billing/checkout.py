@@ -1,0 +1,195 @@
+"""What people do about their subscription: start it, confirm it, cancel it, resume it, look at their card."""
+
+import hashlib
+import re
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import astuple, replace
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from registerwatch.accounts import repository as account_rows
+from registerwatch.accounts.audit import Action
+from registerwatch.accounts.locking import locked
+from registerwatch.accounts.models import Caller
+from registerwatch.accounts.plans import PlanName
+from registerwatch.accounts.repository import StoredAccount
+from registerwatch.billing import repository
+from registerwatch.billing.models import TRIAL_DAYS, Paid, shown
+from registerwatch.billing.provider import Checkout, CheckoutOrder, PaymentProvider, Subscription
+from registerwatch.billing.repository import StartedCheckout
+from registerwatch.billing.subscription_sync import Following
+from registerwatch.clock import Clock, iso_utc
+from registerwatch.db.engine import Database
+from registerwatch.errors import InvalidInput, PaymentRefused, PaymentsUnavailable
+
+ATTEMPT_SECONDS = 12 * 3600
+"""Whoever starts the same checkout again within this time gets the same page. A page is good for 24 hours."""
+UNNAMED_SECONDS = 60
+"""The same for one that the provider has not answered yet. It repeats an answer to an attempt, a failure, too."""
+SESSION_ID = re.compile(r"[\w-]{1,255}", re.ASCII)
+DONE, BACK = "/billing/done", "/billing/back"
+"""Pages to which the provider sends people."""
+
+HAS_ONE = (
+    "The account has a subscription already. POST /v1/billing/portal leads to its card and invoices,"
+    " POST /v1/billing/resume undoes a cancellation."
+)
+NOT_THIS_ACCOUNTS = "The account has started no checkout with this session_id."
+NOT_FINISHED = "This checkout is not finished; the payment has to be completed at its address first."
+NOTHING_TO_CANCEL = "The account has no subscription that could be cancelled."
+NOTHING_TO_RESUME = "The account has no subscription; POST /v1/billing/checkout starts one."
+PERIOD_OVER = "The period of this subscription has ended; POST /v1/billing/checkout starts a new one."
+NEVER_PAID = "The account has paid nothing yet; POST /v1/billing/checkout starts a subscription."
+SET_UP_WRONGLY = "The payment provider refused this; whoever runs this service has to look at its settings."
+
+
+class Subscribing:
+    """The use cases, for anybody of an account."""
+
+    def __init__(
+        self,
+        database: Database,
+        clock: Clock,
+        provider: PaymentProvider,
+        following: Following,
+        prices: Mapping[PlanName, str],
+        *,
+        public_url: str,
+    ) -> None:
+        self._database = database
+        self._clock = clock
+        self._provider = provider
+        self._following = following
+        self._prices = prices
+        self._public_url = public_url
+
+    async def checkout(self, caller: Caller, plan: PlanName) -> Checkout:
+        """A page to pay at. Raises `InvalidInput` for a plan that is not sold, and when there is a subscription."""
+        price_id = self._prices.get(plan)
+        if price_id is None:
+            raise InvalidInput(f"There is no such plan to subscribe to here, only: {', '.join(self._prices)}.")
+        async with self._database.transaction() as connection:
+            account = await locked(connection, caller.account.id)
+            paid = await repository.paid(connection, account.id)
+            if any(each.holds for each in paid):
+                raise InvalidInput(HAS_ONE)
+            order = self._order(account, paid, price_id)
+            terms = _digest(order, [each.subscription.id for each in paid])
+            attempt = await self._attempt(connection, caller, terms, plan)
+        checkout = await self._started(order, attempt)
+        async with self._database.transaction() as connection:
+            await repository.name_checkout(connection, attempt, checkout.id)
+        return checkout
+
+    async def confirm(self, caller: Caller, session_id: str) -> None:
+        """Apply a finished checkout. Raises `InvalidInput` for one that is not this account's or not finished."""
+        if not SESSION_ID.fullmatch(session_id):
+            raise InvalidInput(NOT_THIS_ACCOUNTS)
+        async with self._database.reading() as connection:
+            started = await repository.checkout_by_session(connection, session_id)
+        if started is None or started.account_id != caller.account.id:
+            raise InvalidInput(NOT_THIS_ACCOUNTS)
+        if not await self._following.checkout(session_id):
+            raise InvalidInput(NOT_FINISHED)
+
+    async def cancel(self, caller: Caller) -> None:
+        """Let every subscription of the account end with its period. Raises `InvalidInput` when there is none."""
+        running = [each.subscription.id for each in await self._paid(caller.account.id) if each.holds]
+        cancelled = [told for each in running if (told := await self._ends_with_period(each)) is not None]
+        if not cancelled:
+            raise InvalidInput(NOTHING_TO_CANCEL)
+        ends = max(told.period_end for told in cancelled)
+        await self._note(caller, Action.SUBSCRIPTION_CANCELLED, f"ends at {iso_utc(ends)}")
+
+    async def resume(self, caller: Caller) -> None:
+        """Undo that while the period is open. Raises `InvalidInput` when it is over, or when there is nothing."""
+        latest = shown(await self._paid(caller.account.id))
+        if latest is None:
+            raise InvalidInput(NOTHING_TO_RESUME)
+        subscription = latest.subscription
+        if not latest.holds or self._clock.now() >= subscription.period_end:
+            raise InvalidInput(PERIOD_OVER)
+        try:
+            await self._provider.renew(subscription.id)
+        except PaymentRefused:
+            await self._following.subscription(subscription.id)
+            raise InvalidInput(PERIOD_OVER) from None
+        await self._following.subscription(subscription.id)
+        if subscription.cancel_at_period_end:
+            await self._note(caller, Action.SUBSCRIPTION_RESUMED, "")
+
+    async def portal(self, caller: Caller) -> str:
+        """The address of the provider's page with the card on file. Raises `InvalidInput` for who never paid."""
+        latest = shown(await self._paid(caller.account.id))
+        if latest is None:
+            raise InvalidInput(NEVER_PAID)
+        try:
+            return await self._provider.portal(latest.subscription.customer_id, f"{self._public_url}{BACK}")
+        except PaymentRefused:
+            raise PaymentsUnavailable(SET_UP_WRONGLY) from None
+
+    def _order(self, account: StoredAccount, paid: Sequence[Paid], price_id: str) -> CheckoutOrder:
+        """What the account asks the provider for, who has paid before or not."""
+        latest = shown(paid)
+        return CheckoutOrder(
+            account_id=account.id,
+            email=account.email,
+            customer_id=latest.subscription.customer_id if latest is not None else None,
+            price_id=price_id,
+            trial_days=0 if any(each.subscription.had_trial for each in paid) else TRIAL_DAYS,
+            success_url=f"{self._public_url}{DONE}?session_id={{CHECKOUT_SESSION_ID}}",
+            cancel_url=f"{self._public_url}{BACK}",
+        )
+
+    async def _attempt(self, connection: AsyncConnection, caller: Caller, terms: str, plan: PlanName) -> str:
+        """The attempt under way on the same terms, else a new one."""
+        now = int(self._clock.now())
+        latest = await repository.latest_checkout(connection, caller.account.id)
+        if latest is not None and latest.terms == terms:
+            lasts = UNNAMED_SECONDS if latest.session_id is None else ATTEMPT_SECONDS
+            if now - latest.started_at < lasts:
+                return latest.attempt
+        started = StartedCheckout(secrets.token_urlsafe(24), caller.account.id, terms, None, now)
+        await repository.add_checkout(connection, started)
+        await _noted(connection, caller, now, Action.CHECKOUT_STARTED, plan)
+        return started.attempt
+
+    async def _started(self, order: CheckoutOrder, attempt: str) -> Checkout:
+        try:
+            try:
+                return await self._provider.start_checkout(order, attempt)
+            except PaymentRefused:
+                if order.customer_id is None:
+                    raise
+                # the customer may be gone there, or be one of the provider's sandbox
+                return await self._provider.start_checkout(replace(order, customer_id=None), f"{attempt}-new")
+        except PaymentRefused:
+            raise PaymentsUnavailable(SET_UP_WRONGLY) from None
+
+    async def _ends_with_period(self, subscription_id: str) -> Subscription | None:
+        """Let one subscription end with its period; None when it has ended before."""
+        try:
+            told = await self._provider.end_with_period(subscription_id)
+        except PaymentRefused:
+            told = None
+        await self._following.subscription(subscription_id)
+        return told
+
+    async def _paid(self, account_id: int) -> list[Paid]:
+        async with self._database.reading() as connection:
+            return list(await repository.paid(connection, account_id))
+
+    async def _note(self, caller: Caller, action: Action, subject: str) -> None:
+        async with self._database.transaction() as connection:
+            if await account_rows.lock_account(connection, caller.account.id) is not None:
+                await _noted(connection, caller, int(self._clock.now()), action, subject)
+
+
+async def _noted(connection: AsyncConnection, caller: Caller, now: int, action: Action, subject: str) -> None:
+    await account_rows.note(connection, caller.account.id, now=now, actor=caller.name, action=action, subject=subject)
+
+
+def _digest(order: CheckoutOrder, before: list[str]) -> str:
+    """What makes two orders the same: all that is sent, and the subscriptions there were before."""
+    return hashlib.sha256(repr((astuple(order), before)).encode()).hexdigest()

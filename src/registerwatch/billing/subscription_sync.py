@@ -1,0 +1,149 @@
+"""Following the provider: read how a subscription stands there, store it, and give the account what is paid for.
+
+The provider is asked outside of any transaction. What it told is stored only if nothing else was stored for the account
+meanwhile, else it is asked again: an answer that was overtaken never overwrites a newer one.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import structlog
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from registerwatch.accounts import repository as account_rows
+from registerwatch.accounts.audit import PAYMENT_PROVIDER, Action
+from registerwatch.accounts.plans import PlanName
+from registerwatch.accounts.repository import StoredAccount
+from registerwatch.billing import repository
+from registerwatch.billing.models import DAY, Paid, Period, account_period
+from registerwatch.billing.provider import CANCELED, PaymentProvider, Subscription
+from registerwatch.billing.provider_events import Event
+from registerwatch.billing.repository import Payer
+from registerwatch.clock import Clock, iso_utc
+from registerwatch.db.engine import Database
+from registerwatch.errors import PaymentsUnavailable
+
+TRIES = 5
+MISSED_SECONDS = 7 * DAY
+OVERTAKEN = "Much is happening to this subscription at once; try again shortly."
+
+log = structlog.get_logger(__name__)
+
+
+class Following:
+    """Brings what is stored in step with the provider, however often and in whatever order it is asked to."""
+
+    def __init__(
+        self, database: Database, clock: Clock, provider: PaymentProvider, prices: Mapping[PlanName, str]
+    ) -> None:
+        self._database = database
+        self._clock = clock
+        self._provider = provider
+        self._plans = {price: plan for plan, price in prices.items()}
+
+    async def checkout(self, session_id: str, event: Event | None = None) -> bool:
+        """Apply a checkout that was started here; whether it is complete.
+
+        When its account is gone, what was paid for afterwards is to be ended.
+        """
+        async with self._database.reading() as connection:
+            started = await repository.checkout_by_session(connection, session_id)
+        if started is None:
+            return False
+        checkout = await self._provider.checkout(session_id)
+        if checkout is None or not checkout.is_complete or checkout.subscription_id is None:
+            return False
+        await self._bring(checkout.subscription_id, started.account_id, event)
+        async with self._database.transaction() as connection:
+            await repository.asked_about(connection, session_id, int(self._clock.now()), is_settled=True)
+        return True
+
+    async def subscription(self, subscription_id: str, event: Event | None = None) -> None:
+        """Apply a subscription that is known here; others are of no interest."""
+        async with self._database.reading() as connection:
+            account_id = await repository.owner_of(connection, subscription_id)
+        if account_id is not None:
+            await self._bring(subscription_id, account_id, event)
+
+    async def _bring(self, subscription_id: str, account_id: int | None, event: Event | None) -> None:
+        for _ in range(TRIES):
+            version = await self._version(account_id)
+            told = await self._provider.subscription(subscription_id) or await self._missed(account_id, subscription_id)
+            if told is None:
+                log.error("the payment provider has no such subscription", subscription=subscription_id)
+                return
+            if await self._stored(account_id, version, told, event):
+                return
+        raise PaymentsUnavailable(OVERTAKEN)
+
+    async def _missed(self, account_id: int | None, subscription_id: str) -> Subscription | None:
+        """A subscription that the provider does not know: over, where it was paid until a week ago, else None.
+
+        The week is for settings that lead to another account of the operator's at the provider.
+        """
+        now = int(self._clock.now())
+        async with self._database.reading() as connection:
+            known = await repository.paid(connection, account_id) if account_id is not None else ()
+        of_it = (each.subscription for each in known if each.subscription.id == subscription_id)
+        stored = next(of_it, None)
+        if stored is None or stored.ended_at is not None or stored.period_end > now - MISSED_SECONDS:
+            return None
+        return replace(stored, status=CANCELED, ended_at=stored.period_end)
+
+    async def _version(self, account_id: int | None) -> int:
+        if account_id is None:
+            return 0
+        async with self._database.reading() as connection:
+            payer = await repository.payer(connection, account_id)
+        return payer.version if payer is not None else 0
+
+    async def _stored(self, account_id: int | None, version: int, told: Subscription, event: Event | None) -> bool:
+        """Store what the provider told; False when something else was stored since `version`."""
+        now = int(self._clock.now())
+        async with self._database.transaction() as connection:
+            account = None if account_id is None else await account_rows.lock_account(connection, account_id)
+            if account is None:
+                if told.ended_at is None:
+                    await repository.wish_end(connection, told.id, now)
+            else:
+                payer = _as_it_is(account, await repository.payer(connection, account.id))
+                if payer.version != version:
+                    return False
+                await repository.store(connection, account.id, Paid(told, self._plan_of(told)), now)
+                await self._give(connection, account, payer, now)
+            if event is not None:
+                await repository.add_event(connection, event.id, event.type, now)
+        return True
+
+    async def _give(self, connection: AsyncConnection, account: StoredAccount, payer: Payer, now: int) -> None:
+        """Give the account what its subscriptions pay for."""
+        paid = await repository.paid(connection, account.id)
+        if sum(each.holds for each in paid) > 1:
+            log.warning("an account has several subscriptions", account=account.id)
+        period = account_period(payer.granted, paid, now)
+        if period != payer.written:
+            await account_rows.set_period(connection, account.id, plan=period.plan, expires_at=period.until)
+            await account_rows.note(
+                connection,
+                account.id,
+                now=now,
+                actor=PAYMENT_PROVIDER,
+                action=Action.PLAN_CHANGED,
+                subject=f"{period.plan} until {iso_utc(period.until)}",
+            )
+        await repository.store_payer(connection, account.id, Payer(payer.version + 1, payer.granted, period))
+
+    def _plan_of(self, told: Subscription) -> PlanName:
+        """The plan of a price. One that no setting names was paid for all the same."""
+        plan = self._plans.get(told.price_id)
+        if plan is None:
+            log.warning("a subscription has a price that no setting names", subscription=told.id, price=told.price_id)
+        return plan or PlanName.STANDARD
+
+
+def _as_it_is(account: StoredAccount, payer: Payer | None) -> Payer:
+    """The payer with what the account has at present. What billing did not write there, somebody granted."""
+    present = Period(PlanName(account.plan), account.expires_at)
+    if payer is None:
+        return Payer(0, granted=present, written=present)
+    return payer if payer.written == present else Payer(payer.version, granted=present, written=present)

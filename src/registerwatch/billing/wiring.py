@@ -1,0 +1,98 @@
+"""The use cases of billing, built together."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from registerwatch.accounts.plans import PlanName
+from registerwatch.billing import repository
+from registerwatch.billing.cancellation import Ending, Tending
+from registerwatch.billing.checkout import Subscribing
+from registerwatch.billing.event_receiver import Receiving
+from registerwatch.billing.models import Paid, shown
+from registerwatch.billing.provider import PaymentProvider
+from registerwatch.billing.subscription_sync import Following
+from registerwatch.clock import Clock
+from registerwatch.db.engine import Database
+from registerwatch.db.statements import PreparedSelect
+from registerwatch.errors import PaymentsUnavailable
+from registerwatch.settings import Settings, variable_name
+
+NOT_SET_UP = (
+    f"This service takes no payments: {variable_name('payment_api_key')} and {variable_name('payment_prices')}"
+    " are not set."
+)
+NO_SECRET = f"This service takes no payment events: {variable_name('payment_webhook_secret')} is not set."
+
+_PAID = PreparedSelect(repository.PAID)
+
+
+@dataclass(frozen=True, slots=True)
+class Payments:
+    """What needs a payment provider."""
+
+    provider: PaymentProvider
+    subscribing: Subscribing
+    tending: Tending
+    receiving: Receiving | None
+    """None where no secret was given to tell genuine events by."""
+
+
+class Billing:
+    """What surfaces and background work call. Without payment settings accounts go on as they are."""
+
+    def __init__(self, database: Database, ending: Ending, payments: Payments | None) -> None:
+        self._database = database
+        self.ending = ending
+        self.payments = payments
+
+    @property
+    def subscribing(self) -> Subscribing:
+        """Raises `PaymentsUnavailable` where payments are not set up."""
+        if self.payments is None:
+            raise PaymentsUnavailable(NOT_SET_UP)
+        return self.payments.subscribing
+
+    @property
+    def receiving(self) -> Receiving:
+        """Raises `PaymentsUnavailable` where payments or their events are not set up."""
+        if self.payments is None:
+            raise PaymentsUnavailable(NOT_SET_UP)
+        if self.payments.receiving is None:
+            raise PaymentsUnavailable(NO_SECRET)
+        return self.payments.receiving
+
+    async def shown(self, account_id: int) -> Paid | None:
+        """The subscription that the account shows."""
+        rows = await self._database.rows(_PAID, account_id=account_id)
+        return shown([repository.paid_of(row) for row in rows])
+
+    async def close(self) -> None:
+        """Give connections back."""
+        if self.payments is not None:
+            await self.payments.provider.close()
+
+
+def build_billing(
+    settings: Settings, database: Database, clock: Clock, provider: PaymentProvider | None = None
+) -> Billing:
+    """The use cases over one database. Tests bring a provider of their own."""
+    if settings.payment_api_key is None:
+        return Billing(database, Ending(database, clock, None), None)
+    provider = provider or _stripe(settings.payment_api_key.get_secret_value(), settings.payment_api_url, clock)
+    prices: Mapping[PlanName, str] = {PlanName(name): price for name, price in settings.payment_prices.items()}
+    following = Following(database, clock, provider, prices)
+    ending = Ending(database, clock, provider)
+    secret = settings.payment_webhook_secret
+    payments = Payments(
+        provider=provider,
+        subscribing=Subscribing(database, clock, provider, following, prices, public_url=settings.public_url),
+        tending=Tending(database, clock, ending, following),
+        receiving=None if secret is None else Receiving(database, clock, following, secret.get_secret_value()),
+    )
+    return Billing(database, ending, payments)
+
+
+def _stripe(api_key: str, api_url: str, clock: Clock) -> PaymentProvider:
+    from registerwatch.billing.stripe_provider import StripeProvider  # takes time to load, and most run without
+
+    return StripeProvider(api_key, api_url, clock)

@@ -1,0 +1,160 @@
+"""The demonstration: the service on SQLite over a stand-in register and payment provider, all in this process."""
+
+import asyncio
+import logging
+import signal
+import socket
+from dataclasses import dataclass, field
+from pathlib import Path
+from secrets import token_hex
+
+import typer
+import uvicorn
+
+from registerwatch import logs
+from registerwatch.app import app_over
+from registerwatch.bootstrap import build_service
+from registerwatch.commands.progress import bar
+from registerwatch.db.migrate import upgrade
+from registerwatch.mail.mailer import Mail
+from registerwatch.mail.memory_mailer import KeptMail
+from registerwatch.register.ingest.bulk_load import FillProgress
+from registerwatch.server import SideServer, server_config
+from registerwatch.settings import Settings, load_settings
+from registerwatch_standins.payment.app import PaymentSandbox
+from registerwatch_standins.payment.courier import Webhook
+from registerwatch_standins.register.app import create_app as create_register
+from registerwatch_standins.register.generated import GeneratedWorld
+
+CHANGES_PER_MINUTE = 30.0
+EMAIL, PASSWORD = "demo@example.org", "try-it-out"
+
+
+def run(folder: Path, *, port: int, devices: int, seed: int) -> None:
+    """Fill a copy from the stand-in's Data Lake, then serve all three until interrupted."""
+    asyncio.run(_run(folder, port=port, devices=devices, seed=seed))
+
+
+async def _run(folder: Path, *, port: int, devices: int, seed: int) -> None:
+    register_port, payments = _free_port(), _Payments()
+    settings = load_settings(
+        data_dir=folder,
+        database_url=None,
+        public_url=f"http://localhost:{port}",
+        contact="demo@localhost",
+        register_url=f"http://127.0.0.1:{register_port}/eudamed",
+        datalake_url=f"http://127.0.0.1:{register_port}/datalake",
+        register_requests_per_minute=100_000,
+        **payments.settings(),
+    )
+    logs.set_up(settings.log_format)
+    logging.getLogger("uvicorn").setLevel(logging.WARNING)
+    stand_ins = [_Server(_register_config(devices, seed, register_port)), _Server(payments.config(port))]
+    built = build_service(settings, mailer=KeptMail(_show_mail))
+    service = _Server(server_config(app_over(built), "127.0.0.1", port))
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, service.end)
+    standing_in = [asyncio.create_task(server.serve()) for server in stand_ins]
+    try:
+        typer.echo(f"Filling the copy from a made-up register of {devices:,} registrations …", err=True)
+        service.said_when_ready = _welcome(port, await _prepare(settings), payments.url)
+        await service.serve()
+    finally:
+        for server in stand_ins:
+            server.end()
+        await asyncio.gather(*standing_in)
+
+
+@dataclass(frozen=True, slots=True)
+class _Payments:
+    """The stand-in payment provider, and what leads the service to it."""
+
+    port: int = field(default_factory=lambda: _free_port())
+    key: str = field(default_factory=lambda: f"sk_test_{token_hex(12)}")
+    secret: str = field(default_factory=lambda: f"whsec_{token_hex(16)}")
+
+    @property
+    def url(self) -> str:
+        return f"http://localhost:{self.port}"
+
+    def settings(self) -> dict[str, str]:
+        return {
+            "payment_api_key": self.key,
+            "payment_api_url": f"http://127.0.0.1:{self.port}",
+            "payment_webhook_secret": self.secret,
+            "payment_prices": "standard=price_standard,operator=price_operator",
+        }
+
+    def config(self, service_port: int) -> uvicorn.Config:
+        webhook = Webhook(f"http://127.0.0.1:{service_port}/v1/billing/webhook", (self.secret,))
+        sandbox = PaymentSandbox(base_url=self.url, api_key=self.key, webhook=webhook)
+        return uvicorn.Config(sandbox.app, host="127.0.0.1", port=self.port, log_config=None, access_log=False)
+
+
+class _Server(SideServer):
+    """One of three servers in this process."""
+
+    said_when_ready = ""
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.said_when_ready and self.started:
+            typer.echo(self.said_when_ready, err=True)
+
+
+async def _prepare(settings: Settings) -> str:
+    """Fill the copy, index it, open the account; gives the account's key."""
+    service = build_service(settings)
+    try:
+        await upgrade(service.database)
+        with bar("stored") as advance:
+
+            def watch(progress: FillProgress) -> None:
+                advance(progress.records, progress.total)
+
+            await service.mirror.from_datalake(service.datalake, watch)
+        await service.follower.catch_up()
+        opened = await service.accounts.signing_in.trial("Demo Hospital", EMAIL, PASSWORD)
+    finally:
+        await service.close()
+    assert opened.api_key is not None, "the account is new"
+    return opened.api_key
+
+
+def _show_mail(mail: Mail) -> None:
+    typer.echo(
+        f"\nA mail to {mail.to}, which a service with REGISTERWATCH_SMTP_URL would send:\n\n{mail.text}", err=True
+    )
+
+
+def _register_config(devices: int, seed: int, port: int) -> uvicorn.Config:
+    app = create_register(GeneratedWorld(devices, seed), changes_per_minute=CHANGES_PER_MINUTE)
+    return uvicorn.Config(app, host="127.0.0.1", port=port, log_config=None, access_log=False)
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def _welcome(port: int, key: str, payments: str) -> str:
+    return f"""
+Registerwatch is at http://localhost:{port} – over a made-up register that changes as one looks.
+
+  in the browser  http://localhost:{port}/?q=titan
+  with curl       curl 'http://localhost:{port}/v1/search?q=titan'
+  its description http://localhost:{port}/openapi.json
+
+  An account is there: {EMAIL}, password {PASSWORD}, API key
+  {key}
+
+  its key         curl -H 'X-API-Key: {key}' http://localhost:{port}/v1/me
+  its login       curl --json '{{"email": "{EMAIL}", "password": "{PASSWORD}"}}' http://localhost:{port}/v1/login
+  one of your own curl --json '{{"email": "you@example.org", "password": "at least 8"}}' http://localhost:{port}/v1/trial
+  a subscription  curl -H 'X-API-Key: {key}' --json '{{}}' http://localhost:{port}/v1/billing/checkout
+                  leads to a page where made-up cards pay; {payments} tells of payments and lets time pass
+
+Ctrl-C ends it; nothing is kept.
+"""

@@ -1,0 +1,22 @@
+"""A mailer that sends nothing: it keeps mails where a demonstration or a test can read them."""
+
+from collections.abc import Callable
+
+from registerwatch.errors import MailNotSent
+from registerwatch.mail.mailer import Mail
+
+
+class KeptMail:
+    """Keeps every mail in `mails`, oldest first, and tells `listener` of each."""
+
+    def __init__(self, listener: Callable[[Mail], None] | None = None) -> None:
+        self.mails: list[Mail] = []
+        self._listener = listener
+
+    async def send(self, mail: Mail) -> None:
+        """Keep the mail. Raises `MailNotSent` for line breaks in the address or the subject, as a real mailer does."""
+        if not (mail.to + mail.subject).isprintable():
+            raise MailNotSent("The address or the subject holds a line break.")
+        self.mails.append(mail)
+        if self._listener is not None:
+            self._listener(mail)

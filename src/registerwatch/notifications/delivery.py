@@ -1,0 +1,142 @@
+"""Delivering: claiming what is due, signing it, posting it, remembering how it went.
+
+A delivery is a row until it has ended. Whoever claims it has it for the length of a lease; a worker that is killed
+leaves it to the next one, so a receiver may get it twice, with the same id, and never not at all.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import msgspec
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from registerwatch.clock import Clock, iso_utc
+from registerwatch.db.engine import Database
+from registerwatch.net.safe_http import Answer, Poster
+from registerwatch.notifications import repository
+from registerwatch.notifications.channels.webhook_signature import headers
+from registerwatch.notifications.models import EventType, Webhook
+from registerwatch.notifications.repository import Claimed, Ended
+from registerwatch.watches import repository as watch_repository
+from registerwatch.watches.models import Event
+
+ATTEMPT_SECONDS = 5.0
+PAUSES = (0.4, 0.8)
+LEASE_SECONDS = 60
+MOST_AT_ONCE = 100
+MOST_PER_WEBHOOK = 4
+
+NO_SECRET = "nothing is sent without a secret to sign it"  # noqa: S105  # a sentence
+
+_encoder = msgspec.json.Encoder()
+
+
+class Deliverer:
+    """Sends deliveries. `service` is the word in the headers' names."""
+
+    def __init__(self, database: Database, clock: Clock, poster: Poster, *, service: str, user_agent: str) -> None:
+        self._database = database
+        self._clock = clock
+        self._poster = poster
+        self._service = service
+        self._user_agent = user_agent
+        self.results = {"accepted": 0, "failed": 0}
+        """Deliveries that have ended in this process, by how."""
+
+    async def claim(self, most: int = MOST_AT_ONCE) -> Sequence[Claimed]:
+        """Claim what is due, with its body."""
+        now = int(self._clock.now())
+        async with self._database.transaction() as connection:
+            claimed = await repository.claim(
+                connection,
+                now=now,
+                lease_until=now + LEASE_SECONDS,
+                most=most,
+                most_per_webhook=MOST_PER_WEBHOOK,
+            )
+            return await _with_bodies(connection, claimed)
+
+    async def deliver(self, claimed: Claimed) -> Ended:
+        """Send one delivery, in up to three attempts. How it ended is to be stored."""
+        delivery, webhook = claimed.delivery, claimed.webhook
+        assert delivery.body is not None, "claiming gives it a body"
+        answer, attempts = await self.send(webhook, delivery.id, delivery.type, delivery.body.encode())
+        return Ended(delivery.id, webhook.id, claimed.leased_until, answer, attempts)
+
+    async def store(self, ended: Sequence[Ended]) -> None:
+        """Remember how deliveries ended, all or none of them: what is not remembered falls due again."""
+        now = int(self._clock.now())
+        async with self._database.transaction() as connection:
+            await repository.finish(connection, ended, now)
+        for each in ended:
+            self.results["accepted" if each.answer.is_accepted else "failed"] += 1
+
+    async def send(self, webhook: Webhook, delivery_id: str, event_type: EventType, body: bytes) -> tuple[Answer, int]:
+        """Up to three attempts with their pauses, none without a secret; the last answer and how many there were."""
+        if not webhook.secret:
+            return Answer(None, NO_SECRET), 0
+        attempts, answer = 0, await self._attempt(webhook, delivery_id, event_type, body)
+        for attempts, pause in enumerate(PAUSES, start=1):
+            if answer.is_accepted:
+                return answer, attempts
+            await self._clock.sleep(pause)
+            answer = await self._attempt(webhook, delivery_id, event_type, body)
+        return answer, attempts + 1
+
+    async def waiting(self) -> tuple[int, int | None]:
+        """How many deliveries have not ended, and since when the oldest is due (unix seconds)."""
+        async with self._database.reading() as connection:
+            return await repository.waiting(connection)
+
+    async def forget(self, older_than: int) -> int:
+        """Delete deliveries that ended so many seconds ago. Their number."""
+        async with self._database.transaction() as connection:
+            return await repository.delete_finished(connection, int(self._clock.now()) - older_than)
+
+    async def _attempt(self, webhook: Webhook, delivery_id: str, event_type: EventType, body: bytes) -> Answer:
+        now = int(self._clock.now())
+        signed = headers(self._service, delivery_id, event_type, body, webhook.valid_secrets(now), now)
+        return await self._poster.post(webhook.url, body, {**signed, "User-Agent": self._user_agent})
+
+
+async def _with_bodies(connection: AsyncConnection, claimed: Sequence[Claimed]) -> list[Claimed]:
+    """What is sent is written down at the first claim, so that every attempt and every resend is the same."""
+    new = [each.delivery for each in claimed if each.delivery.body is None]
+    events = await watch_repository.events_of_batches(connection, [delivery.batch for delivery in new])
+    emails = {each.delivery.id: each.email for each in claimed}
+    bodies = {
+        delivery.id: body_of(
+            delivery.id,
+            delivery.type,
+            delivery.created_at,
+            emails[delivery.id],
+            events.get((delivery.account_id, delivery.batch), ()),
+        )
+        for delivery in new
+    }
+    await repository.set_bodies(connection, bodies)
+    return [
+        replace(each, delivery=replace(each.delivery, body=bodies.get(each.delivery.id, each.delivery.body)))
+        for each in claimed
+    ]
+
+
+def body_of(delivery_id: str, event_type: EventType, created_at: int, email: str, events: Sequence[Event]) -> str:
+    """The body of a delivery, in JSON."""
+    body = {
+        "id": delivery_id,
+        "type": event_type,
+        "created_at": iso_utc(created_at),
+        "email": email,
+        "events": [
+            {
+                "id": event.id,
+                "subject": event.subject,
+                "label": event.label,
+                "summary": event.summary,
+                "changes": event.changes,
+            }
+            for event in events
+        ],
+    }
+    return _encoder.encode(body).decode()

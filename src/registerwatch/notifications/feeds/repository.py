@@ -1,0 +1,40 @@
+"""The SQL of feeds. Whatever belongs to an account takes the account's id."""
+
+from collections.abc import Sequence
+
+from sqlalchemy import delete, insert, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from registerwatch.accounts.credentials import digest_of, is_same
+from registerwatch.db.tables import feeds
+from registerwatch.notifications.feeds.models import Feed
+
+_FEED = select(feeds.c.id, feeds.c.prefix, feeds.c.created_at)
+
+
+async def of_account(connection: AsyncConnection, account_id: int) -> Sequence[Feed]:
+    """The account's feeds, oldest first."""
+    rows = await connection.execute(_FEED.where(feeds.c.account_id == account_id).order_by(feeds.c.id))
+    return [Feed(*row) for row in rows]
+
+
+async def add(connection: AsyncConnection, account_id: int, *, prefix: str, token: str, now: int) -> Feed:
+    """Add a feed; what is stored of its token is a digest."""
+    values = {"account_id": account_id, "prefix": prefix, "digest": digest_of(token), "created_at": now}
+    added = await connection.execute(insert(feeds).values(values).returning(feeds.c.id))
+    return Feed(added.scalar_one(), prefix, now)
+
+
+async def remove(connection: AsyncConnection, account_id: int, feed_id: int) -> str | None:
+    """End a feed of the account, if it is one; how its token is shown."""
+    ended = delete(feeds).where(feeds.c.id == feed_id, feeds.c.account_id == account_id).returning(feeds.c.prefix)
+    prefix: str | None = (await connection.execute(ended)).scalar_one_or_none()
+    return prefix
+
+
+async def of_token(connection: AsyncConnection, token: str) -> tuple[int, int] | None:
+    """The feed's id and its account's; None when it is nobody's token."""
+    digest = digest_of(token)
+    found = select(feeds.c.id, feeds.c.account_id, feeds.c.digest).where(feeds.c.digest == digest)
+    row = (await connection.execute(found)).one_or_none()
+    return (row.id, row.account_id) if row is not None and is_same(digest, row.digest) else None

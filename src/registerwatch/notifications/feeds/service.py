@@ -1,0 +1,83 @@
+"""Making and ending feeds, and what they show."""
+
+import secrets
+from collections.abc import Sequence
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from registerwatch.accounts import repository as account_repository
+from registerwatch.accounts.audit import Action
+from registerwatch.accounts.locking import locked
+from registerwatch.accounts.models import Caller
+from registerwatch.clock import Clock
+from registerwatch.db.engine import Database
+from registerwatch.errors import CapReached, Unauthenticated
+from registerwatch.notifications.feeds import repository
+from registerwatch.notifications.feeds.models import MOST_FEEDS, TOKEN_PREFIX, Feed, NewFeed
+from registerwatch.watches import repository as watch_repository
+from registerwatch.watches.expiring import expiring
+from registerwatch.watches.models import Event, Expiring
+
+LONGEST_TOKEN = 100
+SHOWN_EVENTS = 100
+ENDED = "This feed's address is not valid, or was ended. Make a new one with POST /v1/feeds."
+
+
+class Feeding:
+    """What an account does with its feeds, and what whoever has an address sees."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+
+    async def all(self, caller: Caller) -> Sequence[Feed]:
+        """The account's feeds, oldest first."""
+        async with self._database.reading() as connection:
+            return await repository.of_account(connection, caller.account.id)
+
+    async def add(self, caller: Caller) -> NewFeed:
+        """Make a feed. Raises `CapReached`."""
+        token = TOKEN_PREFIX + secrets.token_urlsafe(32)
+        prefix = f"{token[: len(TOKEN_PREFIX) + 2]}…{token[-4:]}"
+        async with self._database.transaction() as connection:
+            await locked(connection, caller.account.id)
+            if len(await repository.of_account(connection, caller.account.id)) >= MOST_FEEDS:
+                raise CapReached(f"An account has at most {MOST_FEEDS} feeds; end one first.")
+            now = int(self._clock.now())
+            feed = await repository.add(connection, caller.account.id, prefix=prefix, token=token, now=now)
+            await self._note(connection, caller, Action.FEED_MADE, prefix)
+        return NewFeed(feed, token)
+
+    async def end(self, caller: Caller, feed_id: int) -> None:
+        """End a feed of the account, if it is one."""
+        async with self._database.transaction() as connection:
+            prefix = await repository.remove(connection, caller.account.id, feed_id)
+            if prefix is not None:
+                await self._note(connection, caller, Action.FEED_ENDED, prefix)
+
+    async def events(self, token: str) -> tuple[int, Sequence[Event]]:
+        """The feed's id and the newest changes of its account. Raises `Unauthenticated`."""
+        async with self._database.reading() as connection:
+            feed_id, account_id = await _holder(connection, token)
+            return feed_id, await watch_repository.newest_events(connection, account_id, SHOWN_EVENTS)
+
+    async def expiring(self, token: str) -> Sequence[Expiring]:
+        """Certificates of the token's account that end soon. Raises `Unauthenticated`."""
+        async with self._database.reading() as connection:
+            _, account_id = await _holder(connection, token)
+            watches = await watch_repository.of_account(connection, account_id)
+        return expiring(watches, self._clock.now())
+
+    async def _note(self, connection: AsyncConnection, caller: Caller, action: Action, subject: str) -> None:
+        now = int(self._clock.now())
+        await account_repository.note(
+            connection, caller.account.id, now=now, actor=caller.name, action=action, subject=subject
+        )
+
+
+async def _holder(connection: AsyncConnection, token: str) -> tuple[int, int]:
+    """The feed of a token and its account."""
+    holder = await repository.of_token(connection, token[:LONGEST_TOKEN])
+    if holder is None:
+        raise Unauthenticated(ENDED)
+    return holder

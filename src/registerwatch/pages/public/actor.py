@@ -1,0 +1,126 @@
+"""The page of an actor: who it is, and its devices."""
+
+from dataclasses import dataclass
+
+from fastapi import APIRouter, Request
+from starlette.responses import RedirectResponse, Response
+
+from registerwatch.bootstrap import Service
+from registerwatch.pages.addresses import actor_address
+from registerwatch.pages.countries import country_name
+from registerwatch.pages.paging import Paging
+from registerwatch.pages.public.parameters import Asked, asked
+from registerwatch.pages.public.structured_data import organization, script_text
+from registerwatch.pages.rendering import page, unindexed_page
+from registerwatch.register.actors import DEVICE_ROWS, NOT_REGISTERED, ActorAnswer
+from registerwatch.register.identifiers import is_actor_of_devices, kind, subject
+from registerwatch.register.models import ActorReference
+from registerwatch.register.search.index import Filters
+from registerwatch.register.search.queries import SearchPage
+from registerwatch.web.rate_limits import Limit, RateLimits
+
+ROLES = {
+    "MF": "Manufacturer",
+    "AR": "Authorised representative",
+    "IM": "Importer",
+    "PR": "Producer of systems and procedure packs",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ActorView:
+    """An actor as it is shown, with one page of its devices."""
+
+    actor: ActorAnswer
+    devices: SearchPage
+    asked: Asked
+
+    @property
+    def name(self) -> str:
+        """Its name, or its SRN."""
+        return self.actor.name or self.actor.srn
+
+    @property
+    def role(self) -> str:
+        """What it is, by its SRN; empty for a role that is not known."""
+        return ROLES.get(self.actor.srn[3:5], "")
+
+    @property
+    def country(self) -> str:
+        """Its country's name, empty when it was not read."""
+        return country_name(self.actor.country)
+
+    @property
+    def lists_devices(self) -> bool:
+        """Whether devices are registered under this actor."""
+        return is_actor_of_devices(self.actor.srn)
+
+    @property
+    def is_filtered(self) -> bool:
+        """Whether only some of its devices were asked for."""
+        return self.asked.filters != Filters()
+
+    @property
+    def paging(self) -> Paging:
+        """Where the page of devices stands."""
+        return Paging(self.asked.page, DEVICE_ROWS, self.devices.total)
+
+    def address_of(self, number: int) -> str:
+        """The address of another page of its devices."""
+        return actor_address(self.actor.srn, self.asked.filters, number)
+
+
+def router(service: Service, limits: RateLimits) -> APIRouter:
+    """The routes, over one service."""
+    routes = APIRouter()
+
+    @routes.get("/a/{srn:path}")
+    async def actor(request: Request, srn: str) -> Response:
+        """The actor; read from the register within the request where the copy has none."""
+        await limits.check(request, Limit.PAGES)
+        code, wanted = subject(srn), asked(request.query_params)
+        if not await service.actors.is_stored(code):
+            await limits.check(request, Limit.REGISTER_READ)
+        answer = await service.actors.actor(code)
+        if answer.read_at is None:
+            return _no_actor(answer)
+        devices = await service.search.search(code, wanted.filters, page=wanted.page)
+        return _actor_page(request, service.settings.public_url, ActorView(answer, devices, wanted))
+
+    @routes.post("/a/{srn:path}")
+    async def read_again(request: Request, srn: str) -> Response:
+        """Read the actor from the register now, then show it."""
+        code = subject(srn)
+        await limits.check(request, Limit.REGISTER_READ)
+        await service.refresher.refresh(code)
+        return RedirectResponse(actor_address(code), 303)
+
+    return routes
+
+
+def _actor_page(request: Request, public_url: str, view: ActorView) -> Response:
+    actor = view.actor
+    described = organization(ActorReference(actor.srn, actor.name), actor.country, public_url)
+    return page(
+        request,
+        "actor.html",
+        settled=actor.error is None,
+        view=view,
+        actor=actor,
+        asked=view.asked,
+        structured=script_text(described) if actor.name else None,
+        canonical=public_url + actor_address(actor.srn),
+    )
+
+
+def _no_actor(answer: ActorAnswer) -> Response:
+    unreadable = kind(answer.srn) == "srn" and answer.error != NOT_REGISTERED
+    return unindexed_page(
+        "not_found.html",
+        404,
+        heading="This actor cannot be read" if unreadable else "No such actor",
+        may_work_later=unreadable,
+        kind="SRN",
+        code=answer.srn,
+        reason=answer.error,
+    )

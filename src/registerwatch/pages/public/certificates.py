@@ -1,0 +1,136 @@
+"""How a certificate stands on a day, for people who look at a device.
+
+A directive certificate whose printed date has passed can still be valid: Regulations (EU) 2023/607 and 2024/1860 extend
+many of them. So `EXPIRED` says what the date says, and the page says the rest.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import date
+from enum import Enum
+
+from registerwatch.register.codes import segment
+from registerwatch.register.models import Certificate
+
+EXPIRING_DAYS = 180
+"""Days ahead within which a certificate counts as expiring."""
+
+ENDED_STATUSES = frozenset({"withdrawn", "cancelled"})
+
+
+class Standing(Enum):
+    """How a certificate stands: its words, and its tone (`good`, `warn`, `bad`, `none`)."""
+
+    EXPIRED = ("Expired", "bad")
+    ENDED = ("Withdrawn or cancelled", "bad")
+    SUSPENDED = ("Suspended", "bad")
+    EXPIRING = (f"Expires within {EXPIRING_DAYS} days", "warn")
+    NOT_YET = ("Not valid yet", "warn")
+    VALID = ("Valid", "good")
+    UNDATED = ("No expiry date", "none")
+
+    @property
+    def words(self) -> str:
+        """For people."""
+        return self.value[0]
+
+    @property
+    def tone(self) -> str:
+        """For the stylesheet."""
+        return self.value[1]
+
+
+@dataclass(frozen=True, slots=True)
+class StandingCertificate:
+    """A certificate with its standing; `remaining` days until it expires, negative after, None without a date."""
+
+    certificate: Certificate
+    standing: Standing
+    remaining: int | None
+
+    @property
+    def words(self) -> str:
+        """The standing, with the register's own word where that is what ended the certificate."""
+        told = self.certificate.status if self.standing is Standing.ENDED else ""
+        return told or self.standing.words
+
+    @property
+    def when(self) -> str:
+        """`in 42 days`, `yesterday`, empty without a date."""
+        return "" if self.remaining is None else _distance(self.remaining)
+
+    @property
+    def kind(self) -> str:
+        """What kind of certificate it is, in words."""
+        return kind_of_certificate(self.certificate.type_code)
+
+
+def standings(certificates: Iterable[Certificate], today: date) -> list[StandingCertificate]:
+    """Certificates with their standing, the first to expire first, those without a date last."""
+    standing = [
+        StandingCertificate(each, standing_of(each, today), _remaining(each.expiry, today)) for each in certificates
+    ]
+    return sorted(standing, key=lambda each: (each.remaining is None, each.remaining or 0, each.certificate.key))
+
+
+def standing_of(certificate: Certificate, today: date) -> Standing:
+    """How a certificate stands. On the day of its expiry it is still valid. The register's status goes before dates."""
+    status = segment(certificate.status_code)
+    remaining, lead = _remaining(certificate.expiry, today), _remaining(certificate.valid_from, today)
+    if status in ENDED_STATUSES:
+        return Standing.ENDED
+    if status == "suspended":
+        return Standing.SUSPENDED
+    if status == "expired" or (remaining is not None and remaining < 0):
+        return Standing.EXPIRED
+    if lead is not None and lead > 0:
+        return Standing.NOT_YET
+    if remaining is None:
+        return Standing.UNDATED
+    return Standing.EXPIRING if remaining <= EXPIRING_DAYS else Standing.VALID
+
+
+def tally(certificates: Iterable[StandingCertificate]) -> list[tuple[Standing, int]]:
+    """How many certificates stand how, what needs attention first."""
+    counted = Counter(each.standing for each in certificates)
+    return [(standing, counted[standing]) for standing in Standing if counted[standing]]
+
+
+LAWS = ("AIMDD", "IVDD", "IVDR", "MDD", "MDR")
+_LAW = re.compile(rf"(?:^|[^a-z])({'|'.join(LAWS).lower()})(?:[^a-z]|$)")
+_ANNEX = re.compile(r"(?P<annex>[ivx]+)(?:-(?P<without>ex-)?(?P<section>[0-9]+))?")
+
+
+def kind_of_certificate(code: str) -> str:
+    """`refdata.legacy.mdd-certificate-type.ii-ex-4` or `MDD_II_EX_4` as `MDD Annex II without section 4`.
+
+    Of a form that is not known, the last segment made readable.
+    """
+    spelled = code.lower().replace("_", "-")
+    found = _LAW.search(spelled)
+    law = found.group(1) if found else ""
+    kind = segment(spelled).removeprefix(f"{law}-")
+    return f"{law.upper()} {_annex(kind) or kind.replace('-', ' ')}".strip()
+
+
+def _annex(kind: str) -> str | None:
+    found = _ANNEX.fullmatch(kind)
+    if found is None:
+        return None
+    section = found["section"]
+    rest = f" {'without ' if found['without'] else ''}section {section}" if section else ""
+    return f"Annex {found['annex'].upper()}{rest}"
+
+
+def _remaining(iso: str | None, today: date) -> int | None:
+    try:
+        return (date.fromisoformat(iso or "") - today).days
+    except ValueError:
+        return None
+
+
+def _distance(days: int) -> str:
+    named = {-1: "yesterday", 0: "today", 1: "tomorrow"}
+    return named.get(days) or (f"in {days:,} days" if days > 0 else f"{-days:,} days ago")

@@ -1,0 +1,163 @@
+"""The page of a device."""
+
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+
+import msgspec
+from fastapi import APIRouter, Request
+from starlette.responses import RedirectResponse, Response
+
+from registerwatch.bootstrap import Service
+from registerwatch.pages.addresses import device_address
+from registerwatch.pages.languages import language_name, language_tag
+from registerwatch.pages.public.certificates import Standing, StandingCertificate, standings, tally
+from registerwatch.pages.public.structured_data import medical_device, script_text
+from registerwatch.pages.rendering import page, unindexed_page
+from registerwatch.register.codes import REGULATIONS, segment
+from registerwatch.register.devices import DeviceAnswer, NoDevice
+from registerwatch.register.identifiers import subject
+from registerwatch.register.models import Device
+from registerwatch.web.rate_limits import Limit, RateLimits
+
+LEGISLATIONS = {
+    "mdr": "Regulation (EU) 2017/745 (MDR)",
+    "ivdr": "Regulation (EU) 2017/746 (IVDR)",
+    "mdd": "Directive 93/42/EEC (MDD)",
+    "aimdd": "Directive 90/385/EEC (AIMDD)",
+    "ivdd": "Directive 98/79/EC (IVDD)",
+}
+EUDAMED_DEVICE = "https://ec.europa.eu/tools/eudamed/#/screen/search-device/"
+"""Address of a record on the register's own public pages, before its uuid."""
+
+
+class ServedDevice(Device, frozen=True, kw_only=True, gc=False):
+    """A device as the use case answers it: the stored document, when it was read, what went wrong since."""
+
+    read_at: str
+    error: str | None = None
+
+
+_served = msgspec.json.Decoder(ServedDevice)
+
+
+@dataclass(frozen=True, slots=True)
+class TradeName:
+    """A trade name in one language; `tag` is the value of its `lang` attribute, empty for none."""
+
+    language: str
+    tag: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceView:
+    """A device as it is shown on a day. `in_full` false: only a part of its record was ever read."""
+
+    device: ServedDevice
+    in_full: bool
+    today: date
+
+    @property
+    def name(self) -> str:
+        """What it is called: trade name, else device name, else model, else its UDI-DI."""
+        device = self.device
+        return device.trade_name or device.device_name or device.device_model or f"Device {device.udi}"
+
+    @property
+    def name_tag(self) -> str:
+        """The language of the name as a `lang` attribute, empty where it is not known."""
+        names = self.device.trade_names
+        if names.get("") == self.name:
+            return ""
+        return next((language_tag(code) for code, text in names.items() if text == self.name), "")
+
+    @property
+    def trade_names(self) -> list[TradeName]:
+        """Trade names by language, in the order of the languages' names."""
+        names = [
+            TradeName(language_name(code), language_tag(code), text) for code, text in self.device.trade_names.items()
+        ]
+        return sorted(names, key=lambda each: each.language)
+
+    @property
+    def legislation(self) -> str:
+        """The legislation's full name, or the register's label."""
+        return LEGISLATIONS.get(segment(self.device.legislation_code), self.device.legislation)
+
+    @property
+    def is_legacy(self) -> bool:
+        """Whether it is registered under a directive."""
+        code = segment(self.device.legislation_code)
+        return code in LEGISLATIONS and code not in REGULATIONS
+
+    @property
+    def certificates(self) -> list[StandingCertificate]:
+        """Its certificates with their standing."""
+        return standings(self.device.certs, self.today)
+
+    @property
+    def tally(self) -> list[tuple[Standing, int]]:
+        """How many of its certificates stand how."""
+        return tally(self.certificates)
+
+    @property
+    def certificates_unread(self) -> bool:
+        """Whether it shows no certificates because nobody has read them yet."""
+        return not self.in_full and not self.device.certs
+
+
+def router(service: Service, limits: RateLimits) -> APIRouter:
+    """The routes, over one service."""
+    routes = APIRouter()
+
+    @routes.get("/d/{udi:path}")
+    async def device(request: Request, udi: str) -> Response:
+        """The device; read from the register within the request where the copy has none."""
+        await limits.check(request, Limit.PAGES)
+        code = subject(udi)
+        answer: DeviceAnswer | NoDevice | None = await service.devices.stored(code)
+        if answer is None:
+            if service.devices.asks_register(code):
+                await limits.check(request, Limit.REGISTER_READ)
+            answer = await service.devices.device(code)
+        if isinstance(answer, NoDevice):
+            return _no_device(answer)
+        return _device_page(service, request, answer)
+
+    @routes.post("/d/{udi:path}")
+    async def read_again(request: Request, udi: str) -> Response:
+        """Read the device from the register now, then show it."""
+        code = subject(udi)
+        await limits.check(request, Limit.REGISTER_READ)
+        await service.refresher.refresh(code)
+        return RedirectResponse(device_address(code), 303)
+
+    return routes
+
+
+def _device_page(service: Service, request: Request, answer: DeviceAnswer) -> Response:
+    today = datetime.fromtimestamp(service.clock.now(), UTC).date()
+    view = DeviceView(_served.decode(answer.body), in_full=answer.in_full, today=today)
+    public_url = service.settings.public_url
+    return page(
+        request,
+        "device.html",
+        settled=view.in_full and view.device.error is None,
+        view=view,
+        device=view.device,
+        structured=script_text(medical_device(view.device, view.name, public_url)),
+        canonical=public_url + device_address(view.device.udi),
+        in_eudamed=EUDAMED_DEVICE + view.device.uuid if service.settings.reads_real_register else None,
+    )
+
+
+def _no_device(answer: NoDevice) -> Response:
+    return unindexed_page(
+        "not_found.html",
+        404,
+        heading="This device cannot be read" if answer.is_unreadable else "No such device",
+        may_work_later=answer.is_unreadable,
+        kind="UDI-DI",
+        code=answer.udi,
+        reason=answer.reason,
+    )

@@ -1,0 +1,39 @@
+"""Searches to try, taken from what is stored, so that each of them finds something."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from registerwatch.pages.addresses import search_address
+from registerwatch.register.codes import label
+from registerwatch.register.models import SearchRow
+from registerwatch.register.search.index import Filters
+
+SHORTEST_WORD = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A search: how one looks with it, what is typed, its address."""
+
+    way: str
+    text: str
+    address: str
+
+
+def examples(rows: Sequence[SearchRow], filters: Filters) -> list[Example]:
+    """Searches by name, UDI-DI, SRN and filter. `rows` are devices that `filters` let through."""
+    row = next((each for each in rows if _word(each)), rows[0] if rows else None)
+    if row is None:
+        return []
+    chosen = [label(each.code) for each in (filters.risk, filters.status) if each is not None]
+    typed = (("Name", _word(row)), ("UDI-DI", row.udi), ("Manufacturer’s SRN", row.manufacturer_srn))
+    return [
+        *(Example(way, text, search_address(text)) for way, text in typed if text),
+        Example("Filters", ", ".join(chosen), search_address("", filters)),
+    ]
+
+
+def _word(row: SearchRow) -> str:
+    """The first word of the trade name that is long enough to be searched for, empty when there is none."""
+    words = (word.strip("-–.,;:()®™") for word in row.trade_name.split())
+    return next((word for word in words if len(word) >= SHORTEST_WORD and word.isalpha()), "")

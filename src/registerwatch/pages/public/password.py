@@ -1,0 +1,86 @@
+"""The pages for a forgotten password: asking for a link, and setting a password by it.
+
+The address of a mailed link holds a token that sets a password. No page under it is kept, indexed or told of in a
+`Referer`, and opening the link uses nothing up: scanners of mail open links too.
+"""
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from registerwatch.accounts.password_reset import BAD_TOKEN, LONGEST_TOKEN
+from registerwatch.accounts.passwords import SHORTEST
+from registerwatch.bootstrap import Service
+from registerwatch.errors import InvalidInput, LinkNotValid
+from registerwatch.pages.forms import form_fields
+from registerwatch.pages.rendering import unindexed_page
+from registerwatch.web.rate_limits import Limit, RateLimits
+
+PATHS = "/password/"
+UNTOLD = {"Referrer-Policy": "no-referrer"}
+"""Headers of every page under `PATHS`, errors too."""
+
+
+def router(service: Service, limits: RateLimits) -> APIRouter:
+    """The routes, over one service."""
+    routes = APIRouter()
+    recovering = service.accounts.recovering
+
+    @routes.get("/password/forgot")
+    async def forgot(request: Request) -> Response:
+        """The form that asks for a link."""
+        await limits.check(request, Limit.PAGES)
+        return _forgot_form()
+
+    @routes.post("/password/forgot")
+    async def send_link(request: Request) -> Response:
+        """Mail a link to whoever has the address; the page is the same where nobody has it."""
+        await limits.check(request, Limit.PASSWORD_FORGOT)
+        email = (await form_fields(request)).get("email", "")
+        try:
+            recovering.send_link(email)
+        except InvalidInput as error:
+            return _forgot_form(email, str(error))
+        return _page("password_mailed.html", email=email)
+
+    @routes.get("/password/reset")
+    async def reset(request: Request) -> Response:
+        """The form that sets a password. `show` has its field visible from the start."""
+        await limits.check(request, Limit.PAGES)
+        token = request.query_params.get("token", "")
+        if not 0 < len(token) <= LONGEST_TOKEN:
+            return _bad_link()
+        return _reset_form(token, shown="show" in request.query_params)
+
+    @routes.post("/password/reset")
+    async def set_password(request: Request) -> Response:
+        """Set the password and say so, or say what was wrong."""
+        await limits.check(request, Limit.PASSWORD_RESET)
+        fields = await form_fields(request)
+        token = fields.get("token", "")
+        try:
+            await recovering.reset(token, fields.get("password", ""))
+        except LinkNotValid:
+            return _bad_link()
+        except InvalidInput as error:
+            return _reset_form(token, problem=str(error))
+        return _page("password_set.html")
+
+    return routes
+
+
+def _forgot_form(email: str = "", problem: str = "") -> Response:
+    return _page("password_forgot.html", 400 if problem else 200, email=email, problem=problem)
+
+
+def _reset_form(token: str, *, shown: bool = False, problem: str = "") -> Response:
+    return _page(
+        "password_reset.html", 400 if problem else 200, token=token, shown=shown, problem=problem, shortest=SHORTEST
+    )
+
+
+def _bad_link() -> Response:
+    return _page("password_bad_link.html", 400, reason=BAD_TOKEN)
+
+
+def _page(template: str, status: int = 200, **context: object) -> Response:
+    return unindexed_page(template, status, UNTOLD, **context)

@@ -1,0 +1,129 @@
+"""The search page: one box, two filters, results; and the same results as a fragment while one types."""
+
+from dataclasses import dataclass
+from typing import Literal
+from urllib.parse import parse_qs, urlsplit
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from registerwatch.bootstrap import Service
+from registerwatch.pages.addresses import actor_address, device_address, search_address
+from registerwatch.pages.paging import Paging
+from registerwatch.pages.public.examples import Example, examples
+from registerwatch.pages.public.parameters import Asked, asked
+from registerwatch.pages.rendering import FRAGMENT_HEADER, page
+from registerwatch.register.codes import RiskFilter, StatusFilter
+from registerwatch.register.identifiers import kind, udi_spellings
+from registerwatch.register.search.index import Filters
+from registerwatch.register.search.queries import NAME_ROWS, SRN_ROWS, Match, SearchPage
+from registerwatch.web.rate_limits import Limit, RateLimits
+
+Way = Match | Literal["basic-udi", "filters"]
+
+FOUND: dict[Way, str] = {
+    "udi": "with this UDI-DI",
+    "basic-udi": "with this Basic UDI-DI",
+    "srn": "of this manufacturer",
+    "reference": "with this catalogue reference",
+    "name": "found by name",
+    "filters": "with these filters",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """A page of results as it is shown. `code` is the UDI-DI or SRN that was asked for, if it was one."""
+
+    asked: Asked
+    found: SearchPage
+    paging: Paging
+    code: str | None
+
+    @property
+    def headline(self) -> str:
+        """What was found and how, in a sentence."""
+        return headline(self.way, self.paging.total)
+
+    @property
+    def way(self) -> Way:
+        """Which way of looking found it."""
+        if not self.asked.query:
+            return "filters"
+        spellings = udi_spellings(self.asked.query)
+        if self.found.match == "udi" and any(row.udi not in spellings for row in self.found.results):
+            return "basic-udi"
+        return self.found.match
+
+    @property
+    def code_address(self) -> str | None:
+        """The page of the code that was asked for: it reads the register where the copy has nothing."""
+        if self.code is None:
+            return None
+        return actor_address(self.code) if kind(self.code) == "srn" else device_address(self.code)
+
+    @property
+    def unfiltered_address(self) -> str | None:
+        """The same search without filters, where there are some and it makes a search."""
+        return search_address(self.asked.query) if self.asked.query and self.asked.filters != Filters() else None
+
+    def address_of(self, number: int) -> str:
+        """The address of another page of these results."""
+        return search_address(self.asked.query, self.asked.filters, number)
+
+
+@dataclass(frozen=True, slots=True)
+class Introduction:
+    """What stands where the results will be: searches to try, how many devices `stored` can be found, `trouble`."""
+
+    examples: list[Example]
+    stored: int
+    trouble: str | None
+
+
+def router(service: Service, limits: RateLimits) -> APIRouter:
+    """The route, over one service."""
+    routes = APIRouter()
+
+    @routes.get("/")
+    async def search(request: Request) -> Response:
+        """The search box with results, or with what can be searched for."""
+        await limits.check(request, Limit.PAGES)
+        wanted = asked(request.query_params)
+        fragment = FRAGMENT_HEADER in request.headers
+        return page(
+            request,
+            "results.html" if fragment else "search.html",
+            asked=wanted,
+            introduction=await _introduction(service) if wanted.is_nothing else None,
+            results=None if wanted.is_nothing else await _results(service, wanted),
+            canonical=service.settings.public_url + "/",
+        )
+
+    return routes
+
+
+async def _results(service: Service, wanted: Asked) -> Results:
+    found = await service.search.search(wanted.query, wanted.filters, page=wanted.page)
+    rows = SRN_ROWS if found.match == "srn" else NAME_ROWS
+    return Results(wanted, found, Paging(wanted.page, rows, found.total), refreshed_code(found.refresh))
+
+
+async def _introduction(service: Service) -> Introduction:
+    for filters in (Filters(StatusFilter.ON, RiskFilter.III), Filters(StatusFilter.ON)):
+        found = await service.search.search("", filters)
+        if found.total:
+            break
+    return Introduction(examples(found.results, filters), service.index.documents, found.error)
+
+
+def refreshed_code(address: str | None) -> str | None:
+    """The code in the address that reads it anew: `1/2` of `/v1/refresh?q=1%2F2`."""
+    return parse_qs(urlsplit(address).query)["q"][0] if address else None
+
+
+def headline(way: Way, total: int) -> str:
+    """`1,234 devices found by name`."""
+    if not total:
+        return "No device found"
+    return f"{total:,} device{'' if total == 1 else 's'} {FOUND[way]}"

@@ -1,0 +1,65 @@
+"""Structured data of schema.org, as JSON-LD that search engines read out of a page."""
+
+from typing import Any
+
+import msgspec
+from markupsafe import Markup
+
+from registerwatch.pages.addresses import actor_address, device_address
+from registerwatch.register.models import ActorReference, Device
+
+CONTEXT = "https://schema.org"
+_HARMLESS = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"})
+
+
+def script_text(content: dict[str, Any]) -> Markup:
+    """JSON for the inside of a `<script>`: nothing in it can end the element or begin a comment."""
+    return Markup(msgspec.json.encode(content).decode().translate(_HARMLESS))  # noqa: S704  # escaped for its place
+
+
+def medical_device(device: Device, name: str, public_url: str) -> dict[str, Any]:
+    """A device. It is a `Product` too, which is where schema.org has manufacturer, model and part number."""
+    others = [text for text in dict.fromkeys(device.trade_names.values()) if text and text != name]
+    identifiers = [_identifier("UDI-DI", device.udi), _identifier("Basic UDI-DI", device.basic_udi)]
+    maker = ActorReference(device.manufacturer_srn, device.manufacturer_name)
+    return _told(
+        {
+            "@context": CONTEXT,
+            "@type": "MedicalDevice",
+            "additionalType": f"{CONTEXT}/Product",
+            "name": name,
+            "alternateName": others,
+            "url": public_url + device_address(device.udi),
+            "identifier": [each for each in identifiers if each["value"]],
+            "manufacturer": _organization(maker, public_url),
+            "model": device.device_model,
+            "mpn": device.reference,
+            "category": device.risk_class,
+            "legalStatus": device.status,
+            "code": [{"@type": "MedicalCode", "codeValue": each, "codingSystem": "EMDN"} for each in device.emdn],
+        }
+    )
+
+
+def organization(actor: ActorReference, country: str, public_url: str) -> dict[str, Any]:
+    """An actor. `country` is an ISO code of two letters, or empty."""
+    address = {"@type": "PostalAddress", "addressCountry": country} if country else None
+    return {"@context": CONTEXT} | _told({**(_organization(actor, public_url) or {}), "address": address})
+
+
+def _organization(actor: ActorReference, public_url: str) -> dict[str, Any] | None:
+    if not actor.name:
+        return None
+    known = {
+        "identifier": _identifier("SRN", actor.srn),
+        "url": public_url + actor_address(actor.srn),
+    }
+    return {"@type": "Organization", "name": actor.name, **(known if actor.srn else {})}
+
+
+def _identifier(kind: str, value: str) -> dict[str, str]:
+    return {"@type": "PropertyValue", "propertyID": kind, "value": value}
+
+
+def _told(fields: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value}

@@ -1,0 +1,108 @@
+"""From a template to an answer: escaping, headers that keep a page safe, conditional requests."""
+
+from collections.abc import Mapping
+from datetime import date, datetime
+from functools import cache
+from hashlib import blake2b
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+
+from registerwatch.pages import addresses
+from registerwatch.pages.site_files import asset_address
+from registerwatch.register.codes import RiskFilter, StatusFilter, label
+from registerwatch.web.responses import NOT_CACHED, matches
+
+FRAGMENT_HEADER = "x-fragment"
+"""Sent by the script, with the name of the region that it wants instead of the whole page."""
+
+REVALIDATED = "public, no-cache"
+"""Pages are kept by clients but asked for again each time, so that one that was just read anew shows it."""
+
+SECURITY_HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; "
+    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "same-origin",
+}
+
+FIRST_STRONG_ISOLATE, POP_ISOLATE = "\u2068", "\u2069"
+
+
+def page(request: Request, template: str, *, settled: bool = True, **context: Any) -> Response:
+    """A page with an `ETag` of its content, or a 304. One that is not `settled` will change soon and is not kept."""
+    html = render(template, **context)
+    tag = f'W/"{blake2b(html.encode(), digest_size=12).hexdigest()}"'
+    shared = {
+        **SECURITY_HEADERS,
+        "ETag": tag,
+        "Cache-Control": REVALIDATED if settled else NOT_CACHED,
+        "Vary": FRAGMENT_HEADER,
+    }
+    if matches(request.headers.get("if-none-match"), tag):
+        return Response(status_code=304, headers=shared)
+    return HTMLResponse(html, headers=shared)
+
+
+def unindexed_page(template: str, status: int, headers: Mapping[str, str] | None = None, **context: Any) -> Response:
+    """A page that neither caches nor search engines keep: something is missing or went wrong."""
+    shared = {**SECURITY_HEADERS, "Cache-Control": NOT_CACHED, "X-Robots-Tag": "noindex", "Vary": FRAGMENT_HEADER}
+    return HTMLResponse(render(template, **context), status, {**shared, **(headers or {})})
+
+
+def render(template: str, **context: Any) -> str:
+    """The text of a page."""
+    return _environment().get_template(template).render(**context)
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("registerwatch.pages"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    environment.globals.update(
+        asset=asset_address,
+        device_address=addresses.device_address,
+        actor_address=addresses.actor_address,
+        search_address=addresses.search_address,
+        statuses=[(status.value, label(status.code)) for status in StatusFilter],
+        risks=[(risk.value, label(risk.code)) for risk in RiskFilter],
+    )
+    environment.filters.update(day=day, moment=moment, count=count, isolated=isolated)
+    return environment
+
+
+def day(iso: str | None) -> Markup | str:
+    """`2030-09-16` as `<time>16 Sep 2030</time>`; what is no date stays as it is."""
+    try:
+        value = date.fromisoformat(iso or "")
+    except ValueError:
+        return iso or ""
+    return Markup('<time datetime="{}">{} {}</time>').format(value.isoformat(), value.day, value.strftime("%b %Y"))
+
+
+def moment(iso: str | None) -> Markup | str:
+    """`2026-11-21T03:38:00Z` as `<time>21 Nov 2026, 03:38 UTC</time>`; what is no instant stays as it is."""
+    try:
+        value = datetime.fromisoformat(iso or "")
+    except ValueError:
+        return iso or ""
+    return Markup('<time datetime="{}">{} {}</time>').format(iso, value.day, value.strftime("%b %Y, %H:%M UTC"))
+
+
+def count(number: int) -> str:
+    """`1234567` as `1,234,567`."""
+    return f"{number:,}"
+
+
+def isolated(text: str) -> str:
+    """A foreign text for a place that takes no markup, such as a page's title: its direction ends with it."""
+    return text if text.isascii() else f"{FIRST_STRONG_ISOLATE}{text}{POP_ISOLATE}"

@@ -1,0 +1,45 @@
+"""Pages: search, device, actor, forgotten password, back from paying, errors."""
+
+from collections.abc import Mapping
+
+from fastapi import APIRouter
+from starlette.requests import Request
+from starlette.responses import Response
+
+from registerwatch.bootstrap import Service
+from registerwatch.pages import site_files
+from registerwatch.pages.public import actor, billing, device, password, search
+from registerwatch.pages.rendering import FRAGMENT_HEADER, unindexed_page
+from registerwatch.web.rate_limits import RateLimits
+
+HEADINGS = {
+    400: "This request cannot be understood",
+    404: "There is nothing here",
+    405: "This cannot be done here",
+    429: "Too many requests",
+    503: "Out of reach for the moment",
+}
+UNEXPECTED = "Something went wrong"
+
+
+def router(service: Service, limits: RateLimits) -> APIRouter:
+    """The pages, over one service."""
+    pages = APIRouter(include_in_schema=False)
+    for part in (search, device, actor, password, billing):
+        pages.include_router(part.router(service, limits))
+    pages.include_router(site_files.router())
+    return pages
+
+
+def error_page(request: Request, message: str, status: int, headers: Mapping[str, str]) -> Response:
+    """An error as a page for people, or as a fragment where the script asked for one. Needs no database."""
+    template = "error_fragment.html" if FRAGMENT_HEADER in request.headers else "error.html"
+    untold = password.UNTOLD if request.url.path.startswith(password.PATHS) else {}
+    return unindexed_page(
+        template,
+        status,
+        {**headers, **untold},
+        heading=HEADINGS.get(status, UNEXPECTED),
+        message=message,
+        retry_after=headers.get("Retry-After"),
+    )

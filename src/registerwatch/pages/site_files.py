@@ -1,0 +1,80 @@
+"""Files of the site: stylesheet, script and icon, each under an address that changes with its content; robots.txt."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from hashlib import blake2b
+from importlib.resources import files
+
+from fastapi import APIRouter
+from starlette.exceptions import HTTPException
+from starlette.responses import PlainTextResponse, Response
+
+MEDIA_TYPES = {
+    "css": "text/css; charset=utf-8",
+    "js": "text/javascript; charset=utf-8",
+    "svg": "image/svg+xml",
+}
+KEPT_FOR_A_YEAR = "public, max-age=31536000, immutable"
+REVALIDATED = "no-cache"
+FILE_HEADERS = {"X-Content-Type-Options": "nosniff", "Cross-Origin-Resource-Policy": "same-origin"}
+
+ROBOTS = """\
+User-agent: *
+Disallow: /v1/
+Disallow: /mcp
+Disallow: /?
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Asset:
+    """A file of the site. `name` is `style.css`, `stamped` the same with a digest of its content in it."""
+
+    name: str
+    stamped: str
+    body: bytes
+
+    @property
+    def media_type(self) -> str:
+        """What it is, for the `Content-Type`."""
+        return MEDIA_TYPES[self.name.rpartition(".")[2]]
+
+
+@cache
+def assets() -> Mapping[str, Asset]:
+    """All files by name. Read once, when the first page is rendered."""
+    folder = files("registerwatch.pages") / "static"
+    return {entry.name: _asset(entry.name, entry.read_bytes()) for entry in folder.iterdir() if entry.is_file()}
+
+
+def asset_address(name: str) -> str:
+    """`/static/style.5f0c….css` of `style.css`."""
+    return f"/static/{assets()[name].stamped}"
+
+
+def router() -> APIRouter:
+    """The routes of the files."""
+    routes = APIRouter()
+
+    @routes.get("/static/{stamped}")
+    async def asset(stamped: str) -> Response:
+        """A file. An address with an older digest gets the present file, as while a new version is rolled out."""
+        stem, _, ending = stamped.partition(".")
+        found = assets().get(f"{stem}.{ending.rpartition('.')[2]}")
+        if found is None:
+            raise HTTPException(404)
+        kept = KEPT_FOR_A_YEAR if stamped == found.stamped else REVALIDATED
+        return Response(found.body, 200, {**FILE_HEADERS, "Cache-Control": kept}, found.media_type)
+
+    @routes.get("/robots.txt")
+    async def robots() -> Response:
+        """Records may be indexed, endless searches and the interface for programs need not be."""
+        return PlainTextResponse(ROBOTS, headers={"Cache-Control": "public, max-age=86400"})
+
+    return routes
+
+
+def _asset(name: str, body: bytes) -> Asset:
+    stem, _, ending = name.rpartition(".")
+    return Asset(name, f"{stem}.{blake2b(body, digest_size=8).hexdigest()}.{ending}", body)

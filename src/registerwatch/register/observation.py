@@ -1,0 +1,133 @@
+"""What the copy tells of each read, inside the transaction that stores it, to whoever watches subjects.
+
+The register's room knows neither accounts nor watches: this is the door that they come in by.
+"""
+
+import asyncio
+import secrets
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Protocol
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from registerwatch.register.models import Actor, Device
+
+STORING_SECONDS = 45
+"""More than a storing transaction takes, waiting for another one included."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceSighting:
+    """A device that answers for its UDI-DI, as a read found it."""
+
+    device: Device
+    certificates_read: bool = False
+    searched: bool = False
+    """Whether the certificate search had its say."""
+    in_full: bool = True
+    """Whether the subject itself was read, not only a row that tells some of it."""
+
+    @property
+    def subject(self) -> str:
+        """The UDI-DI."""
+        return self.device.udi
+
+
+@dataclass(frozen=True, slots=True)
+class ActorSighting:
+    """An actor, as a read found it."""
+
+    actor: Actor
+    in_full: bool = True
+
+    @property
+    def subject(self) -> str:
+        """The SRN."""
+        return self.actor.srn
+
+
+Sighting = DeviceSighting | ActorSighting
+
+
+class Cause:
+    """Why subjects are read, which decides how what changed travels on.
+
+    Changes of one batch reach an address in one delivery. A run (a sync, a recheck) reads many subjects and holds its
+    delivery back until it is through, or until `held_until` (unix seconds) if it was killed before. What is read
+    outside a run goes out by itself.
+    """
+
+    def __init__(self, *, held_until: int = 0, account_id: int | None = None, is_recheck: bool = False) -> None:
+        self.held_until = held_until
+        self.account_id = account_id
+        """The account whose sync this is: changes for others are not held back."""
+        self.is_recheck = is_recheck
+        self.batch = new_batch()
+        self._storing = 0
+        self._idle = asyncio.Condition()
+        self.is_open = True
+
+    @asynccontextmanager
+    async def storing(self) -> AsyncIterator[None]:
+        """The length of one storing transaction: the batch is not closed before its end."""
+        self._storing += 1
+        try:
+            yield
+        finally:
+            self._storing -= 1
+            async with self._idle:
+                self._idle.notify_all()
+
+    def holds(self, now: int) -> bool:
+        """Whether what is stored now can join the batch: its delivery waits for longer than storing can take.
+
+        A delivery takes along what its batch has when it is sent first, and nothing after that.
+        """
+        return self.is_open and now + STORING_SECONDS < self.held_until
+
+    async def close(self) -> None:
+        """Nothing joins the batch from now on; returns when everything that had joined is stored."""
+        self.is_open = False
+        async with self._idle:
+            await self._idle.wait_for(lambda: self._storing == 0)
+
+
+def new_batch() -> str:
+    """A batch that nothing has joined."""
+    return secrets.token_hex(8)
+
+
+class Observer(Protocol):
+    """Whoever compares what was read with what was seen before."""
+
+    async def observe(
+        self,
+        connection: AsyncConnection,
+        sightings: Sequence[Sighting],
+        cause: Cause,
+        *,
+        suspects: Sequence[str] = (),
+        now: int,
+    ) -> None:
+        """Take in what a read found, in the transaction that stores it.
+
+        `suspects` are subjects of which something that is no proof says that they changed: a bulk source that lags, a
+        record seen only in part, a read that another one overtook.
+        """
+
+
+class Nobody:
+    """Observes nothing."""
+
+    async def observe(
+        self,
+        connection: AsyncConnection,
+        sightings: Sequence[Sighting],
+        cause: Cause,
+        *,
+        suspects: Sequence[str] = (),
+        now: int,
+    ) -> None:
+        """Leave it."""

@@ -1,0 +1,251 @@
+"""Searching the index of this node."""
+
+import json
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import tantivy
+from tantivy import Occur, Order, Query
+
+from registerwatch.errors import IndexUnavailable
+from registerwatch.register.codes import RiskFilter, StatusFilter
+from registerwatch.register.search.fields import LAYOUT, analyzer, facet, indexable, reference_key, schema
+
+MOST_EXPANSIONS = 48
+"""Words that a prefix is spelled out into, so that they can be ranked; more are matched without ranking."""
+
+REST_BOOST = 0.2
+COMMON = 2_000
+"""Devices with a word from which on the word alone fills the first pages."""
+
+MARK = "follows.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Hits:
+    """Row ids of the devices on one page, best first, and the exact number of all."""
+
+    ids: list[int]
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """Market status and risk class that results must have; None for any."""
+
+    status: StatusFilter | None = None
+    risk: RiskFilter | None = None
+
+
+class SearchIndex:
+    """The index of one node. Several processes may read it; `IndexWriter` makes sure that one writes."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder / LAYOUT
+        self._index: tantivy.Index | None = None
+        self._analyzer = analyzer()
+        self._schema = schema()
+        self._committed = b""
+
+    def refresh(self) -> bool:
+        """Take up what was committed since. False while there is no index yet.
+
+        What is compared is the content of the file that names the segments: every commit and every rebuild makes
+        another, while times, sizes and inodes can come back. It has a few kilobytes; reading them takes 20 µs.
+        """
+        try:
+            committed = (self.folder / "meta.json").read_bytes()
+            if self._index is None:
+                self._index = self.open()
+            elif committed != self._committed:
+                self._index.reload()
+            self._committed = committed
+        except FileNotFoundError:
+            self._index = None
+            return False
+        except ValueError as error:
+            self._index = None
+            raise IndexUnavailable(f"The search index in {self.folder} cannot be read: {error}") from error
+        return True
+
+    def open(self) -> tantivy.Index:
+        """Open the index on disk, making an empty one where there is none."""
+        index = tantivy.Index(self._schema, str(self.folder), reuse=True)
+        index.register_tokenizer("words", self._analyzer)
+        return index
+
+    @property
+    def documents(self) -> int:
+        """Number of devices that can be found."""
+        return self._searcher().num_docs if self._index or self.refresh() else 0
+
+    def follows_until(self, copy_id: str) -> int:
+        """The revision of this copy that the index on disk is at, 0 when there is none or it is of another copy."""
+        try:
+            mark = json.loads((self.folder / MARK).read_text())
+            if mark["copy"] == copy_id and tantivy.Index.exists(str(self.folder)):
+                return int(mark["revision"])
+        except (OSError, ValueError, KeyError, TypeError):
+            pass
+        return 0
+
+    def mark(self, copy_id: str, revision: int) -> None:
+        """Note that the index on disk is at this revision of this copy."""
+        new = self.folder / f"{MARK}.new"
+        new.write_text(json.dumps({"copy": copy_id, "revision": revision}))
+        os.replace(new, self.folder / MARK)
+
+    def by_identifier(self, identifiers: Iterable[str], filters: Filters, *, limit: int, offset: int) -> Hits:
+        """Devices with one of these UDI-DIs or Basic UDI-DIs."""
+        terms = list(dict.fromkeys([*identifiers, *(reference_key(each) for each in identifiers)]))
+        return self._exact(Query.term_set_query(self._schema, "identifier", terms), filters, limit, offset)
+
+    def by_srn(self, srn: str, filters: Filters, *, limit: int, offset: int) -> Hits:
+        """Devices of one manufacturer, in the order in which the copy met them."""
+        return self._exact(self._term("srn", srn), filters, limit, offset)
+
+    def by_reference(self, reference: str, filters: Filters, *, limit: int, offset: int) -> Hits:
+        """Devices with this catalogue reference, without regard to case and spaces."""
+        key = reference_key(reference)
+        return self._exact(self._term("reference", key), filters, limit, offset) if key else Hits([], 0)
+
+    def by_filters(self, filters: Filters, *, limit: int, offset: int) -> Hits:
+        """Every device that the filters let through."""
+        return self._exact(Query.all_query(), filters, limit, offset)
+
+    def by_name(self, text: str, filters: Filters, *, limit: int, offset: int) -> Hits:
+        """Devices whose names have every word; the last one may be the beginning of a word."""
+        words = self.words(text)
+        if not words or not self._ready():
+            return Hits([], 0)
+        *firsts, last = words
+        longer = self._longer_words(last)
+        if not longer:
+            return self._search(
+                self._in_names(filters, lambda field: [self._word(field, word) for word in words]), limit, offset
+            )
+        begins = self._in_names(
+            filters, lambda field: [*(self._word(field, word) for word in firsts), self._beginning(field, last, longer)]
+        )
+        if self._searcher().doc_freq("names", last) > COMMON:
+            # So many devices have the whole word, which ranks first, that it alone fills this page.
+            whole = self._in_names(filters, lambda field: [self._word(field, word) for word in words])
+            page = self._rows(self._searcher().search(whole, limit, count=False, offset=min(offset, COMMON)))
+            if offset + limit <= COMMON and len(page) == limit:
+                return Hits(page, self._total(begins))
+        return self._search(begins, limit, offset)
+
+    def by_similar_name(self, text: str, filters: Filters, *, limit: int, offset: int) -> Hits:
+        """The same, one typo forgiven in each word of four letters or more."""
+        words = self.words(text)
+        if not any(len(word) >= 4 for word in words) or not self._ready():
+            return Hits([], 0)
+        query = self._in_names(
+            filters,
+            lambda field: [self._similar(field, word) if len(word) >= 4 else self._word(field, word) for word in words],
+        )
+        return self._search(query, limit, offset)
+
+    def words(self, text: str) -> list[str]:
+        """The words of a query, as the index knows words, each once."""
+        return list(dict.fromkeys(self._analyzer.analyze(indexable(text))))
+
+    def _ready(self) -> bool:
+        return self._index is not None or self.refresh()
+
+    def _searcher(self) -> tantivy.Searcher:
+        if self._index is None:
+            raise IndexUnavailable("The search index is not open.")
+        return self._index.searcher()
+
+    def _term(self, field: str, value: str) -> Query:
+        return Query.term_query(self._schema, field, value, "basic")
+
+    def _word(self, field: str, word: str) -> Query:
+        return Query.term_query(self._schema, field, word, "freq")
+
+    def _similar(self, field: str, word: str) -> Query:
+        return Query.fuzzy_term_query(self._schema, field, word, distance=1)
+
+    def _longer_words(self, word: str) -> list[str]:
+        """Words that begin with this one; for one or two letters only where they are no word themselves.
+
+        Two letters begin the words of a fifth of the register, so that list would help nobody and cost everybody.
+        """
+        searcher = self._searcher()
+        if len(word) <= 2 and searcher.doc_freq("names", word):
+            return []
+        found = [term for term, _ in searcher.terms_with_prefix("names", word, limit=MOST_EXPANSIONS + 1)]
+        return [term for term in found if term != word]
+
+    def _beginning(self, field: str, word: str, longer: list[str]) -> Query:
+        """The word or one that begins with it; the word itself ranks first."""
+        if len(longer) < MOST_EXPANSIONS:
+            others = [self._word(field, term) for term in longer]
+        else:
+            others = [Query.fuzzy_term_query(self._schema, field, word, distance=0, prefix=True)]
+        if not self._searcher().doc_freq("names", word):
+            return _any(others)
+        # Whatever begins with the word adds nothing to a device that has it whole: those rank as they do without it.
+        return Query.disjunction_max_query([self._word(field, word), Query.const_score_query(_any(others), 0.0)])
+
+    def _in_names(self, filters: Filters, clauses: Callable[[str], list[Query]]) -> Query:
+        """Documents that meet every clause, in the fields whose words have the filters applied already."""
+        status, risk = filters.status, filters.risk
+        if risk is None:
+            return _all(clauses("names" if status is None else f"filtered.{facet(status)}"))
+        on_market = _all(clauses(f"filtered.{facet(risk, on_market=True)}"))
+        if status is StatusFilter.ON:
+            return on_market
+        rest = clauses(f"filtered.{facet(risk, on_market=False)}")
+        if status is not None:
+            return _all([*rest, self._unscored(facet(status))])
+        # Rarer words score higher, and in the small field all are rare: on the market comes first all the same.
+        return _any([on_market, Query.boost_query(_all(rest), REST_BOOST)])
+
+    def _unscored(self, facet: str) -> Query:
+        return Query.const_score_query(self._term("facets", facet), 0.0)
+
+    def _exact(self, query: Query, filters: Filters, limit: int, offset: int) -> Hits:
+        clauses = [(Occur.Must, self._unscored(facet(f))) for f in (filters.status, filters.risk) if f is not None]
+        if clauses:
+            query = Query.boolean_query([(Occur.Must, query), *clauses])
+        return self._search(query, limit, offset, in_order=True)
+
+    def _search(self, query: Query, limit: int, offset: int, *, in_order: bool = False) -> Hits:
+        if not self._ready():
+            return Hits([], 0)
+        searcher = self._searcher()
+        if offset > limit:  # never make room for a page that lies behind the last one
+            total = self._total(query)
+            if offset >= total:
+                return Hits([], total)
+        if in_order:
+            result = searcher.search(query, limit, count=True, offset=offset, order_by_field="row", order=Order.Asc)
+        else:
+            result = searcher.search(query, limit, count=True, offset=offset)
+        return Hits(self._rows(result), _count(result))
+
+    def _rows(self, result: tantivy.SearchResult) -> list[int]:
+        rows = self._searcher().fast_field_values("row", [address for _, address in result.hits])
+        return [int(row) for row in rows if row is not None]
+
+    def _total(self, query: Query) -> int:
+        """The exact number of documents, counted without scoring them."""
+        counted = self._searcher().aggregate(query, {"all": {"value_count": {"field": "row"}}})
+        return int(counted["all"]["value"])
+
+
+def _all(clauses: list[Query]) -> Query:
+    return clauses[0] if len(clauses) == 1 else Query.boolean_query([(Occur.Must, clause) for clause in clauses])
+
+
+def _any(clauses: list[Query]) -> Query:
+    return clauses[0] if len(clauses) == 1 else Query.boolean_query([(Occur.Should, clause) for clause in clauses])
+
+
+def _count(result: tantivy.SearchResult) -> int:
+    count: int | None = result.count  # type: ignore[attr-defined]  # the library's stubs leave it out
+    return count or 0

@@ -1,0 +1,124 @@
+"""Searching the stored copy: exact UDI, exact SRN, names, catalogue references, in this order."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+from urllib.parse import quote
+
+import msgspec
+
+from registerwatch.errors import InvalidInput
+from registerwatch.register.identifiers import kind, looks_like_udi, udi_spellings
+from registerwatch.register.models import SearchRow
+from registerwatch.register.search.index import Filters, Hits, SearchIndex
+from registerwatch.register.store.documents import StoredDocuments
+
+NAME_ROWS = 8
+SRN_ROWS = 20
+LONGEST_QUERY = 200
+
+Match = Literal["udi", "srn", "name", "reference"]
+
+_row = msgspec.json.Decoder(SearchRow)
+
+
+class _Coded(msgspec.Struct, frozen=True):
+    status_code: str = ""
+    risk_class_code: str = ""
+
+
+_coded = msgspec.json.Decoder(_Coded)
+
+
+@dataclass(frozen=True, slots=True)
+class SearchPage:
+    """One page of results. `total` counts all of them exactly; `refresh` is the address that reads the code anew."""
+
+    results: list[SearchRow]
+    total: int
+    match: Match
+    refresh: str | None
+    error: str | None
+
+
+class Search:
+    """Searches one copy through one index. `trouble` tells why the index cannot answer in full, None if it can."""
+
+    def __init__(self, documents: StoredDocuments, index: SearchIndex, trouble: Callable[[], str | None]) -> None:
+        self._documents = documents
+        self._index = index
+        self._trouble = trouble
+
+    async def search(
+        self, query: str, filters: Filters, *, page: int = 1, name_rows: int = NAME_ROWS, srn_rows: int = SRN_ROWS
+    ) -> SearchPage:
+        """One page (1-based). `name_rows` is the length of a page of names or references, `srn_rows` that of an SRN's.
+
+        Raises `InvalidInput` when there is neither a query nor a filter, or when one of them makes no sense.
+        """
+        text = query.encode("utf-8", "replace").decode().strip()  # half a surrogate pair is no text
+        if not text and filters == Filters():
+            raise InvalidInput("Send a query in `q`, or a filter in `status` or `risk`.")
+        if len(text) > LONGEST_QUERY:
+            raise InvalidInput(
+                f"The query has {len(text)} characters; the longest that is possible has {LONGEST_QUERY}."
+            )
+        if page < 1:
+            raise InvalidInput("`page` counts from 1.")
+        srn = "".join(text.split()).upper()
+        if kind(srn) == "srn":
+            return await self._by_srn(srn, filters, page, srn_rows)
+        return await self._by_udi(text, filters, page) or await self._by_words(text, filters, page, name_rows)
+
+    async def _by_srn(self, srn: str, filters: Filters, page: int, rows: int) -> SearchPage:
+        hits = await asyncio.to_thread(self._index.by_srn, srn, filters, limit=rows, offset=(page - 1) * rows)
+        return await self._page(hits, "srn", srn)
+
+    async def _by_udi(self, text: str, filters: Filters, page: int) -> SearchPage | None:
+        """The device with this UDI-DI, straight from the copy: it is found before the index has it."""
+        if not text or not text.isprintable():
+            return None
+        for udi in udi_spellings(text):
+            stored = await self._documents.device(udi)
+            if stored is not None:
+                row = _row.decode(stored.document)
+                shown = [row] if _passes(stored.document, filters) else []
+                return SearchPage(shown if page == 1 else [], len(shown), "udi", _refresh(udi), None)
+        return None
+
+    async def _by_words(self, text: str, filters: Filters, page: int, rows: int) -> SearchPage:
+        hits, match = await asyncio.to_thread(self._first_match, text, filters, rows, (page - 1) * rows)
+        return await self._page(hits, match, udi_spellings(text)[-1] if looks_like_udi(text) else None)
+
+    def _first_match(self, text: str, filters: Filters, limit: int, offset: int) -> tuple[Hits, Match]:
+        """The first way to look that finds something. Runs in a thread."""
+        if not text:
+            return self._index.by_filters(filters, limit=limit, offset=offset), "name"
+        by_identifier = self._index.by_identifier(udi_spellings(text), filters, limit=limit, offset=offset)
+        if by_identifier.total:
+            return by_identifier, "udi"
+        by_name = self._index.by_name(text, filters, limit=limit, offset=offset)
+        if by_name.total:
+            return by_name, "name"
+        by_reference = self._index.by_reference(text, filters, limit=limit, offset=offset)
+        if by_reference.total:
+            return by_reference, "reference"
+        if looks_like_udi(text):
+            return Hits([], 0), "udi"
+        return self._index.by_similar_name(text, filters, limit=limit, offset=offset), "name"
+
+    async def _page(self, hits: Hits, match: Match, code: str | None) -> SearchPage:
+        rows = [_row.decode(document) for document in await self._documents.rows(hits.ids)]
+        return SearchPage(rows, hits.total, match, _refresh(code) if code else None, self._trouble())
+
+
+def _passes(document: bytes, filters: Filters) -> bool:
+    codes = _coded.decode(document)
+    return (filters.status is None or codes.status_code == filters.status.code) and (
+        filters.risk is None or codes.risk_class_code == filters.risk.code
+    )
+
+
+def _refresh(code: str) -> str:
+    return f"/v1/refresh?q={quote(code, safe='')}"

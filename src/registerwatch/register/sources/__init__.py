@@ -1,0 +1,1 @@
+"""Where records are read from: EUDAMED, its Data Lake, a file; and the budget of requests they share."""

@@ -1,0 +1,366 @@
+"""Reading the register: a device by UDI-DI, an actor by SRN, the newest registrations.
+
+Each read has one of three results: found, not found, could not be read. A device takes the search, the detail and the
+Basic UDI-DI record; the detail is left out when its version is already stored.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import msgspec
+import structlog
+
+from registerwatch.clock import Clock
+from registerwatch.register.codes import label
+from registerwatch.register.identifiers import is_actor_of_devices
+from registerwatch.register.models import Actor, Device, DeviceReading, standing
+from registerwatch.register.outcomes import Found, NoSuchRecord, NotFound, RegisterFailure, Unreadable
+from registerwatch.register.sources.eudamed import mapping, wire
+from registerwatch.register.sources.eudamed.guards import (
+    EMPTY_PAGE,
+    MADE_UP_VALUE,
+    Proofs,
+    check_answered,
+    check_page,
+    check_probe,
+    check_rows,
+    finds_nothing,
+)
+from registerwatch.register.sources.request_budget import Priority
+from registerwatch.register.sources.requests import Question, RegisterRequests
+from registerwatch.register.sources.rows import readable
+
+log = structlog.get_logger(__name__)
+
+Answer = TypeVar("Answer")
+
+_KEY = re.compile("[0-9A-Za-z-]{1,64}")
+
+LANGUAGE = {"languageIso2Code": "en"}
+PAGE_SIZE = 300
+ACTOR_PAGE_SIZE = 20
+CERTIFICATE_PAGE_SIZE = 100
+MOST_TWINS = 8
+EOS_COST = 2
+"""The register tolerates half as many actor searches as device searches a minute."""
+
+_device_page = msgspec.json.Decoder(wire.Page[wire.DeviceRow])
+_listing = msgspec.json.Decoder(wire.Page[msgspec.Raw])
+_device_row = msgspec.json.Decoder(wire.DeviceRow)
+_detail = msgspec.json.Decoder(wire.DeviceDetail)
+_basic = msgspec.json.Decoder(wire.BasicUdiRecord)
+_actor_page = msgspec.json.Decoder(wire.Page[wire.ActorRow])
+_certificate_page = msgspec.json.Decoder(wire.Page[wire.CertificateRow])
+
+
+@dataclass(frozen=True, slots=True)
+class KnownRecord:
+    """A stored record, so that a read can leave out what it has: the device and the version its detail was read at."""
+
+    device: Device
+    detail_version: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ActorReading:
+    """An actor and its first device rows. Rows name the manufacturer, so an authorised representative has none."""
+
+    actor: Actor
+    rows: list[DeviceReading] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class NewestPage:
+    """One page of the whole register, newest registrations first. `skipped` counts rows that could not be read."""
+
+    rows: list[DeviceReading]
+    total: int
+    last: bool
+    skipped: int = 0
+
+
+class EudamedClient:
+    """Reads the register at `base_url` through one paced sender of requests."""
+
+    def __init__(self, requests: RegisterRequests, base_url: str, clock: Clock) -> None:
+        self._requests = requests
+        self._base = base_url.rstrip("/")
+        self._clock = clock
+        self._proofs = Proofs()
+
+    async def read_device(
+        self, udi: str, *, known: Mapping[str, KnownRecord] | None = None, priority: Priority = Priority.WAITING
+    ) -> Found[list[DeviceReading]] | NotFound | Unreadable:
+        """Every record of a UDI-DI that the register lists, the current one first and read in full.
+
+        `known` are the stored records of the same UDI-DI, by uuid.
+        """
+        read = _Read(self, priority, known or {})
+        try:
+            readings = await read.device(udi)
+        except RegisterFailure as failure:
+            return Unreadable(failure.reason)
+        return Found(readings) if readings else NotFound()
+
+    async def read_actor(
+        self, srn: str, *, priority: Priority = Priority.WAITING
+    ) -> Found[ActorReading] | NotFound | Unreadable:
+        """An actor, the count of its registrations and its first device rows."""
+        try:
+            reading = await _Read(self, priority, {}).actor(srn)
+        except RegisterFailure as failure:
+            return Unreadable(failure.reason)
+        return Found(reading) if reading else NotFound()
+
+    async def newest(self, page: int) -> NewestPage:
+        """Page `page` (0-based, 300 rows) of the whole register. Raises `RegisterFailure`.
+
+        Whether it is the last one is told by the rows that the register sent, readable or not.
+        """
+        read = _Read(self, Priority.MIRROR, {})
+        params = {"page": str(page), **_sized(PAGE_SIZE)}
+
+        def check(answer: wire.Page[msgspec.Raw]) -> None:
+            if not answer.content and answer.total_elements > page * PAGE_SIZE:
+                raise RegisterFailure(EMPTY_PAGE, passing=True, throttled=True)
+            shown = page * PAGE_SIZE + len(answer.content) if answer.content else page
+            if answer.total_elements < shown:
+                raise RegisterFailure("The register's answer contradicts itself (fewer records than it showed).")
+
+        answer = await read.ask("/devices/udiDiData", params, _listing, check=check)
+        rows = readable(answer.content, _device_row, _is_keyed, listed=f"newest registrations, page {page}")
+        return NewestPage(
+            [mapping.reading_of_row(row) for row in rows],
+            answer.total_elements,
+            last=answer.last is not False and len(answer.content) != PAGE_SIZE,
+            skipped=len(answer.content) - len(rows),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Searched:
+    """Rows of the certificate search, None when it could not be read; unproven while its filter does not filter."""
+
+    rows: list[wire.CertificateRow] | None
+    is_proven: bool = True
+
+
+class _Read:
+    """One read: its priority, its deadline, what is known before."""
+
+    def __init__(self, client: EudamedClient, priority: Priority, known: Mapping[str, KnownRecord]) -> None:
+        self._requests, self._base = client._requests, client._base
+        self._proofs, self._clock = client._proofs, client._clock
+        self._priority, self._known = priority, known
+        self._deadline = self._requests.deadline(priority)
+
+    async def device(self, udi: str) -> list[DeviceReading]:
+        rows = await self._rows_by_di(udi)
+        listed = [mapping.reading_of_row(row) for row in rows]
+        if not listed:
+            return []
+        basics: dict[str, wire.BasicUdiRecord] = {}
+        if len(listed) > 1:
+            listed = [
+                await self._with_legislation(row, reading, basics) for row, reading in zip(rows, listed, strict=True)
+            ]
+        current = min(listed, key=lambda reading: standing(reading).rank)
+        row = next(row for row in rows if row.uuid == current.device.uuid)
+        full = await self._in_full(row, basics.get(row.uuid))
+        return [full, *(reading for reading in listed if reading is not current)]
+
+    async def actor(self, srn: str) -> ActorReading | None:
+        rows = await self._rows_by_srn(srn)
+        if not rows:
+            return None
+        row = min(rows, key=lambda row: (row.latest_version is False, -(row.version_number or 0)))
+        devices = await self._devices_of(srn)
+        readings = self._first_readings(srn, devices) if is_actor_of_devices(srn) else []
+        status_code = next(
+            (r.device.manufacturer_status_code for r in readings if r.device.manufacturer_status_code), ""
+        )
+        actor = mapping.actor_of(row, status_code=status_code, device_total=devices.total_elements)
+        return ActorReading(actor, readings)
+
+    async def _devices_of(self, srn: str) -> "wire.Page[msgspec.Raw]":
+        params = {"page": "0", **_sized(ACTOR_PAGE_SIZE)}
+        await self._prove("srn", "/devices/udiDiData", params)
+        return await self.ask(
+            "/devices/udiDiData",
+            {"srn": srn, **params},
+            _listing,
+            check=lambda page: check_page(page, carries=None),
+        )
+
+    def _first_readings(self, srn: str, page: "wire.Page[msgspec.Raw]") -> list[DeviceReading]:
+        """What the rows of a manufacturer's devices tell; every one that can be read has to be of this manufacturer."""
+        rows = readable(page.content, _device_row, _is_keyed, listed=f"devices of {srn}")
+        check_rows(rows, lambda row: row.manufacturer_srn == srn)
+        return [mapping.reading_of_row(row) for row in rows]
+
+    async def _rows_by_di(self, udi: str) -> list[wire.DeviceRow]:
+        params = {"page": "0", **_sized(25)}
+        await self._prove("primaryDi", "/devices/udiDiData", params)
+        page = await self.ask(
+            "/devices/udiDiData",
+            {"primaryDi": udi, **params},
+            _device_page,
+            check=lambda page: check_page(page, carries=lambda row: row.primary_di == udi),
+        )
+        if page.total_elements > len(page.content):
+            raise RegisterFailure("The register broke off the list of this device's records.", passing=True)
+        if not all(_KEY.fullmatch(row.uuid) for row in page.content):
+            raise RegisterFailure("The register's answer has an unexpected form (a record's key that is none).")
+        return list({row.uuid: row for row in page.content}.values())
+
+    async def _rows_by_srn(self, srn: str) -> list[wire.ActorRow]:
+        params = {"page": "0", **_sized(25)}
+        await self._prove("eos srn", "/eos", params, parameter="srn", cost=EOS_COST)
+        page = await self.ask(
+            "/eos",
+            {"srn": srn, **params},
+            _actor_page,
+            check=lambda page: check_page(page, carries=lambda row: srn in (row.srn, row.eudamed_identifier)),
+            cost=EOS_COST,
+        )
+        return page.content
+
+    async def _with_legislation(
+        self, row: wire.DeviceRow, reading: DeviceReading, basics: dict[str, wire.BasicUdiRecord]
+    ) -> DeviceReading:
+        """A twin's row with its legislation, which decides among twins and which rows do not carry."""
+        known = self._known.get(row.uuid)
+        if known and known.device.legislation_code and known.device.version == row.version_number:
+            legislation, legislation_code = known.device.legislation, known.device.legislation_code
+        else:
+            if len(basics) >= MOST_TWINS:
+                raise RegisterFailure(
+                    "The register lists too many records under this one UDI-DI to tell which one counts."
+                )
+            basics[row.uuid] = await self._basic_record(row)
+            code = mapping.code(basics[row.uuid].legislation)
+            legislation, legislation_code = label(code), code
+        device = msgspec.structs.replace(reading.device, legislation=legislation, legislation_code=legislation_code)
+        return msgspec.structs.replace(reading, device=device)
+
+    async def _in_full(self, row: wire.DeviceRow, basic: wire.BasicUdiRecord | None) -> DeviceReading:
+        known = self._known.get(row.uuid)
+        has_detail = known is not None and row.version_number is not None and known.detail_version == row.version_number
+        detail = None if has_detail else await self._detail(row)
+        basic = basic or await self._basic_record(row)
+        searched = await self._certificates(row, basic)
+        return mapping.reading_of_device(
+            row,
+            detail,
+            basic,
+            searched.rows,
+            known.device if known and has_detail else None,
+            kept=known.device.certs if known and not searched.is_proven else (),
+            searched=searched.is_proven,
+        )
+
+    async def _detail(self, row: wire.DeviceRow) -> wire.DeviceDetail:
+        def is_of_row(detail: wire.DeviceDetail) -> None:
+            di = detail.primary_di.code if detail.primary_di else None
+            if detail.uuid != row.uuid or (di is not None and di != row.primary_di):
+                raise RegisterFailure("The register answered with another device's detail; nothing of it was used.")
+
+        return await self._record(f"/devices/udiDiData/{row.uuid}", _detail, is_of_row)
+
+    async def _basic_record(self, row: wire.DeviceRow) -> wire.BasicUdiRecord:
+        def is_of_row(basic: wire.BasicUdiRecord) -> None:
+            code = mapping.text(basic.basic_udi.code) if basic.basic_udi else ""
+            srn = mapping.text(basic.manufacturer.srn) if basic.manufacturer else ""
+            other_code = row.basic_udi and code and code != mapping.text(row.basic_udi)
+            other_srn = row.manufacturer_srn and srn and srn != mapping.text(row.manufacturer_srn)
+            risk = mapping.code(basic.risk_class)
+            other_risk = risk and row.risk_class and risk != mapping.code(row.risk_class)
+            if other_code or other_srn or other_risk:
+                raise RegisterFailure(
+                    "The register answered with another device's Basic UDI-DI record; nothing of it was used."
+                )
+            if not (code or srn or basic.legislation):
+                raise RegisterFailure("The register's Basic UDI-DI record of this device is empty.", passing=True)
+
+        return await self._record(f"/devices/basicUdiData/udiDiData/{row.uuid}", _basic, is_of_row)
+
+    async def _record(
+        self, path: str, decoder: "msgspec.json.Decoder[Answer]", check: Callable[[Answer], None]
+    ) -> Answer:
+        try:
+            return await self._requests.get(
+                Question(self._base + path, LANGUAGE, decoder, check), priority=self._priority, deadline=self._deadline
+            )
+        except NoSuchRecord as redirect:
+            raise RegisterFailure("The register lists the device but has no record behind the listing.") from redirect
+
+    async def _certificates(self, row: wire.DeviceRow, basic: wire.BasicUdiRecord) -> "_Searched":
+        """What the certificate search has for the Basic UDI-DI. Its rows name the manufacturer, so they are checked."""
+        basic_udi = mapping.text(basic.basic_udi.code if basic.basic_udi else row.basic_udi)
+        if not basic_udi:
+            return _Searched([])
+        path, params = "/certificates/search/", {"page": "0", **_sized(CERTIFICATE_PAGE_SIZE)}
+
+        def check(page: wire.Page[wire.CertificateRow]) -> None:
+            check_page(page, carries=lambda each: each.actor_srn in (None, row.manufacturer_srn))
+            if page.total_elements > len(page.content):
+                raise RegisterFailure("The register names more certificates of this device than it can be asked for.")
+
+        try:
+            if not await self._is_proven("basicUdi", path, params):
+                return _Searched([], is_proven=False)
+            page = await self.ask(path, {"basicUdi": basic_udi, **params}, _certificate_page, check=check)
+        except RegisterFailure as failure:
+            log.info("certificate search could not be read", basic_udi=basic_udi, reason=failure.reason)
+            return _Searched(None)
+        return _Searched(page.content)
+
+    async def _prove(
+        self, name: str, path: str, params: dict[str, str], *, parameter: str | None = None, cost: int = 1
+    ) -> None:
+        """Make sure that a filter filters, by a control probe where the last one is a day old."""
+        now = self._clock.now()
+        if self._proofs.stands(name, now):
+            return
+        probe = {parameter or name: MADE_UP_VALUE, **params}
+        await self.ask(path, probe, _listing, check=check_probe, cost=cost)
+        self._proofs.prove(name, now)
+
+    async def _is_proven(self, name: str, path: str, params: dict[str, str]) -> bool:
+        """Whether an optional filter filters; a refuted one is not tried again for a day."""
+        now = self._clock.now()
+        if self._proofs.refuted(name, now):
+            return False
+        if not self._proofs.stands(name, now):
+            page = await self.ask(path, {name: MADE_UP_VALUE, **params}, _listing, check=check_answered)
+            if not finds_nothing(page):
+                self._proofs.refute(name, now)
+                return False
+            self._proofs.prove(name, now)
+        return True
+
+    async def ask(
+        self,
+        path: str,
+        params: dict[str, str],
+        decoder: "msgspec.json.Decoder[Answer]",
+        *,
+        check: Callable[[Answer], None] = lambda _answer: None,
+        cost: int = 1,
+    ) -> Answer:
+        """One page of a search. A redirect of a search is a failure: a search that finds nothing answers 200."""
+        question = Question(self._base + path, {**params, "iso2Code": "en", **LANGUAGE}, decoder, check, cost)
+        try:
+            return await self._requests.get(question, priority=self._priority, deadline=self._deadline)
+        except NoSuchRecord as redirect:
+            raise RegisterFailure("The register redirected the search to its page-not-found route.") from redirect
+
+
+def _is_keyed(row: wire.DeviceRow) -> bool:
+    return bool(mapping.key(row.uuid) and mapping.key(row.primary_di))
+
+
+def _sized(rows: int) -> dict[str, str]:
+    return {"pageSize": str(rows), "size": str(rows)}

@@ -1,0 +1,85 @@
+"""Guards against the register's most dangerous property: it ignores a filter that it does not know.
+
+An ignored filter answers with somebody else's devices and status 200. So every exact filter is guarded three ways:
+each row must carry the value that was asked for; a filter that claims more than 100,000 rows is not believed; and
+before a filter is first relied on, and once a day, a control probe with a made-up value must find nothing.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from registerwatch.register.outcomes import RegisterFailure
+from registerwatch.register.sources.eudamed.wire import Page, Row
+
+MOST_ROWS = 100_000
+PROBE_SECONDS = 24 * 3600
+MADE_UP_VALUE = "RW-CONTROL-00000000"
+
+EMPTY_PAGE = "The register is throttling requests (an empty page)."
+IGNORED_FILTER = "The register ignored the filter and answered with other records; nothing of the answer was used."
+
+
+def check_page(page: "Page[Row]", *, carries: Callable[[Row], bool] | None) -> None:
+    """Doubt one page of an exact filter. `carries` tells whether a row has the asked value, None if rows cannot tell.
+
+    Raises `RegisterFailure`.
+    """
+    if page.total_elements < 0:
+        raise RegisterFailure("The register's answer has an unexpected form (a negative total).")
+    if page.total_elements > MOST_ROWS:
+        raise RegisterFailure(IGNORED_FILTER)
+    check_answered(page)
+    if len(page.content) > page.total_elements:
+        raise RegisterFailure("The register's answer contradicts itself (more rows than its total).")
+    if carries is not None:
+        check_rows(page.content, carries)
+
+
+def check_rows(rows: Sequence[Row], carries: Callable[[Row], bool]) -> None:
+    """Every row must carry the value that was asked for. Raises `RegisterFailure`."""
+    if not all(carries(row) for row in rows):
+        raise RegisterFailure(IGNORED_FILTER)
+
+
+def check_answered(page: "Page[Row]") -> None:
+    """A page that counts rows and shows none is the register's way to throttle. Raises `RegisterFailure`."""
+    if page.total_elements and not page.content:
+        raise RegisterFailure(EMPTY_PAGE, passing=True, throttled=True)
+
+
+def check_probe(page: "Page[Row]") -> None:
+    """The control probe must find nothing. Raises `RegisterFailure` when the filter does not filter."""
+    check_answered(page)
+    if not finds_nothing(page):
+        raise RegisterFailure(IGNORED_FILTER)
+
+
+def finds_nothing(page: "Page[Row]") -> bool:
+    """Whether a search found nothing, as the control probe of a filter that filters does."""
+    return not page.content and not page.total_elements
+
+
+@dataclass
+class Proofs:
+    """Which filters a control probe has proven, and until when (unix seconds). One process keeps its own."""
+
+    _until: dict[str, float] = field(default_factory=dict)
+    _refuted_until: dict[str, float] = field(default_factory=dict)
+
+    def stands(self, filter_name: str, now: float) -> bool:
+        """Whether the last probe of this filter is less than a day old and found nothing."""
+        return self._until.get(filter_name, 0.0) > now
+
+    def refuted(self, filter_name: str, now: float) -> bool:
+        """Whether the last probe showed, less than a day ago, that this filter does not filter."""
+        return self._refuted_until.get(filter_name, 0.0) > now
+
+    def prove(self, filter_name: str, now: float) -> None:
+        """A probe found nothing."""
+        self._until[filter_name] = now + PROBE_SECONDS
+        self._refuted_until.pop(filter_name, None)
+
+    def refute(self, filter_name: str, now: float) -> None:
+        """A probe found something."""
+        self._refuted_until[filter_name] = now + PROBE_SECONDS
+        self._until.pop(filter_name, None)

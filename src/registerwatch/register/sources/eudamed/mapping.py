@@ -1,0 +1,208 @@
+"""From the register's wire forms to devices, certificates and actors."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from registerwatch.register.codes import label
+from registerwatch.register.identifiers import MAX_LENGTH
+from registerwatch.register.models import (
+    Actor,
+    ActorReference,
+    Carries,
+    Certificate,
+    Device,
+    DeviceReading,
+)
+from registerwatch.register.sources.eudamed import wire
+from registerwatch.register.times import date_of, utc_from_brussels
+
+
+def reading_of_row(row: wire.DeviceRow) -> DeviceReading:
+    """What a row of the device search tells by itself."""
+    device = Device(
+        uuid=key(row.uuid),
+        udi=key(row.primary_di),
+        basic_udi=text(row.basic_udi),
+        trade_name=text(row.trade_name),
+        manufacturer_name=text(row.manufacturer_name),
+        manufacturer_srn=key(row.manufacturer_srn),
+        reference=text(row.reference),
+        version=row.version_number,
+        **_coded(status=row.device_status_type, risk_class=row.risk_class, manufacturer_status=row.manufacturer_status),
+    )
+    return DeviceReading(device=device, carries=Carries.SOME, latest_version=row.latest_version is not False)
+
+
+def reading_of_device(
+    row: wire.DeviceRow,
+    detail: wire.DeviceDetail | None,
+    basic: wire.BasicUdiRecord,
+    certificates: Iterable[wire.CertificateRow] | None,
+    known: Device | None,
+    *,
+    kept: Iterable[Certificate] = (),
+    searched: bool = True,
+) -> DeviceReading:
+    """What the requests of one read tell together.
+
+    `detail` is None when `known`, the stored device, already has it at this version. `certificates` is None when the
+    certificate search could not be read; `kept` are stored certificates that stay beside what this read brings, and
+    `searched` is False where there was no search to ask.
+    """
+    names = trade_names(detail.trade_name) if detail else dict(known.trade_names if known else {})
+    status = (detail.device_status if detail else None) or wire.DeviceStatus()
+    manufacturer = basic.manufacturer or wire.ActorName()
+    device = Device(
+        uuid=key(row.uuid),
+        udi=key(row.primary_di),
+        basic_udi=text(basic.basic_udi.code if basic.basic_udi else None) or text(row.basic_udi),
+        trade_name=text(row.trade_name) or preferred_name(names),
+        trade_names=names,
+        manufacturer_name=text(row.manufacturer_name) or actor_name(manufacturer.name),
+        manufacturer_srn=key(row.manufacturer_srn) or key(manufacturer.srn),
+        reference=_first(row.reference, detail.reference if detail else None, known.reference if known else None),
+        version=row.version_number,
+        status_date=date_of(status.status_date) if detail else (known.status_date if known else None),
+        updated=_latest(
+            utc_from_brussels(detail.version_date if detail else None),
+            utc_from_brussels(basic.last_updated),
+            utc_from_brussels(basic.version_date),
+            known.updated if known and not detail else None,
+        ),
+        device_name=text(basic.device_name),
+        device_model=text(basic.device_model),
+        emdn=_emdn(detail.cnd_nomenclatures) if detail else (known.emdn if known else ()),
+        authorised_representative=actor_reference(basic.authorised_representative),
+        certs=_merged(kept, certificates_of(basic), certificate_rows(certificates or ())),
+        **_coded(
+            status=row.device_status_type or status.type or (wire.Code(known.status_code) if known else None),
+            risk_class=row.risk_class or basic.risk_class,
+            manufacturer_status=row.manufacturer_status,
+            legislation=basic.legislation,
+        ),
+    )
+    return DeviceReading(
+        device=device,
+        carries=Carries.ALL_BUT_CERTIFICATES if certificates is None else Carries.EVERYTHING,
+        latest_version=row.latest_version is not False,
+        detail_version=row.version_number or 0,
+        searched=searched and certificates is not None,
+    )
+
+
+def certificates_of(basic: wire.BasicUdiRecord) -> list[Certificate]:
+    """Certificates that the Basic UDI-DI record lists."""
+    return [
+        Certificate(
+            number=text(entry.certificate_number),
+            revision=text(entry.certificate_revision),
+            expiry=date_of(entry.certificate_expiry),
+            valid_from=date_of(entry.starting_validity_date) or date_of(entry.issue_date),
+            status=label(code(entry.status)),
+            status_code=code(entry.status),
+            type_code=code(entry.certificate_type),
+            notified_body=text(entry.notified_body.srn) if entry.notified_body else "",
+            notified_body_name=actor_name(entry.notified_body.name) if entry.notified_body else "",
+        )
+        for entry in basic.device_certificate_info_list or ()
+        if text(entry.certificate_number)
+    ]
+
+
+def certificate_rows(rows: Iterable[wire.CertificateRow]) -> list[Certificate]:
+    """Certificates that the certificate search lists, of each the latest version."""
+    return [
+        Certificate(
+            number=text(row.certificate_number),
+            revision=text(row.revision_number),
+            expiry=date_of(row.expiry_date),
+            valid_from=date_of(row.starting_validity_date) or date_of(row.issue_date),
+            status=label(code(row.certificate_status)),
+            status_code=code(row.certificate_status),
+            type_code=code(row.certificate_type),
+            notified_body=text(row.notified_body_srn),
+        )
+        for row in rows
+        if text(row.certificate_number) and row.latest_version is not False
+    ]
+
+
+def actor_of(row: wire.ActorRow, *, status_code: str, device_total: int) -> Actor:
+    """An actor from its search row, with what its device rows tell of its status."""
+    return Actor(
+        srn=text(row.srn or row.eudamed_identifier),
+        name=text(row.name) or preferred_name(trade_names(row.names)),
+        country=text(row.country_iso2_code),
+        status_code=status_code,
+        device_total=device_total,
+        complete=True,
+    )
+
+
+def trade_names(texts: wire.Texts | None) -> dict[str, str]:
+    """Texts by language code; `""` stands for all languages."""
+    return {
+        text(entry.language.iso_code) if entry.language else "": text(entry.text)
+        for entry in (texts.texts if texts else None) or ()
+        if text(entry.text)
+    }
+
+
+def preferred_name(names: Mapping[str, str]) -> str:
+    """The name for all languages, else the English one, else the first."""
+    return names.get("") or names.get("en") or next(iter(names.values()), "")
+
+
+def actor_reference(actor: wire.ActorName | None) -> ActorReference | None:
+    """An actor as a device names it, None when it has no SRN."""
+    return ActorReference(text(actor.srn), actor_name(actor.name)) if actor and text(actor.srn) else None
+
+
+def actor_name(name: Any) -> str:
+    """An actor's name, given as a text or as `{"texts": [{"text": …}]}`."""
+    if isinstance(name, str):
+        return text(name)
+    texts = name.get("texts") if isinstance(name, dict) else None
+    entries = texts if isinstance(texts, list) else []
+    return next((text(entry["text"]) for entry in entries if isinstance(entry, dict) and entry.get("text")), "")
+
+
+def text(value: object) -> str:
+    """A value as trimmed text, empty for None. NUL, which no database holds in a text, is left out."""
+    return "" if value is None else str(value).replace("\x00", "").strip()
+
+
+def key(value: str | None) -> str:
+    """An identifier by which records are stored and found, empty for what cannot be one."""
+    trimmed = (value or "").strip()
+    return trimmed if trimmed.isprintable() and len(trimmed) <= MAX_LENGTH else ""
+
+
+def code(value: wire.Code | None) -> str:
+    """The code of a coded value, empty for none."""
+    return text(value.code) if value else ""
+
+
+def _coded(**codes: wire.Code | None) -> dict[str, Any]:
+    """Label and code of each coded field: `status` and `status_code`, `risk_class` and `risk_class_code`, …"""
+    fields: dict[str, Any] = {}
+    for name, value in codes.items():
+        fields[name], fields[f"{name}_code"] = label(code(value)), code(value)
+    return fields
+
+
+def _emdn(terms: list[wire.Nomenclature] | None) -> tuple[str, ...]:
+    return tuple(text(term.code) for term in terms or () if text(term.code))
+
+
+def _merged(*sources: Iterable[Certificate]) -> tuple[Certificate, ...]:
+    by_key = {certificate.key: certificate for source in sources for certificate in source}
+    return tuple(sorted(by_key.values(), key=lambda certificate: certificate.key))
+
+
+def _first(*values: str | None) -> str:
+    return next((text(value) for value in values if text(value)), "")
+
+
+def _latest(*instants: str | None) -> str | None:
+    return max((instant for instant in instants if instant), default=None)

@@ -1,0 +1,137 @@
+"""A file of register records: one JSON object a line, plain or gzipped, read as a stream."""
+
+import gzip
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO, cast
+
+import msgspec
+
+from registerwatch.errors import FillRefused
+from registerwatch.register.codes import label
+from registerwatch.register.models import ActorReference, Carries, Certificate, Device, DeviceReading
+from registerwatch.register.sources.eudamed.mapping import key, preferred_name
+from registerwatch.register.times import date_of, utc_from_brussels
+
+
+class FileActor(msgspec.Struct, frozen=True, gc=False):
+    """A manufacturer or authorised representative in a line."""
+
+    srn: str | None = None
+    name: str | None = None
+
+
+class FileCertificate(msgspec.Struct, frozen=True, gc=False):
+    """A certificate in a line."""
+
+    number: str | None = None
+    revision: str | None = None
+    expiry: str | None = None
+    starting_validity: str | None = None
+    notified_body: str | None = None
+    notified_body_name: str | None = None
+    type: str | None = None
+    status: str | None = None
+
+
+class FileRecord(msgspec.Struct, frozen=True, gc=False):
+    """One line. Every field but the two identifiers may be null."""
+
+    uuid: str
+    primary_di: str
+    basic_udi: str | None = None
+    device_name: str | None = None
+    trade_names: dict[str, str | None] | None = None
+    reference: str | None = None
+    model: str | None = None
+    risk_class: str | None = None
+    legislation: str | None = None
+    status: str | None = None
+    emdn: list[str] | None = None
+    manufacturer: FileActor | None = None
+    authorised_representative: FileActor | None = None
+    certificates: list[FileCertificate] | None = None
+    version_date: str | None = None
+
+
+_decoder = msgspec.json.Decoder(FileRecord)
+
+
+def lines(path: Path) -> Iterator[bytes]:
+    """The file's lines, unzipped when it is gzipped. Raises `FillRefused` when it cannot be read to its end."""
+    try:
+        with open(path, "rb") as file:
+            packed = file.read(2) == b"\x1f\x8b"
+            file.seek(0)
+            yield from cast("BinaryIO", gzip.GzipFile(fileobj=file)) if packed else file
+    except (OSError, EOFError) as error:
+        raise FillRefused(f"The file {path} cannot be read: {error}") from error
+
+
+def reading_of_line(line: bytes, number: int, path: Path) -> DeviceReading:
+    """The record in a line. Raises `FillRefused` naming the line (counted from 1) when it is no record."""
+    try:
+        reading = reading_of_record(_decoder.decode(line))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise FillRefused(f"Line {number} of {path} is no register record: {error}") from error
+    if not (reading.device.uuid and reading.device.udi):
+        raise FillRefused(f"Line {number} of {path} is no register record: it lacks a possible uuid or primary_di")
+    return reading
+
+
+def reading_of_record(record: FileRecord) -> DeviceReading:
+    """A record of a file as a reading; what its gaps leave out says nothing, and the register may have moved on."""
+    names = {language: _trimmed(name) for language, name in record.trade_names.items()} if record.trade_names else {}
+    manufacturer = record.manufacturer or FileActor()
+    representative = record.authorised_representative
+    device = Device(
+        uuid=key(record.uuid),
+        udi=key(record.primary_di),
+        basic_udi=_trimmed(record.basic_udi),
+        trade_name=preferred_name(names),
+        trade_names=names,
+        device_name=_trimmed(record.device_name),
+        device_model=_trimmed(record.model),
+        reference=_trimmed(record.reference),
+        status=label(_trimmed(record.status)),
+        status_code=_trimmed(record.status),
+        risk_class=label(_trimmed(record.risk_class)),
+        risk_class_code=_trimmed(record.risk_class),
+        legislation=label(_trimmed(record.legislation)),
+        legislation_code=_trimmed(record.legislation),
+        emdn=tuple(record.emdn or ()),
+        manufacturer_srn=key(manufacturer.srn),
+        manufacturer_name=_trimmed(manufacturer.name),
+        authorised_representative=(
+            ActorReference(_trimmed(representative.srn), _trimmed(representative.name))
+            if representative and _trimmed(representative.srn)
+            else None
+        ),
+        certs=tuple(
+            sorted((_certificate(entry) for entry in record.certificates or () if _trimmed(entry.number)), key=_key)
+        ),
+        updated=utc_from_brussels(record.version_date),
+    )
+    return DeviceReading(device=device, carries=Carries.SOME, lags=True)
+
+
+def _certificate(entry: FileCertificate) -> Certificate:
+    return Certificate(
+        number=_trimmed(entry.number),
+        revision=_trimmed(entry.revision),
+        expiry=date_of(entry.expiry),
+        valid_from=date_of(entry.starting_validity),
+        status=label(_trimmed(entry.status)),
+        status_code=_trimmed(entry.status),
+        type_code=_trimmed(entry.type),
+        notified_body=_trimmed(entry.notified_body),
+        notified_body_name=_trimmed(entry.notified_body_name),
+    )
+
+
+def _key(certificate: Certificate) -> tuple[str, str]:
+    return certificate.key
+
+
+def _trimmed(value: str | None) -> str:
+    return value.replace("\x00", "").strip() if value else ""

@@ -1,0 +1,206 @@
+"""One request to the register: paced, sent, its failure told by kind, tried again where that can help."""
+
+import asyncio
+import email.utils
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC
+from typing import Generic, TypeVar
+
+import httpx2
+import msgspec
+import structlog
+
+from registerwatch.register.outcomes import NoSuchRecord, RegisterFailure
+from registerwatch.register.sources.request_budget import BudgetSpent, Priority, RequestBudget
+
+log = structlog.get_logger(__name__)
+
+Answer = TypeVar("Answer")
+
+LARGEST_BODY = 20_000_000
+"""Bytes of one answer that are read; the largest real page has under 500,000."""
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long a read may go on: `tries` per request, pauses doubling from `pause` seconds, `limit` seconds in all."""
+
+    tries: int
+    pause: float
+    limit: float
+
+
+PATIENCE = {
+    Priority.WAITING: Patience(tries=3, pause=0.4, limit=25.0),
+    Priority.RECHECK: Patience(tries=4, pause=2.0, limit=180.0),
+    Priority.MIRROR: Patience(tries=8, pause=4.0, limit=900.0),
+}
+
+
+def _unchecked(_answer: object) -> None:
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Question(Generic[Answer]):
+    """One GET request: its address, parameters, how to decode the answer and how to doubt it.
+
+    `check` raises `RegisterFailure` for an answer that cannot be true. `cost` is the request's weight in the budget.
+    """
+
+    url: str
+    params: dict[str, str]
+    decoder: "msgspec.json.Decoder[Answer]"
+    check: Callable[[Answer], None] = field(default=_unchecked)
+    cost: int = 1
+
+
+class RegisterRequests:
+    """Sends GET requests to one of the register's hosts and decodes what comes.
+
+    Every failure is a `RegisterFailure` with a reason a person understands; a redirect to the page-not-found route is
+    `NoSuchRecord`. Redirects are never followed.
+    """
+
+    def __init__(
+        self,
+        http: httpx2.AsyncClient,
+        budget: RequestBudget,
+        *,
+        user_agent: str,
+        timeout: float,
+        patience: dict[Priority, Patience] | None = None,
+    ) -> None:
+        self._http = http
+        self._budget = budget
+        self._headers = {"User-Agent": user_agent, "Accept": "application/json"}
+        self._timeout = timeout
+        self._patience = patience or PATIENCE
+
+    def deadline(self, priority: Priority) -> float:
+        """When a read that starts now has to be over, in unix seconds."""
+        return self._budget.clock.now() + self._patience[priority].limit
+
+    async def get(self, question: Question[Answer], *, priority: Priority, deadline: float) -> Answer:
+        """One decoded and checked answer. Raises `RegisterFailure` or `NoSuchRecord`."""
+        patience = self._patience[priority]
+        pause = patience.pause
+        for attempt in range(1, patience.tries + 1):
+            try:
+                return await self._once(question, priority, deadline)
+            except RegisterFailure as failure:
+                late = self._budget.clock.now() + pause > deadline
+                if not failure.passing or attempt == patience.tries or late:
+                    raise
+                if not failure.throttled:  # a throttled request waits in the budget instead
+                    if priority is Priority.MIRROR:  # whose pauses take minutes
+                        left = patience.tries - attempt
+                        log.warning(
+                            "the register is asked again", reason=failure.reason, seconds=pause, tries_left=left
+                        )
+                    await self._budget.clock.sleep(pause)
+                pause *= 2
+        raise AssertionError("unreachable: the last try returns or raises")
+
+    async def _once(self, question: Question[Answer], priority: Priority, deadline: float) -> Answer:
+        response = await self._response(question, priority, deadline)
+        try:
+            answer = decode(response, question.decoder, now=self._budget.clock.now())
+            question.check(answer)
+        except NoSuchRecord:
+            await self._budget.answered()
+            raise
+        except RegisterFailure as failure:
+            if failure.throttled:
+                await self._budget.throttled(failure.retry_after)
+            elif _is_answered(response.status_code, failure):
+                await self._budget.answered()
+            raise
+        await self._budget.answered()
+        return answer
+
+    async def _response(self, question: Question[Answer], priority: Priority, deadline: float) -> httpx2.Response:
+        """What comes back once the request has its place in the budget."""
+        try:
+            await self._budget.take(priority, deadline=deadline, cost=question.cost)
+        except BudgetSpent as spent:
+            raise RegisterFailure(f"The register was not asked: {spent}.") from spent
+        left = max(0.1, deadline - self._budget.clock.now())
+        return await self._send(question.url, question.params, min(self._timeout, left))
+
+    async def _send(self, url: str, params: dict[str, str], seconds: float) -> httpx2.Response:
+        try:
+            async with asyncio.timeout(seconds):
+                async with self._http.stream(
+                    "GET", url, params=params, headers=self._headers, timeout=seconds, follow_redirects=False
+                ) as response:
+                    return await _read_bounded(response)
+        except (TimeoutError, httpx2.TimeoutException) as error:
+            raise RegisterFailure(f"The register did not answer within {seconds:.3g} s.", passing=True) from error
+        except (httpx2.RequestError, httpx2.StreamError, httpx2.InvalidURL) as error:
+            raise RegisterFailure("The register could not be reached.", passing=True) from error
+
+
+def _is_answered(status: int, failure: RegisterFailure) -> bool:
+    """Whether a request that failed met a register that answers for itself, so that it throttles no more.
+
+    That is a whole answer that cannot be used, or a refusal that the failure table knows. Faults, web pages and other
+    refusals may come from whatever stands before the register, and say nothing of throttling.
+    """
+    return status in (200, 400) and not failure.passing
+
+
+async def _read_bounded(response: httpx2.Response) -> httpx2.Response:
+    """The response with its whole body; an answer larger than any real one is refused."""
+    chunks, size = [], 0
+    async for chunk in response.aiter_bytes():
+        size += len(chunk)
+        if size > LARGEST_BODY:
+            raise RegisterFailure("The register's answer was too large to be a real one.")
+        chunks.append(chunk)
+    headers = [(name, value) for name, value in response.headers.items() if name.lower() != "content-encoding"]
+    return httpx2.Response(response.status_code, headers=headers, content=b"".join(chunks))
+
+
+def decode(response: httpx2.Response, decoder: "msgspec.json.Decoder[Answer]", *, now: float) -> Answer:
+    """The answer in a response, by the register's failure table. Raises `RegisterFailure` or `NoSuchRecord`.
+
+    `now` (unix seconds) is what a date in `Retry-After` is counted from.
+    """
+    status = response.status_code
+    if status == 302:
+        raise NoSuchRecord
+    if status in (429, 307):
+        raise RegisterFailure(
+            "The register is throttling requests.",
+            passing=True,
+            throttled=True,
+            retry_after=_retry_after(response.headers.get("retry-after"), now),
+        )
+    if status >= 500:
+        raise RegisterFailure(f"The register has a fault of its own (status {status}).", passing=True)
+    if status != 200:
+        raise RegisterFailure(f"The register refused the request (status {status}).")
+    if response.content.lstrip()[:1] == b"<":
+        raise RegisterFailure("The register answered with a web page instead of a record.", passing=True)
+    try:
+        return decoder.decode(response.content)
+    except msgspec.ValidationError as error:
+        raise RegisterFailure(f"The register's answer has an unexpected form ({error}).") from error
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise RegisterFailure("The register's answer is broken off or is no JSON.", passing=True) from error
+
+
+def _retry_after(value: str | None, now: float) -> float | None:
+    """Seconds from now told by a `Retry-After` header, which is a number or a date (GMT where it names no zone)."""
+    if value is None:
+        return None
+    if re.fullmatch(r"\s*[0-9]{1,9}\s*", value):
+        return float(value)
+    try:
+        date = email.utils.parsedate_to_datetime(value)
+        return max(0.0, (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp() - now)
+    except (ValueError, OverflowError):
+        return None

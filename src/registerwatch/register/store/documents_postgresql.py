@@ -1,0 +1,51 @@
+"""Reading stored documents from PostgreSQL: prepared statements on pooled autocommit connections."""
+
+from collections.abc import Sequence
+
+from registerwatch.db.postgresql import PostgresReads
+from registerwatch.errors import DatabaseUnavailable
+from registerwatch.register.store.documents import (
+    ACTOR,
+    CHANGED,
+    DEVICE,
+    REVISION,
+    ChangedRow,
+    StoredActor,
+    StoredDocument,
+    stored_actor,
+)
+
+
+class PostgresDocuments:
+    """Over a pool of autocommit connections that is opened at the first read."""
+
+    def __init__(self, conninfo: str) -> None:
+        self._reads = PostgresReads(conninfo, most_connections=4)
+
+    async def device(self, udi: str) -> StoredDocument | None:
+        row = await self._reads.one(DEVICE.format("%s"), udi)
+        return StoredDocument(row[0].encode(), row[1], row[2], row[3]) if row else None
+
+    async def rows(self, ids: Sequence[int]) -> list[bytes]:
+        found: dict[int, str] = dict(await self._reads.all(_ROWS_POSTGRESQL, (list(ids),)))
+        return [found[row_id].encode() for row_id in ids if row_id in found]
+
+    async def actor(self, srn: str) -> StoredActor | None:
+        row = await self._reads.one(ACTOR.format("%s"), srn)
+        return stored_actor(row) if row else None
+
+    async def changed_since(self, revision: int, limit: int) -> list[ChangedRow]:
+        rows = await self._reads.all(CHANGED.format("%s", "%s"), (revision, limit))
+        return [ChangedRow(row[0], row[1], row[2], row[3], row[4].encode()) for row in rows]
+
+    async def revision(self) -> tuple[str, int]:
+        row = await self._reads.one(REVISION)
+        if row is None:
+            raise DatabaseUnavailable("The database has no copy; run `registerwatch db upgrade`.")
+        return row[0], row[1]
+
+    async def close(self) -> None:
+        await self._reads.close()
+
+
+_ROWS_POSTGRESQL = "SELECT id, document FROM devices WHERE id = ANY(%s)"

@@ -1,0 +1,141 @@
+"""Importing watches from a list: one identifier a line, in the first cell.
+
+Nothing is read from the register within the request: the baseline is what the copy has, where that is fresh, else the
+first successful read, by the next recheck or whoever reads the subject before.
+"""
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from registerwatch.accounts.locking import locked
+from registerwatch.accounts.models import Caller
+from registerwatch.clock import Clock
+from registerwatch.db.engine import Database
+from registerwatch.errors import InvalidInput
+from registerwatch.register.observation import Sighting
+from registerwatch.register.store.records import StoredCopy
+from registerwatch.watches import repository
+from registerwatch.watches.repository import NewWatch
+from registerwatch.watches.snapshot import encoded, label_of, snapshot_of
+from registerwatch.watches.subjects import subject as subject_of
+
+MOST_LINES = 500
+MOST_ERRORS = 5
+LONGEST_LINE = 2_000
+HEADERS = frozenset({"udi", "srn", "udi-di", "subject", "identifier"})
+
+_CELL = re.compile(r'[^\S\t]*(?:"((?:[^"]|"")*)"|([^,;\t]*))')
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """How many watches were added, how many lines were watched already, what was wrong with others (at most five)."""
+
+    added: int
+    skipped: int
+    errors: Sequence[str]
+
+
+class Importing:
+    """Adds many watches at once. `fresh_for` is for how many seconds a stored read is as good as one now."""
+
+    def __init__(self, database: Database, clock: Clock, copy: StoredCopy, *, fresh_for: float) -> None:
+        self._database = database
+        self._clock = clock
+        self._copy = copy
+        self._fresh_for = fresh_for
+
+    async def add_all(self, caller: Caller, csv: str) -> Imported:
+        """Add what is not watched yet, until the cap is reached; what was added stays. Raises `InvalidInput`."""
+        lines = identifiers(csv)
+        now = int(self._clock.now())
+        async with self._database.transaction() as connection:
+            await locked(connection, caller.account.id)
+            present = await repository.subjects(connection, caller.account.id)
+            sorted_out = _sorted_out(lines, present, caller.account.plan.watches)
+            await repository.add(connection, caller.account.id, await self._watches(connection, sorted_out.new), now)
+        return Imported(len(sorted_out.new), sorted_out.skipped, _first(sorted_out.errors))
+
+    async def _watches(self, connection: AsyncConnection, subjects: Sequence[str]) -> list[NewWatch]:
+        """What is added, with its baseline where the copy has a fresh one."""
+        since = int(self._clock.now() - self._fresh_for)
+        baselines = {
+            sighting.subject: _with_baseline(sighting, read_at)
+            for sighting, read_at in await self._copy.fresh(connection, subjects, since=since)
+        }
+        return [baselines.get(subject) or NewWatch(subject) for subject in subjects]
+
+
+@dataclass(frozen=True, slots=True)
+class _SortedOut:
+    """Lines of a list: subjects to add, how many are watched already, what is wrong with others."""
+
+    new: Sequence[str]
+    skipped: int
+    errors: Sequence[str]
+
+
+def _sorted_out(lines: Sequence[tuple[int, str]], present: Collection[str], cap: int) -> _SortedOut:
+    new: dict[str, None] = {}
+    skipped, errors = 0, []
+    for number, cell in lines:
+        try:
+            subject = subject_of(cell)
+        except InvalidInput as error:
+            errors.append(f"Line {number}: {error}")
+            continue
+        if subject in present or subject in new:
+            skipped += 1
+        elif len(present) + len(new) >= cap:
+            errors.append(f"Line {number}: the plan allows {cap:,} watches; the rest was left.")
+            break
+        else:
+            new[subject] = None
+    return _SortedOut(list(new), skipped, errors)
+
+
+def _first(errors: Sequence[str]) -> Sequence[str]:
+    """The first errors and the last one, which tells where the list was left."""
+    return errors if len(errors) <= MOST_ERRORS else [*errors[: MOST_ERRORS - 1], errors[-1]]
+
+
+def _with_baseline(sighting: Sighting, read_at: int) -> NewWatch:
+    snapshot = snapshot_of(sighting)
+    return NewWatch(sighting.subject, label_of(snapshot, sighting.subject), encoded(snapshot), read_at)
+
+
+def identifiers(csv: str) -> list[tuple[int, str]]:
+    """The first cell of every line that has one, with the line's number; headers are left out.
+
+    Raises `InvalidInput` for more than 500 such lines, and for what is no list of lines at all.
+    """
+    found: list[tuple[int, str]] = []
+    for number, line in enumerate(_lines(csv.removeprefix("\ufeff")), start=1):
+        cell = _first_cell(line)
+        if not cell or cell.lower() in HEADERS:
+            continue
+        found.append((number, cell))
+        if len(found) > MOST_LINES:
+            raise InvalidInput(f"The list has more than {MOST_LINES} lines; nothing was added. Send it in parts.")
+    return found
+
+
+def _lines(csv: str) -> Iterator[str]:
+    if "\0" in csv:
+        raise InvalidInput("This is no list in CSV: it holds NUL. Nothing was added.")
+    for line in csv.replace("\r\n", "\n").replace("\r", "\n").split("\n"):
+        if len(line) > LONGEST_LINE:
+            raise InvalidInput(
+                f"This is no list in CSV: a line has more than {LONGEST_LINE:,} characters. Nothing was added."
+            )
+        yield line
+
+
+def _first_cell(line: str) -> str:
+    match = _CELL.match(line)
+    assert match is not None, "an empty cell matches"
+    quoted, plain = match.groups()
+    return (quoted.replace('""', '"') if quoted is not None else plain).strip()

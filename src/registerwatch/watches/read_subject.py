@@ -1,0 +1,62 @@
+"""Reading a watched subject from the register, now."""
+
+from registerwatch.clock import Clock
+from registerwatch.db.engine import Database
+from registerwatch.register.ingest.refresh import Refresher
+from registerwatch.register.observation import Cause
+from registerwatch.register.outcomes import NotFound, Unreadable
+from registerwatch.register.sources.request_budget import Priority
+from registerwatch.watches import repository
+
+NOT_REGISTERED = "The register has no such record."
+DEFECT = "Reading it met a fault of this service, which is in the log."
+
+
+class Reading:
+    """Reads subjects past every cache. What is found is observed by whoever stores it; failures are noted here."""
+
+    def __init__(self, database: Database, clock: Clock, refresher: Refresher) -> None:
+        self._database = database
+        self._clock = clock
+        self._refresher = refresher
+
+    async def read(self, subject: str, priority: Priority, cause: Cause) -> bool:
+        """Whether the register was read and has the subject.
+
+        A read that was overtaken while it went on was compared with nothing; then there is a second one.
+        """
+        for _ in range(2):
+            began_at = int(self._clock.now())
+            reason = await self._trouble(subject, priority, cause)
+            if reason is not None:
+                await self._note_failure(subject, reason)
+                return False
+            if not await self._is_untried(subject, began_at):
+                return True
+        await self._note_tried(subject, began_at)
+        return True
+
+    async def _trouble(self, subject: str, priority: Priority, cause: Cause) -> str | None:
+        """Why nothing was found; None when something was."""
+        try:
+            result = await self._refresher.refresh(subject, priority=priority, cause=cause)
+        except Exception:  # noqa: BLE001  # the refresher logs it; a run goes on with the other subjects
+            return DEFECT
+        if isinstance(result, NotFound):
+            return NOT_REGISTERED
+        return result.reason if isinstance(result, Unreadable) else None
+
+    async def _note_failure(self, subject: str, reason: str) -> None:
+        async with self._database.transaction() as connection:
+            await repository.note_failure(connection, subject, reason, int(self._clock.now()))
+
+    async def _is_untried(self, subject: str, began_at: int) -> bool:
+        async with self._database.reading() as connection:
+            return await repository.is_untried(connection, subject, began_at)
+
+    async def _note_tried(self, subject: str, began_at: int) -> None:
+        """What was found need not be what answers for the subject: then nobody compared it, and it would stay first
+        in line.
+        """
+        async with self._database.transaction() as connection:
+            await repository.note_tried(connection, subject, began_at)

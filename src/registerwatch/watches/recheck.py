@@ -1,0 +1,63 @@
+"""Rechecking: once in a while a few watches of the whole service are read again."""
+
+from dataclasses import dataclass
+
+import structlog
+
+from registerwatch.clock import Clock
+from registerwatch.db.engine import Database
+from registerwatch.register.observation import Cause
+from registerwatch.register.sources.request_budget import Priority
+from registerwatch.watches import repository
+from registerwatch.watches.read_run import HeldOutbox, run
+from registerwatch.watches.read_subject import Reading
+
+HELD_SECONDS = 900
+"""A run that was killed holds its deliveries back for so long."""
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Rechecked:
+    """A run: subjects that were tried, and how many of them the register had."""
+
+    tried: int
+    found: int
+
+
+class Rechecking:
+    """Reads the watches of active accounts that were not read for the longest time, one read for each subject."""
+
+    def __init__(
+        self, database: Database, clock: Clock, reading: Reading, outbox: HeldOutbox, *, watches_per_run: int
+    ) -> None:
+        self._database = database
+        self._clock = clock
+        self._reading = reading
+        self._outbox = outbox
+        self._watches_per_run = watches_per_run
+
+    async def longest_unread(self) -> int | None:
+        """When the watch of an active account that was not read for the longest time was (unix seconds).
+
+        A watch that was never tried counts from when it was made; None when there is none.
+        """
+        async with self._database.reading() as connection:
+            return await repository.longest_unread(connection, int(self._clock.now()))
+
+    async def run(self) -> Rechecked:
+        """One run."""
+        now = int(self._clock.now())
+        async with self._database.reading() as connection:
+            due = await repository.due(connection, now, self._watches_per_run)
+        subjects = list(dict.fromkeys(watch.subject for watch in due))
+        cause = Cause(held_until=now + HELD_SECONDS, is_recheck=True)
+        found = 0
+        async with run(cause, self._outbox):
+            for subject in subjects:
+                is_found = await self._reading.read(subject, Priority.RECHECK, cause)
+                found += is_found
+        if subjects:
+            log.info("rechecked watches", tried=len(subjects), found=found)
+        return Rechecked(len(subjects), found)

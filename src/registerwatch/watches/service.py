@@ -1,0 +1,90 @@
+"""Adding, listing, naming and removing watches."""
+
+from collections.abc import Sequence
+
+from registerwatch.accounts.locking import locked
+from registerwatch.accounts.models import Caller
+from registerwatch.accounts.plans import keep_cap
+from registerwatch.accounts.validation import label as label_of
+from registerwatch.clock import Clock
+from registerwatch.db.engine import Database
+from registerwatch.db.statements import PreparedSelect
+from registerwatch.errors import InvalidInput
+from registerwatch.register.observation import Cause
+from registerwatch.register.sources.request_budget import Priority
+from registerwatch.watches import repository
+from registerwatch.watches.models import Event, Watch
+from registerwatch.watches.read_subject import Reading
+from registerwatch.watches.subjects import subject as subject_of
+
+_COUNT = PreparedSelect(repository.COUNT)
+NEWEST_EVENTS = 100
+NO_WATCH = "The account has no watch with this id; GET /v1/watches lists them."
+
+
+class Watching:
+    """What an account does with its watches."""
+
+    def __init__(self, database: Database, clock: Clock, reading: Reading) -> None:
+        self._database = database
+        self._clock = clock
+        self._reading = reading
+
+    async def all(self, caller: Caller) -> Sequence[Watch]:
+        """The account's watches, oldest first."""
+        async with self._database.reading() as connection:
+            return await repository.of_account(connection, caller.account.id)
+
+    async def count(self, account_id: int) -> int:
+        """How many watches the account has."""
+        ((number,),) = await self._database.rows(_COUNT, account_id=account_id)
+        return int(number)
+
+    async def add(self, caller: Caller, text: str) -> Watch:
+        """Watch a subject and read the register at once; what it says is the baseline and makes no event.
+
+        A subject that is watched already stays as it is. Raises `InvalidInput` for what is no subject, `CapReached`.
+        """
+        subject = subject_of(text)
+        existing = await self._added(caller, subject)
+        if existing is None:
+            await self._reading.read(subject, Priority.WAITING, Cause())
+        async with self._database.reading() as connection:
+            watch = existing or await repository.by_subject(connection, caller.account.id, subject)
+        if watch is None:
+            raise InvalidInput(NO_WATCH)  # somebody removed it while it was read
+        return watch
+
+    async def rename(self, caller: Caller, watch_id: int, text: str) -> Watch:
+        """Give a watch a name that syncs leave alone. Raises `InvalidInput` for an empty one and an unknown id."""
+        name = label_of(text)
+        if not name:
+            raise InvalidInput("The label is empty.")
+        async with self._database.transaction() as connection:
+            await repository.rename(connection, caller.account.id, watch_id, name)
+            watch = await repository.by_id(connection, caller.account.id, watch_id)
+        if watch is None:
+            raise InvalidInput(NO_WATCH)
+        return watch
+
+    async def remove(self, caller: Caller, watch_id: int) -> None:
+        """Remove a watch of the account, if it is one. Its events stay."""
+        async with self._database.transaction() as connection:
+            await repository.remove(connection, caller.account.id, watch_id)
+
+    async def events(self, caller: Caller, most: int = NEWEST_EVENTS) -> Sequence[Event]:
+        """The account's events, newest first."""
+        async with self._database.reading() as connection:
+            return await repository.newest_events(connection, caller.account.id, most)
+
+    async def _added(self, caller: Caller, subject: str) -> Watch | None:
+        """The watch that was there already; None when it was added now."""
+        async with self._database.transaction() as connection:
+            await locked(connection, caller.account.id)
+            existing = await repository.by_subject(connection, caller.account.id, subject)
+            if existing is None:
+                present = await repository.count(connection, caller.account.id)
+                keep_cap(present, caller.account.plan.watches, "watches")
+                new = [repository.NewWatch(subject)]
+                await repository.add(connection, caller.account.id, new, int(self._clock.now()))
+        return existing

@@ -1,0 +1,92 @@
+"""Syncing: reading all watches of an account now."""
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from registerwatch.accounts.models import Caller
+from registerwatch.clock import Clock
+from registerwatch.db.engine import Database
+from registerwatch.register.observation import Cause
+from registerwatch.register.sources.request_budget import Priority
+from registerwatch.watches import repository
+from registerwatch.watches.models import Event
+from registerwatch.watches.read_run import HeldOutbox, run
+from registerwatch.watches.read_subject import Reading
+from registerwatch.watches.repository import Due
+
+SIDE_BY_SIDE = 8
+GRACE_SECONDS = 60
+"""How much longer than its time limit a sync may take to end before its delivery goes out all the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Synced:
+    """What a sync brought: how many watches were read, every event that no sync had listed, why some were not read."""
+
+    synced: int
+    events: Sequence[Event]
+    error: str | None
+
+
+class Syncing:
+    """Reads an account's watches side by side, the longest unread first, until a time limit in seconds."""
+
+    def __init__(
+        self, database: Database, clock: Clock, reading: Reading, outbox: HeldOutbox, *, time_limit: float
+    ) -> None:
+        self._database = database
+        self._clock = clock
+        self._reading = reading
+        self._outbox = outbox
+        self._time_limit = time_limit
+
+    async def sync(self, caller: Caller) -> Synced:
+        """Read everything. What is not reached stays as it is and is first in line for the recheck."""
+        account_id = caller.account.id
+        async with self._database.reading() as connection:
+            due = await repository.due_of_account(connection, account_id)
+        held_until = int(self._clock.now() + self._time_limit) + GRACE_SECONDS
+        cause = Cause(held_until=held_until, account_id=account_id)
+        reads = _Reads(self._reading, cause, due)
+        async with run(cause, self._outbox):
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self._time_limit):
+                    await reads.read_all()
+        async with self._database.transaction() as connection:
+            events = await repository.take_awaiting(connection, account_id)
+        return Synced(reads.found, events, _shortfall(len(due) - reads.tried, self._time_limit))
+
+
+class _Reads:
+    """Some watches, read side by side."""
+
+    def __init__(self, reading: Reading, cause: Cause, due: Sequence[Due]) -> None:
+        self._reading = reading
+        self._cause = cause
+        self._due = iter(due)
+        self.tried = 0
+        self.found = 0
+
+    async def read_all(self) -> None:
+        """Read until none is left. Trouble of several reads is told as that of the first."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                for _ in range(SIDE_BY_SIDE):
+                    group.create_task(self._read_some())
+        except ExceptionGroup as trouble:
+            raise trouble.exceptions[0] from trouble
+
+    async def _read_some(self) -> None:
+        for watch in self._due:
+            is_found = await self._reading.read(watch.subject, Priority.WAITING, self._cause)
+            self.found += is_found
+            self.tried += 1
+
+
+def _shortfall(unread: int, time_limit: float) -> str | None:
+    if not unread:
+        return None
+    some = "1 watch was" if unread == 1 else f"{unread} watches were"
+    return f"{some} not reached within {time_limit:g} s; the next recheck reads what is left first."

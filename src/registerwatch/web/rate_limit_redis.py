@@ -1,0 +1,145 @@
+"""Counting requests for all processes together, in Redis or Valkey; each for itself while that does not answer."""
+
+import asyncio
+import time
+from contextlib import suppress
+
+import structlog
+from limits import RateLimitItemPerSecond
+from limits.aio.storage import RedisStorage
+from limits.aio.strategies import MovingWindowRateLimiter
+from redis.asyncio import BlockingConnectionPool
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+from redis.exceptions import RedisError
+
+from registerwatch.clock import Clock
+from registerwatch.errors import ConfigurationError
+from registerwatch.web.rate_limit_memory import Allowance, Counts, Usage, usage_of
+
+TIMEOUT = 0.5
+"""Seconds that one count may take in all: a connection, both questions."""
+
+PAUSE = 5.0
+"""Seconds after a failure until Redis is asked again."""
+
+MOST_CONNECTIONS = 20
+KEY_PREFIX = "registerwatch"
+
+log = structlog.get_logger(__name__)
+
+
+class CountsInRedis:
+    """Counts in Redis or Valkey, under `registerwatch:limit/…`; every key expires with its window.
+
+    Two round trips for a request: the library counts by one script and tells what is left by another.
+    Raises `RedisError` or `OSError` where there is no answer in time.
+    """
+
+    def __init__(self, url: str, timeout: float = TIMEOUT) -> None:
+        self._timeout = timeout
+        self._connections = _connections(url, timeout)
+        storage = RedisStorage(
+            "async+redis://",
+            implementation="redispy",
+            key_prefix=KEY_PREFIX,
+            connection_pool=self._connections,  # type: ignore[arg-type]  # documented, but not in the annotation
+        )
+        self._limiter = MovingWindowRateLimiter(storage)
+
+    @property
+    def server(self) -> str:
+        """The server's address, without user and password."""
+        asked: dict[str, object] = self._connections.connection_kwargs
+        return str(asked.get("path") or f"{asked.get('host', 'localhost')}:{asked.get('port', 6379)}")
+
+    async def hit(self, allowance: Allowance, address: str) -> Usage:
+        """Count a request, if it is allowed."""
+        item = RateLimitItemPerSecond(allowance.amount, allowance.seconds, namespace="limit")
+        async with asyncio.timeout(self._timeout):
+            allowed = await self._limiter.hit(item, allowance.name, address)
+            reset_at, remaining = await self._limiter.get_window_stats(item, allowance.name, address)
+        return usage_of(allowance, allowed, allowance.amount - remaining, reset_at - time.time())
+
+    async def aclose(self) -> None:
+        """Close the connections, with or without the other side."""
+        with suppress(RedisError, OSError):
+            await self._connections.aclose()
+
+
+class SharedCounts:
+    """Counts in Redis, and in memory while Redis does not answer. What one of them counted the other does not know.
+
+    After a failure Redis is left alone for `PAUSE` seconds; then one request asks it again, while the others go on in
+    memory.
+    """
+
+    def __init__(self, shared: CountsInRedis, own: Counts, clock: Clock) -> None:
+        self._shared = shared
+        self._own = own
+        self._clock = clock
+        self._asked_at: float | None = None
+        """When Redis was last asked in vain, None while it answers."""
+
+    async def hit(self, allowance: Allowance, address: str) -> Usage:
+        """Count a request, if it is allowed. Takes `TIMEOUT` seconds at most."""
+        if not self._takes_turn():
+            return await self._own.hit(allowance, address)
+        try:
+            usage = await self._shared.hit(allowance, address)
+        except (RedisError, OSError) as error:
+            self._note_failure(error)
+            return await self._own.hit(allowance, address)
+        self._note_answer()
+        return usage
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._shared.aclose()
+
+    def _takes_turn(self) -> bool:
+        """Whether this request asks Redis: each one while it answers, one in `PAUSE` seconds while it does not."""
+        if self._asked_at is None:
+            return True
+        now = self._clock.now()
+        if 0 <= now - self._asked_at < PAUSE:
+            return False
+        self._asked_at = now
+        return True
+
+    def _note_failure(self, error: Exception) -> None:
+        if self._asked_at is None:
+            reason = str(error) or "no answer in time"
+            log.warning("rate limits: Redis does not answer, this process counts for itself", reason=reason, **self._of)
+        self._asked_at = self._clock.now()
+
+    def _note_answer(self) -> None:
+        if self._asked_at is not None:
+            log.info("rate limits: Redis answers again, counts are shared", **self._of)
+        self._asked_at = None
+
+    @property
+    def _of(self) -> dict[str, str]:
+        return {"server": self._shared.server}
+
+
+def _connections(url: str, timeout: float) -> BlockingConnectionPool:
+    """Connections to come; none is opened. Raises `ConfigurationError`, which repeats nothing of the address.
+
+    Sending and reading have no time limit of their own: the client would send within `asyncio.wait_for`, which before
+    Python 3.12 can swallow the cancellation by which the limit for the whole count works.
+    """
+    try:
+        pool = BlockingConnectionPool.from_url(
+            url,
+            max_connections=MOST_CONNECTIONS,
+            timeout=None,
+            socket_timeout=None,
+            socket_connect_timeout=timeout,
+            retry=Retry(NoBackoff(), 1),  # a connection that the server closed while it was idle shows when it is used
+        )
+        pool.make_connection()  # type: ignore[no-untyped-call]  # meets options of the address that no connection knows
+    except (ValueError, TypeError, RedisError):
+        hint = "write redis://user:password@host:6379/0 or unix:///path, with special characters percent-encoded"
+        raise ConfigurationError(f"REGISTERWATCH_REDIS_URL cannot be understood: {hint}") from None
+    return pool

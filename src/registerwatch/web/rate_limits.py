@@ -1,0 +1,120 @@
+"""Rate limits by client address: which there are, counting requests against them, and telling clients."""
+
+from collections.abc import Awaitable, Callable, MutableMapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from starlette.requests import Request
+
+from registerwatch.clock import Clock
+from registerwatch.errors import RateLimited
+from registerwatch.settings import Network, Settings
+from registerwatch.web.client_address import client_address
+from registerwatch.web.rate_limit_memory import Allowance, Counts, CountsInMemory, Usage
+
+
+class Limit(Enum):
+    """What is limited, each for itself."""
+
+    SEARCH = Allowance("search", 40, 60)
+    REGISTER_READ = Allowance("register-read", 20, 60)
+    """Requests that make the service read the register: a refresh, a record that is not in the copy."""
+    PAGES = Allowance("pages", 120, 60)
+    TOOLS = Allowance("tools", 60, 60)
+    ACCOUNT = Allowance("account", 240, 60)
+    """Requests with a credential that no other limit counts."""
+    WATCH_READ = Allowance("watch-read", 60, 60)
+    """Watches that are added: each reads the register."""
+    SYNC = Allowance("sync", 10, 60)
+    WEBHOOK_TEST = Allowance("webhook-test", 20, 60)
+    PAYMENT = Allowance("payment", 20, 60)
+    """Requests that make the service ask the payment provider."""
+    PAYMENT_EVENT = Allowance("payment-event", 600, 60)
+    """Events of the payment provider, which come from few addresses; it sends again what was refused."""
+    TRIAL = Allowance("trial", 8, 3600)
+    LOGIN = Allowance("login", 20, 3600)
+    PASSWORD_FORGOT = Allowance("password-forgot", 5, 3600)
+    PASSWORD_RESET = Allowance("password-reset", 20, 3600)
+    ACCOUNT_DELETE = Allowance("account-delete", 10, 3600)
+
+
+@dataclass(frozen=True, slots=True)
+class RateLimits:
+    """Counts requests by client address. `enabled` false lets everything pass."""
+
+    enabled: bool
+    trusted_proxies: tuple[Network, ...]
+    _counts: Counts
+
+    async def check(self, request: Request, limit: Limit) -> None:
+        """Count a request and note what its answer will tell; raises `RateLimited` when it is one too many."""
+        if not self.enabled:
+            return
+        usage = await self._counts.hit(limit.value, client_address(request, self.trusted_proxies))
+        _note(request.scope, usage)
+        if not usage.allowed:
+            allowance, reset = usage.allowance, usage.reset
+            message = (
+                f"Too many requests: {allowance.amount} in {allowance.seconds} s are allowed. Try again in {reset} s."
+            )
+            raise RateLimited(message, retry_after=reset, limit=allowance.amount, window=allowance.seconds)
+
+    def counted(self, limit: Limit) -> Callable[[Request], Awaitable[None]]:
+        """A dependency for a route, `dependencies=[Depends(limits.counted(Limit.X))]`.
+
+        Its requests count whether their parameters are right or not; only a body that is no JSON is refused before.
+        """
+
+        async def count(request: Request) -> None:
+            await self.check(request, limit)
+
+        return count
+
+    async def aclose(self) -> None:
+        """Give connections back."""
+        await self._counts.aclose()
+
+
+def noted_headers(scope: MutableMapping[str, Any]) -> dict[str, str]:
+    """`RateLimit-*` headers for the answer to this request, none when it was not counted."""
+    usage: Usage | None = scope.get("state", {}).get(_NOTED)
+    if usage is None:
+        return {}
+    allowance = usage.allowance
+    return rate_headers(allowance.amount, usage.remaining, usage.reset, allowance.seconds)
+
+
+def rate_headers(limit: int, remaining: int, reset: int, window: int) -> dict[str, str]:
+    """`RateLimit-*` headers: requests allowed in the window, requests left, seconds until there is one more."""
+    return {
+        "RateLimit-Limit": str(limit),
+        "RateLimit-Remaining": str(remaining),
+        "RateLimit-Reset": str(reset),
+        "RateLimit-Policy": f"{limit};w={window}",
+    }
+
+
+def build_limits(settings: Settings, clock: Clock) -> RateLimits:
+    """Limits as the settings say. Nothing is opened yet. Raises `ConfigurationError`."""
+    return RateLimits(settings.rate_limits, settings.trusted_proxies, _counts(settings, clock))
+
+
+def _counts(settings: Settings, clock: Clock) -> Counts:
+    if settings.redis_url is None:
+        return CountsInMemory(clock)
+    from registerwatch.web.rate_limit_redis import CountsInRedis, SharedCounts  # costs a tenth of a second to load
+
+    return SharedCounts(CountsInRedis(settings.redis_url.get_secret_value()), CountsInMemory(clock), clock)
+
+
+_NOTED = "rate_limit"
+"""Where a request's state has its usage."""
+
+
+def _note(scope: MutableMapping[str, Any], usage: Usage) -> None:
+    """Of several limits the one with the fewest requests left is told, of two alike the later."""
+    state = scope.setdefault("state", {})
+    noted: Usage | None = state.get(_NOTED)
+    if noted is None or usage.remaining <= noted.remaining:
+        state[_NOTED] = usage

@@ -1,0 +1,91 @@
+"""The stand-in as one ASGI application: the interface under `/v1`, pages for people, `/_control` to steer it."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+
+import httpx2
+from starlette.applications import Starlette
+from starlette.routing import Mount
+
+from registerwatch_standins.payment.api import Api
+from registerwatch_standins.payment.checkouts import Checkouts
+from registerwatch_standins.payment.clocks import AheadClock, Clock
+from registerwatch_standins.payment.control import Control
+from registerwatch_standins.payment.courier import Courier, Webhook
+from registerwatch_standins.payment.endpoints import Endpoints
+from registerwatch_standins.payment.faults import FaultLayer, Faults
+from registerwatch_standins.payment.hosted import HostedPages
+from registerwatch_standins.payment.ledger import Ledger
+from registerwatch_standins.payment.overview import Overview
+from registerwatch_standins.payment.passing import Passing
+from registerwatch_standins.payment.subscriptions import Dunning, Subscriptions
+
+_LOOK_SECONDS = 0.5
+
+
+class PaymentSandbox:
+    """The stand-in's parts, for who runs it in the same process. `app` is the whole of it for everybody else.
+
+    Nothing happens by itself unless the application's lifespan runs: `catch_up` brings it to the present,
+    `courier.deliver` tells what has happened. `clock` is the time of those who use it; `time` may run ahead.
+    """
+
+    def __init__(
+        self,
+        *,
+        base_url: str,
+        webhook: Webhook | None = None,
+        api_key: str | None = None,
+        clock: Clock = time.time,
+        client: httpx2.AsyncClient | None = None,
+        dunning: Dunning | None = None,
+        seed: int | None = None,
+    ) -> None:
+        self.time = AheadClock(clock)
+        self.ledger = Ledger(self.time, base_url, seed=seed)
+        self.subscriptions = Subscriptions(self.ledger, dunning)
+        self.checkouts = Checkouts(self.ledger, self.subscriptions)
+        self.passing = Passing(self.ledger, self.subscriptions, self.checkouts)
+        self.faults = Faults()
+        self.courier = Courier(self.ledger.log, client or httpx2.AsyncClient(), clock, webhook)
+        self.app = self._application(api_key)
+
+    def _application(self, api_key: str | None) -> Starlette:
+        endpoints = Endpoints(self.ledger, self.subscriptions, self.checkouts)
+        api = Starlette(routes=Api(self.ledger, endpoints, self.passing, api_key).routes())
+        pages = HostedPages(self.ledger, self.subscriptions, self.checkouts, self.passing)
+        overview = Overview(self.ledger, self.passing, self.courier, self.time)
+        control = Control(self.ledger, self.passing, self.courier, self.faults, self.time)
+        return Starlette(
+            routes=[
+                Mount("/_control", routes=control.routes()),
+                *pages.routes(),
+                *overview.routes(),
+                Mount("/", app=FaultLayer(api, self.faults)),
+            ],
+            lifespan=self._going_on,
+        )
+
+    async def close(self) -> None:
+        """Give connections back."""
+        await self.courier.client.aclose()
+
+    @asynccontextmanager
+    async def _going_on(self, _app: Starlette) -> AsyncIterator[None]:
+        """While it is served, time passes and events are sent."""
+        task = asyncio.create_task(self._live())
+        try:
+            yield
+        finally:
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+            await self.close()
+
+    async def _live(self) -> None:
+        while True:
+            self.passing.catch_up()
+            await self.courier.deliver_due()
+            await asyncio.sleep(_LOOK_SECONDS)

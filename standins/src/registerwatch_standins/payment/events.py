@@ -1,0 +1,78 @@
+"""The log of events: what happened, and how telling of it went."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from registerwatch_standins.payment.wire import API_VERSION
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One try to tell an event. `status` is 0 where no answer came."""
+
+    at: float
+    status: int
+    error: str = ""
+
+    @property
+    def worked(self) -> bool:
+        """Whether the receiver took it."""
+        return 200 <= self.status < 300
+
+
+@dataclass(slots=True)
+class Event:
+    """Something that happened. `body` is what is sent, the same bytes at every try."""
+
+    id: str
+    type: str
+    created: int
+    body: bytes
+    attempts: list[Attempt] = field(default_factory=list)
+
+    @property
+    def was_taken(self) -> bool:
+        """Whether it has arrived."""
+        return any(attempt.worked for attempt in self.attempts)
+
+    @property
+    def json(self) -> dict[str, Any]:
+        """The body, decoded."""
+        decoded: dict[str, Any] = msgspec.json.decode(self.body)
+        return decoded
+
+
+class EventLog:
+    """All events, oldest first."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+
+    def write(
+        self, id_: str, type_: str, created: int, subject: dict[str, Any], previous: dict[str, Any] | None = None
+    ) -> Event:
+        """Note what happened to a subject, which is shown as it is now. `previous` are values that it had before."""
+        content = {
+            "id": id_,
+            "object": "event",
+            "api_version": API_VERSION,
+            "created": created,
+            "data": {"object": subject} if previous is None else {"object": subject, "previous_attributes": previous},
+            "livemode": False,
+            "pending_webhooks": 1,
+            "request": {"id": None, "idempotency_key": None},
+            "type": type_,
+        }
+        event = Event(id_, type_, created, msgspec.json.format(msgspec.json.encode(content), indent=2))
+        self.events.append(event)
+        return event
+
+    def of(self, id_: str) -> Event | None:
+        """The event with this id."""
+        return next((event for event in self.events if event.id == id_), None)
+
+    def types(self) -> list[str]:
+        """What happened, by the events' types."""
+        return [event.type for event in self.events]

@@ -1,0 +1,109 @@
+"""What the stand-in knows: its records, looked up by their ids, and the log of what happened to them."""
+
+from collections.abc import Iterable
+from random import Random, SystemRandom
+from typing import Any, TypeVar
+
+from registerwatch_standins.payment.clocks import Clock
+from registerwatch_standins.payment.events import EventLog
+from registerwatch_standins.payment.records import Checkout, Customer, Invoice, Portal, Price, Subscription
+from registerwatch_standins.payment.refusals import Refusal
+from registerwatch_standins.payment.wire import (
+    checkout_object,
+    customer_object,
+    invoice_object,
+    price_object,
+    subscription_object,
+)
+
+STANDARD = Price("price_standard", "prod_standard", "Standard", 4_900)
+OPERATOR = Price("price_operator", "prod_operator", "Operator", 19_900)
+PRICES = (STANDARD, OPERATOR)
+_Record = TypeVar("_Record")
+_LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz0123456789"
+
+
+class Ledger:
+    """Records and events, in memory. `base_url` is where browsers reach the stand-in's pages."""
+
+    def __init__(self, clock: Clock, base_url: str, prices: Iterable[Price] = PRICES, seed: int | None = None) -> None:
+        self._clock = clock
+        self.base_url = base_url.rstrip("/")
+        self._rng = SystemRandom() if seed is None else Random(seed)
+        self.prices = {price.id: price for price in prices}
+        self.customers: dict[str, Customer] = {}
+        self.subscriptions: dict[str, Subscription] = {}
+        self.invoices: dict[str, Invoice] = {}
+        self.checkouts: dict[str, Checkout] = {}
+        self.portals: dict[str, Portal] = {}
+        self.log = EventLog()
+
+    def now(self) -> int:
+        """Unix seconds."""
+        return int(self._clock())
+
+    def new_id(self, prefix: str) -> str:
+        """An id that nothing has. Without a seed none is ever given twice, in any other run either."""
+        return prefix + "".join(self._rng.choices(_LETTERS, k=24))
+
+    def price(self, id_: str, param: str = "price", status: int = 404) -> Price:
+        """The price, or the refusal."""
+        return _found(self.prices.get(id_), "price", id_, param, status)
+
+    def customer(self, id_: str, param: str = "customer", status: int = 404) -> Customer:
+        """The customer, or the refusal. One that was deleted can still be read, not used."""
+        return _found(self.customers.get(id_), "customer", id_, param, status)
+
+    def subscription(self, id_: str) -> Subscription:
+        """The subscription, or the refusal."""
+        return _found(self.subscriptions.get(id_), "subscription", id_)
+
+    def invoice(self, id_: str) -> Invoice:
+        """The invoice, or the refusal."""
+        return _found(self.invoices.get(id_), "invoice", id_)
+
+    def checkout(self, id_: str) -> Checkout:
+        """The checkout session, or the refusal."""
+        return _found(self.checkouts.get(id_), "checkout.session", id_)
+
+    def subscriptions_of(self, customer: str) -> list[Subscription]:
+        """A customer's subscriptions, newest first."""
+        return [each for each in reversed(self.subscriptions.values()) if each.customer == customer]
+
+    def open_invoice(self, subscription: Subscription) -> Invoice | None:
+        """The latest invoice, where it is still to be paid."""
+        latest = self.invoices.get(subscription.latest_invoice or "")
+        return latest if latest is not None and latest.status in ("draft", "open") else None
+
+    def shown(self, record: Price | Customer | Subscription | Invoice | Checkout) -> dict[str, Any]:
+        """A record in Stripe's form."""
+        match record:
+            case Price():
+                return price_object(record)
+            case Customer():
+                return customer_object(record)
+            case Subscription():
+                return subscription_object(record, self.price(record.price), self.customer(record.customer))
+            case Invoice():
+                return invoice_object(record, self.subscription(record.subscription), self.customer(record.customer))
+            case Checkout():
+                customer = self.customers.get(record.customer or "")
+                return checkout_object(record, self.price(record.price), customer, self.base_url)
+
+    def tell(
+        self,
+        type_: str,
+        record: Customer | Subscription | Invoice | Checkout,
+        at: int | None = None,
+        previous: dict[str, Any] | None = None,
+    ) -> None:
+        """Write an event about a record as it is now, by default at the present time."""
+        self.log.write(
+            self.new_id("evt_"), type_, self.now() if at is None else at, self.shown(record), previous or None
+        )
+
+
+def _found(record: _Record | None, noun: str, id_: str, param: str = "id", status: int = 404) -> _Record:
+    if record is None:
+        raise Refusal.missing(noun, id_, param, status)
+    return record

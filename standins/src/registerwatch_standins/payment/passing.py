@@ -1,0 +1,35 @@
+"""What the passing of time brings about."""
+
+from registerwatch_standins.payment.checkouts import Checkouts
+from registerwatch_standins.payment.ledger import Ledger
+from registerwatch_standins.payment.records import Checkout, Subscription
+from registerwatch_standins.payment.subscriptions import Subscriptions
+
+
+class Passing:
+    """Brings the ledger up to the present, each thing at its moment and in the order of moments."""
+
+    def __init__(self, ledger: Ledger, subscriptions: Subscriptions, checkouts: Checkouts) -> None:
+        self._ledger = ledger
+        self._subscriptions = subscriptions
+        self._checkouts = checkouts
+
+    def catch_up(self) -> None:
+        """Do all that has fallen due."""
+        now = self._ledger.now()
+        while (due := self._earliest()) is not None and due[0] <= now:
+            at, subject = due
+            if isinstance(subject, Checkout):
+                self._checkouts.expire(subject, at)
+            else:
+                self._subscriptions.fall_due(subject, at)
+
+    def _earliest(self) -> tuple[int, Checkout | Subscription] | None:
+        moments: list[tuple[int, Checkout | Subscription]] = [
+            (checkout.expires_at, checkout) for checkout in self._ledger.checkouts.values() if checkout.status == "open"
+        ]
+        for subscription in self._ledger.subscriptions.values():
+            due = self._subscriptions.next_due(subscription)
+            if due is not None:
+                moments.append((due, subscription))
+        return min(moments, key=lambda moment: moment[0], default=None)

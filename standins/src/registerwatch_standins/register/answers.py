@@ -1,0 +1,36 @@
+"""The responses of the register: JSON, refusals, and the 302 that stands for "no such record"."""
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from registerwatch_standins.register.queries import QueryError
+
+NOT_FOUND_ROUTE = "/eudamed/page-not-found"
+_encode = msgspec.json.Encoder().encode
+
+
+def json_response(content: object, status: int = 200) -> Response:
+    """Content as JSON in UTF-8."""
+    return Response(_encode(content), status, media_type="application/json")
+
+
+def no_such_record() -> Response:
+    """A redirect to a page for people. Never a 404."""
+    return RedirectResponse(NOT_FOUND_ROUTE, 302)
+
+
+def page_not_found(request: Request) -> Response:
+    """The page to which a missing record redirects: HTML, 200. Who follows is misled, as by the real one."""
+    return HTMLResponse(
+        "<!doctype html><html><head><title>EUDAMED</title></head><body><app-root></app-root></body></html>"
+    )
+
+
+async def refused(request: Request, error: Exception) -> Response:
+    """A refused query, in the form of Spring's default errors."""
+    if not isinstance(error, QueryError):
+        raise error
+    name = "Bad Request" if error.status == 400 else "Internal Server Error"
+    body = {"status": error.status, "error": name, "message": error.message, "path": request.url.path}
+    return json_response(body, error.status)

@@ -1,0 +1,104 @@
+"""The routes of the register's JSON interface."""
+
+from collections.abc import Callable
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from registerwatch_standins.register.answers import json_response, no_such_record, page_not_found
+from registerwatch_standins.register.queries import actor_query, certificate_query, device_query, require
+from registerwatch_standins.register.records import Registration
+from registerwatch_standins.register.wire import actors, certificates, devices
+from registerwatch_standins.register.wire.pages import envelope
+from registerwatch_standins.register.world import World
+
+
+class Eudamed:
+    """The register's endpoints over a world.
+
+    `basic_udi_filter_works` says whether the certificate search heeds `basicUdi` or silently ignores it:
+    nobody has proved either of the live service.
+    """
+
+    def __init__(self, world: World, *, basic_udi_filter_works: bool = True, build: str = "2.27.3") -> None:
+        self._world = world
+        self.basic_udi_filter_works = basic_udi_filter_works
+        self.build = build
+
+    def routes(self) -> list[Route]:
+        """The routes, relative to the interface's base.
+
+        What is none of them is answered like a missing record.
+        """
+        return [
+            Route("/devices/udiDiData", self.search_devices),
+            Route("/devices/udiDiData/{uuid}", self.device),
+            Route("/devices/basicUdiData/udiDiData/{uuid}", self.basic_udi_record),
+            Route("/eos", self.search_actors),
+            Route("/actors/{uuid}/publicInformation", self.actor),
+            Route("/certificates/search/", self.search_certificates),
+            Route("/applicationInfo", self.application),
+            Route("/page-not-found", page_not_found),
+            Route("/{path:path}", self.unknown),
+        ]
+
+    async def search_devices(self, request: Request) -> Response:
+        """A page of the device search. What must scan the whole register does so beside the event loop."""
+        wanted, window = device_query(request.query_params)
+        found = self._world.search
+        if wanted.is_empty or wanted.is_exact_only:
+            total, records = found(wanted, window.offset, window.size)
+        else:
+            total, records = await run_in_threadpool(found, wanted, window.offset, window.size)
+        return json_response(envelope([devices.search_row(record) for record in records], total, window))
+
+    async def device(self, request: Request) -> Response:
+        """The detail of a device."""
+        return self._record(request, devices.detail)
+
+    async def basic_udi_record(self, request: Request) -> Response:
+        """The Basic UDI-DI record of a device; the uuid is the device's."""
+        return self._record(request, self._basic)
+
+    async def search_actors(self, request: Request) -> Response:
+        """A page of the actor search."""
+        wanted, window = actor_query(request.query_params)
+        total, found = await run_in_threadpool(self._world.search_actors, wanted, window.offset, window.size)
+        return json_response(envelope([actors.search_row(actor) for actor in found], total, window))
+
+    async def actor(self, request: Request) -> Response:
+        """The public information of an actor."""
+        actor = self._world.actor_by_uuid(request.path_params["uuid"])
+        return no_such_record() if actor is None else json_response(actors.public_information(actor))
+
+    async def search_certificates(self, request: Request) -> Response:
+        """A page of the certificate search."""
+        works = self.basic_udi_filter_works
+        wanted, window = certificate_query(request.query_params, basic_udi_filter_works=works)
+        total, found = await run_in_threadpool(self._world.search_certificates, wanted, window.offset, window.size)
+        return json_response(envelope([certificates.search_row(row) for row in found], total, window))
+
+    async def application(self, request: Request) -> Response:
+        """The build of the register."""
+        return json_response(
+            {"buildVersion": self.build, "lastBuildDate": "2026-06-09 15:00", "activeProfile": "[sandbox]"}
+        )
+
+    async def unknown(self, request: Request) -> Response:
+        """Any other path."""
+        return no_such_record()
+
+    def _record(self, request: Request, render: Callable[[Registration], object]) -> Response:
+        require(request.query_params, "languageIso2Code", 400)
+        record = self._world.by_uuid(request.path_params["uuid"])
+        return no_such_record() if record is None else json_response(render(record))
+
+    def _basic(self, record: Registration) -> dict[str, object]:
+        representative = record.authorised_representative
+        return devices.basic_udi_record(
+            record,
+            self._world.actor(record.manufacturer.srn),
+            self._world.actor(representative.srn) if representative else None,
+        )

@@ -1,0 +1,232 @@
+"""A generated world.
+
+Millions of plausible registrations, each computed from its number when it is asked for.
+"""
+
+from collections.abc import Callable, Sequence
+from datetime import date, datetime, timedelta
+from functools import lru_cache
+
+from msgspec import Struct
+
+from registerwatch_standins.register.generation import numbering
+from registerwatch_standins.register.generation.certification import newest_first
+from registerwatch_standins.register.generation.families import Families, Family, article_names
+from registerwatch_standins.register.generation.keys import Keys
+from registerwatch_standins.register.generation.layout import Layout
+from registerwatch_standins.register.generation.operators import Manufacturer, Operators
+from registerwatch_standins.register.records import Actor, Certificate, CertificateListing, Registration
+from registerwatch_standins.register.world import World, brussels_now
+
+_FIRST_DAY = date(2021, 10, 4)
+_DAYS = 1822
+_DAY_TEXTS = tuple(f"{_FIRST_DAY + timedelta(days=day):%Y-%m-%d}" for day in range(_DAYS + 1))
+_MILLISECONDS = _DAYS * 86_400_000
+_STATUSES = ("on-the-market",) * 250 + ("no-longer-on-the-market",) * 4 + ("not-intended-for-eu-market",) * 2
+_LEGACY_TWINS_IN_256 = 154
+_VERSIONS = (1,) * 190 + (2,) * 40 + (3,) * 16 + (4,) * 6 + (5, 6, 8, 11)
+
+
+class _Article(Struct, frozen=True):
+    """What decides a registration; `shared` are the draws that it has in common with its twin."""
+
+    position: int
+    maker: Manufacturer
+    family: Family
+    number: int
+    draws: bytes
+    shared: bytes
+    legacy: bool
+    latest: bool
+    version: int
+
+
+class GeneratedArchive:
+    """The registrations of one seed. The same number of devices and the same seed make the same records."""
+
+    def __init__(self, devices: int, seed: int, *, future_codes: bool = False) -> None:
+        self._layout = Layout(devices, seed)
+        self._operators = Operators(self._layout, seed)
+        self._families = Families(seed, future_codes=future_codes)
+        self._keys = Keys("device", seed)
+        self._certificate_keys = Keys("certificate", seed)
+        self._future_codes = future_codes
+        self._family = lru_cache(maxsize=8192)(self._family_of)
+        self._listings: list[CertificateListing] | None = None
+        self._srns: list[str] | None = None
+
+    @property
+    def count(self) -> int:
+        """How many registrations there are."""
+        return self._layout.devices
+
+    def oldest(self, rank: int) -> int:
+        """The position of the registration that was made as the `rank`-th."""
+        return self._layout.position(rank)
+
+    def position_of_uuid(self, uuid: str) -> int | None:
+        """Where the registration with this key is."""
+        position = self._keys.number(uuid)
+        return position if position is not None and position < self.count else None
+
+    def positions_of_primary_di(self, primary_di: str) -> Sequence[int]:
+        """Where the registrations of this UDI-DI are."""
+        for index, article in numbering.owner_of_primary_di(primary_di):
+            if index >= self._layout.manufacturers:
+                continue
+            maker = self._operators.manufacturer(index)
+            if article >= maker.devices or self._layout.is_twin(index, article):
+                continue
+            if numbering.primary_di(maker.prefix, article) != primary_di:
+                continue
+            position = maker.start + article
+            twin = article + 1 < maker.devices and self._layout.is_twin(index, article + 1)
+            return range(position, position + 2) if twin else range(position, position + 1)
+        return ()
+
+    def positions_of_basic_udi(self, basic_udi: str) -> Sequence[int]:
+        """Where the registrations under this Basic UDI-DI are."""
+        owner = numbering.owner_of_basic_udi(basic_udi)
+        if owner is None or owner[0] >= self._layout.manufacturers:
+            return ()
+        maker = self._operators.manufacturer(owner[0])
+        first = maker.start + owner[1] * maker.family_size
+        last = min(first + maker.family_size + 1, maker.start + maker.devices)
+        return [each for each in range(first, last) if self.registration(each).basic_udi == basic_udi]
+
+    def positions_of_srn(self, srn: str) -> Sequence[int]:
+        """Where the registrations of this manufacturer, or of this authorised representative, are."""
+        index = self._operators.manufacturer_of_srn(srn)
+        if index is not None:
+            return self._layout.positions_of(index)
+        represented = self._operators.represented_by(srn)
+        return [each for index in represented for each in self._layout.positions_of(index)]
+
+    def srns(self) -> Sequence[str]:
+        """The SRNs of all actors, ascending."""
+        if self._srns is None:
+            self._srns = self._operators.srns()
+        return self._srns
+
+    def actor(self, srn: str) -> Actor | None:
+        """The actor with this SRN."""
+        return self._operators.actor(srn)
+
+    def srn_of_actor(self, uuid: str) -> str | None:
+        """The SRN of the actor with this key."""
+        return self._operators.srn_of_uuid(uuid)
+
+    def listings(self) -> Sequence[CertificateListing]:
+        """All rows of the certificate search, the latest issued first."""
+        if self._listings is None:
+            makers = (self._operators.manufacturer(index) for index in range(self._layout.manufacturers))
+            self._listings = newest_first([row for maker in makers if maker.certified for row in self._listed(maker)])
+        return self._listings
+
+    def registration(self, position: int) -> Registration:
+        """The registration at this position."""
+        return self._record(self._article(position))
+
+    def _article(self, position: int) -> _Article:
+        layout = self._layout
+        index = layout.manufacturer_of(position)
+        maker = self._operators.manufacturer(index)
+        ordinal = position - maker.start
+        is_later = layout.is_twin(index, ordinal)
+        number = ordinal - 1 if is_later else ordinal
+        draws = self._keys.draws(position)
+        shared = self._keys.draws(position - 1) if is_later else draws
+        family = self._family(index, number // maker.family_size)
+        legacy, latest, version = family.basic_udi is None, True, _VERSIONS[shared[2]]
+        if is_later or (ordinal + 1 < maker.devices and layout.is_twin(index, ordinal + 1)):
+            if not legacy and shared[3] < _LEGACY_TWINS_IN_256:
+                legacy = not is_later
+            else:
+                latest, version = is_later, version + 1 if is_later else version
+        return _Article(position, maker, family, number, draws, shared, legacy, latest, version)
+
+    def _record(self, article: _Article) -> Registration:
+        maker, family, shared, legacy = article.maker, article.family, article.shared, article.legacy
+        reference = _reference(maker, article.number, shared)
+        day, version_date, last_updated = self._dates(article)
+        unknown = self._future_codes and article.draws[5] == 0
+        return Registration(
+            uuid=self._keys.uuid(article.position, article.draws),
+            primary_di=numbering.primary_di(maker.prefix, article.number),
+            issuing_agency=maker.prefix.agency,
+            basic_udi=None if legacy else family.basic_udi,
+            device_name=None if legacy else family.device_name,
+            model=reference if legacy else family.model,
+            trade_names=article_names(family, article.number, shared),
+            reference=reference,
+            risk_class=family.risk_class,
+            legislation=family.legacy_legislation if legacy else family.legislation,
+            status="temporarily-suspended" if unknown else _STATUSES[shared[4]],
+            status_date=day if shared[6] > 12 else None,
+            emdn=family.emdn,
+            manufacturer=maker.party,
+            authorised_representative=maker.representative,
+            certificates=family.legacy_certificates if legacy else family.certificates,
+            version_number=article.version,
+            latest_version=article.latest,
+            version_date=version_date,
+            last_updated=last_updated,
+            markets=family.markets,
+            special_device_type=family.special_device_type,
+        )
+
+    def _dates(self, article: _Article) -> tuple[str, str, str]:
+        """Day of registration, moment of the version, moment of the last change."""
+        version, draws = article.version, article.draws
+        moment = self._layout.rank(article.position) * _MILLISECONDS // self._layout.devices
+        day, rest = divmod(moment, 86_400_000)
+        minutes, seconds = divmod(rest // 1000, 60)
+        clock = f"T{minutes // 60:02d}:{minutes % 60:02d}:{seconds:02d}.{draws[7] * 3 + 7:03d}"
+        version_day = day if version == 1 else min(_DAYS, day + version * draws[8] // 4)
+        update_day = version_day if draws[9] > 40 else min(_DAYS, version_day + draws[10])
+        return _DAY_TEXTS[day], _DAY_TEXTS[version_day] + clock, _DAY_TEXTS[update_day] + clock
+
+    def _family_of(self, manufacturer: int, number: int) -> Family:
+        return self._families.family(self._operators.manufacturer(manufacturer), number)
+
+    def _listed(self, maker: Manufacturer) -> list[CertificateListing]:
+        """A manufacturer's certificates, each with the Basic UDI-DIs that it covers (first 200 families)."""
+        covered: dict[Certificate, list[str]] = {}
+        for number in range(min(200, -(-maker.devices // maker.family_size))):
+            family = self._family(maker.index, number)
+            for certificate in family.certificates:
+                covered.setdefault(certificate, []).append(family.basic_udi or "")
+        rows = []
+        for serial, (certificate, basic_udis) in enumerate(covered.items()):
+            number = maker.index << 8 | serial
+            uuid = self._certificate_keys.uuid(number, self._certificate_keys.draws(number))
+            rows.append(CertificateListing(uuid, certificate, maker.party, tuple(basic_udis)))
+        return rows
+
+
+class GeneratedWorld(World):
+    """A world over a `GeneratedArchive`."""
+
+    def __init__(
+        self,
+        devices: int,
+        seed: int = 1,
+        *,
+        future_codes: bool = False,
+        clock: Callable[[], datetime] = brussels_now,
+    ) -> None:
+        super().__init__(GeneratedArchive(devices, seed, future_codes=future_codes), clock)
+
+
+def _reference(maker: Manufacturer, article: int, shared: bytes) -> str | None:
+    """A catalogue number in the manufacturer's manner; one device in a hundred has none."""
+    if shared[11] < 3:
+        return None
+    style = maker.reference_style
+    if style == 0:
+        return f"{maker.draws[35]:02d}-{1000 + article // 100}-{article % 100:02d}"
+    if style == 1:
+        return f"{maker.draws[36] % 100:02d}{article * 7 + 100_000:06d}"
+    if style == 2:
+        return f"{maker.party.name[:3].upper()}{article:05d}"
+    return f"{maker.party.name[:2].upper()}{maker.draws[37]}.{article % 1000:03d}.{article // 1000:02d}"

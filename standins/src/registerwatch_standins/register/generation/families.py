@@ -1,0 +1,204 @@
+"""Device families of a generated world: the devices under one Basic UDI-DI, or a series of legacy devices."""
+
+from msgspec import Struct
+
+from registerwatch_standins.register.generation import numbering
+from registerwatch_standins.register.generation.certification import (
+    Holder,
+    directive_certificate,
+    regulation_certificate,
+)
+from registerwatch_standins.register.generation.keys import Keys
+from registerwatch_standins.register.generation.measures import MEASURES
+from registerwatch_standins.register.generation.operators import Manufacturer, brand
+from registerwatch_standins.register.generation.vocabulary import DESCRIPTORS, KINDS, LANGUAGES, Kind
+from registerwatch_standins.register.records import Certificate
+
+_LEGACY_IN_256 = 41
+_REGULATION_RISKS = ("class-i",) * 81 + ("class-iia",) * 10 + ("class-iib",) * 8 + ("class-iii",)
+_LEGACY_RISKS = ("class-iib",) * 61 + ("class-iia",) * 20 + ("class-i",) * 18 + ("class-iii",)
+_LAB_RISKS = ("class-a",) * 65 + ("class-b",) * 25 + ("class-c",) * 8 + ("class-d",) * 2
+_IVDD_RISKS = ("ivd-general",) * 12 + (
+    "ivd-annex-ii-list-b",
+    "ivd-annex-ii-list-a",
+    "ivd-devices-self-testing",
+)
+_UNCERTIFIED = frozenset({"class-i", "class-a", "ivd-general"})
+_BY_GROUP: dict[tuple[str, str], list[Kind]] = {}
+for _kind in KINDS:
+    _BY_GROUP.setdefault((_kind.group, _kind.risk), []).append(_kind)
+    _BY_GROUP.setdefault((_kind.group, ""), []).append(_kind)
+_MARKETS = (
+    ("DE", "AT"),
+    ("FR", "BE", "LU"),
+    ("IT",),
+    ("DE", "FR", "IT", "ES", "NL"),
+    ("SE", "NO", "DK", "FI"),
+    ("PL", "CZ"),
+)
+
+
+class Naming(Struct, frozen=True):
+    """How a family's articles are named in one language.
+
+    A head, then measure and descriptor in the style's order.
+    """
+
+    language: str
+    head: str
+    measures: tuple[str, ...]
+    descriptors: tuple[str, ...]
+
+
+class Family(Struct, frozen=True):
+    """What the devices of one family have in common; `basic_udi` is null for a series of legacy devices."""
+
+    basic_udi: str | None
+    legislation: str
+    risk_class: str
+    device_name: str | None
+    model: str | None
+    emdn: tuple[str, ...]
+    namings: tuple[Naming, ...]
+    style: int
+    certificates: tuple[Certificate, ...]
+    legacy_legislation: str
+    legacy_certificates: tuple[Certificate, ...]
+    special_device_type: str | None
+    markets: tuple[str, ...] | None
+
+
+class Families:
+    """The families of a world, computed from the manufacturer and the family's number in it."""
+
+    def __init__(self, seed: int, *, future_codes: bool = False) -> None:
+        self._keys = Keys("family", seed)
+        self._future_codes = future_codes
+
+    def family(self, maker: Manufacturer, number: int) -> Family:
+        """The `number`-th family of a manufacturer."""
+        draws = self._keys.draws(maker.index << 24 | number)
+        legacy = draws[0] < _LEGACY_IN_256
+        lab = maker.group == "lab"
+        risk = _risk(draws, legacy=legacy, lab=lab)
+        kind = _kind_of(maker.group, risk, draws)
+        if not lab and kind.risk != risk:
+            risk = kind.risk
+        if self._future_codes and draws[1] < 2:
+            risk = "class-is"
+        legacy_legislation = "ivdd" if lab else "aimdd" if draws[2] < 2 else "mdd"
+        regulation = "ivdr" if lab else "mdr"
+        name = brand(draws, 4)
+        basic = numbering.basic_udi(maker.prefix.basic, number, kind.nouns["en"][:3].upper())
+        return Family(
+            basic_udi=None if legacy else basic,
+            legislation=legacy_legislation if legacy else regulation,
+            risk_class=risk,
+            device_name=None if legacy else f"{name} {kind.nouns['en']}",
+            model=f"{name} {number + 1}" if draws[9] < 110 and not legacy else None,
+            emdn=_emdn(kind, draws),
+            namings=_namings(kind, name, maker.language, draws),
+            style=draws[10] % 4,
+            certificates=() if legacy else _regulation(maker, number, regulation, risk, draws),
+            legacy_legislation=legacy_legislation,
+            legacy_certificates=_directive(maker, legacy_legislation, risk, draws),
+            special_device_type=_special_type(kind, regulation if not legacy else legacy_legislation),
+            markets=None if draws[11] < 200 else _MARKETS[draws[11] % len(_MARKETS)],
+        )
+
+
+def article_names(family: Family, article: int, draws: bytes) -> dict[str, str] | None:
+    """The trade names of a family's article, by language."""
+    if not family.namings:
+        return None
+    zipf = _ZIPF[draws[0]]
+    style = family.style
+    names = {}
+    for naming in family.namings:
+        measure = naming.measures[article % len(naming.measures)]
+        descriptor = naming.descriptors[zipf]
+        if style == 0:
+            names[naming.language] = f"{naming.head} {measure}, {descriptor}"
+        elif style == 1:
+            names[naming.language] = f"{naming.head}, {descriptor}, {measure}"
+        elif style == 2:
+            names[naming.language] = f"{naming.head} {measure} {descriptor}"
+        else:
+            names[naming.language] = f"{naming.head} {measure}"
+    return names
+
+
+def _zipf_table() -> tuple[int, ...]:
+    """256 entries in which the i-th descriptor has a share of about 1/(i+1)."""
+    count = len(DESCRIPTORS["en"])
+    total = sum(1 / (rank + 1) for rank in range(count))
+    table: list[int] = []
+    for rank in range(count):
+        table.extend([rank] * max(1, round(256 / (rank + 1) / total)))
+    return tuple((table + [0] * 256)[:256])
+
+
+_ZIPF = _zipf_table()
+
+
+def _risk(draws: bytes, *, legacy: bool, lab: bool) -> str:
+    table = (_IVDD_RISKS if legacy else _LAB_RISKS) if lab else (_LEGACY_RISKS if legacy else _REGULATION_RISKS)
+    return table[int.from_bytes(draws[12:14]) % len(table)]
+
+
+def _kind_of(group: str, risk: str, draws: bytes) -> Kind:
+    kinds = _BY_GROUP.get((group, risk)) or _BY_GROUP[(group, "")]
+    return kinds[draws[14] % len(kinds)]
+
+
+def _emdn(kind: Kind, draws: bytes) -> tuple[str, ...]:
+    return (kind.emdn,) if draws[15] else (kind.emdn, f"{kind.emdn}99")
+
+
+def _languages(language: str, draw: int) -> tuple[str, ...]:
+    """None for one family in eight, else mostly English alone, the manufacturer's language, both, or all
+    eight.
+    """
+    if draw < 32:
+        return ()
+    if draw < 150 or (language == "en" and draw < 240):
+        return ("en",)
+    if draw < 215:
+        return (language,)
+    return ("en", language) if draw < 246 else LANGUAGES
+
+
+def _namings(kind: Kind, name: str, language: str, draws: bytes) -> tuple[Naming, ...]:
+    registered = "®" if draws[16] < 24 else ""
+    style = draws[10] % 4
+    namings = []
+    for each in dict.fromkeys(_languages(language, draws[17])):
+        noun = kind.nouns[each]
+        head = f"{noun} {name}{registered}" if style in (1, 2) else f"{name}{registered} {noun}"
+        namings.append(Naming(each, head, MEASURES[kind.measure, each], DESCRIPTORS[each]))
+    return tuple(namings)
+
+
+def _regulation(maker: Manufacturer, number: int, regulation: str, risk: str, draws: bytes) -> tuple[Certificate, ...]:
+    """The manufacturer's quality system certificate, and for one high-risk family in three one of its own."""
+    if not maker.certified or risk in _UNCERTIFIED:
+        return ()
+    holder = Holder(maker.index, maker.draws)
+    system = regulation_certificate(holder, regulation, "quality", 0)
+    if risk not in ("class-iib", "class-iii", "class-c", "class-d") or draws[18] > 85:
+        return (system,)
+    return system, regulation_certificate(holder, regulation, "documentation", number + 1)
+
+
+def _directive(maker: Manufacturer, legislation: str, risk: str, draws: bytes) -> tuple[Certificate, ...]:
+    if risk in _UNCERTIFIED or draws[19] < 20:
+        return ()
+    holder = Holder(maker.index, maker.draws)
+    first = directive_certificate(holder, legislation, 0)
+    return (first, directive_certificate(holder, legislation, 1)) if risk == "class-iii" else (first,)
+
+
+def _special_type(kind: Kind, legislation: str) -> str | None:
+    if kind.nouns["en"] not in ("Patient monitor", "Analyser"):
+        return None
+    return f"special-{'ivd' if legislation == 'ivdr' else legislation}-device-type.software"

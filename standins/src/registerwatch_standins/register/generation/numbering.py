@@ -1,0 +1,140 @@
+"""UDI-DIs and Basic UDI-DIs of generated devices, and the way back from one to manufacturer and article.
+
+A GS1 company prefix is the country's three digits and a company number whose first digit says how many digits
+are left for the article, so that no prefix begins another: 1 six, 2 five, 3 four, 5 three, 7 two. A HIBCC
+labeler code and an ICCBBA facility number are the manufacturer's index, scattered.
+"""
+
+from functools import lru_cache
+
+from msgspec import Struct
+
+from registerwatch_standins.register.generation.keys import Scatter
+from registerwatch_standins.register.identifiers import check_character_pair
+from registerwatch_standins.register.records import IssuingAgency
+
+_ARTICLE_DIGITS = {"1": 6, "2": 5, "3": 4, "5": 3, "7": 2}
+_LEADING = {digits: leading for leading, digits in _ARTICLE_DIGITS.items()}
+_COMPANY = {digits: Scatter(10 ** (8 - digits), 7_368_787, 31_415) for digits in _LEADING}
+_ALPHANUMERIC = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_LETTERS = _ALPHANUMERIC[10:]
+_LABELER = Scatter(26 * 36**3, 7_368_787, 271_828)
+_FACILITY = Scatter(26 * 10**4, 73_687, 27_182)
+_PRODUCT = Scatter(10**6, 370_019, 141_421)
+_PAIR_WEIGHTS = tuple(3 * (pair % 10) + pair // 10 for pair in range(100))
+
+
+class Prefix(Struct, frozen=True):
+    """What the identifiers of a manufacturer begin with.
+
+    `article_digits` and `checksum` only matter to GS1.
+    """
+
+    agency: IssuingAgency
+    text: str
+    article_digits: int = 0
+    checksum: int = 0
+
+    @property
+    def basic(self) -> str:
+        """What the manufacturer's Basic UDI-DIs begin with."""
+        return {"gs1": self.text[1:], "hibcc": f"++{self.text}"}.get(self.agency, self.text)
+
+
+def gs1_prefix(country_digits: str, manufacturer: int, devices: int) -> Prefix:
+    """The prefix of a manufacturer with this many devices."""
+    digits = max(2, len(str(devices - 1)))
+    company = _COMPANY[digits].there(manufacturer)
+    text = f"0{country_digits}{_LEADING[digits]}{company:0{8 - digits}d}"
+    checksum = sum(int(digit) * (3 if place % 2 == 0 else 1) for place, digit in enumerate(text))
+    return Prefix("gs1", text, digits, checksum)
+
+
+def hibcc_prefix(manufacturer: int) -> Prefix:
+    """The labeler code: a letter and three letters or digits."""
+    rest, third = divmod(_LABELER.there(manufacturer), 36)
+    rest, second = divmod(rest, 36)
+    letter, first = divmod(rest, 36)
+    return Prefix("hibcc", _LETTERS[letter] + "".join(_ALPHANUMERIC[digit] for digit in (first, second, third)))
+
+
+def iccbba_prefix(manufacturer: int) -> Prefix:
+    """The facility identification number: a letter and four digits."""
+    letter, digits = divmod(_FACILITY.there(manufacturer), 10**4)
+    return Prefix("iccbba", f"{_LETTERS[letter]}{digits:04d}")
+
+
+def primary_di(prefix: Prefix, article: int) -> str:
+    """The UDI-DI of a manufacturer's article."""
+    if prefix.agency == "gs1":
+        total, rest = prefix.checksum, article
+        while rest:
+            total += _PAIR_WEIGHTS[rest % 100]
+            rest //= 100
+        return f"{prefix.text}{article:0{prefix.article_digits}d}{-total % 10}"
+    if prefix.agency == "hibcc":
+        return f"{prefix.text}{_PRODUCT.there(article):06d}1"
+    return f"{prefix.text}{article:06d}T{article % 9000 + 1000}"
+
+
+def owner_of_primary_di(code: str) -> list[tuple[int, int]]:
+    """Manufacturer and article that a UDI-DI may belong to; who asks compares with what they really have."""
+    if len(code) == 14 and code.isascii() and code.isdigit():
+        return _gs1_owner(code)
+    owners = []
+    if len(code) == 11 and code[4:].isdigit() and (labeler := _labeler(code[:4])) is not None:
+        owners.append((labeler, _PRODUCT.back(int(code[4:10]))))
+    if len(code) == 16 and code[1:11].isdigit() and code[0] in _LETTERS:
+        owners.append((_facility(code[:5]), int(code[5:11])))
+    return owners
+
+
+@lru_cache(maxsize=4096)
+def basic_udi(prefix: str, family: int, letters: str) -> str:
+    """The Basic UDI-DI of a device family.
+
+    Prefix, three letters of its noun, the family's number, the check pair.
+    """
+    model = f"{prefix}{letters}{family:02d}"
+    return model + check_character_pair(model)
+
+
+def owner_of_basic_udi(code: str) -> tuple[int, int] | None:
+    """Manufacturer and family that a Basic UDI-DI may belong to."""
+    body = code[:-2]
+    number = body[len(body.rstrip("0123456789")) :]
+    if not number or not number.isascii():
+        return None
+    manufacturer: int | None = None
+    if body.startswith("++"):
+        manufacturer = _labeler(body[2:6])
+    elif body[:1].isdigit():
+        manufacturer = _company(body)
+    elif body[1:5].isdigit() and len(body) > 5 and body[0] in _LETTERS:
+        manufacturer = _facility(body[:5])
+    return None if manufacturer is None else (manufacturer, int(number))
+
+
+def _gs1_owner(code: str) -> list[tuple[int, int]]:
+    manufacturer = _company(code[1:])
+    return [] if manufacturer is None else [(manufacturer, int(code[13 - _ARTICLE_DIGITS[code[4]] : 13]))]
+
+
+def _company(digits: str) -> int | None:
+    """The manufacturer of a number that begins with a GS1 company prefix."""
+    article_digits = _ARTICLE_DIGITS.get(digits[3:4])
+    if article_digits is None:
+        return None
+    company = digits[4 : 12 - article_digits]
+    return _COMPANY[article_digits].back(int(company)) if company.isascii() and company.isdigit() else None
+
+
+def _labeler(code: str) -> int | None:
+    if len(code) != 4 or code[0] not in _LETTERS or any(character not in _ALPHANUMERIC for character in code):
+        return None
+    first, second, third = (_ALPHANUMERIC.index(character) for character in code[1:4])
+    return _LABELER.back(((_LETTERS.index(code[0]) * 36 + first) * 36 + second) * 36 + third)
+
+
+def _facility(code: str) -> int:
+    return _FACILITY.back(_LETTERS.index(code[0]) * 10**4 + int(code[1:5]))

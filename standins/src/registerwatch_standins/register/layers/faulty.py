@@ -1,0 +1,226 @@
+"""The layer that shows faults.
+
+Some answers replace the register's, some spoil it, some ask it something else.
+"""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from urllib.parse import parse_qsl, unquote_plus, urlencode
+
+import anyio
+import msgspec
+from starlette.responses import HTMLResponse, Response, StreamingResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from registerwatch_standins.register.answers import json_response, no_such_record
+from registerwatch_standins.register.extension import is_in_process
+from registerwatch_standins.register.faults import Faults, Mode, Rule, kind_of
+from registerwatch_standins.register.world import World
+
+_PAGING = frozenset({"page", "pageSize", "size", "iso2Code", "languageIso2Code"})
+_HUGE_TOTAL = 3_200_000
+_FEW_ROWS = 3
+_GATEWAY_PAGE = "<html><head><title>{0}</title></head><body><center><h1>{0}</h1></center></body></html>"
+_CHUNK = b" " * 65_536
+
+Answer = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+
+class FaultLayer:
+    """Asks for each request whether a rule decides it."""
+
+    def __init__(self, app: ASGIApp, faults: Faults, world: World) -> None:
+        self._app = app
+        self._faults = faults
+        self._world = world
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve the request, with its fault."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        target = f"{scope['path']}?{unquote_plus(scope['query_string'].decode())}"
+        rule = self._faults.take(kind_of(scope["path"]), target)
+        await (self._answer(rule) if rule else self._app)(scope, receive, send)
+
+    def _answer(self, rule: Rule) -> Answer:
+        """How this rule's fault is answered."""
+        if rule.mode in _SPOILS:
+            return self._spoiled(_SPOILS[rule.mode])
+        if rule.mode in ("ignored-filter", "wrong-rows"):
+            return self._unfiltered(rule.mode)
+        if rule.mode == "wrong-record":
+            return self._of_another
+        if rule.mode == "timeout":
+            return self._late(rule.seconds)
+        if rule.mode == "stalled-body":
+            return _stalled
+        if rule.mode == "connection-reset":
+            return _reset
+        return _replacement(rule)
+
+    def _spoiled(self, spoil: "Spoil") -> Answer:
+        async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+            response = await self._register_says(scope, receive)
+            response.body = spoil(bytes(response.body))
+            response.headers["content-length"] = str(len(response.body))
+            await response(scope, receive, send)
+
+        return answer
+
+    def _unfiltered(self, mode: Mode) -> Answer:
+        """The page that comes when the filters are left out; `wrong-rows` claims to be a small answer."""
+
+        async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+            query = parse_qsl(scope["query_string"].decode())
+            asked = {value for name, value in query if name not in _PAGING}
+            kept = urlencode([(name, value) for name, value in query if name in _PAGING])
+            response = await self._register_says({**scope, "query_string": kept.encode()}, receive)
+            page = msgspec.json.decode(response.body)
+            if mode == "ignored-filter":
+                page["totalElements"] = max(page["totalElements"], _HUGE_TOTAL)
+            else:
+                page["content"] = [row for row in page["content"] if not asked & _values(row)][:_FEW_ROWS]
+                page["totalElements"] = page["numberOfElements"] = len(page["content"])
+            page["totalPages"] = -(-page["totalElements"] // page["size"])
+            page["last"] = page["number"] >= page["totalPages"] - 1
+            await json_response(page)(scope, receive, send)
+
+        return answer
+
+    async def _of_another(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """The record of another uuid than the one that is asked for."""
+        path = str(scope["path"])
+        uuid = path.removesuffix("/publicInformation").rpartition("/")[2]
+        other = path.replace(uuid, self._another(uuid, actor=kind_of(path) == "actor"))
+        await self._app({**scope, "path": other, "raw_path": other.encode()}, receive, send)
+
+    def _another(self, uuid: str, *, actor: bool) -> str:
+        for record in self._world.newest(0, 50):
+            named = self._world.actor(record.manufacturer.srn) if actor else None
+            candidate = named.uuid if named else record.uuid
+            if candidate != uuid:
+                return candidate
+        return uuid
+
+    def _late(self, seconds: float | None) -> Answer:
+        """No answer until the client goes away, or the real one after these seconds."""
+
+        async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+            if is_in_process(scope):
+                raise TimeoutError("the stand-in does not answer")
+            if seconds is None:
+                await _until_disconnected(receive)
+                return
+            await anyio.sleep(seconds)
+            await self._app(scope, receive, send)
+
+        return answer
+
+    async def _register_says(self, scope: Scope, receive: Receive) -> Response:
+        """The answer that the register would give."""
+        messages: list[Message] = []
+
+        async def keep(message: Message) -> None:
+            messages.append(message)
+
+        await self._app(scope, receive, keep)
+        body = b"".join(message.get("body", b"") for message in messages[1:])
+        response = Response(body, messages[0]["status"])
+        response.raw_headers = list(messages[0]["headers"])
+        return response
+
+
+Spoil = Callable[[bytes], bytes]
+
+
+def _values(row: dict[str, object]) -> set[str]:
+    return {value for value in row.values() if isinstance(value, str)}
+
+
+def _empty_page(body: bytes) -> bytes:
+    """Nothing in `content` (or `value`), while `totalElements` says that there is something."""
+    page = msgspec.json.decode(body)
+    if "value" in page:
+        return msgspec.json.encode({**page, "value": []})
+    return msgspec.json.encode(
+        {**page, "content": [], "numberOfElements": 0, "totalElements": max(1, page.get("totalElements", 1))}
+    )
+
+
+def _truncated(body: bytes) -> bytes:
+    return body[: len(body) // 2]
+
+
+def _as_list(body: bytes) -> bytes:
+    return b"[" + body + b"]"
+
+
+def _nulled(body: bytes) -> bytes:
+    return msgspec.json.encode(dict.fromkeys(msgspec.json.decode(body)))
+
+
+_SPOILS: dict[Mode, Spoil] = {
+    "empty-page": _empty_page,
+    "broken-json": _truncated,
+    "json-of-wrong-shape": _as_list,
+    "json-of-null-fields": _nulled,
+}
+
+
+def _replacement(rule: Rule) -> Response:
+    """An answer that has nothing to do with what was asked."""
+    page = HTMLResponse("<!doctype html><html><head><title>EUDAMED</title></head><body>Please wait</body></html>")
+    if rule.mode == "redirect-302":
+        return no_such_record()
+    if rule.mode == "html-200":
+        return page
+    if rule.mode == "throttled-307-html":
+        page.status_code = 307
+        page.headers["location"] = "/eudamed/busy"
+        return page
+    if rule.mode == "throttled-429":
+        headers = {} if rule.retry_after is None else {"retry-after": str(rule.retry_after)}
+        return HTMLResponse(_GATEWAY_PAGE.format("429 Too Many Requests"), 429, headers)
+    if rule.mode == "huge-body":
+        return StreamingResponse(_padding(rule.size), media_type="application/json")
+    status = int(rule.mode.removeprefix("http-"))
+    if status == 400:
+        return json_response({"status": 400, "error": "Bad Request"}, 400)
+    return HTMLResponse(_GATEWAY_PAGE.format(f"{status} Error"), status)
+
+
+async def _padding(size: int) -> AsyncIterator[bytes]:
+    """Valid JSON of about this many bytes, sent in chunks."""
+    yield b'{"content":['
+    for _ in range(size // len(_CHUNK)):
+        yield _CHUNK
+    yield b'],"totalElements":0}'
+
+
+async def _until_disconnected(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _send_beginning(send: Send) -> None:
+    headers = [(b"content-type", b"application/json"), (b"content-length", b"100000")]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    await send({"type": "http.response.body", "body": b'{"content":[', "more_body": True})
+
+
+async def _stalled(scope: Scope, receive: Receive, send: Send) -> None:
+    """Headers and the first bytes of a body that never ends."""
+    if is_in_process(scope):
+        raise TimeoutError("the stand-in does not send the rest")
+    await _send_beginning(send)
+    await _until_disconnected(receive)
+
+
+async def _reset(scope: Scope, receive: Receive, send: Send) -> None:
+    """The connection ends in the midst of a body.
+
+    A server closes it when the application returns too early.
+    """
+    await _send_beginning(send)
+    if is_in_process(scope):
+        raise ConnectionResetError("the stand-in drops this connection")

@@ -1,0 +1,72 @@
+"""The register's codes (a `refdata.…` prefix and a name) and its multilingual texts."""
+
+from hashlib import blake2b
+
+from registerwatch_standins.register.identifiers import ulid
+from registerwatch_standins.register.places import LANGUAGE_NAMES, country_name, country_type
+from registerwatch_standins.register.records import ACTOR_TYPES
+
+_ULIDS_FROM, _ULIDS_WITHIN = 1_606_780_800_000, 183_000_000_000
+"""Milliseconds: from December 2020 to September 2026."""
+
+REGISTERED = {"code": "refdata.eudamed-entity-version-status.registered"}
+
+
+def code(family: str, name: str) -> dict[str, str]:
+    """`{"code": "refdata.risk-class.class-iia"}`."""
+    return {"code": f"refdata.{family}.{name}"}
+
+
+def code_name(family: str, value: str) -> str | None:
+    """The name in a full code of this family, or `None`: filters take full codes alone."""
+    prefix = f"refdata.{family}."
+    return value.removeprefix(prefix) if value.startswith(prefix) else None
+
+
+def certificate_type(name: str) -> dict[str, str]:
+    """The code of a certificate type such as `MDD_II_EX_4` or `MDR_QUALITY_MANAGEMENT_SYSTEM`."""
+    legislation, _, rest = name.partition("_")
+    kind = rest.lower().replace("_", "-")
+    if legislation in ("MDR", "IVDR"):
+        return code(f"certificate-{legislation.lower()}-type", kind)
+    return code(f"legacy.{legislation.lower()}-certificate-type", kind)
+
+
+def actor_type(role: str) -> dict[str, str]:
+    """The type of an actor, from the middle part of its SRN."""
+    category = "SUPERVISING_ENTITY" if role == "CA" else "ECONOMIC_ENTITY"
+    name = ACTOR_TYPES.get(role, "competent-authority" if role == "CA" else role.lower())
+    return {**code("actor-type", name), "srnCode": role, "category": category}
+
+
+def texts(by_language: dict[str, str]) -> dict[str, object]:
+    """A multilingual text."""
+    return {"texts": [text(language, content) for language, content in by_language.items()]}
+
+
+def text(language: str | None, content: str) -> dict[str, object]:
+    """One text; without a language it holds for all."""
+    if language is None:
+        return {"language": None, "text": content, "allLanguagesApplicable": True}
+    name = LANGUAGE_NAMES.get(language, language)
+    return {"language": {"isoCode": language, "name": name}, "text": content, "allLanguagesApplicable": None}
+
+
+def country(iso2: str) -> dict[str, object]:
+    """A country."""
+    kind = country_type(iso2)
+    outside = kind == "NON_EU_MEMBER_STATE"
+    return {"name": country_name(iso2), "type": kind, "iso2Code": iso2, "nonEUMemberState": outside}
+
+
+def derived_uuid(*parts: str) -> str:
+    """A uuid for a part of a record, the same each time."""
+    digits = blake2b("/".join(parts).encode(), digest_size=16).hexdigest()
+    return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-9{digits[17:20]}-{digits[20:]}"
+
+
+def derived_ulid(*parts: str) -> str:
+    """A ULID for a record or a part of one, the same each time whatever changes in the record."""
+    digest = blake2b("/".join(parts).encode(), digest_size=16).digest()
+    moment = _ULIDS_FROM + int.from_bytes(digest[10:]) % _ULIDS_WITHIN
+    return ulid(moment, int.from_bytes(digest[:10]))

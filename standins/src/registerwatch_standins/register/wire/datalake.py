@@ -1,0 +1,101 @@
+"""Rows of the bulk Data Lake: upper-case columns, codes as numeric ids, no certificates and no dates."""
+
+from registerwatch_standins.register.places import country_name
+from registerwatch_standins.register.records import ACTOR_TYPES, Actor, Registration
+from registerwatch_standins.register.wire.actors import EMAIL, PERSON, TELEPHONE
+
+RISK_CLASS_IDS = {
+    "class-i": -203,
+    "class-iia": -204,
+    "class-iib": -205,
+    "class-iii": -10,
+    "class-a": -199,
+    "class-b": -200,
+    "class-c": -201,
+    "class-d": -202,
+    "aimdd": -154,
+    "ivd-annex-ii-list-a": -155,
+    "ivd-annex-ii-list-b": -156,
+    "ivd-general": -157,
+    "ivd-devices-self-testing": -219,
+}
+LEGISLATION_IDS = {"mdr": -197, "ivdr": -198, "mdd": -53, "aimdd": -54, "ivdd": -55}
+STATUS_IDS = {"on-the-market": -11, "no-longer-on-the-market": -12, "not-intended-for-eu-market": -790}
+UNKNOWN_ID = -9999
+"""What a code of the future is numbered here."""
+
+_LABELS = {
+    "class-iia": "Class IIa",
+    "class-iib": "Class IIb",
+    "on-the-market": "On the EU market",
+    "no-longer-on-the-market": "No longer placed on the EU market",
+    "not-intended-for-eu-market": "Not intended for the EU market",
+}
+
+
+def udi_row(record: Registration) -> dict[str, object]:
+    """A device."""
+    representative = record.authorised_representative
+    return {
+        "UUID": record.uuid,
+        "PRIMARY_DI": record.primary_di,
+        "BASIC_UDI": record.basic_udi,
+        "TRADE_NAME": record.trade_name,
+        "DEVICE_NAME": record.device_name,
+        "DEVICE_MODEL": record.model,
+        "REFERENCE": record.reference,
+        "RISK_CLASS_ID": RISK_CLASS_IDS.get(record.risk_class, UNKNOWN_ID),
+        "APPLICABLE_LEGISLATION_ID": LEGISLATION_IDS.get(record.legislation, UNKNOWN_ID),
+        "DEVICE_STATUS_TYPE_ID": STATUS_IDS.get(record.status, UNKNOWN_ID),
+        "NOMENCLATURE_CODE": ",".join(f" {code}" for code in record.emdn),
+        "MF_SRN": record.manufacturer.srn,
+        "MF_NAME": record.manufacturer.name,
+        "AR_SRN": representative.srn if representative else None,
+        "AR_NAME": representative.name if representative else None,
+        "VERSION_NUMBER": record.version_number,
+        "LATEST_VERSION": record.latest_version,
+        "DEVICE_CRITERION": record.criterion,
+    }
+
+
+def actor_row(actor: Actor) -> dict[str, object]:
+    """An actor. The live service sends contact data here too; these are made up."""
+    return {
+        "ACTOR_ID": actor.srn,
+        "NAME": actor.name,
+        "ACTOR_TYPE": ACTOR_TYPES.get(actor.type, actor.type).replace("-", " ").capitalize(),
+        "STATUS": actor.status.upper(),
+        "ACT_COUNTRY_ISO2_CODE": actor.country,
+        "ACT_COUNTRY_NAME": country_name(actor.country),
+        "ACT_ADDR_CITY_NAME": actor.city,
+        "ACT_WEBSITE": actor.website,
+        "ACT_EMAIL": EMAIL,
+        "ACT_TELEPHONE": TELEPHONE,
+        "PRRC_FIRST_NAME": PERSON["firstName"],
+        "PRRC_FAMILY_NAME": PERSON["familyName"],
+        "PRRC_EMAIL": EMAIL,
+        "PRRC_TELEPHONE": TELEPHONE,
+        "VERSION": actor.version_number,
+    }
+
+
+def reference_rows() -> list[dict[str, object]]:
+    """The code lists, in English."""
+    families = (
+        ("risk-class", RISK_CLASS_IDS),
+        ("applicable-legislation", LEGISLATION_IDS),
+        ("device-model-status", STATUS_IDS),
+    )
+    return [
+        {"ID": number, "CODE": f"refdata.{family}.{name}", "LANGUAGE": "en", "VALUE": _label(name)}
+        for family, numbers in families
+        for name, number in numbers.items()
+    ]
+
+
+def _label(name: str) -> str:
+    if name in LEGISLATION_IDS or name == "aimdd":
+        return name.upper()
+    if name.startswith("class-"):
+        return _LABELS.get(name, f"Class {name.removeprefix('class-').upper()}")
+    return _LABELS.get(name, name.replace("-", " ").capitalize())

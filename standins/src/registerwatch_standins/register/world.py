@@ -1,0 +1,279 @@
+"""The register's world.
+
+An archive of registrations at rest and, over it, everything that has changed since.
+"""
+
+import uuid as uuids
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+from functools import lru_cache
+from zoneinfo import ZoneInfo
+
+import msgspec
+from msgspec.structs import replace
+
+from registerwatch_standins.register.archive import Archive
+from registerwatch_standins.register.changes import certificate_pairs, changes_between
+from registerwatch_standins.register.filters import ActorFilter, CertificateFilter, DeviceFilter
+from registerwatch_standins.register.journal import Change, Journal
+from registerwatch_standins.register.listings import Listings
+from registerwatch_standins.register.records import Actor, Certificate, CertificateListing, Party, Registration
+
+BRUSSELS = ZoneInfo("Europe/Brussels")
+_FIXED = frozenset({"uuid", "primary_di", "basic_udi", "manufacturer", "authorised_representative", "issuing_agency"})
+
+
+def brussels_now() -> datetime:
+    """The register's wall clock."""
+    return datetime.now(BRUSSELS).replace(tzinfo=None)
+
+
+class World:
+    """What the register's interface answers from.
+
+    Rows are addressed by number inside: `≥ 0` is a position in the archive, `< 0` a registration made since
+    (`-1` the first of them).
+    """
+
+    def __init__(self, archive: Archive, clock: Callable[[], datetime] = brussels_now) -> None:
+        self._archive = archive
+        self._clock = clock
+        self._changed: dict[str, Registration] = {}
+        self._history: dict[str, list[tuple[str, Registration]]] = {}
+        self._added: list[Registration] = []
+        self._added_at: dict[str, int] = {}
+        self._actors: dict[str, Actor] = {}
+        self._listings = Listings(archive)
+        self.journal = Journal()
+        self.withheld: dict[tuple[str, str], object] = {}
+        """What drift has taken away, by uuid and field, and will bring back."""
+        self._scanned = lru_cache(maxsize=32)(self._scan)
+        self._scanned_actors = lru_cache(maxsize=32)(self._scan_actors)
+
+    # Reading
+
+    @property
+    def count(self) -> int:
+        """How many registrations there are."""
+        return self._archive.count + len(self._added)
+
+    def newest(self, offset: int, limit: int) -> list[Registration]:
+        """A page of all registrations, the latest made first."""
+        return [self._row(self._newest_row(rank)) for rank in range(offset, min(offset + limit, self.count))]
+
+    def oldest(self, offset: int, limit: int) -> list[Registration]:
+        """A page of all registrations, the first made first."""
+        last = self.count - 1
+        return [self._row(self._newest_row(last - rank)) for rank in range(offset, min(offset + limit, self.count))]
+
+    def by_uuid(self, uuid: str) -> Registration | None:
+        """The registration with this key."""
+        if uuid in self._added_at:
+            return self._row(-1 - self._added_at[uuid])
+        position = self._archive.position_of_uuid(uuid)
+        return None if position is None else self._row(position)
+
+    def by_primary_di(self, primary_di: str) -> list[Registration]:
+        """All registrations of this UDI-DI; more than one is no mistake."""
+        return self.search(DeviceFilter(primary_di=primary_di), 0, 1000)[1]
+
+    def by_basic_udi(self, basic_udi: str) -> list[Registration]:
+        """The registrations under this Basic UDI-DI."""
+        return self.search(DeviceFilter(basic_udi=basic_udi), 0, 10_000)[1]
+
+    def search(self, wanted: DeviceFilter, offset: int, limit: int) -> tuple[int, list[Registration]]:
+        """How many registrations pass, and a page of them.
+
+        Without an exact filter this reads the whole register.
+        """
+        if wanted.is_empty:
+            return self.count, self.newest(offset, limit)
+        added, archived = self._candidates(wanted)
+        if not wanted.is_exact_only:
+            added, archived = [], self._scanned(wanted, self.journal.written)
+        total = len(added) + len(archived)
+        rows = [*added[offset : offset + limit]]
+        start = max(0, offset - len(added))
+        rows.extend(archived[start : start + limit - len(rows)])
+        return total, [self._row(row) for row in rows]
+
+    def actor(self, srn: str) -> Actor | None:
+        """The actor with this SRN."""
+        return self._actors.get(srn) or self._archive.actor(srn)
+
+    def actor_by_uuid(self, uuid: str) -> Actor | None:
+        """The actor with this key."""
+        srn = self._archive.srn_of_actor(uuid)
+        return None if srn is None else self.actor(srn)
+
+    def search_actors(self, wanted: ActorFilter, offset: int, limit: int) -> tuple[int, list[Actor]]:
+        """How many actors pass, and a page of them in the order of their SRNs."""
+        if wanted.srn is not None:
+            found = self.actor(wanted.srn)
+            srns: Sequence[str] = [wanted.srn] if found and wanted.passes(found) else []
+        elif wanted == ActorFilter():
+            srns = self._archive.srns()
+        else:
+            srns = self._scanned_actors(wanted, self.journal.written)
+        actors = (self.actor(srn) for srn in srns[offset : offset + limit])
+        return len(srns), [actor for actor in actors if actor]
+
+    def search_certificates(
+        self, wanted: CertificateFilter, offset: int, limit: int
+    ) -> tuple[int, list[CertificateListing]]:
+        """How many listed certificates pass, and a page of them."""
+        rows = self._listings.search(wanted)
+        page = [replace(row, manufacturer=self._party(row.manufacturer)) for row in rows[offset : offset + limit]]
+        return len(rows), page
+
+    def as_of(self, record: Registration, moment: datetime) -> Registration | None:
+        """A registration as it stood at a moment, or `None` if it was made later."""
+        stamp = timestamp(moment)
+        if record.uuid in self._added_at and self._made(record.uuid) > stamp:
+            return None
+        for changed_at, before in self._history.get(record.uuid, []):
+            if changed_at > stamp:
+                return before
+        return record
+
+    # Changing
+
+    def change(self, uuid: str, /, *, new_version: bool | None = None, **fields: object) -> Registration:
+        """Change fields of a registration, and write each into the journal.
+
+        A change makes a new version (`version_number`, `version_date`), but for a change of `certificates`
+        alone, which moves nothing but `last_updated`; `new_version` says otherwise. Raises `KeyError` for an
+        unknown uuid, `ValueError` for a field that identifies the registration, and `TypeError` for one that
+        does not exist.
+        """
+        before = self.by_uuid(uuid)
+        if before is None:
+            raise KeyError(uuid)
+        if fixed := _FIXED & fields.keys():
+            raise ValueError(f"a registration keeps its {', '.join(sorted(fixed))}")
+        after = self._dated(replace(before, **_typed(fields)), before, fields, new_version)
+        self._store(before, after)
+        return after
+
+    def change_actor(self, srn: str, /, **fields: object) -> Actor:
+        """Change an actor's fields (such as `status`, `name`), for all registrations that name it."""
+        before = self.actor(srn)
+        if before is None:
+            raise KeyError(srn)
+        now = self.now()
+        after: Actor = replace(before, **{"last_updated": now, "version_number": before.version_number + 1, **fields})
+        for field in fields:
+            old, new = getattr(before, field), getattr(after, field)
+            if old != new:
+                self.journal.write(Change(now, before.uuid, None, srn, field, old, new))
+        self._actors[srn] = after
+        return after
+
+    def register(self, record: Registration) -> Registration:
+        """Add a registration as the newest one. Raises `ValueError` where the uuid is taken."""
+        if self.by_uuid(record.uuid) is not None:
+            raise ValueError(f"uuid is taken: {record.uuid}")
+        self._added_at[record.uuid] = len(self._added)
+        self._added.append(record)
+        now = self.now()
+        self._history[record.uuid] = [(now, record)]
+        srn = record.manufacturer.srn
+        self.journal.write(Change(now, record.uuid, record.primary_di, srn, "registration", None, "made"))
+        return record
+
+    def now(self) -> str:
+        """The present moment as the register writes it."""
+        return timestamp(self._clock())
+
+    # Inside
+
+    def _made(self, uuid: str) -> str:
+        return self._history[uuid][0][0]
+
+    def _newest_row(self, rank: int) -> int:
+        added = len(self._added)
+        return rank - added if rank < added else self._archive.oldest(self.count - 1 - rank)
+
+    def _row(self, row: int) -> Registration:
+        record = self._added[-1 - row] if row < 0 else self._archive.registration(row)
+        record = self._changed.get(record.uuid, record)
+        certificates = self._listings.present(record.manufacturer.srn, record.certificates)
+        if certificates is not record.certificates:
+            record = replace(record, certificates=certificates)
+        if not self._actors:
+            return record
+        representative = record.authorised_representative
+        return replace(
+            record,
+            manufacturer=self._party(record.manufacturer),
+            authorised_representative=self._party(representative) if representative else None,
+        )
+
+    def _party(self, party: Party) -> Party:
+        changed = self._actors.get(party.srn)
+        return changed.party if changed else party
+
+    def _candidates(self, wanted: DeviceFilter) -> tuple[list[int], Sequence[int]]:
+        """Rows made since (newest first) and rows of the archive among which those that pass must be."""
+        archive = self._archive
+        exact = DeviceFilter(primary_di=wanted.primary_di, basic_udi=wanted.basic_udi, srn=wanted.srn)
+        added = [-1 - at for at in range(len(self._added) - 1, -1, -1) if exact.passes(self._added[at])]
+        if wanted.primary_di:
+            return added, archive.positions_of_primary_di(wanted.primary_di)
+        if wanted.basic_udi:
+            return added, archive.positions_of_basic_udi(wanted.basic_udi)
+        if wanted.srn:
+            return added, archive.positions_of_srn(wanted.srn)
+        return added, range(0)
+
+    def _scan(self, wanted: DeviceFilter, written: int) -> list[int]:
+        """All rows that pass; `written` makes a later state of the journal another question."""
+        rows: Iterable[int]
+        if wanted.is_indexed:
+            added, archived = self._candidates(wanted)
+            rows = [*added, *archived]
+        else:
+            rows = (self._newest_row(rank) for rank in range(self.count))
+        return [row for row in rows if wanted.passes(self._row(row))]
+
+    def _scan_actors(self, wanted: ActorFilter, written: int) -> list[str]:
+        actors = (self.actor(srn) for srn in self._archive.srns())
+        return [actor.srn for actor in actors if actor and wanted.passes(actor)]
+
+    def _dated(
+        self, after: Registration, before: Registration, fields: dict[str, object], new_version: bool | None
+    ) -> Registration:
+        now = self.now()
+        bump = set(fields) != {"certificates"} if new_version is None else new_version
+        if bump:
+            version = after.version_number if "version_number" in fields else before.version_number + 1
+            after = replace(after, version_number=version, version_date=str(fields.get("version_date", now)))
+        return replace(after, last_updated=str(fields.get("last_updated", now)))
+
+    def _store(self, before: Registration, after: Registration) -> None:
+        for change in changes_between(before, after):
+            self.journal.write(change)
+        for old, new in certificate_pairs(before.certificates, after.certificates):
+            if old and old.listed_in == "certificate-search":
+                self._listings.replace(after, old, new)
+            elif new and new.listed_in == "certificate-search":
+                self._listings.add(after, new, str(uuids.uuid4()))
+        self._history.setdefault(after.uuid, []).append((after.last_updated, before))
+        self._changed[after.uuid] = after
+
+
+def timestamp(moment: datetime) -> str:
+    """A moment as the register writes it: milliseconds, no zone."""
+    return moment.isoformat(timespec="milliseconds")
+
+
+def _typed(fields: dict[str, object]) -> dict[str, object]:
+    """Fields that came as JSON (a list of EMDN codes, certificates as objects) in the types of a
+    registration.
+    """
+    typed = dict(fields)
+    if isinstance(emdn := fields.get("emdn"), list):
+        typed["emdn"] = tuple(emdn)
+    if "certificates" in fields:
+        typed["certificates"] = msgspec.convert(msgspec.to_builtins(fields["certificates"]), tuple[Certificate, ...])
+    return typed

@@ -1,0 +1,169 @@
+"""Opening accounts, signing in and out, and whom credentials stand for."""
+
+import asyncio
+
+import pytest
+from argon2 import PasswordHasher
+from sqlalchemy import text
+
+from registerwatch.accounts.credentials import credential_of
+from registerwatch.accounts.models import Role, SignedIn
+from registerwatch.accounts.sessions import SESSION_SECONDS, WRONG
+from registerwatch.accounts.wiring import Accounts
+from registerwatch.db.engine import Database
+from registerwatch.errors import InvalidInput, Unauthenticated, WrongPassword
+from tests.accounts.acting import EMAIL, PASSWORD, by_key, by_session, signed_up
+from tests.support.clocks import SteppedClock
+
+pytestmark = pytest.mark.anyio
+
+DAY = 24 * 3600
+
+
+async def test_a_trial_opens_an_account_with_an_owner_a_first_key_and_a_session(
+    accounts: Accounts, clock: SteppedClock
+) -> None:
+    opened = await signed_up(accounts)
+
+    profile = opened.profile
+    assert not opened.existing
+    assert (profile.account.email, profile.account.name, profile.role) == (EMAIL, "Acme", Role.OWNER)
+    assert profile.account.expires_at == int(clock.now()) + 7 * DAY
+    assert [(user.email, user.role) for user in profile.users] == [(EMAIL, Role.OWNER)]
+    assert [key.label for key in profile.keys] == ["first key"]
+    assert (await by_session(accounts, opened.session)).name == EMAIL
+    assert (await by_key(accounts, opened.api_key)).name == profile.keys[0].prefix
+
+
+async def test_a_name_that_is_not_given_is_the_domain_of_the_address(accounts: Accounts) -> None:
+    opened = await accounts.signing_in.trial("  ", EMAIL, PASSWORD)
+    assert opened.profile.account.name == "acme.example"
+
+
+async def test_a_trial_with_a_known_address_signs_in_without_a_new_key(accounts: Accounts) -> None:
+    first = await signed_up(accounts)
+    again = await accounts.signing_in.trial("Other", f" {EMAIL.upper()} ", PASSWORD)
+
+    assert again.existing
+    assert again.api_key is None
+    assert again.session != first.session
+    assert again.profile.account.name == "Acme"
+    assert len(again.profile.keys) == 1
+
+
+async def test_a_trial_with_a_known_address_and_another_password_says_that_the_account_exists(
+    accounts: Accounts,
+) -> None:
+    await signed_up(accounts)
+    with pytest.raises(InvalidInput, match="exists"):
+        await signed_up(accounts, password="another one")
+
+
+async def test_of_many_simultaneous_trials_with_one_address_one_opens_an_account(
+    accounts: Accounts, database: Database
+) -> None:
+    opened = await asyncio.gather(*(signed_up(accounts) for _ in range(8)))
+
+    assert sorted(each.existing for each in opened) == [False] + [True] * 7
+    assert len({each.profile.account.id for each in opened}) == 1
+    async with database.reading() as connection:
+        assert (await connection.execute(text("SELECT count(*) FROM accounts"))).scalar_one() == 1
+
+
+@pytest.mark.parametrize(("email", "password"), [(EMAIL, "wrong"), ("other@acme.example", PASSWORD), ("no", PASSWORD)])
+async def test_whatever_is_wrong_with_a_login_the_words_are_the_same(
+    accounts: Accounts, email: str, password: str
+) -> None:
+    await signed_up(accounts)
+    with pytest.raises(WrongPassword) as refused:
+        await accounts.signing_in.login(email, password)
+    assert str(refused.value) == WRONG
+
+
+async def test_a_user_without_a_password_cannot_sign_in_with_any(accounts: Accounts, database: Database) -> None:
+    await signed_up(accounts)
+    async with database.transaction() as connection:
+        await connection.execute(text("UPDATE users SET password_hash = NULL"))
+    for password in ("", PASSWORD):
+        with pytest.raises(WrongPassword):
+            await accounts.signing_in.login(EMAIL, password)
+
+
+async def test_an_account_from_before_passwords_gets_in_by_its_key_and_sets_one(
+    accounts: Accounts, database: Database
+) -> None:
+    opened = await signed_up(accounts)
+    async with database.transaction() as connection:
+        await connection.execute(text("UPDATE users SET password_hash = NULL"))
+
+    await accounts.recovering.change(await by_key(accounts, opened.api_key), "a first password")
+
+    assert (await accounts.signing_in.login(EMAIL, "a first password")).profile.role is Role.OWNER
+
+
+async def test_a_session_ends_after_fourteen_days(accounts: Accounts, clock: SteppedClock) -> None:
+    opened = await signed_up(accounts)
+    clock.move(SESSION_SECONDS - 1)
+    await by_session(accounts, opened.session)
+    clock.move(1)
+    with pytest.raises(Unauthenticated):
+        await by_session(accounts, opened.session)
+
+
+async def test_signing_out_ends_that_session_alone(accounts: Accounts) -> None:
+    first, second = await signed_up(accounts), await signed_up(accounts)
+
+    await accounts.signing_in.logout(credential_of(None, first.session))
+    await accounts.signing_in.logout(credential_of(first.api_key, None))
+    await accounts.signing_in.logout(None)
+
+    with pytest.raises(Unauthenticated):
+        await by_session(accounts, first.session)
+    await by_session(accounts, second.session)
+    await by_key(accounts, first.api_key)
+
+
+async def test_signing_in_stores_the_password_anew_when_the_parameters_have_changed(
+    accounts: Accounts, database: Database
+) -> None:
+    await signed_up(accounts)
+    older = PasswordHasher(time_cost=2, memory_cost=16, parallelism=1).hash(PASSWORD)
+    await _store_hash(database, older)
+
+    await accounts.signing_in.login(EMAIL, PASSWORD)
+
+    stored = await _stored_hash(database)
+    assert stored != older
+    assert not accounts.passwords.is_outdated(stored)
+    await accounts.signing_in.login(EMAIL, PASSWORD)
+    assert await _stored_hash(database) == stored
+
+
+async def test_a_login_that_a_new_password_overtakes_is_refused(accounts: Accounts, database: Database) -> None:
+    """The session of an old password must not come to life after a new one has ended all sessions."""
+    await signed_up(accounts)
+
+    class Overtaken(type(accounts.passwords)):  # type: ignore[misc]  # the class of a fixture's part
+        async def is_right(self, password: str, stored: str | None) -> bool:
+            right = await accounts.passwords.is_right(password, stored)
+            await _store_hash(database, PasswordHasher(time_cost=1, memory_cost=8, parallelism=1).hash("a new one"))
+            return right
+
+    accounts.signing_in._passwords = Overtaken()
+    with pytest.raises(WrongPassword):
+        await accounts.signing_in.login(EMAIL, PASSWORD)
+
+
+def test_nothing_secret_is_in_the_words_of_what_was_opened() -> None:
+    opened = SignedIn(None, False, "us_secret", "rw_secret")  # type: ignore[arg-type]  # the words are looked at
+    assert "secret" not in repr(opened)
+
+
+async def _store_hash(database: Database, password_hash: str) -> None:
+    async with database.transaction() as connection:
+        await connection.execute(text("UPDATE users SET password_hash = :value"), {"value": password_hash})
+
+
+async def _stored_hash(database: Database) -> str:
+    async with database.reading() as connection:
+        return str((await connection.execute(text("SELECT password_hash FROM users"))).scalar_one())

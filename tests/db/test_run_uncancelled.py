@@ -1,0 +1,63 @@
+"""Whoever is cancelled in the middle of a transaction leaves no lock behind."""
+
+import asyncio
+import random
+
+import pytest
+from sqlalchemy import text
+
+from registerwatch.db.engine import Database
+from registerwatch.db.run_uncancelled import to_its_end
+
+pytestmark = pytest.mark.anyio
+
+BOUND = 20.0
+
+
+async def test_transactions_that_are_cancelled_at_any_moment_hold_up_nobody(database: Database) -> None:
+    rng = random.Random(1)
+
+    async def count() -> None:
+        async with database.transaction() as connection:
+            await connection.execute(text("UPDATE copy_state SET revision = revision + 1"))
+
+    for _ in range(40):
+        tasks = [asyncio.create_task(count()) for _ in range(3)]
+        for _ in range(rng.randrange(12)):
+            await asyncio.sleep(0)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        async with asyncio.timeout(BOUND):
+            await count()
+
+
+async def test_a_cancellation_waits_for_the_end_and_is_raised_then() -> None:
+    ended, let_go = [], asyncio.Event()
+
+    async def work() -> None:
+        await let_go.wait()
+        ended.append("done")
+
+    waiting = asyncio.create_task(to_its_end(work()))
+    await asyncio.sleep(0)
+    for _ in range(3):
+        waiting.cancel()
+        await asyncio.sleep(0)
+    assert not waiting.done()
+    let_go.set()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    assert ended == ["done"]
+
+
+async def test_what_the_work_gives_or_raises_is_given_on() -> None:
+    async def fail() -> None:
+        raise ValueError("no")
+
+    async def answer() -> int:
+        return 42
+
+    assert await to_its_end(answer()) == 42
+    with pytest.raises(ValueError, match="no"):
+        await to_its_end(fail())

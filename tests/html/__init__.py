@@ -1,1 +1,0 @@
-"""The pages."""  # noqa: A005  # named as the room that it mirrors; never imported as `html`

@@ -1,0 +1,30 @@
+"""Where a page stands among the others."""
+
+import pytest
+
+from registerwatch.pages.paging import Paging
+
+
+def test_the_first_page_has_no_previous_and_the_last_no_next() -> None:
+    assert (Paging(1, 8, 17).previous, Paging(1, 8, 17).next) == (None, 2)
+    assert (Paging(2, 8, 17).previous, Paging(2, 8, 17).next) == (1, 3)
+    assert (Paging(3, 8, 17).previous, Paging(3, 8, 17).next) == (2, None)
+
+
+@pytest.mark.parametrize(("total", "pages"), [(0, 1), (1, 1), (8, 1), (9, 2), (3_200_000, 400_000)])
+def test_a_page_that_is_not_full_counts_as_a_page(total: int, pages: int) -> None:
+    assert Paging(1, 8, total).pages == pages
+
+
+def test_rows_are_numbered_through_all_pages() -> None:
+    assert (Paging(1, 8, 17).first_row, Paging(1, 8, 17).last_row) == (1, 8)
+    assert (Paging(3, 8, 17).first_row, Paging(3, 8, 17).last_row) == (17, 17)
+
+
+def test_from_beyond_the_end_one_goes_back_to_the_last_page() -> None:
+    lost = Paging(40, 8, 17)
+
+    assert lost.is_beyond
+    assert lost.previous == 3
+    assert lost.next is None
+    assert not Paging(3, 8, 17).is_beyond

@@ -1,0 +1,93 @@
+"""Devices and readings of which a test says only what matters, and generated ones."""
+
+from typing import Any
+
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+
+from registerwatch.register.codes import LEGISLATION_PREFIX, RISK_PREFIX, STATUS_PREFIX, label
+from registerwatch.register.models import ActorReference, Carries, Certificate, Device, DeviceReading
+
+PROPERTY = settings(
+    derandomize=True,
+    deadline=None,
+    max_examples=60,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+"""The same examples in every run, so that a failure comes back."""
+
+FEW = settings(PROPERTY, max_examples=12)
+"""For examples that touch a database or an index."""
+
+UDI = "04099999999992"
+
+
+def a_device(uuid: str = "u-1", udi: str = UDI, **differs: Any) -> Device:
+    """A device with nothing but its identifiers and what differs; a code brings its label along."""
+    for name in ("status", "risk_class", "legislation"):
+        if f"{name}_code" in differs:
+            differs.setdefault(name, label(differs[f"{name}_code"]))
+    return Device(uuid=uuid, udi=udi, **differs)
+
+
+def a_row(
+    uuid: str = "u-1", udi: str = UDI, *, latest: bool = True, lags: bool = False, **differs: Any
+) -> DeviceReading:
+    """A reading that tells some of a device."""
+    return DeviceReading(device=a_device(uuid, udi, **differs), carries=Carries.SOME, latest_version=latest, lags=lags)
+
+
+def a_full_reading(uuid: str = "u-1", udi: str = UDI, *, latest: bool = True, **differs: Any) -> DeviceReading:
+    """A reading of everything."""
+    device = a_device(uuid, udi, **{"version": 1, **differs})
+    return DeviceReading(
+        device=device, carries=Carries.EVERYTHING, latest_version=latest, detail_version=device.version
+    )
+
+
+words = st.sampled_from(["", "Alpha", "Beta", "Γάμμα"])
+legislations = st.sampled_from(["", *(LEGISLATION_PREFIX + each for each in ("mdr", "ivdr", "mdd", "ivdd"))])
+versions = st.none() | st.integers(1, 4)
+certificates = st.builds(
+    Certificate,
+    number=st.sampled_from(["Z-1", "Z-2", "D-3"]),
+    revision=st.sampled_from(["", "01"]),
+    expiry=st.none() | st.just("2030-01-01"),
+)
+
+
+@st.composite
+def devices(draw: st.DrawFn, uuid: str = "u-1", udi: str = UDI) -> Device:
+    """A device whose fields are there or not."""
+    return a_device(
+        uuid,
+        udi,
+        trade_name=draw(words),
+        trade_names=draw(st.dictionaries(st.sampled_from(["", "en", "de"]), st.just("Alpha"), max_size=2)),
+        manufacturer_name=draw(words),
+        manufacturer_srn=draw(st.sampled_from(["", "DE-MF-000000001"])),
+        status_code=draw(st.sampled_from(["", STATUS_PREFIX + "on-the-market"])),
+        status_date=draw(st.none() | st.just("2026-01-01")),
+        risk_class_code=draw(st.sampled_from(["", RISK_PREFIX + "class-i", RISK_PREFIX + "class-iia"])),
+        legislation_code=draw(legislations),
+        reference=draw(words),
+        version=draw(versions),
+        updated=draw(st.none() | st.just("2026-01-01T00:00:00Z")),
+        device_name=draw(words),
+        emdn=draw(st.sampled_from([(), ("A01",), ("A01", "B02")])),
+        authorised_representative=draw(st.none() | st.just(ActorReference("DE-AR-000000002", "Representative"))),
+        certs=tuple(draw(st.lists(certificates, max_size=2, unique_by=lambda each: each.key))),
+    )
+
+
+@st.composite
+def readings(draw: st.DrawFn, uuid: str = "u-1", udi: str = UDI) -> DeviceReading:
+    """A reading of any source: only a bulk source lags, only a read of the register itself knows a detail."""
+    device, carries = draw(devices(uuid, udi)), draw(st.sampled_from(Carries))
+    return DeviceReading(
+        device=device,
+        carries=carries,
+        latest_version=draw(st.booleans()),
+        detail_version=None if carries is Carries.SOME else device.version,
+        lags=carries is Carries.SOME and draw(st.booleans()),
+    )

@@ -1,0 +1,355 @@
+"""Bringing records up to date: one read for all who ask, failures remembered, time bounded."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from msgspec.structs import replace
+
+from registerwatch.bootstrap import Service, build_service, running
+from registerwatch.register.ingest.refresh import (
+    MEMORY_SECONDS,
+    MOST_BEHIND,
+    READ_THROUGH_SECONDS,
+    Refreshed,
+    Refresher,
+    RefreshResult,
+)
+from registerwatch.register.outcomes import NotFound, Unreadable
+from registerwatch.register.sources.request_budget import Priority
+from registerwatch.settings import Settings
+from registerwatch_standins.register.filters import DeviceFilter
+from registerwatch_standins.register.generated import GeneratedWorld
+from registerwatch_standins.register.records import Registration
+from tests.conftest import StageMaker
+from tests.register.canned import CannedRegister, one_device
+from tests.register.virtual_time import loop_time
+from tests.support.clocks import SteppedClock
+from tests.support.dumps import stored
+from tests.support.stage import IMPATIENT, REGISTER, Stage
+
+pytestmark = pytest.mark.anyio
+
+NOBODYS = "04099999999992"
+on_sqlite = pytest.mark.parametrize("database_kind", ["sqlite"])
+"""What is asked of the register and remembered does not depend on the database."""
+
+
+@pytest.fixture
+async def stage(staged: StageMaker) -> AsyncIterator[Stage]:
+    async with staged() as stage:
+        yield stage
+
+
+class SilentRegister:
+    """A register that has taken a request and does not answer until it is let."""
+
+    def __init__(self, then: CannedRegister) -> None:
+        self.reached, self.let = asyncio.Event(), asyncio.Event()
+
+        async def answer(request: httpx2.Request) -> httpx2.Response:
+            self.reached.set()
+            await self.let.wait()
+            return await then.handle_async_request(request)
+
+        self.transport = CannedRegister(answer)
+
+
+def a_service(database_url: str, folder: Path, transport: httpx2.AsyncBaseTransport) -> Service:
+    """A service over a register that a test wrote."""
+    return build_service(
+        Settings(
+            data_dir=folder, database_url=database_url, register_url=REGISTER, register_requests_per_minute=100_000
+        ),
+        clock=SteppedClock(),
+        transport=transport,
+        patience=IMPATIENT,
+    )
+
+
+def a_row(**fields: Any) -> dict[str, Any]:
+    return {"uuid": "u-1", "primaryDi": NOBODYS, "basicUdi": "B-1", "versionNumber": 1, **fields}
+
+
+# One read for all
+
+
+@on_sqlite
+async def test_readers_of_one_subject_at_the_same_time_share_one_read(stage: Stage) -> None:
+    udi = stage.world.newest(0, 1)[0].primary_di
+
+    results = await asyncio.gather(*(stage.service.refresher.refresh(udi) for _ in range(20)))
+
+    assert results == [Refreshed(changed=True)] * 20
+    assert stage.log.kinds["detail"] == 1
+    assert stage.service.refresher.results["found"] == 1
+
+
+@on_sqlite
+async def test_readers_of_different_subjects_read_side_by_side(stage: Stage) -> None:
+    udis = [record.primary_di for record in stage.world.newest(0, 5)]
+
+    results = await asyncio.gather(*(stage.service.refresher.refresh(udi) for udi in udis))
+
+    assert results == [Refreshed(changed=True)] * 5
+    assert stage.log.kinds["detail"] == 5
+
+
+@on_sqlite
+async def test_a_reader_who_goes_away_does_not_take_the_read_from_the_others(database_url: str, tmp_path: Path) -> None:
+    register = SilentRegister(one_device(a_row()))
+    async with running(a_service(database_url, tmp_path, register.transport)) as service:
+        impatient = asyncio.create_task(service.refresher.refresh(NOBODYS))
+        await register.reached.wait()
+        patient = asyncio.create_task(service.refresher.refresh(NOBODYS))
+        await asyncio.sleep(0)
+        impatient.cancel()
+        register.let.set()
+
+        assert await patient == Refreshed(changed=True)
+        assert impatient.cancelled() or impatient.done()
+
+
+@on_sqlite
+async def test_a_read_behind_a_readers_back_gives_way_and_answers_all_who_share_it(
+    database_url: str, tmp_path: Path
+) -> None:
+    register = SilentRegister(one_device(a_row()))
+    async with running(a_service(database_url, tmp_path, register.transport)) as service:
+        recheck = asyncio.create_task(service.refresher.refresh(NOBODYS, priority=Priority.RECHECK))
+        await register.reached.wait()
+        waiting = asyncio.create_task(service.refresher.refresh(NOBODYS))
+        await asyncio.sleep(0)
+        register.let.set()
+
+        assert await waiting == Refreshed(changed=True)
+        assert isinstance(await recheck, Refreshed), "the recheck has its answer too"
+
+
+# What is new
+
+
+async def test_a_refresh_tells_whether_it_brought_news(stage: Stage) -> None:
+    record = stage.world.newest(0, 1)[0]
+    refresh = stage.service.refresher.refresh
+
+    assert await refresh(record.primary_di) == Refreshed(changed=True)
+    assert await refresh(record.primary_di) == Refreshed(changed=False)
+    stage.world.change(record.uuid, reference="NEW-1")
+    assert await refresh(record.primary_di) == Refreshed(changed=True)
+    assert await refresh(record.manufacturer.srn) == Refreshed(changed=True)
+    assert await refresh(record.manufacturer.srn) == Refreshed(changed=False)
+
+
+async def test_reading_an_authorised_representative_again_is_no_news(staged: StageMaker) -> None:
+    async with staged(world=GeneratedWorld(400, seed=7)) as stage:
+        await stage.fill()
+        represented = next(each for each in stage.world.newest(0, 400) if each.authorised_representative)
+        assert represented.authorised_representative is not None
+        srn = represented.authorised_representative.srn
+        await stage.service.refresher.refresh(srn)
+
+        assert await stage.service.refresher.refresh(srn) == Refreshed(changed=False)
+
+
+class ForgetfulWorld(GeneratedWorld):
+    """A register that no longer lists some of its records."""
+
+    def __init__(self, devices: int) -> None:
+        super().__init__(devices, seed=7)
+        self.forgotten: set[str] = set()
+
+    def search(self, wanted: DeviceFilter, offset: int, limit: int) -> tuple[int, list[Registration]]:
+        """The page without what is forgotten."""
+        total, records = super().search(wanted, offset, limit)
+        kept = [record for record in records if record.uuid not in self.forgotten]
+        return total - len(records) + len(kept), kept
+
+
+async def test_a_record_that_the_register_lists_no_more_gives_way_to_the_one_that_it_lists(
+    staged: StageMaker,
+) -> None:
+    world = ForgetfulWorld(120)
+    async with staged(world=world) as stage:
+        old = next(each for each in world.newest(0, 120) if each.legislation == "mdr")
+        stage.world.change(old.uuid, version_number=7)
+        await stage.service.refresher.refresh(old.primary_di)
+        world.register(replace(old, uuid="ffffffff-0000-4000-8000-000000000000", version_number=1, reference="NEW-1"))
+        world.forgotten.add(old.uuid)
+
+        assert await stage.service.refresher.refresh(old.primary_di) == Refreshed(changed=True)
+
+        document = await stage.service.documents.device(old.primary_di)
+        assert document is not None
+        assert b'"reference":"NEW-1"' in document.document
+
+
+# Failures
+
+
+@on_sqlite
+@pytest.mark.parametrize("mode", ["http-503", "ignored-filter", "timeout", "json-of-wrong-shape"])
+async def test_a_failed_read_through_is_remembered_for_a_minute_and_costs_nothing_meanwhile(
+    stage: Stage, mode: Any
+) -> None:
+    udi = stage.world.newest(0, 1)[0].primary_di
+    stage.faults.fail("search", mode)
+    first = await stage.service.refresher.read_through(udi)
+    assert isinstance(first, Unreadable)
+    asked = stage.log.total
+
+    stage.clock.move(MEMORY_SECONDS - 2)
+    assert await stage.service.refresher.read_through(udi) == first
+    assert stage.log.total == asked
+
+    stage.faults.clear()
+    stage.clock.move(3)
+    assert await stage.service.refresher.read_through(udi) is None
+
+
+@on_sqlite
+async def test_that_the_register_has_no_such_record_is_remembered_too_and_apart_from_failures(stage: Stage) -> None:
+    assert await stage.service.refresher.read_through(NOBODYS) == NotFound()
+    asked = stage.log.total
+    assert await stage.service.refresher.read_through(NOBODYS) == NotFound()
+    assert stage.log.total == asked
+    assert stage.service.refresher.results == {"found": 0, "not_found": 1, "unreadable": 0}
+
+
+@on_sqlite
+async def test_who_asks_for_a_refresh_is_not_put_off_with_what_is_remembered(stage: Stage) -> None:
+    udi = stage.world.newest(0, 1)[0].primary_di
+    stage.faults.fail("search", "http-400")
+    assert isinstance(await stage.service.refresher.refresh(udi), Unreadable)
+    stage.faults.clear()
+
+    assert await stage.service.refresher.refresh(udi) == Refreshed(changed=True)
+    assert stage.service.refresher.remembered(udi) is None
+    assert stage.service.refresher.trouble(udi) is None
+
+
+async def test_trouble_with_a_stored_record_is_told_until_a_read_goes_well(stage: Stage) -> None:
+    udi = stage.world.newest(0, 1)[0].primary_di
+    refresher = stage.service.refresher
+    await refresher.refresh(udi)
+    before = stored(stage.service.database)
+    stage.faults.fail("basic", "http-400")
+
+    await refresher.refresh(udi)
+
+    assert "status 400" in (refresher.trouble(udi) or "")
+    assert stored(stage.service.database) == before
+    stage.clock.move(3_600)
+    assert refresher.remembered(udi) is None
+    assert refresher.trouble(udi)
+    stage.faults.clear()
+    await refresher.refresh(udi)
+    assert refresher.trouble(udi) is None
+
+
+@on_sqlite
+async def test_a_stored_record_that_the_register_no_longer_lists_stays_and_says_so(staged: StageMaker) -> None:
+    world = ForgetfulWorld(120)
+    async with staged(world=world) as stage:
+        record = world.newest(0, 1)[0]
+        await stage.service.refresher.refresh(record.primary_di)
+        world.forgotten.add(record.uuid)
+
+        assert await stage.service.refresher.refresh(record.primary_di) == NotFound()
+
+        assert await stage.service.documents.device(record.primary_di) is not None
+        assert "no longer lists" in (stage.service.refresher.trouble(record.primary_di) or "")
+
+
+# Bounded time and work
+
+
+@on_sqlite
+async def test_a_read_through_of_a_silent_register_ends_in_bounded_time_and_the_read_goes_on(
+    database_url: str, tmp_path: Path
+) -> None:
+    register = SilentRegister(one_device(a_row()))
+    async with running(a_service(database_url, tmp_path, register.transport)) as service:
+        with loop_time() as time:
+            reader = asyncio.create_task(service.refresher.read_through(NOBODYS))
+            await register.reached.wait()
+            time.move(READ_THROUGH_SECONDS - 1)
+            await asyncio.sleep(0)
+            assert not reader.done()
+            time.move(1.5)
+            result = await reader
+
+        assert isinstance(result, Unreadable)
+        assert "taking long" in result.reason
+        register.let.set()
+        await service.refresher.settled()
+        assert await service.documents.device(NOBODYS) is not None
+
+
+@on_sqlite
+async def test_reads_behind_readers_backs_are_dropped_where_too_many_wait(database_url: str, tmp_path: Path) -> None:
+    register = SilentRegister(one_device(a_row()))
+    async with running(a_service(database_url, tmp_path, register.transport)) as service:
+        for number in range(MOST_BEHIND + 50):
+            service.refresher.refresh_behind(f"{number:014}")
+        await register.reached.wait()
+
+        assert _under_way() == MOST_BEHIND
+        await service.refresher.close()
+        assert _under_way() == 0
+
+
+def _under_way() -> int:
+    return sum(task.get_name().startswith("refresh ") for task in asyncio.all_tasks())
+
+
+@on_sqlite
+async def test_a_read_behind_a_readers_back_is_not_repeated_right_after_it_failed(stage: Stage) -> None:
+    udi = stage.world.newest(0, 1)[0].primary_di
+    stage.faults.fail("search", "http-400")
+    stage.service.refresher.refresh_behind(udi)
+    await stage.settle()
+    asked = stage.log.total
+
+    stage.service.refresher.refresh_behind(udi)
+    await stage.settle()
+
+    assert stage.log.total == asked
+
+
+@on_sqlite
+async def test_a_record_without_a_version_is_read_in_full_once_and_not_at_every_look(
+    database_url: str, tmp_path: Path
+) -> None:
+    register = one_device(a_row(versionNumber=None))
+    async with running(a_service(database_url, tmp_path, register)) as service:
+        await service.devices.device(NOBODYS)
+        await service.refresher.settled()
+        asked = len(register.asked)
+
+        for _ in range(3):
+            await service.devices.device(NOBODYS)
+            await service.refresher.settled()
+
+        assert len(register.asked) == asked
+
+
+@pytest.mark.parametrize("subject", ["0401\x00", "0401\ud800"], ids=["NUL", "half a character"])
+async def test_an_identifier_that_no_database_can_hold_is_answered_all_the_same(stage: Stage, subject: str) -> None:
+    result: RefreshResult = await stage.service.refresher.refresh(subject)
+
+    assert isinstance(result, NotFound | Unreadable)
+
+
+@on_sqlite
+async def test_a_closed_refresher_has_nothing_under_way(stage: Stage) -> None:
+    refresher: Refresher = stage.service.refresher
+    for record in stage.world.newest(0, 10):
+        refresher.refresh_behind(record.primary_di)
+
+    await refresher.close()
+
+    assert _under_way() == 0

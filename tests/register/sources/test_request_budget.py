@@ -1,0 +1,324 @@
+"""The request budget: never more than the setting in any 60 seconds, whoever shares the database."""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Coroutine
+from contextvars import ContextVar
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sqlalchemy import text
+
+from registerwatch.db.engine import Database
+from registerwatch.register.sources.request_budget import BudgetSpent, Priority, RequestBudget
+from tests.register.builders import FEW
+from tests.support.clocks import SteppedClock
+
+pytestmark = pytest.mark.anyio
+
+PER_MINUTE = 10
+FOREVER = float("inf")
+
+arrivals = st.lists(
+    st.tuples(
+        st.sampled_from([0.0, 0.0, 0.4, 3.0, 17.3, 45.0, 61.5]),
+        st.booleans(),
+        st.sampled_from(Priority),
+        st.sampled_from([1, 1, 2]),
+    ),
+    min_size=12,
+    max_size=24,
+)
+
+
+class NotedClock(SteppedClock):
+    """Remembers for each task what time it last saw: another task may have moved the clock before it goes on."""
+
+    def __init__(self, now: float) -> None:
+        super().__init__(now)
+        self._seen = ContextVar("seen", default=now)
+
+    def now(self) -> float:
+        self._seen.set(super().now())
+        return super().now()
+
+    @property
+    def seen(self) -> float:
+        """The time that this task saw last."""
+        return self._seen.get()
+
+
+@pytest.fixture
+def clock() -> NotedClock:
+    return NotedClock(1_800_000_000.25)
+
+
+@pytest.fixture
+async def node_databases(database_url: str) -> AsyncIterator[tuple[Database, Database]]:
+    """One database as two processes see it."""
+    one, other = Database(database_url), Database(database_url)
+    yield one, other
+    await one.close()
+    await other.close()
+
+
+@pytest.fixture
+def nodes(node_databases: tuple[Database, Database], clock: SteppedClock) -> tuple[RequestBudget, RequestBudget]:
+    """The budgets of two processes on one database."""
+    one, other = node_databases
+    return RequestBudget(one, PER_MINUTE, clock), RequestBudget(other, PER_MINUTE, clock)
+
+
+async def forget(database: Database) -> None:
+    """Begin with a budget that nobody has used."""
+    async with database.transaction() as connection:
+        await connection.execute(text("UPDATE register_budget SET spent = '{}', paused_until = 0, throttled = 0"))
+
+
+def most_in_a_minute(left: list[tuple[float, int]]) -> int:
+    """The largest number of places that were given in any 60 seconds."""
+    return max((sum(cost for at, cost in left if begin <= at < begin + 60) for begin, _ in left), default=0)
+
+
+@FEW
+@given(arrivals)
+async def test_no_minute_ever_sees_more_requests_than_the_setting(
+    nodes: tuple[RequestBudget, RequestBudget],
+    node_databases: tuple[Database, Database],
+    clock: SteppedClock,
+    arrivals: list[tuple[float, bool, Priority, int]],
+) -> None:
+    await forget(node_databases[0])
+    clock.move(1_000)
+    left: list[tuple[float, int]] = []
+    for gap, which, priority, cost in arrivals:
+        clock.move(gap)
+        await nodes[which].take(priority, deadline=FOREVER, cost=cost)
+        left.append((clock.now(), cost))
+
+    assert most_in_a_minute(left) <= PER_MINUTE
+
+
+async def test_requests_that_come_at_once_from_two_processes_share_the_minute(
+    nodes: tuple[RequestBudget, RequestBudget], clock: NotedClock
+) -> None:
+    left: list[tuple[float, int]] = []
+
+    async def one(budget: RequestBudget) -> None:
+        await budget.take(Priority.WAITING, deadline=FOREVER)
+        left.append((clock.seen, 1))
+
+    await asyncio.gather(*(one(nodes[number % 2]) for number in range(3 * PER_MINUTE)))
+
+    assert len(left) == 3 * PER_MINUTE
+    assert most_in_a_minute(left) <= PER_MINUTE
+
+
+async def test_all_places_are_given_where_nobody_waits_longer_than_needed(
+    nodes: tuple[RequestBudget, RequestBudget], clock: SteppedClock
+) -> None:
+    begin = clock.now()
+    for number in range(3 * PER_MINUTE):
+        await nodes[number % 2].take(Priority.WAITING, deadline=FOREVER)
+
+    assert clock.now() - begin <= 2 * 61.1
+
+
+async def test_the_mirror_and_the_recheck_leave_places_for_whoever_waits(
+    nodes: tuple[RequestBudget, RequestBudget], clock: SteppedClock
+) -> None:
+    given = [
+        await _places_left(nodes[0], priority, clock)
+        for priority in (Priority.MIRROR, Priority.RECHECK, Priority.WAITING)
+    ]
+
+    assert given == [6, 2, 2]
+
+
+async def test_a_request_that_counts_double_takes_two_places(
+    nodes: tuple[RequestBudget, RequestBudget], clock: SteppedClock
+) -> None:
+    budget, now = nodes[0], clock.now()
+    for _ in range(PER_MINUTE // 2):
+        await budget.take(Priority.WAITING, deadline=now, cost=2)
+    with pytest.raises(BudgetSpent):
+        await budget.take(Priority.WAITING, deadline=now)
+
+    await forget_then_fill_but_one(budget, now)
+    with pytest.raises(BudgetSpent):
+        await budget.take(Priority.WAITING, deadline=now, cost=2)
+    await budget.take(Priority.WAITING, deadline=now)
+
+
+async def forget_then_fill_but_one(budget: RequestBudget, now: float) -> None:
+    """One place is left of the minute."""
+    await forget(budget._database)
+    for _ in range(PER_MINUTE - 1):
+        await budget.take(Priority.WAITING, deadline=now)
+
+
+@pytest.mark.parametrize("per_minute", [1, 2])
+@pytest.mark.parametrize("priority", Priority)
+async def test_the_smallest_budgets_still_let_everybody_through_in_time(
+    database: Database, clock: SteppedClock, per_minute: int, priority: Priority
+) -> None:
+    budget = RequestBudget(database, per_minute, clock)
+    for cost in (1, 2, 1):
+        await budget.take(priority, deadline=FOREVER, cost=cost)
+
+
+async def test_who_cannot_be_served_before_the_deadline_is_told_at_once_when_to_come_back(
+    nodes: tuple[RequestBudget, RequestBudget], clock: SteppedClock
+) -> None:
+    begin = clock.now()
+    for _ in range(PER_MINUTE):
+        await nodes[0].take(Priority.WAITING, deadline=begin)
+    clock.move(20)
+
+    with pytest.raises(BudgetSpent, match="used up") as caught:
+        await nodes[1].take(Priority.WAITING, deadline=clock.now() + 30)
+
+    assert clock.slept == []
+    assert 40 <= caught.value.wait <= 41
+    clock.move(caught.value.wait)
+    await nodes[1].take(Priority.WAITING, deadline=clock.now())
+
+
+class HeldClock(SteppedClock):
+    """A clock on which whoever sleeps goes on sleeping."""
+
+    async def sleep(self, seconds: float) -> None:
+        """Sleep until cancelled."""
+        self.slept.append(seconds)
+        await asyncio.Event().wait()
+
+
+async def test_who_has_little_time_is_told_at_once_even_while_others_of_the_same_process_wait_longer(
+    database: Database,
+) -> None:
+    clock = HeldClock()
+    budget = RequestBudget(database, 1, clock)
+    await budget.take(Priority.WAITING, deadline=clock.now())
+    patient = asyncio.create_task(budget.take(Priority.WAITING, deadline=FOREVER))
+    while not clock.slept:
+        await asyncio.sleep(0)
+
+    try:
+        with pytest.raises(BudgetSpent):
+            async with asyncio.timeout(2):
+                await budget.take(Priority.WAITING, deadline=clock.now())
+    finally:
+        patient.cancel()
+        await asyncio.wait([patient])
+
+
+async def test_a_pause_after_throttling_holds_for_every_process(
+    nodes: tuple[RequestBudget, RequestBudget], clock: SteppedClock
+) -> None:
+    await nodes[0].throttled(30)
+
+    with pytest.raises(BudgetSpent, match="asked us to slow down") as caught:
+        await nodes[1].take(Priority.WAITING, deadline=clock.now() + 10)
+
+    assert 30 <= caught.value.wait <= 31
+    clock.move(31)
+    await nodes[1].take(Priority.WAITING, deadline=clock.now())
+
+
+async def test_pauses_grow_while_the_register_goes_on_throttling_and_start_short_after_an_answer(
+    nodes: tuple[RequestBudget, RequestBudget], clock: SteppedClock
+) -> None:
+    for least in (5, 20, 60, 60):
+        await nodes[0].throttled(None)
+        assert least <= await _pause_left(nodes[1], clock) <= least + 1
+        clock.move(61)
+    await nodes[1].answered()
+
+    await nodes[1].throttled(None)
+
+    assert 5 <= await _pause_left(nodes[0], clock) <= 6
+
+
+@pytest.mark.parametrize(("said", "kept"), [(0, 0), (7, 7), (600, 600), (86_400, 600), (float("inf"), 600)])
+async def test_the_registers_word_on_the_pause_counts_up_to_ten_minutes(
+    nodes: tuple[RequestBudget, RequestBudget], clock: SteppedClock, said: float, kept: int
+) -> None:
+    await nodes[0].throttled(said)
+
+    assert kept <= await _pause_left(nodes[1], clock) <= kept + 1
+
+
+async def test_a_shorter_pause_does_not_end_a_longer_one(
+    nodes: tuple[RequestBudget, RequestBudget], clock: SteppedClock
+) -> None:
+    await nodes[0].throttled(300)
+    await nodes[1].throttled(1)
+
+    assert await _pause_left(nodes[0], clock) >= 300
+
+
+async def test_of_two_pauses_that_are_told_at_once_the_longer_one_holds(
+    nodes: tuple[RequestBudget, RequestBudget], database: Database, clock: SteppedClock
+) -> None:
+    await _both_at_once(database, nodes[0].throttled(300), nodes[1].throttled(1))
+
+    assert await _pause_left(nodes[0], clock) >= 300
+
+
+async def test_places_return_only_when_they_are_a_minute_old(
+    nodes: tuple[RequestBudget, RequestBudget], clock: SteppedClock
+) -> None:
+    chance = random.Random(4)
+    taken: list[float] = []
+    for _ in range(PER_MINUTE):
+        clock.move(chance.random() * 3)
+        await nodes[0].take(Priority.WAITING, deadline=clock.now())
+        taken.append(clock.now())
+
+    await nodes[1].take(Priority.WAITING, deadline=FOREVER)
+
+    assert 60 <= clock.now() - taken[0] <= 61.1
+
+
+async def _places_left(budget: RequestBudget, priority: Priority, clock: SteppedClock) -> int:
+    """Take all places that somebody of this priority can have now; how many they were."""
+    taken = 0
+    while True:
+        try:
+            await budget.take(priority, deadline=clock.now())
+        except BudgetSpent:
+            return taken
+        taken += 1
+
+
+async def _pause_left(budget: RequestBudget, clock: SteppedClock) -> float:
+    """Seconds that a request would have to wait now."""
+    try:
+        await budget.take(Priority.WAITING, deadline=clock.now())
+    except BudgetSpent as spent:
+        return spent.wait
+    return 0
+
+
+async def _both_at_once(database: Database, *writes: Coroutine[Any, Any, None]) -> None:
+    """Run two writes of the budget so that on PostgreSQL both have begun before either can end."""
+    if database.kind == "sqlite":  # a transaction holds the write lock from its start
+        await asyncio.gather(*writes)
+        return
+    async with database.transaction() as holding, database.reading() as watching:
+        await holding.execute(text("SELECT * FROM register_budget FOR UPDATE"))
+        tasks = []
+        for count, write in enumerate(writes, start=1):
+            tasks.append(asyncio.create_task(write))
+            for _ in range(2_000):
+                waiting = await watching.execute(_WAITING)
+                if waiting.scalar_one() == count:
+                    break
+            else:
+                raise AssertionError("the write does not wait for the row")
+    await asyncio.gather(*tasks)
+
+
+_WAITING = text("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'")

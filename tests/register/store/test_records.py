@@ -1,0 +1,468 @@
+"""The stored copy: whatever is read in whatever order, one record answers for each UDI-DI, and no change is missed."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sqlalchemy import text
+
+from registerwatch.db.engine import Database
+from registerwatch.register.models import (
+    LAG_SECONDS,
+    Actor,
+    Carries,
+    Certificate,
+    Device,
+    DeviceReading,
+    Standing,
+    from_document,
+    merge,
+    standing,
+)
+from registerwatch.register.store.documents import ChangedRow, StoredDocuments, stored_documents
+from registerwatch.register.store.records import StoredCopy
+from tests.register.builders import FEW, UDI, a_device, a_full_reading, a_row, readings
+from tests.support.dumps import stored
+
+pytestmark = pytest.mark.anyio
+
+UDI_OF = {"u-1": "di-A", "u-2": "di-A", "u-3": "di-A", "u-4": "di-B", "u-5": "di-B"}
+MDR, MDD = "refdata.applicable-legislation.mdr", "refdata.applicable-legislation.mdd"
+NOW = 1_800_000_000
+
+batches = st.lists(
+    st.tuples(
+        st.lists(
+            st.sampled_from(sorted(UDI_OF)).flatmap(lambda uuid: readings(uuid, UDI_OF[uuid])),
+            min_size=1,
+            max_size=3,
+            unique_by=lambda reading: reading.device.uuid,
+        ),
+        st.booleans(),
+    ),
+    min_size=1,
+    max_size=6,
+)
+"""Readings that are stored together, and whether they are all that the register lists of their UDI-DIs."""
+
+
+@pytest.fixture
+async def documents(database_url: str) -> AsyncIterator[StoredDocuments]:
+    opened = stored_documents(database_url)
+    yield opened
+    await opened.close()
+
+
+async def empty(database: Database) -> None:
+    """Begin with a copy in which nothing is stored."""
+    async with database.transaction() as connection:
+        for statement in (
+            "DELETE FROM devices",
+            "DELETE FROM actors",
+            "UPDATE copy_state SET revision = 0, devices = 0",
+        ):
+            await connection.execute(text(statement))
+
+
+class Expected:
+    """The copy as it ought to be, by the rules alone: one reading after another, the preferred record answers."""
+
+    def __init__(self) -> None:
+        self.devices: dict[str, Device] = {}
+        self.standings: dict[str, Standing] = {}
+        self._details: dict[str, int | None] = {}
+
+    def read(self, batch: list[DeviceReading], *, lists_all: bool) -> None:
+        """Take up some readings; where they are all there is, other records of their UDI-DIs are superseded."""
+        told = {reading.device.uuid for reading in batch}
+        udis = {reading.device.udi for reading in batch}
+        for uuid, stands in self.standings.items():
+            if lists_all and uuid not in told and UDI_OF[uuid] in udis:
+                self.standings[uuid] = msgspec.structs.replace(stands, latest_version=False)
+        read_lately = {UDI_OF[uuid] for uuid in self._details}
+        for reading in batch:
+            if not reading.lags or reading.device.udi not in read_lately or self._is_newer_of_a_latest(reading):
+                self._read(reading)
+
+    def _is_newer_of_a_latest(self, reading: DeviceReading) -> bool:
+        stands = self.standings.get(reading.device.uuid)
+        return stands is not None and stands.latest_version and (reading.device.version or 0) > stands.version_number
+
+    def _read(self, reading: DeviceReading) -> None:
+        uuid, before = reading.device.uuid, self.standings.get(reading.device.uuid)
+        merged = merge(self.devices.get(uuid), reading, stored_detail_version=self._details.get(uuid))
+        if merged is None:
+            return
+        self.devices[uuid] = merged
+        latest = reading.latest_version
+        if reading.lags and before and not before.latest_version:
+            latest = latest and (reading.device.version or 0) > before.version_number
+        as_merged = DeviceReading(device=merged, carries=reading.carries, latest_version=latest)
+        self.standings[uuid] = standing(as_merged)
+        if reading.detail_version is not None:
+            self._details[uuid] = reading.detail_version
+
+    def current(self) -> dict[str, Device]:
+        """The record that answers, by UDI-DI."""
+        preferred: dict[str, Device] = {}
+        for each in sorted(self.standings.values(), key=lambda each: each.rank, reverse=True):
+            preferred[UDI_OF[each.uuid]] = self.devices[each.uuid]
+        return preferred
+
+
+class Follower:
+    """Somebody who follows the revisions, a few at a time."""
+
+    def __init__(self, documents: StoredDocuments) -> None:
+        self._documents = documents
+        self._position = 0
+        self.rows: dict[int, ChangedRow] = {}
+
+    async def follow(self) -> None:
+        """Take up all that changed since the last time."""
+        while rows := await self._documents.changed_since(self._position, 2):
+            revisions = [row.revision for row in rows]
+            assert revisions == sorted(set(revisions)), "strictly increasing"
+            assert revisions[0] > self._position
+            self.rows |= {row.id: row for row in rows}
+            self._position = revisions[-1]
+
+    def current(self) -> dict[str, Device]:
+        """The record that answers, by UDI-DI."""
+        rows = [row for row in self.rows.values() if row.is_current]
+        assert len({row.udi for row in rows}) == len(rows), "exactly one record answers for a UDI-DI"
+        return {row.udi: from_document(row.document) for row in rows}
+
+
+@FEW
+@given(batches)
+async def test_any_readings_in_any_order_leave_one_answer_for_each_udi_and_no_change_is_missed(
+    database: Database, documents: StoredDocuments, batches: list[tuple[list[DeviceReading], bool]]
+) -> None:
+    await empty(database)
+    copy, expected, follower = StoredCopy(database), Expected(), Follower(documents)
+    for batch, lists_all in batches:
+        before = (await copy.state()).revision
+        changes = await copy.store(batch, read_at=NOW, lists_all=lists_all)
+        expected.read(batch, lists_all=lists_all)
+        await follower.follow()
+
+        state = await copy.state()
+        assert follower.current() == expected.current()
+        assert {row.udi for row in follower.rows.values()} == {each.udi for each in expected.devices.values()}
+        assert state.devices == len(expected.devices) == len(follower.rows)
+        assert state.revision - before >= len(changes)
+        assert {change.new.uuid for change in changes} <= {reading.device.uuid for reading in batch}
+        for change in changes:
+            assert change.new == expected.devices[change.new.uuid]
+            assert change.is_current is (change.new.uuid == expected.current()[change.new.udi].uuid)
+
+        assert await copy.store(batch, read_at=NOW + 1, lists_all=lists_all) == [], "the same again is no news"
+        full = {each.device.uuid for each in batch if each.carries is not Carries.SOME}
+        assert (await copy.state()).revision <= state.revision + len(full), "only reads in full are counted"
+
+
+@FEW
+@given(batches)
+async def test_what_is_known_of_a_udi_is_what_is_stored_of_it(
+    database: Database, batches: list[tuple[list[DeviceReading], bool]]
+) -> None:
+    await empty(database)
+    copy, expected = StoredCopy(database), Expected()
+    for batch, lists_all in batches:
+        await copy.store(batch, read_at=NOW, lists_all=lists_all)
+        expected.read(batch, lists_all=lists_all)
+
+    for udi in set(UDI_OF.values()):
+        known = await copy.known(udi)
+        assert {uuid: each.device for uuid, each in known.items()} == {
+            uuid: device for uuid, device in expected.devices.items() if device.udi == udi
+        }
+    assert await copy.known("di-C") == {}
+
+
+async def test_records_that_many_processes_store_at_once_leave_one_answer(
+    database: Database, database_url: str, documents: StoredDocuments
+) -> None:
+    other = Database(database_url)
+    copies = (StoredCopy(database), StoredCopy(other))
+    told = [
+        a_full_reading(uuid, udi, version=version, legislation_code=MDR)
+        for version in (1, 2, 3)
+        for uuid, udi in UDI_OF.items()
+    ]
+
+    await asyncio.gather(*(copies[number % 2].store([reading], read_at=NOW) for number, reading in enumerate(told)))
+
+    follower = Follower(documents)
+    await follower.follow()
+    assert set(follower.current()) == {"di-A", "di-B"}
+    state = await copies[0].state()
+    assert state.devices == len(UDI_OF)
+    assert state.revision >= len(UDI_OF)
+    await other.close()
+
+
+async def test_a_failed_transaction_stores_nothing_and_takes_no_revision(database: Database) -> None:
+    copy = StoredCopy(database)
+    await copy.store([a_row()], read_at=NOW)
+    before = stored(database)
+
+    async def broken_off() -> None:
+        async with database.transaction() as connection:
+            await copy.store_in(connection, [a_row("u-2", reference="R-2")], read_at=NOW)
+            raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        await broken_off()
+
+    assert stored(database) == before
+
+
+# Current records
+
+
+async def current(database: Database) -> list[str]:
+    async with database.reading() as connection:
+        rows = await connection.execute(text("SELECT uuid FROM devices WHERE is_current ORDER BY primary_di, uuid"))
+        return [row.uuid for row in rows.all()]
+
+
+async def test_a_twin_that_is_preferred_displaces_the_other_and_gives_way_when_it_is_superseded(
+    database: Database,
+) -> None:
+    copy = StoredCopy(database)
+    await copy.store([a_full_reading("u-1", legislation_code=MDD)], read_at=NOW)
+    assert await current(database) == ["u-1"]
+
+    await copy.store([a_full_reading("u-2", legislation_code=MDR)], read_at=NOW)
+    assert await current(database) == ["u-2"]
+
+    [change] = await copy.store([a_full_reading("u-2", legislation_code=MDR, latest=False)], read_at=NOW)
+    assert not change.is_current
+    assert await current(database) == ["u-1"]
+
+
+async def test_a_key_that_appears_under_another_udi_leaves_one_answer_for_each(
+    database: Database, documents: StoredDocuments
+) -> None:
+    copy, follower = StoredCopy(database), Follower(documents)
+    await copy.store([a_full_reading("u-1", "di-A")], read_at=NOW)
+
+    await copy.store([a_full_reading("u-1", "di-B"), a_full_reading("u-2", "di-A")], read_at=NOW)
+
+    await follower.follow()
+    assert set(follower.current()) == {"di-A", "di-B"}
+    assert (await copy.state()).devices == len(follower.rows)
+
+
+# Sources that lag
+
+
+async def test_a_bulk_row_does_not_bring_a_superseded_record_back_at_the_same_version(database: Database) -> None:
+    copy = StoredCopy(database)
+    await copy.store([a_row("u-1", version=2), a_row("u-2", version=1)], read_at=NOW)
+    await copy.store([a_row("u-1", version=2, latest=False)], read_at=NOW + 60)  # as a walk through the register tells
+    assert await current(database) == ["u-2"]
+
+    await copy.store([a_row("u-1", version=2, lags=True, trade_name="Alpha")], read_at=NOW + LAG_SECONDS + 100)
+    assert await current(database) == ["u-2"]
+    assert (await copy.known(UDI))["u-1"].device.trade_name == "Alpha", "what it fills in is taken"
+
+    await copy.store([a_row("u-1", version=3, lags=True)], read_at=NOW + LAG_SECONDS + 200)
+    assert await current(database) == ["u-1"]
+
+
+async def test_a_bulk_row_may_tell_that_a_record_is_superseded(database: Database) -> None:
+    copy = StoredCopy(database)
+    await copy.store([a_row("u-1", version=2), a_row("u-2", version=1)], read_at=NOW)
+
+    await copy.store([a_row("u-1", version=2, lags=True, latest=False)], read_at=NOW + 60)
+
+    assert await current(database) == ["u-2"]
+
+
+@pytest.mark.parametrize("version", [1, 5], ids=["the version that is stored", "a newer version"])
+@pytest.mark.parametrize("stored_before", [True, False])
+async def test_a_bulk_row_of_a_record_that_the_register_just_listed_no_more_does_not_answer(
+    database: Database, stored_before: bool, version: int
+) -> None:
+    copy = StoredCopy(database)
+    if stored_before:
+        await copy.store([a_row("u-2", version=1, lags=True, legislation_code=MDR)], read_at=NOW - 100)
+    await copy.store([a_full_reading("u-1", legislation_code=MDD)], read_at=NOW, lists_all=True)
+    assert await current(database) == ["u-1"]
+
+    bulk = a_row("u-2", version=version, lags=True, legislation_code=MDR)
+    assert await copy.store([bulk], read_at=NOW + LAG_SECONDS - 1) == []
+
+    assert await current(database) == ["u-1"]
+
+
+async def test_a_bulk_row_that_is_later_than_the_last_read_of_the_register_can_answer(database: Database) -> None:
+    copy = StoredCopy(database)
+    await copy.store([a_full_reading("u-1", legislation_code=MDD)], read_at=NOW, lists_all=True)
+
+    await copy.store([a_row("u-2", version=1, lags=True, legislation_code=MDR)], read_at=NOW + LAG_SECONDS)
+
+    assert await current(database) == ["u-2"]
+
+
+async def test_a_newer_version_of_a_record_that_the_register_listed_is_taken_from_a_bulk_row_at_once(
+    database: Database,
+) -> None:
+    copy = StoredCopy(database)
+    await copy.store([a_full_reading("u-1", version=1, reference="R-1")], read_at=NOW, lists_all=True)
+
+    [change] = await copy.store([a_row("u-1", version=2, lags=True, reference="R-2")], read_at=NOW + 60)
+
+    assert change.new.reference == "R-2"
+
+
+# Times of reading
+
+
+async def rows_of(database: Database) -> list[dict[str, object]]:
+    async with database.reading() as connection:
+        return [dict(row._mapping) for row in (await connection.execute(text("SELECT * FROM devices"))).all()]
+
+
+async def read_at(database: Database) -> dict[object, object]:
+    return {row["uuid"]: row["read_at"] for row in await rows_of(database)}
+
+
+async def test_a_full_reading_that_says_nothing_new_renews_its_time_and_its_number_and_nothing_else(
+    database: Database,
+) -> None:
+    copy = StoredCopy(database)
+    await copy.store([a_full_reading()], read_at=NOW)
+    (before,) = await rows_of(database)
+
+    assert await copy.store([a_full_reading()], read_at=NOW + 100) == []
+
+    assert await rows_of(database) == [before | {"read_at": NOW + 100, "revision": 2}]
+    assert (await copy.state()).last_read_at == NOW + 100
+
+
+async def test_a_bulk_row_that_says_nothing_new_does_not_make_a_record_look_fresh(database: Database) -> None:
+    copy = StoredCopy(database)
+    await copy.store([a_full_reading()], read_at=NOW)
+
+    await copy.store([a_row(version=1)], read_at=NOW + 100)
+
+    assert await read_at(database) == {"u-1": NOW}
+    assert (await copy.state()).last_read_at == NOW
+
+
+async def test_a_record_that_only_its_twin_displaced_does_not_count_as_read(database: Database) -> None:
+    copy = StoredCopy(database)
+    await copy.store([a_full_reading("u-1", legislation_code=MDD)], read_at=NOW)
+    await copy.store([a_full_reading("u-2", legislation_code=MDR)], read_at=NOW + 100)
+    assert await current(database) == ["u-2"]
+
+    assert await read_at(database) == {"u-1": NOW, "u-2": NOW + 100}
+
+
+async def test_a_partial_reading_keeps_the_certificates_and_counts_as_read(database: Database) -> None:
+    copy = StoredCopy(database)
+    await copy.store([a_full_reading(certs=(Certificate(number="Z-1"),))], read_at=NOW)
+    partial = DeviceReading(
+        device=a_device(version=2, reference="R-2"), carries=Carries.ALL_BUT_CERTIFICATES, detail_version=2
+    )
+
+    [change] = await copy.store([partial], read_at=NOW + 100)
+
+    assert [each.number for each in change.new.certs] == ["Z-1"]
+    assert change.new.reference == "R-2"
+    assert await read_at(database) == {"u-1": NOW + 100}
+
+
+def without_search(*numbers: str) -> DeviceReading:
+    """A reading while the certificate search was down; the Basic UDI-DI record lists these certificates."""
+    certs = tuple(Certificate(number=number) for number in numbers)
+    return DeviceReading(
+        device=a_device(version=1, certs=certs), carries=Carries.ALL_BUT_CERTIFICATES, detail_version=1
+    )
+
+
+@pytest.mark.parametrize("bulk_row_before", [True, False])
+async def test_the_certificates_that_a_first_read_without_the_search_brings_are_better_than_none(
+    database: Database, bulk_row_before: bool
+) -> None:
+    copy = StoredCopy(database)
+    if bulk_row_before:
+        await copy.store([a_row(version=1, lags=True)], read_at=NOW - LAG_SECONDS)
+
+    await copy.store([without_search("D-1")], read_at=NOW)
+    await copy.store([without_search("D-1", "D-2")], read_at=NOW + 100)
+
+    assert [each.number for each in (await copy.known(UDI))["u-1"].device.certs] == ["D-1"], "the second leaves them"
+
+
+async def test_a_full_read_that_found_no_certificate_is_not_overruled_by_one_without_the_search(
+    database: Database,
+) -> None:
+    copy = StoredCopy(database)
+    await copy.store([a_full_reading()], read_at=NOW)
+
+    assert await copy.store([without_search("D-1")], read_at=NOW + 100) == []
+
+    assert (await copy.known(UDI))["u-1"].device.certs == ()
+
+
+# Actors
+
+
+async def actors(database: Database) -> dict[str, tuple[object, ...]]:
+    return {row["srn"]: tuple(row.values()) for row in stored(database)["actors"]}
+
+
+async def test_a_manufacturer_that_a_device_names_is_known_thinly(database: Database) -> None:
+    named = a_row(manufacturer_srn="DE-MF-000000001", manufacturer_name="Alpha GmbH")
+    await StoredCopy(database).store([named, a_row("u-2", manufacturer_srn="FR-MF-000000002")], read_at=NOW)
+
+    rows = await actors(database)
+
+    assert set(rows) == {"DE-MF-000000001"}, "an actor without a name is not known"
+    srn, name, country, status, total, complete, at, _ = rows["DE-MF-000000001"]
+    assert (srn, name, country, status, total, bool(complete), at) == (
+        "DE-MF-000000001", "Alpha GmbH", "DE", "", None, False, NOW,
+    )  # fmt: skip
+
+
+async def test_an_actor_that_was_read_itself_is_not_renamed_by_a_device_or_a_bulk_row(database: Database) -> None:
+    copy = StoredCopy(database)
+    actor = Actor(srn="DE-MF-000000001", name="Alpha GmbH", country="DE", device_total=7, complete=True)
+    assert await copy.store_actor(actor, read_at=NOW)
+
+    await copy.store([a_row(manufacturer_srn=actor.srn, manufacturer_name="Another")], read_at=NOW + 1)
+    await copy.store_bulk_actors([Actor(srn=actor.srn, name="A third")], read_at=NOW + 2)
+
+    assert (await actors(database))[actor.srn][1:5] == ("Alpha GmbH", "DE", "", 7)
+
+
+async def test_reading_the_same_actor_again_is_no_news_but_counts_as_read(database: Database) -> None:
+    copy = StoredCopy(database)
+    actor = Actor(srn="DE-MF-000000001", name="Alpha GmbH", country="DE", device_total=7, complete=True)
+    await copy.store_actor(actor, read_at=NOW)
+
+    assert not await copy.store_actor(actor, read_at=NOW + 50)
+
+    *_, at, reads = (await actors(database))[actor.srn]
+    assert (at, reads) == (NOW + 50, 2)
+    assert (await copy.state()).last_read_at == NOW + 50
+
+
+async def test_an_actor_read_without_a_status_keeps_the_one_that_is_stored(database: Database) -> None:
+    copy = StoredCopy(database)
+    known = Actor(srn="DE-MF-000000001", name="Alpha", status_code="refdata.actor-status.active", complete=True)
+    await copy.store_actor(known, read_at=NOW)
+
+    unknown = Actor(srn="DE-MF-000000001", name="Alpha", status_code="", complete=True)
+    changed = await copy.store_actor(unknown, read_at=NOW)
+
+    assert (await actors(database))["DE-MF-000000001"][3] == "refdata.actor-status.active"
+    assert not changed

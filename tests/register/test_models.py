@@ -1,0 +1,202 @@
+"""Which of several records answers for a UDI-DI, and what a reading does to what is stored."""
+
+import json
+from itertools import permutations
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from registerwatch.register.models import (
+    ActorReference,
+    Carries,
+    Certificate,
+    Device,
+    DeviceReading,
+    Standing,
+    document,
+    from_document,
+    is_latest,
+    may_be_outdated,
+    merge,
+    standing,
+)
+from tests.register.builders import PROPERTY, a_device, a_full_reading, a_row, devices, legislations, readings
+
+EMPTY: tuple[object, ...] = (None, "", (), {})
+REGULATIONS = ("refdata.applicable-legislation.mdr", "refdata.applicable-legislation.ivdr")
+
+standings = st.builds(
+    Standing,
+    uuid=st.sampled_from(["u-1", "u-2", "u-3", "u-4"]),
+    latest_version=st.booleans(),
+    legislation_code=legislations,
+    version_number=st.integers(0, 3),
+)
+
+
+@PROPERTY
+@given(devices(), readings())
+def test_a_full_reading_replaces_everything(stored: Device, reading: DeviceReading) -> None:
+    full = msgspec.structs.replace(reading, carries=Carries.EVERYTHING, lags=False)
+
+    assert merge(stored, full, stored_detail_version=9) == full.device
+
+
+@PROPERTY
+@given(devices(), readings(), st.none() | st.integers(0, 4))
+def test_a_reading_without_certificates_replaces_everything_but_them(
+    stored: Device, reading: DeviceReading, detail_version: int | None
+) -> None:
+    partial = msgspec.structs.replace(reading, carries=Carries.ALL_BUT_CERTIFICATES, lags=False)
+    merged = merge(stored, partial, stored_detail_version=detail_version)
+
+    assert merged is not None
+    never_read = not stored.certs and detail_version is None
+    assert merged.certs == (partial.device.certs if never_read else stored.certs)
+    assert msgspec.structs.replace(merged, certs=()) == msgspec.structs.replace(partial.device, certs=())
+
+
+@PROPERTY
+@given(devices(), readings(), st.none() | st.integers(1, 4))
+def test_a_partial_reading_fills_in_and_never_blanks_a_field(
+    stored: Device, reading: DeviceReading, detail_version: int | None
+) -> None:
+    row = msgspec.structs.replace(reading, carries=Carries.SOME)
+    merged = merge(stored, row, stored_detail_version=detail_version)
+
+    if merged is None:
+        return
+    for name in Device.__struct_fields__:
+        told, before = getattr(row.device, name), getattr(stored, name)
+        assert getattr(merged, name) == (before if told in EMPTY else told), name
+
+
+@PROPERTY
+@given(devices(), readings(), st.none() | st.integers(1, 4))
+def test_an_older_or_lagging_reading_changes_nothing(
+    stored: Device, reading: DeviceReading, detail_version: int | None
+) -> None:
+    row = msgspec.structs.replace(reading, carries=Carries.SOME)
+    told, before = row.device.version or 0, stored.version or 0
+    outdated = told < before or (row.lags and detail_version is not None and told <= detail_version)
+
+    assert (merge(stored, row, stored_detail_version=detail_version) is None) is outdated
+
+
+@PROPERTY
+@given(st.none() | standings, readings())
+def test_only_the_register_or_a_newer_version_makes_a_superseded_record_the_latest_again(
+    stored: Standing | None, reading: DeviceReading
+) -> None:
+    is_superseded = stored is not None and not stored.latest_version
+    newer = stored is None or (reading.device.version or 0) > stored.version_number
+
+    assert is_latest(stored, reading) is (reading.latest_version and (newer or not reading.lags or not is_superseded))
+
+
+@PROPERTY
+@given(st.none() | standings, readings())
+def test_what_the_register_told_lately_outdates_all_that_lags_but_newer_versions_of_what_it_listed(
+    stored: Standing | None, reading: DeviceReading
+) -> None:
+    newer = stored is not None and stored.latest_version and (reading.device.version or 0) > stored.version_number
+
+    assert may_be_outdated(stored, reading) is (reading.lags and not newer)
+
+
+@PROPERTY
+@given(st.none() | devices(), readings())
+def test_reading_the_same_twice_is_reading_it_once(stored: Device | None, reading: DeviceReading) -> None:
+    once = merge(stored, reading) or stored
+    assert once is not None
+
+    assert (merge(once, reading) or once) == once
+
+
+@PROPERTY
+@given(readings())
+def test_the_first_reading_is_stored_as_it_is(reading: DeviceReading) -> None:
+    assert merge(None, reading) == reading.device
+
+
+def test_a_bulk_row_that_names_a_representative_without_its_name_keeps_the_stored_name() -> None:
+    stored = a_device(authorised_representative=ActorReference("DE-AR-000000002", "Representative GmbH"))
+
+    merged = merge(stored, a_row(authorised_representative=ActorReference("DE-AR-000000002", "")))
+
+    assert merged is not None
+    assert merged.authorised_representative == stored.authorised_representative
+
+
+@PROPERTY
+@given(st.lists(standings, min_size=1, max_size=4, unique_by=lambda each: each.uuid))
+def test_the_order_in_which_records_arrive_does_not_decide_which_one_answers(records: list[Standing]) -> None:
+    assert len({min(order, key=lambda each: each.rank).uuid for order in permutations(records)}) == 1
+
+
+@PROPERTY
+@given(standings, standings)
+def test_the_latest_version_answers_then_the_regulation_then_the_higher_version_then_the_smaller_uuid(
+    one: Standing, other: Standing
+) -> None:
+    if one.uuid == other.uuid:
+        return
+    if one.latest_version != other.latest_version:
+        preferred = one if one.latest_version else other
+    elif (one.legislation_code in REGULATIONS) != (other.legislation_code in REGULATIONS):
+        preferred = one if one.legislation_code in REGULATIONS else other
+    elif one.version_number != other.version_number:
+        preferred = one if one.version_number > other.version_number else other
+    else:
+        preferred = one if one.uuid < other.uuid else other
+
+    assert min((one, other), key=lambda each: each.rank) is preferred
+
+
+@PROPERTY
+@given(standings, standings, standings)
+def test_rank_is_a_total_order(one: Standing, two: Standing, three: Standing) -> None:
+    assert (one.rank == two.rank) or (one.rank < two.rank) != (two.rank < one.rank)
+    if one.rank < two.rank < three.rank:
+        assert one.rank < three.rank
+
+
+@pytest.mark.parametrize("legislation", ["mdr", "refdata.applicable-legislation.mdr"])
+def test_a_regulation_is_known_by_its_full_code_and_by_its_last_segment(legislation: str) -> None:
+    assert Standing("u-9", True, legislation, 1).rank < Standing("u-1", True, "mdd", 9).rank
+
+
+def test_a_record_without_a_version_stands_at_version_0() -> None:
+    assert standing(a_row()).version_number == 0
+    assert standing(a_full_reading(version=3)).version_number == 3
+
+
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
+
+
+@PROPERTY
+@given(devices(), texts, st.dictionaries(texts, texts, max_size=2), st.lists(texts, max_size=2))
+def test_a_stored_document_reads_back_as_the_same_device(
+    device: Device, name: str, names: dict[str, str], numbers: list[str]
+) -> None:
+    device = msgspec.structs.replace(
+        device, trade_name=name, trade_names=names, certs=tuple(Certificate(number=number) for number in numbers)
+    )
+
+    assert from_document(document(device)) == device
+    assert from_document(document(device).decode()) == device
+
+
+@PROPERTY
+@given(devices())
+def test_a_document_has_every_field_and_says_nothing_by_empty_texts_and_null_dates(device: Device) -> None:
+    told = json.loads(document(device))
+
+    assert list(told) == list(Device.__struct_fields__)
+    assert (told["found"], told["source"]) == (True, "eudamed-public")
+    for name, value in told.items():
+        nullable = name in {"status_date", "version", "updated", "authorised_representative"}
+        assert value is not None or nullable, name
+    assert all("expiry" not in each or each["expiry"] for each in told["certs"])

@@ -1,0 +1,248 @@
+"""The interface answers the real SDK in Stripe's forms, its refusals too."""
+
+from typing import Any, get_args
+
+import httpx2
+import pytest
+import stripe
+
+from registerwatch_standins.payment.wire import API_VERSION
+from tests.support.payments import API_KEY, DAY, PAYMENTS, InProcess, Payments
+
+from .conftest import order, subscribed
+
+pytestmark = pytest.mark.anyio
+
+CARRIED = {"Authorization": f"Bearer {API_KEY}"}
+
+
+async def ask(payments: Payments, method: str, path: str, body: str = "", **headers: str) -> httpx2.Response:
+    """An answer to a request as it is."""
+    sent = CARRIED | {name.replace("_", "-"): value for name, value in headers.items()}
+    return await payments.browser.request(method, path, content=body or None, headers=sent)
+
+
+async def test_the_version_is_the_one_that_the_sdk_asks_for(payments: Payments) -> None:
+    assert stripe.api_version == API_VERSION
+    assert (await ask(payments, "GET", "/v1/prices")).headers["stripe-version"] == API_VERSION
+
+
+def unlike(shown: dict[str, Any], kind: type[stripe.StripeObject]) -> tuple[set[str], set[str]]:
+    """Fields that Stripe does not have, and such that it always has and the stand-in has not."""
+    names = {name for name in kind.__annotations__ if not name.startswith("_")}
+    always = {name for name in names if type(None) not in get_args(kind.__annotations__[name])}
+    always -= {"OBJECT_NAME"}
+    return shown.keys() - names - {"object"}, always - shown.keys()
+
+
+async def test_what_is_shown_has_stripes_fields_and_no_others(payments: Payments) -> None:
+    bought = await subscribed(payments, trial_days=7)
+    ledger = payments.ledger
+    (customer,), (invoice,), (checkout,) = (
+        list(ledger.customers.values()),
+        list(ledger.invoices.values()),
+        list(ledger.checkouts.values()),
+    )
+    subscription = ledger.shown(ledger.subscriptions[bought.id])
+    (item,), (line,) = subscription["items"]["data"], ledger.shown(invoice)["lines"]["data"]
+    portal = await payments.sdk.v1.billing_portal.sessions.create_async({"customer": customer.id})
+    shapes: list[tuple[dict[str, Any], type[stripe.StripeObject]]] = [
+        (subscription, stripe.Subscription),
+        (item, stripe.SubscriptionItem),
+        (item["price"], stripe.Price),
+        (item["plan"], stripe.Plan),
+        (ledger.shown(customer), stripe.Customer),
+        (ledger.shown(invoice), stripe.Invoice),
+        (line, stripe.InvoiceLineItem),
+        (ledger.shown(checkout), stripe.checkout.Session),
+        (portal.to_dict(), stripe.billing_portal.Session),
+        (ledger.log.events[0].json, stripe.Event),
+    ]
+    assert [(kind.__name__, unlike(shown, kind)) for shown, kind in shapes] == [
+        (kind.__name__, (set(), set())) for _, kind in shapes
+    ]
+
+
+@pytest.mark.parametrize(
+    ("headers", "message"),
+    [
+        ({}, "You did not provide an API key."),
+        ({"Authorization": "Bearer sk_test_of_somebody_else"}, "Invalid API Key provided: sk_test_****"),
+        ({"Authorization": "Digest sk_test_of_the_tests"}, "You did not provide an API key."),
+        ({"Authorization": "Basic !!!"}, "You did not provide an API key."),
+    ],
+)
+async def test_without_its_key_nothing_is_told(payments: Payments, headers: dict[str, str], message: str) -> None:
+    answer = await payments.browser.get("/v1/prices", headers=headers)
+    assert answer.status_code == 401
+    assert answer.json() == {"error": {"message": message, "type": "invalid_request_error"}}
+
+
+async def test_the_key_may_come_as_a_user_name(payments: Payments) -> None:
+    assert (await payments.browser.get("/v1/prices", auth=(API_KEY, ""))).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("change", "param", "code"),
+    [
+        ({"line_items": [{"price": "price_none"}]}, "line_items[0][price]", "resource_missing"),
+        ({"line_items": [{"price": "price_standard", "quantity": 0}]}, "line_items[0][quantity]", "parameter_invalid"),
+        ({"line_items": [{"prize": "price_standard"}]}, "line_items[0]", "parameter_invalid"),
+        ({"mode": "payment"}, "mode", "parameter_invalid"),
+        ({"customer": "cus_none"}, "customer", "resource_missing"),
+        ({"success_url": "thanks"}, "success_url", "url_invalid"),
+        ({"expires_at": 1}, "expires_at", None),
+        ({"subscription_data": {"trial_period_days": "soon"}}, "subscription_data[trial_period_days]", None),
+        ({"colour": "blue"}, "colour", "parameter_unknown"),
+    ],
+)
+async def test_a_parameter_that_cannot_be_is_named(
+    payments: Payments, change: dict[str, Any], param: str, code: str | None
+) -> None:
+    with pytest.raises(stripe.InvalidRequestError) as caught:
+        await payments.sdk.v1.checkout.sessions.create_async(order(**change))
+    assert caught.value.http_status == 400
+    assert caught.value.param == param
+    assert code in (None, caught.value.code)
+
+
+async def test_a_missing_parameter_is_said_to_be_missing(payments: Payments) -> None:
+    for body, param in (("mode=subscription", "success_url"), ("line_items[0][quantity]=1", "line_items[0][price]")):
+        fields = "&".join([body, "" if "mode" in body else "mode=subscription&success_url=http://service.test/"])
+        answer = await ask(payments, "POST", "/v1/checkout/sessions", fields)
+        assert answer.status_code == 400
+        assert (answer.json()["error"]["code"], answer.json()["error"]["param"]) == ("parameter_missing", param)
+
+
+@pytest.mark.parametrize("body", ["a[=1", "a]=1", "=1", "a=1&a[b]=2", "a[b]=2&a=1", "%ff=1"])
+async def test_a_body_that_is_no_form_is_refused(payments: Payments, body: str) -> None:
+    answer = await ask(payments, "POST", "/v1/customers", body)
+    assert answer.status_code == 400
+    assert answer.json()["error"]["type"] == "invalid_request_error"
+
+
+async def test_lists_and_maps_come_in_brackets(payments: Payments) -> None:
+    body = "metadata[0]=a&metadata[x]=b&email=a%2Bb%40acme.example&expand[]=invoice_settings"
+    answer = await ask(payments, "POST", "/v1/customers", body)
+    assert answer.json()["metadata"] == {"0": "a", "x": "b"}
+    assert answer.json()["email"] == "a+b@acme.example"
+
+
+async def test_what_is_not_there_is_404(payments: Payments) -> None:
+    for path in ("checkout/sessions/cs_1", "customers/cus_1", "subscriptions/sub_1", "prices/price_1", "invoices/in_1"):
+        answer = await ask(payments, "GET", f"/v1/{path}")
+        assert (answer.status_code, answer.json()["error"]["code"]) == (404, "resource_missing"), path
+    unknown = await ask(payments, "GET", "/v1/charges")
+    assert unknown.json()["error"]["message"] == "Unrecognized request URL (GET: /v1/charges)."
+
+
+async def test_a_repeat_with_the_same_key_gets_the_first_answer(payments: Payments) -> None:
+    first, second = [
+        await ask(payments, "POST", "/v1/customers", "email=a@acme.example", Idempotency_Key="one") for _ in range(2)
+    ]
+    assert first.content == second.content
+    assert "idempotent-replayed" not in first.headers
+    assert second.headers["idempotent-replayed"] == "true"
+    assert len(payments.ledger.customers) == 1
+
+
+async def test_a_key_is_for_one_question_and_for_a_day(payments: Payments) -> None:
+    await ask(payments, "POST", "/v1/customers", "email=a@acme.example", Idempotency_Key="one")
+    other = await ask(payments, "POST", "/v1/customers", "email=b@acme.example", Idempotency_Key="one")
+    assert (other.status_code, other.json()["error"]["type"]) == (400, "idempotency_error")
+    payments.clock.move(DAY)
+    again = await ask(payments, "POST", "/v1/customers", "email=b@acme.example", Idempotency_Key="one")
+    assert again.status_code == 200
+
+
+async def test_a_refusal_does_not_use_a_key_up(payments: Payments) -> None:
+    wrong = await ask(payments, "POST", "/v1/customers", "colour=blue", Idempotency_Key="one")
+    right = await ask(payments, "POST", "/v1/customers", "email=a@acme.example", Idempotency_Key="one")
+    assert (wrong.status_code, right.status_code) == (400, 200)
+
+
+async def test_lists_come_in_pages(payments: Payments) -> None:
+    for number in range(3):
+        await payments.sdk.v1.customers.create_async({"email": f"{number}@acme.example"})
+    page = await payments.sdk.v1.customers.list_async({"limit": 2})
+    assert ([each.email for each in page.data], page.has_more) == (["2@acme.example", "1@acme.example"], True)
+    rest = await payments.sdk.v1.customers.list_async({"limit": 2, "starting_after": page.data[-1].id})
+    assert ([each.email for each in rest.data], rest.has_more) == (["0@acme.example"], False)
+
+
+async def test_subscriptions_are_listed_by_customer_and_status(payments: Payments) -> None:
+    first, second = await subscribed(payments), await subscribed(payments)
+    await payments.sdk.v1.subscriptions.cancel_async(first.id)
+
+    async def listed(**params: Any) -> list[str]:
+        page = await payments.sdk.v1.subscriptions.list_async(params)  # type: ignore[arg-type]  # any of them
+        return [each.id for each in page.data]
+
+    assert await listed() == [second.id]
+    assert await listed(status="all") == [second.id, first.id]
+    assert await listed(status="canceled") == [first.id]
+    assert await listed(customer=first.customer) == []
+
+
+async def test_ids_are_expanded_where_somebody_asks(payments: Payments) -> None:
+    bought = await subscribed(payments)
+    (checkout,) = payments.ledger.checkouts
+    session = await payments.sdk.v1.checkout.sessions.retrieve_async(
+        checkout, {"expand": ["subscription.latest_invoice", "customer"]}
+    )
+    assert isinstance(session.subscription, stripe.Subscription)
+    assert isinstance(session.subscription.latest_invoice, stripe.Invoice)
+    assert session.subscription.id == bought.id
+    with pytest.raises(stripe.InvalidRequestError, match="cannot be expanded"):
+        await payments.sdk.v1.checkout.sessions.retrieve_async(checkout, {"expand": ["colour"]})
+
+
+async def test_another_price_is_shown_on_the_item_from_then_on(payments: Payments) -> None:
+    bought = await subscribed(payments)
+    (item,) = bought["items"]["data"]
+    changed = await payments.sdk.v1.subscriptions.update_async(
+        bought.id, {"items": [{"id": item.id, "price": "price_operator"}], "metadata": {"why": "more"}}
+    )
+    assert changed["items"]["data"][0].price.id == "price_operator"
+    assert changed.metadata["why"] == "more"
+
+
+async def test_events_can_be_read_back(payments: Payments) -> None:
+    await subscribed(payments)
+    page = await payments.sdk.v1.events.list_async({"type": "invoice.paid"})
+    (event,) = page.data
+    assert (await payments.sdk.v1.events.retrieve_async(event.id)).type == "invoice.paid"
+
+
+async def test_the_sdk_meets_the_faults_it_knows(payments: Payments) -> None:
+    kinds: list[tuple[Any, type[Exception]]] = [
+        ("http-429", stripe.RateLimitError),
+        ("http-500", stripe.APIError),
+        ("http-503", stripe.APIError),
+        ("silence", stripe.APIConnectionError),
+        ("hang-up", stripe.APIConnectionError),
+    ]
+    for mode, error in kinds:
+        payments.faults.fail(mode, times=1)
+        with pytest.raises(error):
+            await payments.sdk.v1.customers.create_async({})
+        assert payments.ledger.customers == {}
+
+
+async def test_a_lost_answer_has_had_its_effect_and_the_sdks_repeat_makes_no_second_one(
+    payments: Payments, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def at_once(self: object, seconds: float) -> None:
+        """Nobody waits in a test."""
+
+    monkeypatch.setattr(InProcess, "sleep_async", at_once)
+    monkeypatch.setattr(InProcess, "_should_retry", lambda self, answer, error, tries, most: error and tries < most)
+    payments.faults.fail("lost-answer", times=1)
+    sdk = stripe.StripeClient(
+        API_KEY,
+        base_addresses={"api": PAYMENTS},
+        http_client=InProcess(payments.transport),
+        max_network_retries=1,
+    )
+    customer = await sdk.v1.customers.create_async({"email": "a@acme.example"})
+    assert list(payments.ledger.customers) == [customer.id]

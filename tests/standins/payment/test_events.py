@@ -1,0 +1,143 @@
+"""Events are signed as Stripe signs them, kept, and sent until somebody takes them."""
+
+import json
+
+import httpx2
+import pytest
+import stripe
+
+from registerwatch_standins.payment.courier import Webhook
+from tests.support.payments import DAY, SECRET, WEBHOOK, Payments
+
+from .conftest import START, subscribed
+
+pytestmark = pytest.mark.anyio
+
+
+def ids(payments: Payments) -> list[str]:
+    """The events that were sent, in the order of sending."""
+    return [json.loads(request.content)["id"] for request in payments.told]
+
+
+async def test_the_real_sdk_accepts_what_is_sent(payments: Payments, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("time.time", payments.clock.now)
+    await subscribed(payments)
+    await payments.courier.deliver()
+    assert [str(request.url) for request in payments.told] == [WEBHOOK] * 4
+    for request in payments.told:
+        event = stripe.Webhook.construct_event(request.content, request.headers["stripe-signature"], SECRET)
+        assert event.api_version == stripe.api_version
+        assert event.created == START
+
+
+async def test_a_signature_is_made_anew_at_every_try_and_the_bytes_are_the_same(payments: Payments) -> None:
+    await subscribed(payments)
+    payments.refusing = 1
+    (event, *_) = payments.ledger.log.events
+    first = await payments.courier.send([event])
+    payments.clock.move(60)
+    second = await payments.courier.send([event])
+    one, other = payments.told
+    assert one.content == other.content
+    assert one.headers["stripe-signature"].split(",")[0] == f"t={START}"
+    assert other.headers["stripe-signature"].split(",")[0] == f"t={START + 60}"
+    assert [attempt.status for attempt in (*first, *second)] == [500, 200]
+
+
+async def test_while_a_secret_is_replaced_both_sign(payments: Payments) -> None:
+    payments.courier.webhook = Webhook(WEBHOOK, ("whsec_old", "whsec_new"))
+    await subscribed(payments)
+    await payments.courier.deliver()
+    header = payments.told[0].headers["stripe-signature"]
+    assert header.count(",v1=") == 2
+    for secret in ("whsec_old", "whsec_new"):
+        assert stripe.WebhookSignature.verify_header(payments.told[0].content, header, secret)
+
+
+async def test_what_was_not_taken_is_sent_again_and_what_was_is_not(payments: Payments) -> None:
+    await subscribed(payments)
+    payments.refusing = 2
+    await payments.courier.deliver()
+    await payments.courier.deliver()
+    await payments.courier.deliver()
+    written = [event.id for event in payments.ledger.log.events]
+    assert ids(payments) == [*written, *written[:2]]
+
+
+async def test_a_running_courier_waits_longer_after_every_failure(payments: Payments) -> None:
+    await subscribed(payments)
+    payments.refusing = 10**6
+    waits = []
+    for second in range(40):
+        before = len(payments.told)
+        await payments.courier.deliver_due()
+        if len(payments.told) > before:
+            waits.append(second)
+        payments.clock.move(1)
+    assert waits == [0, 2, 6, 14, 30]
+
+
+async def test_held_events_are_lost_until_they_are_sent_again(payments: Payments) -> None:
+    payments.courier.holds = True
+    await subscribed(payments)
+    await payments.courier.deliver()
+    await payments.courier.deliver_due()
+    assert payments.told == []
+    answer = await payments.browser.post("/_control/events/send", json={"order": "reversed"})
+    assert answer.json()["statuses"] == [200] * 4
+    assert ids(payments) == [event.id for event in reversed(payments.ledger.log.events)]
+
+
+async def test_a_receiver_that_is_not_there_is_noted(payments: Payments) -> None:
+    def refuse(request: httpx2.Request) -> httpx2.Response:
+        raise httpx2.ConnectError("nobody there", request=request)
+
+    await subscribed(payments)
+    await payments.lead_events_to(httpx2.MockTransport(refuse))
+    await payments.courier.deliver()
+    rows = (await payments.browser.get("/_control/events")).json()["events"]
+    assert [(row["taken"], row["statuses"]) for row in rows] == [(False, [0])] * 4
+
+
+async def test_an_update_tells_what_was_different_before(payments: Payments) -> None:
+    bought = await subscribed(payments, trial_days=7)
+    await payments.sdk.v1.subscriptions.update_async(bought.id, {"cancel_at_period_end": True})
+    told = payments.ledger.log.events[-1].json["data"]
+    assert told["previous_attributes"] == {
+        "cancel_at": None,
+        "cancel_at_period_end": False,
+        "canceled_at": None,
+    }
+    assert told["object"]["cancel_at_period_end"] is True
+    await payments.sdk.v1.subscriptions.update_async(bought.id, {"cancel_at_period_end": True})
+    assert payments.types().count("customer.subscription.updated") == 1
+
+
+async def test_the_front_page_tells_sends_again_and_lets_time_pass(payments: Payments) -> None:
+    await subscribed(payments, trial_days=7)
+    await payments.courier.deliver()
+    event = payments.ledger.log.events[-1]
+    assert (await payments.browser.post(f"/send/{event.id}")).status_code == 303
+    assert ids(payments)[-1] == event.id
+    await payments.browser.post("/pass", data={"seconds": str(7 * DAY)})
+    page = await payments.browser.get("/")
+    assert "it does not move along" in page.text
+    assert "payer@acme.example" in page.text
+    assert ">active<" in page.text
+    assert "<script" not in page.text
+
+
+async def test_another_process_can_let_time_pass_and_break_things(payments: Payments) -> None:
+    control = payments.browser
+    passed = await control.post("/_control/pass", json={"seconds": DAY})
+    assert passed.json() == {"now": START + DAY, "ahead": DAY}
+    assert (await control.post("/_control/pass", json={"seconds": -1})).status_code == 400
+    assert (await control.post("/_control/webhook", json={"url": WEBHOOK, "secrets": []})).status_code == 400
+    assert (await control.post("/_control/webhook", json={"url": WEBHOOK, "secrets": ["a"]})).status_code == 200
+    assert (await control.post("/_control/events/hold", json={"holds": True})).json() == {"holds": True}
+    assert (await control.post("/_control/faults", json={"mode": "http-503", "times": 1})).json() == {"faults": 1}
+    with pytest.raises(stripe.APIError, match="not available"):
+        await payments.sdk.v1.prices.list_async()
+    assert (await control.post("/_control/faults", json={"mode": "rain"})).status_code == 400
+    assert (await control.post("/_control/faults/clear")).json() == {"faults": 0}
+    assert len((await payments.sdk.v1.prices.list_async()).data) == 2

@@ -1,0 +1,167 @@
+"""What time and people do to a subscription."""
+
+from datetime import UTC, datetime
+
+import pytest
+import stripe
+
+from registerwatch_standins.payment.periods import end_of_period
+from registerwatch_standins.payment.records import Card
+from registerwatch_standins.payment.subscriptions import Dunning
+from tests.support.payments import DAY, Payments
+
+from .conftest import START, now, period, subscribed
+
+pytestmark = pytest.mark.anyio
+
+HOUR = 3600
+FEBRUARY, MARCH, APRIL = (int(datetime(2026, *day, 12, tzinfo=UTC).timestamp()) for day in ((2, 28), (3, 31), (4, 30)))
+
+
+@pytest.mark.parametrize(
+    ("anchor", "start", "interval", "end"),
+    [
+        ("2024-01-31", "2024-01-31", "month", "2024-02-29"),
+        ("2024-01-31", "2024-02-29", "month", "2024-03-31"),
+        ("2024-11-30", "2024-12-30", "month", "2025-01-30"),
+        ("2024-02-29", "2024-02-29", "year", "2025-02-28"),
+        ("2024-02-29", "2027-02-28", "year", "2028-02-29"),
+        ("2024-02-28", "2024-03-06", "week", "2024-03-13"),
+        ("2024-02-28", "2024-02-28", "day", "2024-02-29"),
+    ],
+)
+async def test_a_cycle_keeps_its_day_where_the_month_has_it(anchor: str, start: str, interval: str, end: str) -> None:
+    moments = [int(datetime.fromisoformat(f"{day}T09:30+00:00").timestamp()) for day in (anchor, start, end)]
+    assert end_of_period(moments[0], moments[1], interval) == moments[2]  # type: ignore[arg-type]
+
+
+async def test_a_trial_turns_into_a_paid_period_whose_card_is_charged_an_hour_later(payments: Payments) -> None:
+    bought = await subscribed(payments, trial_days=7)
+    trial_end = START + 7 * DAY
+    await payments.let_pass(7 * DAY)
+    subscription = await now(payments, bought.id)
+    assert subscription.status == "active"
+    assert period(subscription) == (trial_end, int(datetime(2026, 3, 7, 12, tzinfo=UTC).timestamp()))
+    invoice = payments.ledger.invoices[str(subscription.latest_invoice)]
+    assert (invoice.status, invoice.amount) == ("draft", 4_900)
+    await payments.let_pass(HOUR)
+    assert invoice.status == "paid"
+    assert payments.types()[4:] == [
+        "customer.subscription.trial_will_end",
+        "customer.subscription.updated",
+        "invoice.paid",
+    ]
+
+
+async def test_periods_follow_each_other_however_late_somebody_looks(payments: Payments) -> None:
+    bought = await subscribed(payments)
+    await payments.let_pass(APRIL - START + DAY)
+    assert period(await now(payments, bought.id))[0] == APRIL
+    paid = [event.created for event in payments.ledger.log.events if event.type == "invoice.paid"]
+    assert paid == [START, FEBRUARY + HOUR, MARCH + HOUR, APRIL + HOUR]
+
+
+async def test_a_card_that_fails_is_tried_again_and_then_the_subscription_ends(payments: Payments) -> None:
+    bought = await subscribed(payments, Card.REFUSED_LATER)
+    await payments.let_pass(FEBRUARY - START)
+    assert (await now(payments, bought.id)).status == "active"
+    await payments.let_pass(HOUR)
+    late = await now(payments, bought.id)
+    assert late.status == "past_due"
+    assert period(late) == (FEBRUARY, MARCH)
+    await payments.let_pass(15 * DAY)
+    ended = await now(payments, bought.id)
+    assert (ended.status, ended.ended_at) == ("canceled", FEBRUARY + HOUR + 15 * DAY)
+    assert ended.cancellation_details is not None
+    assert ended.cancellation_details.reason == "payment_failed"
+    failures = [event.created - FEBRUARY for event in payments.ledger.log.events if "failed" in event.type]
+    assert failures == [HOUR, HOUR + 3 * DAY, HOUR + 8 * DAY, HOUR + 15 * DAY]
+    assert payments.types()[-1] == "customer.subscription.deleted"
+
+
+async def test_a_new_card_in_time_saves_it(payments: Payments) -> None:
+    bought = await subscribed(payments, Card.REFUSED_LATER)
+    await payments.let_pass(FEBRUARY - START + HOUR)
+    portal = await _portal(payments, bought)
+    assert "Pay the open invoice now" in (await payments.browser.get(portal)).text
+    assert (await payments.wish(portal, "pay")).status_code == 402
+    assert (await payments.wish(portal, "card", Card.REFUSED)).status_code == 402
+    assert (await payments.wish(portal, "card", Card.GOOD)).status_code == 303
+    assert (await now(payments, bought.id)).status == "past_due"
+    assert (await payments.wish(portal, "pay")).status_code == 303
+    assert (await now(payments, bought.id)).status == "active"
+    assert payments.types()[-2:] == ["invoice.paid", "customer.subscription.updated"]
+
+
+async def test_without_a_way_out_it_can_stay_unpaid(payments: Payments) -> None:
+    payments.sandbox.subscriptions.dunning = Dunning((1,), "unpaid")
+    bought = await subscribed(payments, Card.REFUSED_LATER)
+    await payments.let_pass(FEBRUARY - START + HOUR + DAY)
+    assert (await now(payments, bought.id)).status == "unpaid"
+    await payments.let_pass(60 * DAY)
+    assert (await now(payments, bought.id)).status == "unpaid"
+    assert len(payments.ledger.invoices) == 2
+
+
+async def test_a_cancelled_subscription_goes_on_to_the_end_of_its_period(payments: Payments) -> None:
+    bought = await subscribed(payments)
+    await payments.let_pass(DAY)
+    waiting = await payments.sdk.v1.subscriptions.update_async(bought.id, {"cancel_at_period_end": True})
+    assert (waiting.status, waiting.cancel_at, waiting.canceled_at) == ("active", FEBRUARY, START + DAY)
+    await payments.let_pass(FEBRUARY - START)
+    ended = await now(payments, bought.id)
+    assert (ended.status, ended.ended_at, ended.canceled_at) == ("canceled", FEBRUARY, START + DAY)
+    assert period(ended) == (START, FEBRUARY)
+
+
+async def test_a_cancellation_can_be_undone_until_then(payments: Payments) -> None:
+    bought = await subscribed(payments)
+    await payments.sdk.v1.subscriptions.update_async(bought.id, {"cancel_at_period_end": True})
+    again = await payments.sdk.v1.subscriptions.update_async(bought.id, {"cancel_at_period_end": False})
+    assert (again.cancel_at_period_end, again.cancel_at, again.canceled_at) == (False, None, None)
+    await payments.let_pass(FEBRUARY - START)
+    assert (await now(payments, bought.id)).status == "active"
+    await payments.sdk.v1.subscriptions.update_async(bought.id, {"cancel_at_period_end": True})
+    await payments.let_pass(MARCH - FEBRUARY)
+    with pytest.raises(stripe.InvalidRequestError, match="canceled subscription"):
+        await payments.sdk.v1.subscriptions.update_async(bought.id, {"cancel_at_period_end": False})
+
+
+async def test_the_portal_ends_it_by_a_date_as_the_real_one_can(payments: Payments) -> None:
+    bought = await subscribed(payments)
+    portal = await _portal(payments, bought)
+    await payments.wish(portal, "end")
+    waiting = await now(payments, bought.id)
+    assert (waiting.cancel_at_period_end, waiting.cancel_at) == (False, FEBRUARY)
+    undone = await payments.sdk.v1.subscriptions.update_async(bought.id, {"cancel_at": ""})
+    assert undone.cancel_at is None
+    await payments.wish(portal, "end")
+    await payments.wish(portal, "renew")
+    assert (await now(payments, bought.id)).cancel_at is None
+    await payments.wish(portal, "end")
+    await payments.let_pass(FEBRUARY - START)
+    assert (await now(payments, bought.id)).status == "canceled"
+    assert (await payments.wish(portal, "renew")).status_code == 400
+
+
+async def test_a_cancellation_at_once_ends_it_and_a_second_one_finds_nothing(payments: Payments) -> None:
+    bought = await subscribed(payments)
+    ended = await payments.sdk.v1.subscriptions.cancel_async(bought.id)
+    assert (ended.status, ended.ended_at) == ("canceled", START)
+    with pytest.raises(stripe.InvalidRequestError) as caught:
+        await payments.sdk.v1.subscriptions.cancel_async(bought.id)
+    assert (caught.value.http_status, caught.value.code) == (404, "resource_missing")
+
+
+async def test_deleting_a_customer_ends_what_they_have(payments: Payments) -> None:
+    bought = await subscribed(payments)
+    await payments.sdk.v1.customers.delete_async(str(bought.customer))
+    assert (await now(payments, bought.id)).status == "canceled"
+    assert (await payments.sdk.v1.customers.retrieve_async(str(bought.customer)))["deleted"] is True
+
+
+async def _portal(payments: Payments, subscription: stripe.Subscription) -> str:
+    session = await payments.sdk.v1.billing_portal.sessions.create_async(
+        {"customer": str(subscription.customer), "return_url": "http://service.test/"}
+    )
+    return session.url

@@ -1,0 +1,120 @@
+"""Steering the stand-in from another process."""
+
+from typing import Any
+
+import httpx2
+import pytest
+
+from registerwatch_standins.register.filters import DeviceFilter
+
+from .conftest import PAGE, Register
+
+pytestmark = pytest.mark.anyio
+
+
+async def order(register: Register, path: str, status: int = 200, **body: Any) -> dict[str, Any]:
+    """The answer to a POST to the control interface."""
+    response = await register.client.post(f"/_control{path}", json=body)
+    assert response.status_code == status, response.text
+    answer: dict[str, Any] = response.json()
+    return answer
+
+
+async def told(register: Register, path: str, **query: Any) -> dict[str, Any]:
+    """The answer to a GET from the control interface."""
+    response: httpx2.Response = await register.client.get(f"/_control{path}", params=query)
+    assert response.status_code == 200, response.text
+    answer: dict[str, Any] = response.json()
+    return answer
+
+
+async def test_a_change_is_made_and_journaled(register: Register) -> None:
+    record = register.world.newest(0, 1)[0]
+    after = await order(register, "/change", uuid=record.uuid, fields={"reference": "R-2", "emdn": ["Z1"]})
+    assert (after["reference"], after["emdn"]) == ("R-2", ["Z1"])
+    journal = await told(register, "/journal")
+    assert {change["field"] for change in journal["changes"]} == {"reference", "emdn", "version_number"}
+    assert (await told(register, "/journal", since=journal["written"]))["changes"] == []
+
+
+async def test_certificates_can_be_given_as_json(register: Register) -> None:
+    record = next(each for each in register.world.newest(0, 700) if each.certificates)
+    certificates = (await told(register, "/sample", n=700))["records"]
+    mine = next(each["certificates"] for each in certificates if each["uuid"] == record.uuid)
+    changed = [{**mine[0], "expiry": "2033-03-03"}, *mine[1:]]
+    after = await order(register, "/change", uuid=record.uuid, fields={"certificates": changed})
+    assert after["certificates"][0]["expiry"] == "2033-03-03"
+    now = register.world.by_uuid(record.uuid)
+    assert now
+    assert now.certificates[0].expiry == "2033-03-03"
+
+
+async def test_an_actor_can_be_changed(register: Register) -> None:
+    srn = register.world.newest(0, 1)[0].manufacturer.srn
+    assert (await order(register, "/change", srn=srn, fields={"status": "inactive"}))["status"] == "inactive"
+    assert register.world.search(DeviceFilter(srn=srn), 0, 1)[1][0].manufacturer.status == "inactive"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"uuid": "unknown", "fields": {"reference": "x"}},
+        {"primary_di": "unknown", "fields": {"reference": "x"}},
+        {"srn": "DE-MF-999999999", "fields": {"status": "inactive"}},
+        {"fields": {}},
+        {"uuid": "x", "field": {}},
+    ],
+)
+async def test_an_order_that_cannot_be_carried_out_is_400(register: Register, body: dict[str, Any]) -> None:
+    assert "error" in await order(register, "/change", 400, **body)
+
+
+async def test_faults_are_added_listed_and_cleared(register: Register) -> None:
+    added = await order(register, "/faults", kind="search", mode="http-503", times=2)
+    assert [rule["mode"] for rule in added["rules"]] == ["http-503"]
+    assert (await register.get("/devices/udiDiData", **PAGE)).status_code == 503
+    assert (await told(register, "/faults"))["rules"][0]["times"] == 1
+    assert (await order(register, "/faults/clear"))["rules"] == []
+    assert (await register.get("/devices/udiDiData", **PAGE)).status_code == 200
+    assert "error" in await order(register, "/faults", 400, kind="search", mode="no-such-mode")
+
+
+async def test_drift_is_repeatable_by_its_seed(register: Register) -> None:
+    changes = (await order(register, "/drift", n=5, seed=3))["changes"]
+    assert len(changes) >= 5
+    assert len((await told(register, "/journal"))["changes"]) == len(changes)
+
+
+async def test_requests_are_counted_with_their_query_and_headers(register: Register) -> None:
+    await register.search(primaryDi="04012345000016")
+    await register.get("/eos")
+    asked = await told(register, "/requests")
+    assert (asked["total"], asked["kinds"]) == (2, {"search": 1, "actor-search": 1})
+    assert asked["statuses"] == {"200": 1, "500": 1}
+    assert "primaryDi=04012345000016" in asked["requests"][0]["query"]
+    assert asked["requests"][0]["headers"]["user-agent"] == "registerwatch-tests"
+    await order(register, "/requests/clear")
+    assert (await told(register, "/requests"))["total"] == 0
+
+
+async def test_a_sample_is_spread_over_the_register(register: Register) -> None:
+    sample = await told(register, "/sample", n=70)
+    assert sample["count"] == 700
+    assert len({record["uuid"] for record in sample["records"]}) == 70
+    assert len({record["version_date"][:4] for record in sample["records"]}) > 3
+
+
+async def test_switches_are_set(register: Register) -> None:
+    assert (await order(register, "/settings"))["requests_per_minute"] == 0
+    now = await order(register, "/settings", basic_udi_filter_works=False, requests_per_minute=1, build="3.0.0")
+    assert now == {
+        "basic_udi_filter_works": False,
+        "refuses_python": True,
+        "requests_per_minute": 1,
+        "build": "3.0.0",
+    }
+    assert (await register.get("/applicationInfo")).json()["buildVersion"] == "3.0.0"
+    assert (await register.get("/certificates/search/", basicUdi="made-up")).status_code == 429
+    await order(register, "/settings", requests_per_minute=0)
+    page = (await register.get("/certificates/search/", basicUdi="made-up")).json()
+    assert page["totalElements"] > 0

@@ -1,0 +1,106 @@
+"""Drift: random changes, each in the journal and each seen by who asks."""
+
+from random import Random
+
+import msgspec
+import pytest
+
+from registerwatch_standins.register.app import drift_once
+from registerwatch_standins.register.drift import drift
+from registerwatch_standins.register.generated import GeneratedWorld
+from registerwatch_standins.register.identifiers import is_gtin14
+from registerwatch_standins.register.journal import Change
+from registerwatch_standins.register.layers.logged import RequestLog
+from registerwatch_standins.register.world import World
+
+from .conftest import Clock
+
+CERTIFICATE_FIELDS = {"number", "revision", "expiry", "status"}
+
+
+def test_each_drift_writes_into_the_journal(world: World) -> None:
+    for seed in range(60):
+        assert drift(world, Random(seed), 1)
+
+
+def test_the_same_generator_makes_the_same_changes(clock: Clock) -> None:
+    one, other = GeneratedWorld(300, 4, clock=clock), GeneratedWorld(300, 4, clock=clock)
+    assert drift(one, Random(9), 200) == drift(other, Random(9), 200)
+    assert one.newest(0, one.count) == other.newest(0, other.count)
+
+
+def test_all_kinds_of_change_come(world: World) -> None:
+    changes = drift(world, Random(1), 600)
+    fields = {change.field for change in changes if change.certificate is None}
+    assert {"status", "status_date", "trade_names", "risk_class", "reference", "version_number"} <= fields
+    assert "registration" in fields
+    assert {change.field for change in changes if change.certificate} >= CERTIFICATE_FIELDS - {"revision"}
+    assert any(change.primary_di is None and change.field == "status" for change in changes)
+
+
+def test_the_journal_and_the_world_say_the_same(world: World) -> None:
+    latest: dict[tuple[str, str], Change] = {}
+    for change in drift(world, Random(2), 400):
+        if change.primary_di and change.certificate is None and change.field != "registration":
+            latest[change.uuid, change.field] = change
+    assert len(latest) > 100
+    for (uuid, field), change in latest.items():
+        record = world.by_uuid(uuid)
+        assert record is not None
+        assert msgspec.to_builtins(getattr(record, field)) == change.new
+
+
+def test_a_certificates_change_moves_no_version(world: World) -> None:
+    changes = [change for change in drift(world, Random(3), 400) if change.certificate]
+    changed = {change.uuid for change in changes}
+    versioned = {change.uuid for change in world.journal if change.field in ("version_number", "registration")}
+    assert changed - versioned
+    for uuid in changed - versioned:
+        record = world.by_uuid(uuid)
+        assert record
+        assert record.version_date < record.last_updated == "2026-10-01T12:00:00.000"
+
+
+def test_a_field_vanishes_and_comes_back_as_it_was(world: World) -> None:
+    changes = drift(world, Random(5), 500)
+    vanished = [change for change in changes if change.old and change.new in (None, [])]
+    returned = [change for change in changes if change.old in (None, []) and change.new]
+    pairs = [
+        (gone, back)
+        for gone in vanished
+        for back in returned
+        if (gone.uuid, gone.field, gone.old) == (back.uuid, back.field, back.new)
+    ]
+    assert pairs
+
+
+def test_new_registrations_come_first_with_valid_udi_dis(world: World) -> None:
+    before = world.count
+    new = [change for change in drift(world, Random(6), 200) if change.field == "registration"]
+    assert world.count == before + len(new) > before
+    assert {record.uuid for record in world.newest(0, len(new))} == {change.uuid for change in new}
+    records = [world.by_uuid(change.uuid) for change in new]
+    assert all(record and (record.issuing_agency != "gs1" or is_gtin14(record.primary_di)) for record in records)
+
+
+def test_drift_can_be_kept_to_some_devices(world: World) -> None:
+    chosen = world.newest(10, 3)
+    changes = drift(world, Random(7), 80, [chosen[0].uuid, chosen[1].primary_di])
+    allowed = {record.uuid for each in chosen[:2] for record in world.by_primary_di(each.primary_di)}
+    devices = {change.uuid for change in changes if change.primary_di and change.field != "registration"}
+    assert devices <= allowed | {change.uuid for change in changes if change.field == "registration"}
+    assert {change.srn for change in changes} <= {each.manufacturer.srn for each in chosen[:2]}
+
+
+@pytest.mark.anyio
+async def test_what_was_read_lately_changes_more_often(world: World) -> None:
+    async def nothing(*_: object) -> None: ...
+
+    log = RequestLog(nothing)
+    read = world.newest(100, 1)[0]
+    log.recent_devices.append(read.uuid)
+    rng = Random(8)
+    for _ in range(60):
+        drift_once(world, log, rng)
+    concerned = [change.srn == read.manufacturer.srn for change in world.journal]
+    assert sum(concerned) > len(concerned) / 4

@@ -1,0 +1,212 @@
+"""The shapes of the register's answers: the keys of real replies, and personal data in their places."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from registerwatch_standins.register.filters import CertificateFilter
+from registerwatch_standins.register.records import Registration
+
+from .conftest import LANGUAGE, PAGE, Register, keys
+
+pytestmark = pytest.mark.anyio
+
+CAPTURES = Path(__file__).parents[4] / "shared" / "upstream" / "captures"
+
+SEARCH_ROW = keys(
+    """
+    basicUdi primaryDi uuid ulid basicUdiDiDataUlid riskClass tradeName manufacturerName manufacturerSrn
+    deviceStatusType manufacturerNames latestVersion versionNumber basicUdiDataUuid basicUdiDataUlid
+    basicUdiDataVersionState versionState deviceName deviceModel lastUpdateDate reference
+    basicUdiDataVersionNumber issuingAgency containerPackageCount mfOrPrSrn applicableLegislation
+    sterile multiComponent deviceCriterion
+    """
+)
+SINCE_ADDED = {"manufacturerStatus", "authorisedRepresentativeSrn", "authorisedRepresentativeName"}
+FILLED = keys(
+    """
+    basicUdi primaryDi uuid ulid basicUdiDiDataUlid riskClass tradeName manufacturerName manufacturerSrn
+    manufacturerStatus deviceStatusType reference latestVersion versionNumber basicUdiDataVersionNumber
+    containerPackageCount
+    """
+)
+ENVELOPE = keys(
+    """
+    content totalPages totalElements last size number sort first numberOfElements
+    """
+)
+DETAIL = keys(
+    """
+    uuid ulid primaryDi containedItem marketInfoLink secondaryDi secondaryDiApplicable
+    additionalDescription tradeName tradeNameApplicable annexXVIApplicable brainElectroStimulation
+    cmrSubstance cmrSubstances componentDis contactLenses directMarking directMarkingSameAsUdiDi
+    directMarkingDi emr endocrineDisruptingSubstances endocrineDisruptor equipmentForAdiposeTissue
+    fillingByInjection humanProductSubstances latex udiPiType medicinalProductSubstances
+    cndNomenclatures oemApplicable productDesigner placedOnTheMarket productsToBeIntroduced reference
+    reprocessed maxNumberOfReuses maxNumberOfReusesApplicable singleUse clinicalSizeApplicable
+    clinicalSizes deviceStatus sterile sterilization storageApplicable storageHandlingConditions
+    unitOfUse criticalWarningsApplicable criticalWarnings additionalInformationUrl storageSymbol
+    baseQuantity versionState latestVersion versionNumber newDevice discardedDate linkedUdiDiView
+    versionDate new
+    """
+)
+BASIC = keys(
+    """
+    basicUdi deviceName deviceModel legislation riskClass manufacturer authorisedRepresentative
+    deviceCertificateInfoList versionDate lastUpdated versionNumber deviceCriterion
+    """
+)
+CERTIFICATE_IN_BASIC = keys(
+    """
+    certificateNumber certificateRevision certificateExpiry issueDate startingValidityDate status
+    certificateType notifiedBody
+    """
+)
+PERSONAL = {"electronicMail", "telephone"}
+
+
+def find(register: Register, **fields: Any) -> Registration:
+    """The first registration with these values."""
+    for record in register.world.newest(0, register.world.count):
+        if all(getattr(record, field) == value for field, value in fields.items()):
+            return record
+    raise AssertionError(f"no registration with {fields}")
+
+
+async def test_a_search_row_has_the_keys_of_a_real_one(register: Register) -> None:
+    page = await register.search()
+    assert set(page) == ENVELOPE
+    assert all(set(row) == SEARCH_ROW | SINCE_ADDED for row in page["content"])
+
+
+async def test_all_of_a_search_row_that_the_register_does_not_send_is_null(register: Register) -> None:
+    page = await register.search(size=300, pageSize=300)
+    for row in page["content"]:
+        assert {key for key, value in row.items() if value is not None} <= FILLED
+
+
+async def test_a_search_row_says_what_the_registration_says(register: Register) -> None:
+    record = find(register, legislation="mdr", latest_version=True)
+    row = (await register.search(primaryDi=record.primary_di))["content"][0]
+    assert row["uuid"] == record.uuid
+    assert row["riskClass"] == {"code": f"refdata.risk-class.{record.risk_class}"}
+    assert row["deviceStatusType"] == {"code": f"refdata.device-model-status.{record.status}"}
+    assert row["manufacturerStatus"] == {"code": f"refdata.actor-status.{record.manufacturer.status}"}
+    assert (row["basicUdi"], row["tradeName"]) == (record.basic_udi, record.trade_name)
+    assert (row["versionNumber"], row["latestVersion"]) == (record.version_number, True)
+
+
+async def test_a_legacy_row_has_no_basic_udi_di(register: Register) -> None:
+    record = find(register, legislation="mdd")
+    rows = (await register.search(primaryDi=record.primary_di))["content"]
+    assert [row["basicUdi"] for row in rows if row["uuid"] == record.uuid] == [None]
+
+
+async def test_a_detail_has_the_keys_of_a_real_one(register: Register) -> None:
+    record = find(register, legislation="mdr")
+    detail = await register.record("/devices/udiDiData", record.uuid)
+    assert set(detail) == DETAIL
+    assert set(detail["deviceStatus"]) == {"uuid", "type", "deviceSubStatuses", "statusDate", "new"}
+    assert detail["primaryDi"]["code"] == record.primary_di
+    assert detail["primaryDi"]["issuingAgency"]["code"] == f"refdata.issuing-agency.{record.issuing_agency}"
+    assert [each["code"] for each in detail["cndNomenclatures"]] == list(record.emdn)
+    assert {each["language"]["isoCode"]: each["text"] for each in detail["tradeName"]["texts"]} == record.trade_names
+    assert {each["country"]["iso2Code"] for each in detail["marketInfoLink"]["msWhereAvailable"]} >= {
+        "DE",
+        "XI",
+    }
+
+
+async def test_a_basic_udi_di_record_carries_legacy_certificates(register: Register) -> None:
+    record = next(each for each in register.world.newest(0, 700) if each.legislation == "mdd" and each.certificates)
+    basic = await register.record("/devices/basicUdiData/udiDiData", record.uuid)
+    assert set(basic) >= BASIC
+    assert basic["basicUdi"]["code"] is None
+    listed = basic["deviceCertificateInfoList"]
+    assert [each["certificateNumber"] for each in listed] == [each.number for each in record.certificates]
+    assert all(set(each) >= CERTIFICATE_IN_BASIC for each in listed)
+    assert listed[0]["notifiedBody"]["srn"] == record.certificates[0].notified_body
+    assert listed[0]["certificateType"]["code"].startswith("refdata.legacy.mdd-certificate-type.")
+    assert basic["lastUpdated"] == record.last_updated
+
+
+async def test_a_certificate_under_a_regulation_is_in_the_search_alone(register: Register) -> None:
+    record = next(each for each in register.world.newest(0, 700) if each.legislation == "mdr" and each.certificates)
+    basic = await register.record("/devices/basicUdiData/udiDiData", record.uuid)
+    assert basic["deviceCertificateInfoList"] == []
+    rows = (await register.get("/certificates/search/", actorSrn=record.manufacturer.srn)).json()["content"]
+    assert {each.number for each in record.certificates} <= {row["certificateNumber"] for row in rows}
+
+
+async def test_personal_data_stands_where_the_live_service_has_it(register: Register) -> None:
+    record = find(register, legislation="mdr")
+    basic = await register.record("/devices/basicUdiData/udiDiData", record.uuid)
+    assert set(basic["manufacturer"]) >= PERSONAL
+    actors = (await register.get("/eos", srn=record.manufacturer.srn, **LANGUAGE)).json()["content"]
+    assert actors[0]["electronicMail"].endswith("@example.org")
+    detail = (await register.get(f"/actors/{actors[0]['uuid']}/publicInformation")).json()["actorDataPublicView"]
+    for key in (*PERSONAL, "validatorEmail", "validatorTelephone", "lastUpdatedByUser"):
+        assert isinstance(detail[key], str)
+        assert detail[key]
+    assert detail["regulatoryComplianceResponsibles"]
+
+
+@pytest.mark.skipif(not CAPTURES.exists(), reason="the captures of real replies are not here")
+class TestAgainstCaptures:
+    """The same keys, level by level, as real replies have."""
+
+    async def test_device_search(self, register: Register) -> None:
+        for name in ("device_search_page", "device_search_by_primary_di"):
+            real = capture(name)
+            page = await register.search()
+            assert set(page) == set(real)
+            assert set(page["content"][0]) - set(real["content"][0]) == SINCE_ADDED
+            assert set(real["content"][0]) <= set(page["content"][0])
+
+    async def test_device_detail(self, register: Register) -> None:
+        detail = await register.record("/devices/udiDiData", find(register, legislation="mdr").uuid)
+        assert_same_keys(detail, capture("device_detail"))
+
+    async def test_actor_search(self, register: Register) -> None:
+        page = (await register.get("/eos", **LANGUAGE)).json()
+        assert_same_keys({**page, "sort": None}, {**capture("eos_search_page"), "sort": None})
+
+    async def test_actor_detail(self, register: Register) -> None:
+        actor = (await register.get("/eos", **LANGUAGE)).json()["content"][0]
+        detail = (await register.get(f"/actors/{actor['uuid']}/publicInformation")).json()
+        detail["actorDataPublicView"]["regulatoryComplianceResponsibles"] = []
+        assert_same_keys(detail, capture("actor_public_information"))
+
+    async def test_certificate_search(self, register: Register) -> None:
+        srn = register.world.search_certificates(CertificateFilter(), 0, 1)[1][0].manufacturer.srn
+        page = (await register.get("/certificates/search/", actorSrn=srn)).json()
+        real = json.dumps(capture("certificate_search_page")).replace("DE-MF-000006413", srn)
+        assert_same_keys(page, json.loads(real))
+
+
+def capture(name: str) -> dict[str, Any]:
+    """A real reply."""
+    reply: dict[str, Any] = json.loads((CAPTURES / f"{name}.json").read_text(encoding="utf-8"))
+    return reply
+
+
+def assert_same_keys(mine: Any, real: Any, path: str = "") -> None:
+    """Objects have the same keys at every level that both have."""
+    if isinstance(mine, dict) and isinstance(real, dict):
+        assert set(mine) == set(real), path
+        for key in mine:
+            assert_same_keys(mine[key], real[key], f"{path}.{key}")
+    elif isinstance(mine, list) and isinstance(real, list) and mine and real:
+        assert_same_keys(mine[0], real[0], f"{path}[0]")
+
+
+async def test_the_build_is_told(register: Register) -> None:
+    assert (await register.get("/applicationInfo")).json()["buildVersion"]
+
+
+async def test_answers_are_json_in_utf8(register: Register) -> None:
+    response = await register.get("/devices/udiDiData", **PAGE)
+    assert response.headers["content-type"] == "application/json"
+    assert response.content.decode("utf-8")

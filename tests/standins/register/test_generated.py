@@ -1,0 +1,159 @@
+"""The generated world: the same each time, plausible as a whole, and found without looking through it."""
+
+import time
+from collections import Counter
+
+import pytest
+
+from registerwatch_standins.register.generated import GeneratedArchive, GeneratedWorld
+from registerwatch_standins.register.records import (
+    DEVICE_STATUSES,
+    DIRECTIVES,
+    LEGACY_RISK_CLASSES,
+    LEGISLATIONS,
+    RISK_CLASSES,
+    Registration,
+)
+
+
+@pytest.fixture(scope="module")
+def records() -> list[Registration]:
+    archive = GeneratedArchive(20_000, seed=3)
+    return [archive.registration(position) for position in range(archive.count)]
+
+
+def test_the_same_seed_makes_the_same_records() -> None:
+    first, second, other = (GeneratedArchive(500, seed) for seed in (8, 8, 9))
+    assert [first.registration(at) for at in range(500)] == [second.registration(at) for at in range(500)]
+    assert first.registration(17) != other.registration(17)
+    assert first.listings() == second.listings()
+
+
+def test_records_do_not_depend_on_the_order_of_asking() -> None:
+    forwards, backwards = GeneratedArchive(3000, 4), GeneratedArchive(3000, 4)
+    ahead = [forwards.registration(at) for at in range(3000)]
+    behind = [backwards.registration(at) for at in reversed(range(3000))]
+    assert ahead == behind[::-1]
+
+
+def test_uuids_are_unique(records: list[Registration]) -> None:
+    assert len({record.uuid for record in records}) == len(records)
+
+
+def test_one_udi_di_in_fifty_has_two_records(records: list[Registration]) -> None:
+    shared = [code for code, count in Counter(record.primary_di for record in records).items() if count > 1]
+    assert 0.015 < len(shared) / len(records) < 0.025
+
+
+def test_twins_are_a_directives_record_or_a_superseded_version(records: list[Registration]) -> None:
+    by_di: dict[str, list[Registration]] = {}
+    for record in records:
+        by_di.setdefault(record.primary_di, []).append(record)
+    kinds: Counter[str] = Counter()
+    for twins in (found for found in by_di.values() if len(found) > 1):
+        assert len(twins) == 2
+        legislations = {record.legislation in DIRECTIVES for record in twins}
+        latest = {record.latest_version for record in twins}
+        if len(legislations) == 2:
+            kinds["legacy"] += 1
+            assert latest == {True}
+        else:
+            kinds["superseded"] += 1
+            old, new = sorted(twins, key=lambda record: record.version_number)
+            assert (old.latest_version, new.latest_version) == (False, True)
+            assert old.version_number < new.version_number
+    assert min(kinds["legacy"], kinds["superseded"]) > 50
+
+
+def test_legacy_registrations_have_no_basic_udi_di_and_no_device_name(records: list[Registration]) -> None:
+    legacy = [record for record in records if record.legislation in DIRECTIVES]
+    assert 0.12 < len(legacy) / len(records) < 0.22
+    assert all(record.basic_udi is None and record.device_name is None for record in legacy)
+    assert all(record.basic_udi for record in records if record.legislation not in DIRECTIVES)
+
+
+def test_shares_of_codes_are_roughly_those_of_the_real_register(records: list[Registration]) -> None:
+    risks = Counter(record.risk_class for record in records)
+    statuses = Counter(record.status for record in records)
+    assert 0.6 < risks["class-i"] / len(records) < 0.85
+    assert 0.05 < risks["class-iib"] / len(records) < 0.25
+    assert 0.96 < statuses["on-the-market"] / len(records) < 0.99
+    assert set(statuses) == set(DEVICE_STATUSES)
+    assert set(risks) <= {*RISK_CLASSES, *LEGACY_RISK_CLASSES}
+    assert {record.legislation for record in records} <= set(LEGISLATIONS)
+
+
+def test_a_manufacturer_has_65_devices_on_average_and_the_sizes_are_skewed(
+    records: list[Registration],
+) -> None:
+    sizes = sorted(Counter(record.manufacturer.srn for record in records).values())
+    assert 60 < len(records) / len(sizes) < 70
+    assert sizes[len(sizes) // 2] < 20 < 500 < sizes[-1]
+
+
+def test_a_few_words_are_in_very_many_trade_names_and_most_in_few(records: list[Registration]) -> None:
+    names = [name for record in records for name in (record.trade_names or {}).values()]
+    words = Counter(word.lower().strip(",") for name in names for word in name.split())
+    assert len(words) > 2000
+    assert words["sterile"] > 40 * words.most_common(1000)[-1][1]
+    assert {"set", "steril", "titan", "screw", "mm", "3,5", "τιτάνιο", "стерилен"} <= words.keys()
+
+
+def test_trade_names_come_in_several_languages_and_scripts(records: list[Registration]) -> None:
+    languages = Counter(language for record in records for language in record.trade_names or {})
+    text = " ".join(name for record in records for name in (record.trade_names or {}).values())
+    assert {"en", "de", "fr", "it", "es", "pl", "el", "bg"} == set(languages)
+    assert min(languages.values()) > 300
+    assert all(letter in text for letter in "äéñłβя®Ø")
+    assert any(record.trade_names is None for record in records)
+
+
+def test_certificates_are_listed_in_one_place_by_their_legislation(records: list[Registration]) -> None:
+    listed = [(record.legislation, each) for record in records for each in record.certificates]
+    assert all((each.listed_in == "basic-udi-record") == (legislation in DIRECTIVES) for legislation, each in listed)
+    assert {each.listed_in for _, each in listed} == {"basic-udi-record", "certificate-search"}
+    assert any(each.expiry is None for _, each in listed)
+    assert any(each.revision is None for _, each in listed)
+    assert {"issued", "expired", "supplemented"} <= {each.status for _, each in listed}
+
+
+def test_newer_ranks_have_later_dates() -> None:
+    archive = GeneratedArchive(5000, 2)
+    days = [archive.registration(archive.oldest(rank)) for rank in range(5000)]
+    firsts = [record.version_date for record in days if record.version_number == 1]
+    assert [stamp[:10] for stamp in firsts] == sorted(stamp[:10] for stamp in firsts)
+    assert firsts[0].startswith("2021-10")
+    assert firsts[-1].startswith("2026-09")
+    assert all(record.last_updated >= record.version_date for record in days)
+
+
+def test_unknown_codes_come_only_when_asked_for() -> None:
+    archive = GeneratedArchive(20_000, 3, future_codes=True)
+    future = [archive.registration(at) for at in range(20_000)]
+    assert {record.status for record in future} - set(DEVICE_STATUSES) == {"temporarily-suspended"}
+    assert {record.risk_class for record in future} - {*RISK_CLASSES, *LEGACY_RISK_CLASSES} == {"class-is"}
+
+
+@pytest.mark.parametrize("devices", [1, 2, 10, 15, 16, 17, 99])
+def test_small_worlds_are_whole(devices: int) -> None:
+    world = GeneratedWorld(devices, seed=1)
+    assert len({record.uuid for record in world.newest(0, 1000)}) == devices
+    assert world.oldest(0, 1000) == world.newest(0, 1000)[::-1]
+
+
+@pytest.mark.parametrize("devices", [0, -1, 12_000_001])
+def test_an_impossible_number_of_devices_is_refused(devices: int) -> None:
+    with pytest.raises(ValueError, match="registrations"):
+        GeneratedArchive(devices, 1)
+
+
+def test_a_register_of_three_million_answers_in_milliseconds() -> None:
+    world = GeneratedWorld(3_200_000, seed=1)
+    chosen = world.oldest(1_234_567, 1)[0]
+    started = time.perf_counter()
+    for _ in range(20):
+        assert chosen in world.by_primary_di(chosen.primary_di)
+        assert world.by_uuid(chosen.uuid) == chosen
+        assert world.newest(2_999_999, 1)
+        assert world.actor(chosen.manufacturer.srn)
+    assert (time.perf_counter() - started) / 20 < 0.02

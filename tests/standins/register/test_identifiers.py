@@ -1,0 +1,103 @@
+"""Check characters, and the way from an identifier back to its record."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from registerwatch_standins.register.generated import GeneratedArchive
+from registerwatch_standins.register.identifiers import (
+    check_character_pair,
+    gs1_check_digit,
+    hibc_check_character,
+    hibc_label,
+    is_basic_udi,
+    is_gtin14,
+    sibling_udi_di,
+    ulid,
+)
+
+DIGITS = st.text("0123456789", min_size=13, max_size=13)
+MODELS = st.text("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-+", min_size=1, max_size=22)
+ARCHIVE = GeneratedArchive(90_000, seed=11)
+
+
+def test_gs1_check_digit_of_a_published_example() -> None:
+    assert gs1_check_digit("0061414112345") == "2"
+    assert is_gtin14("00614141123452")
+
+
+@pytest.mark.parametrize("code", ["++E494ZIRKON5F5", "++E494ARTEX7L", "1987654Ad4X4bL5ttr2310c2K"])
+def test_check_pair_of_published_basic_udi_dis(code: str) -> None:
+    assert is_basic_udi(code)
+
+
+def test_hibc_check_character_of_the_standards_example() -> None:
+    assert hibc_check_character("+A123BJC5D6E71") == "G"
+    assert hibc_label("A123BJC5D6E71") == "+A123BJC5D6E71G"
+
+
+@given(DIGITS, st.integers(0, 12), st.integers(1, 9))
+def test_a_wrong_digit_breaks_a_gtin(digits: str, place: int, by: int) -> None:
+    right = digits + gs1_check_digit(digits)
+    wrong = right[:place] + str((int(right[place]) + by) % 10) + right[place + 1 :]
+    assert is_gtin14(right)
+    assert not is_gtin14(wrong)
+
+
+@given(MODELS, st.data())
+def test_a_wrong_character_breaks_a_basic_udi_di(model: str, data: st.DataObject) -> None:
+    code = model + check_character_pair(model)
+    place = data.draw(st.integers(0, len(model) - 1))
+    other = data.draw(st.sampled_from([letter for letter in "AZ09" if letter != code[place]]))
+    assert is_basic_udi(code)
+    assert not is_basic_udi(code[:place] + other + code[place + 1 :])
+
+
+def test_a_character_outside_the_alphabet_is_refused() -> None:
+    with pytest.raises(ValueError, match="not a character"):
+        check_character_pair("MÜLLER")
+    with pytest.raises(ValueError, match="at most 23"):
+        check_character_pair("A" * 24)
+
+
+@given(st.integers(0, ARCHIVE.count - 1))
+def test_every_identifier_leads_back_to_its_record(position: int) -> None:
+    record = ARCHIVE.registration(position)
+    assert ARCHIVE.position_of_uuid(record.uuid) == position
+    assert position in ARCHIVE.positions_of_primary_di(record.primary_di)
+    assert position in ARCHIVE.positions_of_srn(record.manufacturer.srn)
+    if record.basic_udi:
+        assert position in ARCHIVE.positions_of_basic_udi(record.basic_udi)
+    if record.authorised_representative:
+        assert position in ARCHIVE.positions_of_srn(record.authorised_representative.srn)
+
+
+@given(st.integers(0, ARCHIVE.count - 1))
+def test_generated_identifiers_have_the_right_check_characters(position: int) -> None:
+    record = ARCHIVE.registration(position)
+    assert is_gtin14(record.primary_di) == (record.issuing_agency == "gs1")
+    assert record.basic_udi is None or is_basic_udi(record.basic_udi)
+    assert record.basic_udi is None or len(record.basic_udi) <= 25
+    if record.issuing_agency == "hibcc" and record.basic_udi:
+        assert record.basic_udi.startswith(f"++{record.primary_di[:4]}")
+
+
+@given(st.text(max_size=20))
+def test_an_unknown_identifier_finds_nothing(text: str) -> None:
+    assert ARCHIVE.position_of_uuid(text) is None
+    assert list(ARCHIVE.positions_of_basic_udi(text)) == []
+    assert list(ARCHIVE.positions_of_srn(text)) == []
+
+
+@given(st.integers(0, ARCHIVE.count - 1), st.integers(1, 200))
+def test_a_sibling_is_another_valid_udi_di(position: int, ordinal: int) -> None:
+    record = ARCHIVE.registration(position)
+    sibling = sibling_udi_di(record.primary_di, ordinal)
+    assert sibling != record.primary_di
+    assert is_gtin14(sibling) == is_gtin14(record.primary_di)
+
+
+def test_a_ulid_sorts_by_its_time() -> None:
+    assert ulid(1_633_689_696_687, 7).startswith("01FHFQWYDF")
+    assert ulid(1, 1 << 79) < ulid(2, 0)
+    assert len(ulid(0, 0)) == 26

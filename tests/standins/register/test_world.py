@@ -1,0 +1,185 @@
+"""Changes over a world, the journal, and what a change moves."""
+
+import pytest
+from msgspec.structs import replace
+
+from registerwatch_standins.register.filters import ActorFilter, CertificateFilter, DeviceFilter
+from registerwatch_standins.register.generated import GeneratedWorld
+from registerwatch_standins.register.records import Certificate, Registration
+from registerwatch_standins.register.world import World
+
+from .conftest import Clock
+
+
+def with_certificates(world: World, listed_in: str) -> Registration:
+    """A registration with a certificate that is listed in this place."""
+    for record in world.newest(0, world.count):
+        if any(each.listed_in == listed_in for each in record.certificates):
+            return record
+    raise AssertionError(f"no registration has a certificate of the {listed_in}")
+
+
+def test_a_change_is_seen_by_every_way_of_reading(world: World) -> None:
+    record = world.newest(40, 1)[0]
+    world.change(record.uuid, reference="NEW-1")
+    ways = [
+        world.by_uuid(record.uuid),
+        world.newest(40, 1)[0],
+        *world.search(DeviceFilter(reference="NEW-1"), 0, 10)[1],
+        *(each for each in world.by_primary_di(record.primary_di) if each.uuid == record.uuid),
+    ]
+    assert len(ways) == 4
+    assert {each.reference for each in ways if each} == {"NEW-1"}
+
+
+def test_a_change_makes_a_new_version_at_the_present_time(world: World, clock: Clock) -> None:
+    record = world.newest(0, 1)[0]
+    after = world.change(record.uuid, status="no-longer-on-the-market", status_date="2026-10-01")
+    assert after.version_number == record.version_number + 1
+    assert (after.version_date, after.last_updated) == ("2026-10-01T12:00:00.000",) * 2
+    written = [(change.field, change.old, change.new) for change in world.journal]
+    assert ("status", record.status, "no-longer-on-the-market") in written
+    assert ("version_number", record.version_number, record.version_number + 1) in written
+    assert {change.time for change in world.journal} == {"2026-10-01T12:00:00.000"}
+
+
+def test_a_change_of_certificates_moves_nothing_but_the_last_update(world: World) -> None:
+    record = with_certificates(world, "basic-udi-record")
+    changed = tuple(replace(each, expiry="2031-01-01") for each in record.certificates)
+    after = world.change(record.uuid, certificates=changed)
+    assert after == replace(record, certificates=changed, last_updated="2026-10-01T12:00:00.000")
+    assert {(change.field, change.new) for change in world.journal} == {("expiry", "2031-01-01")}
+    assert {change.certificate for change in world.journal} == {each.number for each in record.certificates}
+
+
+def test_a_new_version_can_be_forbidden_and_forced(world: World) -> None:
+    record = world.newest(0, 1)[0]
+    assert world.change(record.uuid, new_version=False, reference="A").version_number == record.version_number
+    assert world.change(record.uuid, new_version=True).version_number == record.version_number + 1
+
+
+def test_what_does_not_change_is_not_written(world: World) -> None:
+    record = world.newest(0, 1)[0]
+    world.change(record.uuid, new_version=False, reference=record.reference)
+    assert len(world.journal) == 0
+
+
+@pytest.mark.parametrize("field", ["uuid", "primary_di", "basic_udi", "manufacturer"])
+def test_a_registration_keeps_what_identifies_it(world: World, field: str) -> None:
+    with pytest.raises(ValueError, match=field):
+        world.change(world.newest(0, 1)[0].uuid, **{field: "other"})  # type: ignore[arg-type]
+
+
+def test_an_unknown_uuid_or_field_is_refused(world: World) -> None:
+    with pytest.raises(KeyError):
+        world.change("no-such-uuid", reference="A")
+    with pytest.raises(TypeError):
+        world.change(world.newest(0, 1)[0].uuid, colour="red")
+
+
+def test_a_listed_certificate_changes_for_all_that_share_it(world: World) -> None:
+    record = with_certificates(world, "certificate-search")
+    certificate = record.certificates[0]
+    sharing = [each for each in world.newest(0, world.count) if certificate in each.certificates]
+    withdrawn = replace(certificate, status="withdrawn")
+    world.change(record.uuid, certificates=(withdrawn, *record.certificates[1:]))
+    now = [world.by_uuid(each.uuid) for each in sharing]
+    assert len(now) > 1
+    assert all(each and withdrawn in each.certificates for each in now)
+    rows = world.search_certificates(CertificateFilter(number=certificate.number), 0, 10)[1]
+    assert [row.certificate for row in rows] == [withdrawn]
+
+
+def test_a_listed_certificate_can_be_renumbered_and_added_and_taken_out(world: World) -> None:
+    record = with_certificates(world, "certificate-search")
+    first = record.certificates[0]
+    mine = CertificateFilter(actor_srn=record.manufacturer.srn)
+    before = world.search_certificates(mine, 0, 50)[0]
+    second = replace(first, number="NEW 1")
+    world.change(record.uuid, certificates=(replace(first, number="RENUMBERED"), second, *record.certificates[1:]))
+    numbers = [row.certificate.number for row in world.search_certificates(mine, 0, 50)[1]]
+    assert len(numbers) == before + 1
+    assert {"NEW 1", "RENUMBERED"} <= set(numbers)
+    assert first.number not in numbers
+    world.change(record.uuid, certificates=())
+    left = world.search_certificates(mine, 0, 50)[0]
+    assert left == before - len(record.certificates)
+    world.change(record.uuid, certificates=(second,))
+    assert world.search_certificates(mine, 0, 50)[0] == left + 1
+
+
+def test_a_certificate_of_the_basic_udi_di_record_is_no_row_of_the_search(world: World) -> None:
+    record = with_certificates(world, "basic-udi-record")
+    total = world.search_certificates(CertificateFilter(), 0, 1)[0]
+    added = Certificate("CE 9", None, None, None, None, "0123", "Body", "MDD_V", "issued", "basic-udi-record")
+    world.change(record.uuid, certificates=(*record.certificates, added))
+    assert world.search_certificates(CertificateFilter(), 0, 1)[0] == total
+    assert [(change.field, change.old, change.new) for change in world.journal] == [("number", None, "CE 9")]
+
+
+def test_a_manufacturers_status_changes_for_all_its_devices(world: World) -> None:
+    srn = world.newest(0, 1)[0].manufacturer.srn
+    world.change_actor(srn, status="inactive", name="Renamed GmbH")
+    total, records = world.search(DeviceFilter(srn=srn), 0, 1000)
+    assert total == len(records) > 1
+    assert {(each.manufacturer.status, each.manufacturer.name) for each in records} == {("inactive", "Renamed GmbH")}
+    assert [(change.field, change.srn) for change in world.journal] == [("status", srn), ("name", srn)]
+    assert world.search_actors(ActorFilter(name="renamed"), 0, 5)[0] == 1
+
+
+def test_a_new_registration_comes_first_and_is_found_by_all_its_identifiers(world: World) -> None:
+    before = world.count
+    template = next(record for record in world.newest(0, 100) if record.basic_udi)
+    new = replace(template, uuid="99999999-9999-4999-8999-999999999999", reference="FIRST")
+    world.register(new)
+    assert world.count == before + 1
+    assert world.newest(0, 2) == [new, world.newest(1, 1)[0]]
+    assert world.oldest(before, 5) == [new]
+    assert new in world.by_primary_di(new.primary_di)
+    assert new in world.by_basic_udi(new.basic_udi or "")
+    assert new in world.search(DeviceFilter(srn=new.manufacturer.srn), 0, 1)[1]
+    assert [change.field for change in world.journal] == ["registration"]
+    with pytest.raises(ValueError, match="taken"):
+        world.register(new)
+    assert world.change(new.uuid, reference="SECOND") in world.newest(0, 1)
+
+
+def test_the_past_can_be_asked_for(world: World, clock: Clock) -> None:
+    record = world.newest(3, 1)[0]
+    morning = clock.now
+    clock.advance(hours=2)
+    after = world.change(record.uuid, reference="NOON")
+    assert world.as_of(after, morning) == record
+    assert world.as_of(after, clock.now) == after
+    new = world.register(replace(record, uuid="99999999-9999-4999-8999-999999999999"))
+    assert world.as_of(new, morning) is None
+
+
+def test_pages_of_a_search_join_without_gap_or_overlap(world: World) -> None:
+    for wanted in (DeviceFilter(), DeviceFilter(legislation="mdr"), DeviceFilter(srn=busiest(world))):
+        total, everything = world.search(wanted, 0, 10_000)
+        pages = [record for start in range(0, total, 7) for record in world.search(wanted, start, 7)[1]]
+        assert len(everything) == total > 20
+        assert pages == everything
+
+
+def busiest(world: World) -> str:
+    """The SRN of the manufacturer with the most devices."""
+    srns = [record.manufacturer.srn for record in world.newest(0, world.count)]
+    return max(set(srns), key=srns.count)
+
+
+def test_the_journal_tells_what_came_since(world: World) -> None:
+    world.change(world.newest(0, 1)[0].uuid, new_version=False, reference="A")
+    written = world.journal.written
+    world.change(world.newest(1, 1)[0].uuid, new_version=False, reference="B")
+    assert [change.new for change in world.journal.since(written)] == ["B"]
+    assert [change.new for change in world.journal.since(0)] == ["A", "B"]
+    assert world.journal.since(99) == []
+
+
+def test_worlds_of_one_seed_do_not_share_their_changes(clock: Clock) -> None:
+    one, other = GeneratedWorld(50, 1, clock=clock), GeneratedWorld(50, 1, clock=clock)
+    record = one.newest(0, 1)[0]
+    one.change(record.uuid, reference="MINE")
+    assert other.by_uuid(record.uuid) == record

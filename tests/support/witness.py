@@ -1,0 +1,363 @@
+"""A witness at the register's door: it makes requests fail, and notes what each read was truly answered.
+
+It stands in the stand-in, so that it knows the world at the moment of each answer and shares nothing with the product
+but the name of the task that reads: `refresh SUBJECT`.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any, get_args
+
+import httpx2
+
+from registerwatch_standins.register.faults import Faults, Kind, Mode, Rule, kind_of
+from registerwatch_standins.register.filters import CertificateFilter, DeviceFilter
+from registerwatch_standins.register.records import Certificate, Registration
+from registerwatch_standins.register.world import World
+from tests.support.oracle import Paper, PaperKey, Seen, Value, plain
+
+READ = "refresh "
+PROBE = "RW-CONTROL-00000000"
+BELIEVED = 21_000_000
+"""Bytes of a huge answer; one that is no larger than the largest that is read would be an answer like any other."""
+
+_EVERY: tuple[Mode, ...] = get_args(Mode)
+_OF_PAGES: frozenset[Mode] = frozenset({"empty-page", "ignored-filter", "wrong-rows"})
+_UNFILTERED: frozenset[Mode] = frozenset({"ignored-filter", "wrong-rows"})
+_PAGES: frozenset[Kind] = frozenset({"search", "actor-search", "certificates"})
+_IN_FORCE = frozenset({"mdr", "ivdr"})
+_NAMED = ("MF", "PR")
+"""Kinds of actors whose SRN stands in the rows of their devices."""
+
+RISKS = {
+    **{f"class-{letter}": f"Class {letter.upper()}" for letter in "iabcd"},
+    "class-iia": "Class IIa",
+    "class-iib": "Class IIb",
+    "class-iii": "Class III",
+    "aimdd": "Active implantable (AIMDD)",
+    "ivd-general": "IVD general",
+    "ivd-annex-ii-list-a": "IVD Annex II List A",
+    "ivd-annex-ii-list-b": "IVD Annex II List B",
+    "ivd-devices-self-testing": "IVD self-testing",
+}
+STATUSES = {
+    "on-the-market": "On the EU market",
+    "no-longer-on-the-market": "No longer placed on the EU market",
+    "not-intended-for-eu-market": "Not intended for the EU market",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question that a read asked: the last try of it counts. `truth` is what the world said at that moment."""
+
+    truth: Any
+    fault: Mode | None
+
+
+@dataclass
+class Read:
+    """One read under way or over: whose, and what it asked."""
+
+    subject: str
+    task: "asyncio.Task[Any]"
+    began: int
+    """When it began and ended, in steps of the witness."""
+    ended: int = 0
+    questions: dict[tuple[Kind, str], Question] = field(default_factory=dict)
+
+    @property
+    def is_said_to_be_stored(self) -> bool:
+        """What the product says of it."""
+        return not self.task.cancelled() and type(self.task.result()).__name__ == "Refreshed"
+
+    def of(self, kind: Kind) -> Mapping[str, Question]:
+        """Questions of a kind that were asked for the subject, by their key, without control probes."""
+        return {key: asked for (each, key), asked in self.questions.items() if each == kind and key != PROBE}
+
+    def probe(self, kind: Kind) -> Question | None:
+        """The control probe of a kind, if this read sent one."""
+        return self.questions.get((kind, PROBE))
+
+
+@dataclass
+class Hold:
+    """Stops the next read of a subject before its first request of a kind, until it may go on."""
+
+    subject: str
+    kind: Kind
+    has_come: asyncio.Event = field(default_factory=asyncio.Event)
+    may_go: asyncio.Event = field(default_factory=asyncio.Event)
+    task: "asyncio.Task[Any] | None" = None
+
+
+class Witness(Faults):
+    """Decides which request fails in which way; `share` is the part of requests that do."""
+
+    def __init__(self, world: World, rng: Random, *, share: float, basic_udi_filter_works: bool) -> None:
+        super().__init__()
+        self._world, self._rng, self.share = world, rng, share
+        self.filter_works = basic_udi_filter_works
+        self._under_way: dict[asyncio.Task[Any], Read] = {}
+        self.steps = 0
+        """Goes up with every beginning and end of a read, and by whoever changes the world."""
+        self.finished: list[Read] = []
+        self.requests = 0
+        self.faults: Counter[tuple[Kind, Mode]] = Counter()
+        self.between: Callable[[], None] = lambda: None
+        """What happens in the world before a request is answered while no other one is."""
+        self.holds: list[Hold] = []
+        self._answering = 0
+
+    def through(self, way: httpx2.AsyncBaseTransport) -> httpx2.AsyncBaseTransport:
+        """The way to the register past this witness."""
+        return _Watched(self, way)
+
+    async def come(self, path: str) -> None:
+        """A request arrives."""
+        read = self._read()
+        if read is not None:
+            await self._hold_up(read, kind_of(path))
+        if not self._answering:
+            self.between()
+        self._answering += 1
+
+    def leave(self) -> None:
+        """A request was answered."""
+        self._answering -= 1
+
+    def take(self, kind: Kind, target: str) -> Rule | None:
+        """The fault of this request, if it has one."""
+        key = _key(kind, target)
+        share = self.share * (3 if kind == "certificates" else 1)  # the one question whose failure fails no read
+        mode = self._rng.choice(self._possible(kind, key)) if self._rng.random() < share else None
+        self.requests += 1
+        if mode is not None:
+            self.faults[kind, mode] += 1
+        read = self._read()
+        if read is not None:
+            read.questions[kind, key] = Question(self._truth(kind, key), mode)
+        return None if mode is None else Rule(kind, mode, size=BELIEVED)
+
+    def _read(self) -> Read | None:
+        """The read that asks; none for fills, which ask page by page."""
+        task = _task()
+        if not task.get_name().startswith(READ):
+            return None
+        if task not in self._under_way:
+            self.steps += 1
+            self._under_way[task] = Read(task.get_name().removeprefix(READ), task, self.steps)
+            task.add_done_callback(self._end)
+        return self._under_way[task]
+
+    def _end(self, task: "asyncio.Task[Any]") -> None:
+        read = self._under_way.pop(task)
+        self.steps += 1
+        read.ended = self.steps
+        self.finished.append(read)
+
+    async def _hold_up(self, read: Read, kind: Kind) -> None:
+        """One read is stopped by the first hold on its subject that stops none yet."""
+        its = next((hold for hold in self.holds if hold.task is read.task), None)
+        free = next((hold for hold in self.holds if hold.task is None and hold.subject == read.subject), None)
+        hold = its or free
+        if hold is not None:
+            hold.task = read.task
+            if hold.kind == kind:
+                hold.has_come.set()
+                await hold.may_go.wait()
+
+    def _possible(self, kind: Kind, key: str) -> list[Mode]:
+        """Ways to fail that a reader can tell from an answer.
+
+        What the register's form cannot tell apart at all is left out: another record of the same Basic UDI-DI or
+        manufacturer, no rows or rows of one manufacturer among certificates, devices that an actor represents.
+        """
+        modes = [mode for mode in _EVERY if mode not in _OF_PAGES or kind in _PAGES]
+        if kind in _PAGES or kind == "datalake":
+            modes.remove("wrong-record")
+        if kind == "basic" and self._newest().manufacturer.srn == self._owner(key):
+            modes.remove("wrong-record")
+        if kind == "certificates" and key != PROBE:
+            owners = {each.manufacturer.srn for each in self._world.search_certificates(CertificateFilter(), 0, 3)[1]}
+            if len(owners) <= 1:
+                modes.remove("wrong-rows")
+        if kind == "search" and is_srn(key) and key[3:5] not in _NAMED:
+            modes.remove("wrong-rows")
+        return modes
+
+    def _newest(self) -> Registration:
+        return self._world.newest(0, 1)[0]
+
+    def _owner(self, uuid: str) -> str | None:
+        record = self._world.by_uuid(uuid)
+        return record.manufacturer.srn if record else None
+
+    def _truth(self, kind: Kind, key: str) -> Any:
+        """What the world says now to a question."""
+        if key == PROBE:
+            return None
+        if kind == "search":
+            return self._world.search(DeviceFilter(srn=key), 0, 20) if is_srn(key) else self._world.by_primary_di(key)
+        if kind == "actor-search":
+            return self._world.actor(key)
+        if kind == "certificates":
+            wanted = CertificateFilter(basic_udi=key)
+            return {
+                _paper_key(each.certificate): _paper(each.certificate)
+                for each in self._world.search_certificates(wanted, 0, 100)[1]
+            }
+        return self._world.by_uuid(key)
+
+
+class _Watched(httpx2.AsyncBaseTransport):
+    def __init__(self, witness: Witness, way: httpx2.AsyncBaseTransport) -> None:
+        self._witness, self._way = witness, way
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        await self._witness.come(request.url.path)
+        try:
+            return await self._way.handle_async_request(request)
+        finally:
+            self._witness.leave()
+
+
+@dataclass
+class Memory:
+    """What successful reads have brought so far, which later reads build upon."""
+
+    details: dict[str, Value] = field(default_factory=dict)
+    """Status dates, by uuid."""
+    papers: dict[str, Mapping[PaperKey, Paper]] = field(default_factory=dict)
+    """Certificates of records that were read in full, by uuid."""
+
+
+def seen_of(read: Read, memory: Memory) -> Seen | None:
+    """What a read saw by its answers; None where one of its questions was not answered, or the subject is not there."""
+    return _actor_seen(read) if is_srn(read.subject) else _device_seen(read, memory)
+
+
+def answering(records: list[Registration]) -> Registration:
+    """Of several records of one UDI-DI the one that answers for it."""
+    return min(
+        records,
+        key=lambda each: (not each.latest_version, each.legislation not in _IN_FORCE, -each.version_number, each.uuid),
+    )
+
+
+def row_fields(record: Registration) -> dict[str, Value]:
+    """What a row of the device search says."""
+    return {
+        "status": Value(record.status, STATUSES.get(record.status) or _readable(record.status)),
+        "trade_name": plain(record.trade_name),
+        "risk_class": Value(record.risk_class, RISKS.get(record.risk_class) or _readable(record.risk_class)),
+        "reference": plain(record.reference),
+        "manufacturer_status": Value(record.manufacturer.status, _readable(record.manufacturer.status)),
+        "version": plain(record.version_number),
+    }
+
+
+def all_fields(record: Registration) -> dict[str, Value]:
+    """What the register says of a device but for its certificates."""
+    return {**row_fields(record), "status_date": plain(record.status_date)}
+
+
+def actor_fields(world: World, srn: str) -> dict[str, Value]:
+    """What the register says of an actor."""
+    found, total = world.actor(srn), world.search(DeviceFilter(srn=srn), 0, 20)
+    return {"name": plain(found.name if found else ""), **_of_rows(srn, *total)}
+
+
+def papers_of(world: World, record: Registration) -> dict[PaperKey, Paper]:
+    """Every certificate of a record, from both places that list them."""
+    found = world.search_certificates(CertificateFilter(basic_udi=record.basic_udi), 0, 100)[1]
+    return _listed(record) | {
+        _paper_key(each.certificate): _paper(each.certificate) for each in found if record.basic_udi
+    }
+
+
+def _actor_seen(read: Read) -> Seen | None:
+    named, devices = read.of("actor-search").get(read.subject), read.of("search").get(read.subject)
+    if named is None or devices is None or named.fault or devices.fault or named.truth is None:
+        return None
+    return Seen({"name": plain(named.truth.name), **_of_rows(read.subject, *devices.truth)})
+
+
+def _of_rows(srn: str, total: int, rows: list[Registration]) -> dict[str, Value]:
+    status = rows[0].manufacturer.status if rows and srn[3:5] in _NAMED else ""
+    return {"device_total": plain(total), "manufacturer_status": Value(status, _readable(status))}
+
+
+def _device_seen(read: Read, memory: Memory) -> Seen | None:
+    search = read.of("search").get(read.subject)
+    needed = [each for (kind, _), each in read.questions.items() if kind != "certificates"]
+    if search is None or any(each.fault for each in needed) or not search.truth:
+        return None
+    row = answering(search.truth)
+    basic, detail = read.of("basic").get(row.uuid), read.of("detail").get(row.uuid)
+    if basic is None or basic.truth.risk_class != row.risk_class:
+        return None
+    told = detail.truth if detail else None
+    fields = row_fields(row)
+    if not row.reference and told is not None:
+        fields["reference"] = plain(told.reference)
+    fields["status_date"] = plain(told.status_date) if told is not None else memory.details[row.uuid]
+    memory.details[row.uuid] = fields["status_date"]
+    papers, searched = _papers_read(read, basic.truth, memory)
+    if papers is not None:
+        memory.papers[row.uuid] = papers
+    else:
+        memory.papers.setdefault(row.uuid, _listed(basic.truth))
+    return Seen(fields, papers, searched)
+
+
+def _papers_read(read: Read, record: Registration, memory: Memory) -> tuple[Mapping[PaperKey, Paper] | None, bool]:
+    """The certificates that this read brought, None where they could not be read; whether the search had its say."""
+    listed = _listed(record)
+    if not record.basic_udi:
+        return listed, True
+    search, probe = read.of("certificates").get(record.basic_udi), read.probe("certificates")
+    if search is not None:
+        return (None, False) if search.fault else ({**listed, **search.truth}, True)
+    if probe is not None and probe.fault and probe.fault not in _UNFILTERED:
+        return None, False
+    return {**memory.papers.get(record.uuid, {}), **listed}, False
+
+
+def _listed(record: Registration) -> dict[PaperKey, Paper]:
+    return {_paper_key(each): _paper(each) for each in record.certificates if each.listed_in == "basic-udi-record"}
+
+
+def _paper(certificate: Certificate) -> Paper:
+    return Paper(certificate.number, certificate.expiry or "", Value(certificate.status, _readable(certificate.status)))
+
+
+def _paper_key(certificate: Certificate) -> PaperKey:
+    return certificate.number, certificate.revision or ""
+
+
+def _readable(code: str) -> str:
+    return code.replace("-", " ").capitalize()
+
+
+def _key(kind: Kind, target: str) -> str:
+    """What a request asks for: an identifier, a uuid, the control probe's value."""
+    path, _, query = target.partition("?")
+    if kind in ("detail", "basic"):
+        return path.rpartition("/")[2]
+    asked = dict(each.partition("=")[::2] for each in query.split("&"))
+    return next((asked[name] for name in ("primaryDi", "srn", "basicUdi") if name in asked), "")
+
+
+def is_srn(subject: str) -> bool:
+    """Whether a subject is an actor."""
+    return len(subject) > 6 and subject[2] == subject[5] == "-" and subject[6:].isdigit()
+
+
+def _task() -> "asyncio.Task[Any]":
+    task = asyncio.current_task()
+    assert task is not None, "requests are sent by tasks"
+    return task

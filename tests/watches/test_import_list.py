@@ -1,0 +1,223 @@
+"""Importing a list: what counts as a line, what is added, what is left."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from registerwatch.accounts.models import Caller
+from registerwatch.errors import InvalidInput
+from registerwatch.register.models import Certificate
+from registerwatch.watches import repository
+from registerwatch.watches.import_list import LONGEST_LINE, MOST_LINES, Imported, Importing, identifiers
+from registerwatch.watches.models import Watch
+from tests.conftest import StageMaker
+from tests.register.builders import PROPERTY, UDI, a_full_reading, a_row
+from tests.support.stage import Stage
+from tests.watches.room import SRN, Room, lone_devices
+
+anyio = pytest.mark.anyio
+
+FRESH = 6 * 3600
+OTHER = "04099999999985"
+
+LISTS = {
+    "one a line": ("A1\nB2\n", ["A1", "B2"]),
+    "no line break at the end": ("A1\nB2", ["A1", "B2"]),
+    "CR LF": ("A1\r\nB2\r\n", ["A1", "B2"]),
+    "CR alone": ("A1\rB2", ["A1", "B2"]),
+    "byte order mark": ("\ufeffudi\nA1", ["A1"]),
+    "commas": ("A1,first\nB2,second", ["A1", "B2"]),
+    "tabs": ("A1\tfirst\nB2\tsecond", ["A1", "B2"]),
+    "semicolons": ("A1;first\nB2;second", ["A1", "B2"]),
+    "a mixture": ("A1;x,y\nB2,x;y\nC3\tx", ["A1", "B2", "C3"]),
+    "quoted cells": ('"A1","x"\n"B2";x', ["A1", "B2"]),
+    "a separator in a quoted cell": ('"A,1",x', ["A,1"]),
+    "a quote in a quoted cell": ('"A""1",x', ['A"1']),
+    "a quote that never ends": ('"A1\nB2', ['"A1', "B2"]),
+    "spaces around": ("  A1  ,x\n ' B2 '".replace("'", '"'), ["A1", "B2"]),
+    "blank lines": ("\nA1\n\n  \n,,\nB2\n\n", ["A1", "B2"]),
+    "an empty first cell": (",A1\n;A2\n\tA3\n \tA4\nB2", ["B2"]),
+    "nothing": ("", []),
+    "white space": (" \r\n\t\n", []),
+    "a header further down": ("A1\nudi\nB2\nSRN,x", ["A1", "B2"]),
+    "a header twice": ("udi\nsrn\nA1", ["A1"]),
+}
+
+
+@pytest.mark.parametrize(("csv", "expected"), LISTS.values(), ids=LISTS)
+def test_the_first_cell_of_every_line_is_used(csv: str, expected: list[str]) -> None:
+    assert [cell for _, cell in identifiers(csv)] == expected
+
+
+@pytest.mark.parametrize("word", ["udi", "srn", "udi-di", "subject", "identifier", "UDI-DI", "Identifier", '"Udi"'])
+@pytest.mark.parametrize("rest", ["", ",name", ";name", "\tname"])
+def test_a_header_is_left_out_in_any_case(word: str, rest: str) -> None:
+    assert identifiers(f"{word}{rest}\nA1") == [(2, "A1")]
+
+
+def test_lines_are_counted_as_an_editor_does() -> None:
+    assert identifiers("udi\r\n\r\nA1\r\nB2") == [(3, "A1"), (4, "B2")]
+
+
+def test_five_hundred_lines_are_taken_and_one_more_is_refused() -> None:
+    lines = [f"A{number}" for number in range(MOST_LINES)]
+
+    assert len(identifiers("\n".join(["udi", "", *lines, "", ""]))) == MOST_LINES == 500
+    with pytest.raises(InvalidInput, match="more than 500 lines"):
+        identifiers("\n".join([*lines, "one more"]))
+
+
+@pytest.mark.parametrize("csv", ["A1\nB\x002", "A1\n" + "9" * (LONGEST_LINE + 1)], ids=["NUL", "a long line"])
+def test_what_is_no_list_is_refused(csv: str) -> None:
+    with pytest.raises(InvalidInput, match="Nothing was added"):
+        identifiers(csv)
+
+
+@PROPERTY
+@given(st.text(max_size=300))
+def test_any_text_gives_cells_without_space_around_them_or_is_refused(csv: str) -> None:
+    try:
+        found = identifiers(csv)
+    except InvalidInput:
+        return
+    assert all(cell and cell == cell.strip() for _, cell in found)
+
+
+# What is added
+
+
+@pytest.fixture
+def importing(room: Room) -> Importing:
+    return Importing(room.database, room.clock, room.copy, fresh_for=FRESH)
+
+
+async def subjects(room: Room, caller: Caller) -> list[str]:
+    """What the account watches, oldest first."""
+    async with room.database.reading() as connection:
+        return [watch.subject for watch in await repository.of_account(connection, caller.account.id)]
+
+
+@anyio
+async def test_what_is_new_is_added_and_waits_to_be_read_first(room: Room, importing: Importing) -> None:
+    caller = await room.watching()
+    await room.read_actor()
+
+    imported = await importing.add_all(caller, "subject\nde-mf-000000001\n0401 2345 678901\n")
+
+    assert imported == Imported(2, 0, [])
+    srn: Watch = await room.watch(caller, "DE-MF-000000001")
+    udi = await room.watch(caller, "04012345678901")
+    assert (srn.kind, udi.kind) == ("srn", "udi")
+    assert (udi.snapshot, udi.last_sync, udi.last_error, udi.label) == (None, None, "", "04012345678901")
+    assert await room.tried_at() == [0, 0, 0]
+
+
+@anyio
+async def test_a_fresh_read_in_the_copy_is_the_baseline(room: Room, importing: Importing) -> None:
+    await room.read(a_full_reading(trade_name="Stent", reference="R-1", certs=(Certificate("Z-1"),)))
+    await room.read_actor(name="Acme")
+    read_at = int(room.clock.now())
+    room.clock.move(60)
+    caller = await room.account()
+
+    await importing.add_all(caller, f"{UDI}\n{SRN}")
+
+    udi, srn = await room.watch(caller), await room.watch(caller, SRN)
+    assert (udi.label, udi.last_sync, srn.label, srn.last_sync) == ("Stent", read_at, "Acme", read_at)
+    assert await room.tried_at() == [0, 0], "both are read in full next"
+    await room.read(a_full_reading(trade_name="Stent", reference="R-1", certs=(Certificate("Z-1"),)))
+    assert await room.events(caller) == [], "whether the copy's certificates were read is not known"
+    await room.read(
+        a_full_reading(trade_name="Stent", reference="R-2", certs=(Certificate("Z-1", expiry="2027-01-01"),))
+    )
+    assert await room.summaries(caller) == ["reference: R-1 → R-2; cert_expiry:  → 2027-01-01"]
+
+
+@anyio
+async def test_a_read_that_is_not_fresh_and_a_row_are_no_baseline(room: Room, importing: Importing) -> None:
+    await room.read(a_full_reading())
+    await room.read_actor()
+    room.clock.move(FRESH)
+    await room.read(a_row("u-2", OTHER), lists_all=False)
+    caller = await room.account()
+
+    await importing.add_all(caller, f"{UDI}\n{SRN}\n{OTHER}")
+
+    for subject in (UDI, SRN, OTHER):
+        watch = await room.watch(caller, subject)
+        assert (watch.snapshot, watch.last_sync, watch.label) == (None, None, subject)
+
+
+@anyio
+async def test_what_is_watched_already_and_what_stands_twice_is_skipped(room: Room, importing: Importing) -> None:
+    caller = await room.watching("owner@acme.example", "A1")
+    other = await room.watching("other@acme.example", "B2")
+
+    assert await importing.add_all(caller, "A1\nB2\nB2\nB 2\n") == Imported(1, 3, [])
+    assert await subjects(room, caller) == ["A1", "B2"]
+    assert await subjects(room, other) == ["B2"]
+
+
+@anyio
+async def test_at_most_five_errors_are_told_and_what_is_right_is_added(room: Room, importing: Importing) -> None:
+    caller = await room.account()
+
+    imported = await importing.add_all(caller, "\n".join(["---"] * 7 + ["A1", "9" * 121]))
+
+    assert (imported.added, imported.skipped, len(imported.errors)) == (1, 0, 5)
+    assert [error.split(":")[0] for error in imported.errors] == ["Line 1", "Line 2", "Line 3", "Line 4", "Line 9"]
+    assert await subjects(room, caller) == ["A1"]
+
+
+@anyio
+async def test_reaching_the_cap_stops_the_import_and_keeps_what_was_added(room: Room, importing: Importing) -> None:
+    caller = await room.watching("owner@acme.example", "A0")
+    lines = ["---"] * 6 + [f"A{number}" for number in range(40)]
+
+    imported = await importing.add_all(caller, "\n".join(lines))
+
+    assert (imported.added, imported.skipped, len(imported.errors)) == (24, 1, 5)
+    assert imported.errors[-1] == "Line 32: the plan allows 25 watches; the rest was left."
+    assert await subjects(room, caller) == [f"A{number}" for number in range(25)]
+
+
+@anyio
+async def test_a_list_of_what_is_watched_already_fits_under_a_cap_that_is_reached(
+    room: Room, importing: Importing
+) -> None:
+    caller = await room.account()
+    csv = "\n".join(f"A{number}" for number in range(25))
+    await importing.add_all(caller, csv)
+
+    assert await importing.add_all(caller, csv) == Imported(0, 25, [])
+
+
+@anyio
+async def test_a_list_that_is_refused_adds_nothing(room: Room, importing: Importing) -> None:
+    caller = await room.account()
+
+    for csv in ("A1\nB\x002", "A1\n" * 501, "A1\n" + "9" * 5_000):
+        with pytest.raises(InvalidInput):
+            await importing.add_all(caller, csv)
+
+    assert await subjects(room, caller) == []
+
+
+@pytest.fixture
+async def stage(staged: StageMaker) -> AsyncIterator[Stage]:
+    async with staged(background=False) as stage:
+        yield stage
+
+
+@anyio
+async def test_an_import_asks_the_register_nothing(stage: Stage) -> None:
+    owner = await stage.sign_up()
+    csv = "\n".join(device.primary_di for device in lone_devices(stage, 20))
+
+    response = await stage.post("/v1/import", owner.api_key, csv=csv)
+
+    assert (response.status_code, response.json()) == (200, {"added": 20, "skipped": 0, "errors": []})
+    await stage.settle()
+    assert stage.log.total == 0

@@ -1,0 +1,228 @@
+"""Requests on their way in, over a real socket."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse
+from starlette.types import Receive, Scope, Send
+
+from registerwatch.server import server_config
+from registerwatch.web import http_limits
+from registerwatch.web.http_limits import MOST_HEAD_BYTES
+from tests.support.serving import serving
+
+pytestmark = pytest.mark.anyio
+
+
+class Echo:
+    """Answers how much it was sent; notes who left."""
+
+    def __init__(self) -> None:
+        self.left = 0
+        self.answers_early = False
+        self.headers: list[tuple[bytes, bytes]] = []
+        self.may_answer = asyncio.Event()
+        self.may_answer.set()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope, receive)
+        await self.may_answer.wait()
+        try:
+            length = 0 if self.answers_early else len(await request.body())
+        except ClientDisconnect:
+            self.left += 1
+            return
+        self.headers = scope["headers"]
+        await JSONResponse({"length": length})(scope, receive, send)
+
+
+@pytest.fixture
+def echo() -> Echo:
+    return Echo()
+
+
+@pytest.fixture
+async def port(echo: Echo) -> AsyncIterator[int]:
+    config = server_config(echo, "127.0.0.1", 0)
+    config.lifespan = "off"
+    async with serving(config) as port:
+        yield port
+
+
+@pytest.fixture
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http_limits, "ARRIVAL_SECONDS", 0.2)
+
+
+class Line:
+    """A connection, byte by byte."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader, self._writer = reader, writer
+
+    async def send(self, *parts: bytes) -> None:
+        """Send parts as packets of their own."""
+        for part in parts:
+            self._writer.write(part)
+            await self._writer.drain()
+            await asyncio.sleep(0.01)
+
+    async def answer(self) -> tuple[int, dict[str, object]]:
+        """Status and body of the next answer."""
+        head = await asyncio.wait_for(self._reader.readuntil(b"\r\n\r\n"), 5)
+        length = next(int(line[15:]) for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:"))
+        body = json.loads(await self._reader.readexactly(length))
+        return int(head.split()[1]), body
+
+    async def is_over(self) -> bool:
+        """Whether nothing but the end comes."""
+        return await asyncio.wait_for(self._reader.read(), 5) == b""
+
+
+@asynccontextmanager
+async def line(port: int) -> AsyncIterator[Line]:
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    try:
+        yield Line(reader, writer)
+    finally:
+        writer.close()
+
+
+def head_of(size: int) -> bytes:
+    """A request whose line and headers have about so many bytes."""
+    return b"GET / HTTP/1.1\r\nHost: a\r\nX-Long: " + b"x" * (size - 40) + b"\r\n\r\n"
+
+
+async def test_a_head_up_to_the_limit_is_taken_however_it_is_cut(port: int) -> None:
+    request = head_of(MOST_HEAD_BYTES - 100)
+    for parts in ([request], [request[:9], request[9:20_000], request[20_000:]]):
+        async with line(port) as it:
+            await it.send(*parts)
+            assert await it.answer() == (200, {"length": 0})
+
+
+async def test_a_longer_head_is_refused_however_it_is_cut(port: int) -> None:
+    request = head_of(MOST_HEAD_BYTES + 100)
+    for parts in ([request], [request[:-2]], [request[:20_000], request[20_000:]]):
+        async with line(port) as it:
+            await it.send(*parts)
+            status, body = await it.answer()
+            assert (status, set(body)) == (431, {"error"})
+
+
+async def test_who_goes_on_sending_a_head_is_cut_off(port: int) -> None:
+    async with line(port) as it:
+        with pytest.raises(ConnectionError):
+            for _ in range(10_000):
+                await it.send(b"GET / HTTP/1.1\r\nHost: a\r\nX-Long: ", b"x" * 1_000_000)
+
+
+async def test_many_headers_and_a_long_address_count_too(port: int) -> None:
+    many = b"GET / HTTP/1.1\r\n" + b"".join(b"X-%d: abcdefgh\r\n" % number for number in range(3_000)) + b"\r\n"
+    for request in (many, b"GET /" + b"a" * MOST_HEAD_BYTES + b" HTTP/1.1\r\nHost: a\r\n\r\n"):
+        async with line(port) as it:
+            await it.send(request)
+            assert (await it.answer())[0] == 431
+
+
+async def test_a_large_body_does_not_count_as_head(port: int) -> None:
+    body = b"x" * 300_000
+    head = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n" % len(body)
+    for parts in ([head + body], [head, body], [head[:-1], head[-1:] + body], [head + body + head, body]):
+        async with line(port) as it:
+            await it.send(*parts)
+            assert await it.answer() == (200, {"length": len(body)})
+
+
+async def test_who_asks_for_another_protocol_is_answered_in_this_one(port: int) -> None:
+    for protocol in (b"websocket", b"h2c"):
+        async with line(port) as it:
+            await it.send(b"GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: %b\r\n\r\n" % protocol)
+            assert await it.answer() == (200, {"length": 0})
+
+
+async def test_what_is_no_request_is_told_in_the_form_of_the_service(port: int) -> None:
+    async with line(port) as it:
+        await it.send(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03 hello\r\n\r\n")
+        assert await it.answer() == (400, {"error": http_limits.MALFORMED})
+        assert await it.is_over()
+
+
+CHUNKED = b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n"
+
+
+async def test_what_comes_behind_a_body_in_pieces_is_no_header(port: int, echo: Echo) -> None:
+    async with line(port) as it:
+        await it.send(CHUNKED + b"X-Forwarded-For: 203.0.113.1\r\n\r\n")
+        assert await it.answer() == (200, {"length": 3})
+
+    assert [name for name, _ in echo.headers] == [b"host", b"transfer-encoding"]
+
+
+@pytest.mark.parametrize("trailer", [b"X-Small: abc\r\n" * 80_000, b"X-Long: " + b"x" * 1_000_000])
+async def test_what_comes_behind_a_body_in_pieces_has_bounds(port: int, trailer: bytes) -> None:
+    async with line(port) as it:
+        with pytest.raises(ConnectionError):
+            for _ in range(100):
+                await it.send(CHUNKED + trailer)
+                await it.send(trailer)
+
+
+@pytest.mark.usefixtures("short")
+async def test_a_late_request_is_not_answered_in_place_of_the_one_before_it(port: int, echo: Echo) -> None:
+    echo.may_answer.clear()
+    async with line(port) as it:
+        await it.send(b"GET / HTTP/1.1\r\nHost: a\r\n\r\nPOST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nx")
+        assert await it.is_over(), "and nothing that could be taken for an answer to the first"
+    echo.may_answer.set()
+
+
+@pytest.mark.usefixtures("short")
+async def test_who_connects_and_says_nothing_is_let_go(port: int) -> None:
+    async with line(port) as it:
+        assert await it.is_over()
+
+
+@pytest.mark.usefixtures("short")
+async def test_a_head_that_does_not_come_to_its_end_is_refused(port: int) -> None:
+    async with line(port) as it:
+        await it.send(b"GET / HTTP/1.1\r\nHost: a\r\n", b"X-A: 1\r\n")
+        assert (await it.answer())[0] == 408
+        assert await it.is_over()
+
+
+@pytest.mark.usefixtures("short")
+async def test_a_body_that_does_not_come_to_its_end_is_refused_and_the_application_hears_of_it(
+    port: int, echo: Echo
+) -> None:
+    async with line(port) as it:
+        await it.send(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n", b"x")
+        assert (await it.answer())[0] == 408
+        assert await it.is_over()
+    while not echo.left:
+        await asyncio.sleep(0.01)
+
+
+@pytest.mark.usefixtures("short")
+async def test_the_second_request_of_a_connection_has_its_own_time(port: int) -> None:
+    whole = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
+    async with line(port) as it:
+        await it.send(whole)
+        assert (await it.answer())[0] == 200
+        await asyncio.sleep(0.3)  # longer than a request may take: an idle connection is no request
+        await it.send(whole + whole[:20])
+        assert (await it.answer())[0] == 200
+        assert (await it.answer())[0] == 408
+
+
+@pytest.mark.usefixtures("short")
+async def test_after_an_answer_that_came_before_the_body_nothing_more_is_said(port: int, echo: Echo) -> None:
+    echo.answers_early = True
+    async with line(port) as it:
+        await it.send(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n", b"x")
+        assert await it.answer() == (200, {"length": 0})
+        assert await it.is_over()
