@@ -12,7 +12,7 @@ from bench.inputs import Inputs
 from bench.load import CONNECTIONS, rate, write_requests
 from bench.machine import ALL_BUT_LOAD, CORES, SERVER_CORE, pinned
 from bench.manner import Manner, no_collection
-from bench.pairs import Pair, Reading
+from bench.pairs import Pair, SubjectReader
 from bench.progress import stage
 from bench.service import UNPACED, bring_up_to_date, device_requests, serving, stand_in_register
 from bench.waiting import BURST, READS_PER_SECOND, waiting
@@ -48,7 +48,7 @@ class Waits:
 def measure(inputs: Inputs, manner: Manner) -> Section:
     """Read an account, sign in, read devices while many sign in; the register is the generated stand-in."""
     inputs.copy()
-    reading = Reading(inputs, manner)
+    reading = SubjectReader(inputs, manner)
     with stand_in_register(inputs) as register:
         with _service_with_customer(inputs, register, [SERVER_CORE]) as (port, company):
             _bring_devices_up_to_date(inputs, port)
@@ -71,7 +71,7 @@ def _service_with_customer(inputs: Inputs, register: str, cores: Sequence[int]) 
         yield port, company
 
 
-def _account(reading: Reading, port: int, company: Customer) -> list[Row]:
+def _account(reading: SubjectReader, port: int, company: Customer) -> list[Row]:
     ways = {"API key": company.by_key, "session": company.by_session}
     pairs = {way: reading.pair(f"an account by {way}", port, [Request("/v1/me", ways[way])]) for way in ways}
     return [
@@ -80,7 +80,7 @@ def _account(reading: Reading, port: int, company: Customer) -> list[Row]:
     ]
 
 
-def _logins(reading: Reading, port: int, company: Customer) -> Row:
+def _logins(reading: SubjectReader, port: int, company: Customer) -> Row:
     """Logins on every core but the load's, and passwords compared in a plain loop, in turn."""
     manner, sent = reading.manner, write_requests(company.logins, reading.inputs.path("logins.bin"))
 
@@ -118,7 +118,7 @@ def _let_finish(port: int, company: Customer) -> None:
         connection.ask(company.logins[0])
 
 
-def _waits(reading: Reading, port: int, company: Customer, cores: Sequence[int]) -> Waits:
+def _waits(reading: SubjectReader, port: int, company: Customer, cores: Sequence[int]) -> Waits:
     """Reads without and with logins beside them, in turn."""
     manner, reads = reading.manner, device_requests(reading.inputs.census().udis[:READ_DEVICES])
 
@@ -141,7 +141,7 @@ def _named(cores: Sequence[int]) -> str:
     return "one core" if len(cores) == 1 else f"{len(cores)} cores"
 
 
-def _remarks(reading: Reading, waits: Sequence[Waits]) -> list[str]:
+def _remarks(reading: SubjectReader, waits: Sequence[Waits]) -> list[str]:
     return [
         f"The account has {USERS} users and {KEYS} keys. {reading.remark()}",
         (

@@ -29,7 +29,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class PostResult:
     """A whole answer. Header names are in lower case."""
 
     status: int
@@ -48,11 +48,11 @@ class Connection:
         self._socket = socket.create_connection(("127.0.0.1", port), timeout)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
-    def get(self, target: str) -> Answer:
+    def get(self, target: str) -> PostResult:
         """Send a GET, wait for its whole answer. Raises `Refused` and `OSError`."""
         return self.ask(Request(target))
 
-    def ask(self, request: Request) -> Answer:
+    def ask(self, request: Request) -> PostResult:
         """Send a request, wait for its whole answer. Raises `Refused` and `OSError`."""
         self._socket.sendall(request.as_sent())
         received = bytearray()
@@ -60,11 +60,11 @@ class Connection:
             received += self._more()
         status, fields = _head(bytes(received[:end]))
         if dict(fields).get(b"transfer-encoding") == b"chunked":
-            return Answer(status, fields, self._chunks(received[end + 4 :]))
+            return PostResult(status, fields, self._chunks(received[end + 4 :]))
         length = 0 if status in (204, 304) else int(dict(fields).get(b"content-length", b"0"))
         while len(received) < end + 4 + length:
             received += self._more()
-        return Answer(status, fields, bytes(received[end + 4 :]))
+        return PostResult(status, fields, bytes(received[end + 4 :]))
 
     def close(self) -> None:
         """Hang up."""

@@ -19,7 +19,7 @@ from bench.machine import SERVER_CORE, family_seconds
 from bench.manner import Manner
 from bench.postgresql_copy import postgresql_copy
 from bench.progress import stage
-from bench.questions import Question
+from bench.questions import ApiRequest
 from bench.service import UNPACED, bring_up_to_date, device_requests, served, stand_in_register
 from registerwatch.register.codes import StatusFilter
 
@@ -131,13 +131,13 @@ def _rows(sides: Sides) -> list[Row]:
         *sides.rows("device, `If-None-Match`", unchanged),
         *sides.rows("device, 200, one connection", device_requests(udis), connections=1),
         *sides.rows("actor with its first 20 devices", _actors(srns), goal=False),
-        *sides.rows("search, common words", _searches(Question((word,)) for word in common)),
+        *sides.rows("search, common words", _searches(ApiRequest((word,)) for word in common)),
         *sides.rows(
             "search, common words, on the market",
-            _searches(Question((word,), StatusFilter.ON) for word in common),
+            _searches(ApiRequest((word,), StatusFilter.ON) for word in common),
         ),
-        *sides.rows("search, rare words", _searches(Question((word,)) for word in list(census.rare)[:WORDS])),
-        *sides.rows("search by SRN", _searches(Question((srn,)) for srn in srns)),
+        *sides.rows("search, rare words", _searches(ApiRequest((word,)) for word in list(census.rare)[:WORDS])),
+        *sides.rows("search by SRN", _searches(ApiRequest((srn,)) for srn in srns)),
     ]
 
 
@@ -145,5 +145,5 @@ def _actors(srns: Sequence[str]) -> list[Request]:
     return [Request(f"/v1/actors/{quote(srn, safe='')}") for srn in srns]
 
 
-def _searches(questions: Iterator[Question]) -> list[Request]:
+def _searches(questions: Iterator[ApiRequest]) -> list[Request]:
     return [Request(question.target) for question in questions]

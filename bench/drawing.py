@@ -31,7 +31,7 @@ class Axis:
         low, high, at = (math.log10(each) if self.is_log else each for each in (self.low, self.high, value))
         return (at - low) / (high - low) if high > low else 0.5
 
-    def ticks(self) -> list[float]:
+    def schedule(self) -> list[float]:
         """Values that are marked."""
         if self.is_log:
             exponents = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
@@ -53,9 +53,9 @@ def linear_axis(title: str, values: Sequence[float]) -> Axis:
     return Axis(title, 0.0, max(values) * 1.08 or 1.0, is_log=False)
 
 
-def lines(title: str, across: Axis, up: Axis, drawn: Lines, ticks: Sequence[float] = ()) -> str:
-    """Lines with a point at every value, named on the right. `ticks` are marked below instead of round numbers."""
-    marks = [*_frame(title), *_across(across, ticks or across.ticks()), *_up(up)]
+def lines(title: str, across: Axis, up: Axis, drawn: Lines, schedule: Sequence[float] = ()) -> str:
+    """Lines with a point at every value, named on the right. `schedule` are marked below instead of round numbers."""
+    marks = [*_frame(title), *_across(across, schedule or across.schedule()), *_up(up)]
     for number, (name, points) in enumerate(drawn.items()):
         colour = COLOURS[number % len(COLOURS)]
         places = [(_x(across.part(x)), _y(up.part(y))) for x, y in points]
@@ -120,8 +120,8 @@ def _frame(title: str) -> Iterator[str]:
     yield _line(LEFT, HEIGHT - BOTTOM, WIDTH - RIGHT, HEIGHT - BOTTOM, INK)
 
 
-def _across(axis: Axis, ticks: Sequence[float], write: Callable[[float], str] = shown) -> Iterator[str]:
-    for tick in ticks:
+def _across(axis: Axis, schedule: Sequence[float], write: Callable[[float], str] = shown) -> Iterator[str]:
+    for tick in schedule:
         x = _x(axis.part(tick))
         yield _line(x, HEIGHT - BOTTOM, x, HEIGHT - BOTTOM + 4, INK)
         yield _text(write(tick), x, HEIGHT - BOTTOM + 17)
@@ -129,7 +129,7 @@ def _across(axis: Axis, ticks: Sequence[float], write: Callable[[float], str] = 
 
 
 def _up(axis: Axis) -> Iterator[str]:
-    for tick in axis.ticks():
+    for tick in axis.schedule():
         y = _y(axis.part(tick))
         yield _line(LEFT, y, WIDTH - RIGHT, y, GRID)
         yield _text(shown(tick), LEFT - 6, y + 4, anchor="end")

@@ -13,10 +13,10 @@ from registerwatch.clock import SystemClock
 from registerwatch.db import tables
 from registerwatch.db.engine import Database
 from registerwatch.db.migrate import upgrade
-from registerwatch.notifications.outbox import WebhookOutbox
-from registerwatch.register.models import Carries, Device, DeviceReading
-from registerwatch.register.store.records import StoredCopy
-from registerwatch.watches.observe import Observing
+from registerwatch.notifications.outbox import Outbox
+from registerwatch.register.models import Completeness, Device, DeviceReading
+from registerwatch.register.store.records import RecordStore
+from registerwatch.watches.observe import WatchObserver
 from registerwatch.watches.snapshot import encoded, snapshot_of_device
 
 CHUNK = 10_000
@@ -64,11 +64,12 @@ async def build(path: Path, scene: Scene) -> Database:
     database = Database(f"sqlite:///{path}")
     await upgrade(database)
     now = int(time.time())
-    copy = StoredCopy(database)
+    copy = RecordStore(database)
     for start in range(0, scene.subjects, 2_000):
         numbers = range(start, min(start + 2_000, scene.subjects))
         readings = [
-            DeviceReading(device=device(each), carries=Carries.EVERYTHING, detail_version=1) for each in numbers
+            DeviceReading(device=device(each), completeness=Completeness.EVERYTHING, detail_version=1)
+            for each in numbers
         ]
         await copy.store(readings, read_at=now)
     await _insert(database, tables.accounts, _accounts(scene, now))
@@ -79,12 +80,12 @@ async def build(path: Path, scene: Scene) -> Database:
 
 async def store_changes(database: Database, numbers: Sequence[int], version: int) -> Stored:
     """Store new versions of some subjects, as pages of the register's walk bring them, with all that follows."""
-    copy = StoredCopy(database, Observing(WebhookOutbox(database, SystemClock())))
+    copy = RecordStore(database, WatchObserver(Outbox(database, SystemClock())))
     before = await _counts(database)
     started = time.perf_counter()
     for start in range(0, len(numbers), PAGE):
         page = [
-            DeviceReading(device=device(number, version), carries=Carries.SOME)
+            DeviceReading(device=device(number, version), completeness=Completeness.SOME)
             for number in numbers[start : start + PAGE]
         ]
         await copy.store(page, read_at=int(time.time()))

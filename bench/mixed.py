@@ -17,11 +17,11 @@ from bench.inputs import Inputs, Stored
 from bench.machine import ALL_BUT_LOAD, LOAD_CORE, family_seconds
 from bench.manner import Manner
 from bench.mixing import CHANGES, CONNECTIONS, READS, Outcome, Plan
-from bench.mixing import Customer as Asker
+from bench.mixing import Customer as ToolContext
 from bench.postgresql_copy import postgresql_copy
 from bench.processes import ProcessFailed, free_port, running, tail, wait_until_answering
 from bench.progress import say, stage
-from bench.questions import Question
+from bench.questions import ApiRequest
 from bench.sampling import Sample, Sampling, at, slope
 from bench.service import UNPACED, Served, bring_up_to_date, device_requests, served, stand_in_register
 
@@ -36,7 +36,7 @@ LISTS = 20
 READ_DEVICES = 1_000
 READ_ACTORS = 100
 PARTS = (0.2, 0.4, 0.6, 0.8, 1.0)
-MOST_GROWTH = 1.0
+MAX_GROWTH = 1.0
 """MB a minute from which on memory is not flat."""
 CAP = "10000"
 
@@ -68,7 +68,7 @@ class Mixed:
         return sum(outcome.requests for outcome in self.outcomes.values())
 
     @property
-    def troubles(self) -> str:
+    def problems(self) -> str:
         """What was unexpected, by kind and status."""
         return ", ".join(
             f"{count} times {'no answer' if status == '0' else status} to {kind}"
@@ -153,10 +153,10 @@ def _plan(inputs: Inputs, manner: Manner, service: Served, register_port: int, c
     )
 
 
-def _asker(company: Customer, number: int, watched: Sequence[str]) -> Asker:
+def _asker(company: Customer, number: int, watched: Sequence[str]) -> ToolContext:
     """Each account that syncs watches its own part."""
     subjects = list(watched[number * WATCHED : (number + 1) * WATCHED])
-    return Asker(company.by_key, [login.as_sent() for login in company.logins], subjects)
+    return ToolContext(company.by_key, [login.as_sent() for login in company.logins], subjects)
 
 
 def _reads(inputs: Inputs, port: int, udis: Sequence[str], company: Customer) -> dict[str, list[bytes]]:
@@ -171,7 +171,7 @@ def _reads(inputs: Inputs, port: int, udis: Sequence[str], company: Customer) ->
     requests = {
         "device read": devices,
         "device, unchanged": [Request(each.target, {"If-None-Match": each.answered_tag}) for each in known],
-        "search": [Request(Question((word,)).target) for word in words],
+        "search": [Request(ApiRequest((word,)).target) for word in words],
         "actor read": [Request(f"/v1/actors/{quote(srn, safe='')}") for srn in srns],
         "tool call": [_tool_call(call) for call in calls],
         "account": [Request("/v1/me", company.by_key), Request("/v1/me", company.by_session)],
@@ -216,8 +216,8 @@ def _rows(found: Mapping[str, Mixed]) -> list[Row]:
         memory = {name: Figure(at(mixed.samples, part).megabytes, "MB") for name, mixed in found.items()}
         rows.append(_of_both(f"memory of the service after {part:.0%} of the time", memory))
     slopes = {name: slope(mixed.samples) for name, mixed in found.items()}
-    flat = all(each.value <= MOST_GROWTH for each in slopes.values())
-    rows.append(_of_both("growth of memory after the first 20 %", slopes, f"≤ {MOST_GROWTH:g} MB/min", met=flat))
+    flat = all(each.value <= MAX_GROWTH for each in slopes.values())
+    rows.append(_of_both("growth of memory after the first 20 %", slopes, f"≤ {MAX_GROWTH:g} MB/min", met=flat))
     for name, part in (("open files after 20 % of the time", 0.2), ("open files at the end", 1.0)):
         rows.append(
             _of_both(name, {each: Figure(at(mixed.samples, part).files, "files") for each, mixed in found.items()})
@@ -231,7 +231,7 @@ def _of_both(what: str, figures: Mapping[str, Figure], goal: str = "", *, met: b
 
 
 def _remarks(found: Mapping[str, Mixed]) -> list[str]:
-    troubles = {name or ON_SQLITE: mixed.troubles for name, mixed in found.items() if mixed.troubles}
+    problems = {name or ON_SQLITE: mixed.problems for name, mixed in found.items() if mixed.problems}
     return [
         (
             f"Shown are p50 / p99 / the longest and how many requests. {CONNECTIONS} connections "
@@ -245,7 +245,7 @@ def _remarks(found: Mapping[str, Mixed]) -> list[str]:
             "its growth is the slope of the line that fits best. Rate limits are off."
         ),
         f"PostgreSQL: {described_settings()}, else its defaults.",
-        *(f"Unexpected {name}: {what}." for name, what in troubles.items()),
+        *(f"Unexpected {name}: {what}." for name, what in problems.items()),
     ]
 
 

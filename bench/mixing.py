@@ -22,7 +22,7 @@ from bench.figures import percentile
 
 CONNECTIONS = 16
 CHANGES_EVERY = 1.0
-PATIENCE = 120.0
+RETRY_POLICIES = 120.0
 """Seconds within which everything is answered; later counts as unexpected."""
 PAUSE_AFTER_TROUBLE = 0.2
 NO_ANSWER = 0
@@ -111,9 +111,9 @@ class Mixing:
 
     def _request(self, kind: str) -> bytes:
         """One of that kind."""
-        *syncing, _ = customers = self._plan.customers
+        *sync_service, _ = customers = self._plan.customers
         if kind == "sync":
-            return Request("/v1/sync", self._random.choice(syncing).headers, b"{}").as_sent()
+            return Request("/v1/sync", self._random.choice(sync_service).headers, b"{}").as_sent()
         if kind == "login":
             return self._random.choice(self._random.choice(customers).logins)
         return self._random.choice(self._plan.reads[kind])
@@ -169,7 +169,7 @@ class _Asking:
 
     async def _answer(self, request: bytes) -> tuple[int, bytes]:
         try:
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(RETRY_POLICIES):
                 if self._line is None:
                     _, self._line = await asyncio.get_running_loop().create_connection(Line, "127.0.0.1", self._port)
                 return await self._line.ask(request), self._line.body

@@ -32,7 +32,7 @@ class Pair:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class SubjectReader:
     """How pairs are measured, and over what."""
 
     inputs: Inputs

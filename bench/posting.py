@@ -18,8 +18,14 @@ from registerwatch.background.deliver import deliver_due
 from registerwatch.clock import SystemClock
 from registerwatch.db import tables
 from registerwatch.db.engine import Database
-from registerwatch.net.safe_http import CheckedNetwork, Poster, SystemResolver, checked_connections
-from registerwatch.notifications.delivery import ATTEMPT_SECONDS, MOST_AT_ONCE, MOST_PER_WEBHOOK, Deliverer, body_of
+from registerwatch.net.safe_http import CheckedNetwork, SafeHttpClient, SystemResolver, checked_connections
+from registerwatch.notifications.delivery import (
+    ATTEMPT_SECONDS,
+    MAX_CONCURRENT,
+    MAX_PER_WEBHOOK,
+    DeliveryService,
+    body_of,
+)
 from registerwatch.notifications.models import EventType
 
 ADDRESSES = 50
@@ -34,12 +40,12 @@ async def ours(port: int, count: int, path: Path) -> float:
         await connection.execute(text("UPDATE webhooks SET url = :url"), {"url": f"http://127.0.0.1:{port}/"})
         await connection.execute(insert(tables.deliveries), [_waiting(number, now) for number in range(count)])
     network = CheckedNetwork(SystemResolver(), allow_private=True)
-    async with checked_connections(network, most=MOST_AT_ONCE) as connections:
-        poster = Poster(connections, allow_private=True, seconds=ATTEMPT_SECONDS)
-        deliverer = Deliverer(database, SystemClock(), poster, service="Service", user_agent="bench/1.0")
+    async with checked_connections(network, most=MAX_CONCURRENT) as connections:
+        http_client = SafeHttpClient(connections, allow_private=True, seconds=ATTEMPT_SECONDS)
+        deliveries = DeliveryService(database, SystemClock(), http_client, service="Service", user_agent="bench/1.0")
         started = time.perf_counter()
-        loop = asyncio.create_task(deliver_due(deliverer))
-        while deliverer.results["accepted"] < count:  # noqa: ASYNC110  # the deliverer tells nobody that it is through
+        loop = asyncio.create_task(deliver_due(deliveries))
+        while deliveries.results["accepted"] < count:  # noqa: ASYNC110  # the deliverer tells nobody that it is through
             await asyncio.sleep(0.01)
         seconds = time.perf_counter() - started
         loop.cancel()
@@ -59,7 +65,7 @@ async def bare(port: int, count: int) -> float:
                 assert answer.status_code == 200
 
         started = time.perf_counter()
-        await asyncio.gather(*(post() for _ in range(MOST_AT_ONCE)))
+        await asyncio.gather(*(post() for _ in range(MAX_CONCURRENT)))
         return time.perf_counter() - started
 
 
@@ -71,7 +77,7 @@ async def _all_accepted(database: Database, count: int) -> None:
 
 
 def _limits() -> httpx2.Limits:
-    return httpx2.Limits(max_connections=MOST_AT_ONCE, max_keepalive_connections=MOST_AT_ONCE)
+    return httpx2.Limits(max_connections=MAX_CONCURRENT, max_keepalive_connections=MAX_CONCURRENT)
 
 
 def _waiting(number: int, now: int) -> dict[str, object]:
@@ -92,7 +98,7 @@ def _waiting(number: int, now: int) -> dict[str, object]:
 
 def main() -> None:
     """`ours PORT COUNT DATABASE` or `bare PORT COUNT`."""
-    assert MOST_PER_WEBHOOK * ADDRESSES >= MOST_AT_ONCE, "no address holds the others up"
+    assert MAX_PER_WEBHOOK * ADDRESSES >= MAX_CONCURRENT, "no address holds the others up"
     port, count = int(sys.argv[2]), int(sys.argv[3])
     work = ours(port, count, Path(sys.argv[4])) if sys.argv[1] == "ours" else bare(port, count)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:

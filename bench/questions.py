@@ -20,7 +20,7 @@ Filtering = Literal["no filter", "status", "risk", "status and risk"]
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ApiRequest:
     """A search. With `typo` the words are not to be taken literally."""
 
     words: tuple[str, ...]
@@ -54,7 +54,7 @@ class Group:
 
     kind: Kind
     filtering: Filtering
-    questions: Sequence[Question]
+    questions: Sequence[ApiRequest]
 
 
 def groups(census: Census) -> Iterator[Group]:
@@ -93,10 +93,10 @@ class _Asking:
         risks: Sequence[RiskFilter | None] = (None,),
         *,
         typo: bool = False,
-    ) -> list[Question]:
+    ) -> list[ApiRequest]:
         """Every text with every status and every risk class."""
         return [
-            Question(text, status, risk, typo, whole=text[-1] in self.short_words)
+            ApiRequest(text, status, risk, typo, whole=text[-1] in self.short_words)
             for text in texts
             for status in statuses
             for risk in risks

@@ -11,7 +11,7 @@ from bench.figures import Figure, Goal, Row, Section, median_figure
 from bench.inputs import Inputs
 from bench.load import rate, write_requests
 from bench.manner import Manner
-from bench.pairs import PEER, Pair, Reading
+from bench.pairs import PEER, Pair, SubjectReader
 from bench.peers import datasette
 from bench.peers.tables import fts5_file
 from bench.progress import stage
@@ -27,7 +27,7 @@ def measure(inputs: Inputs, manner: Manner) -> Section:
     inputs.copy()
     census = inputs.census()
     known, behind = census.udis[:READ_DEVICES], census.udis[READ_DEVICES:]
-    reading = Reading(inputs, manner)
+    reading = SubjectReader(inputs, manner)
     rows: list[Row] = []
     with stand_in_register(inputs) as register:
         with serving(inputs, register, REGISTER_REQUESTS_PER_MINUTE=UNPACED) as port:
@@ -52,7 +52,7 @@ def _datasette(inputs: Inputs, manner: Manner, udis: Sequence[str]) -> Figure:
         )
 
 
-def _at_rest(reading: Reading, port: int, udis: Sequence[str], srns: Sequence[str]) -> list[Row]:
+def _at_rest(reading: SubjectReader, port: int, udis: Sequence[str], srns: Sequence[str]) -> list[Row]:
     """Rows over devices and actors that were read from the register, so that nothing goes on behind."""
     with closing(Connection(port)) as connection:
         bring_up_to_date(connection, [*udis, *srns])

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from registerwatch.register.search.fields import IndexedDevice
-from registerwatch.register.store.documents import stored_documents
+from registerwatch.register.store.documents import open_documents
 from registerwatch.settings import Settings
 
 BATCH = 2_000
@@ -37,7 +37,7 @@ class NamedDevice:
 
 def devices_of(data_dir: Path) -> Iterator[NamedDevice]:
     """The current record of every UDI-DI in the copy, in the order in which they were stored."""
-    documents = stored_documents(Settings(data_dir=data_dir).database_address)
+    documents = open_documents(Settings(data_dir=data_dir).database_address)
     with asyncio.Runner() as runner:
         revision = 0
         while rows := runner.run(documents.changed_since(revision, BATCH)):

@@ -18,7 +18,7 @@ from bench.peers.asking import ASKED, ASKED_SECONDS, ask_peers
 from bench.postgresql_copy import postgresql_copy
 from bench.processes import ProcessFailed
 from bench.progress import say, stage
-from bench.questions import COMMONEST, Group, Question, groups
+from bench.questions import COMMONEST, ApiRequest, Group, groups
 from bench.service import served, serving
 
 PART = "search"
@@ -35,7 +35,7 @@ class Worst:
     """The question of a group that took our service longest, and how it did."""
 
     group: Group
-    question: Question
+    question: ApiRequest
     ours: Figure
 
     def row(self, peers: dict[str, Figure | None]) -> Row:
@@ -80,7 +80,7 @@ def _ours(inputs: Inputs, manner: Manner) -> list[Worst]:
     return [Worst(*each) for each in zip(all_groups, slowest, figures, strict=True)]
 
 
-def _on(inputs: Inputs, stored: Stored, questions: Sequence[Question], manner: Manner) -> list[Figure]:
+def _on(inputs: Inputs, stored: Stored, questions: Sequence[ApiRequest], manner: Manner) -> list[Figure]:
     """Our service over another copy of the same rows."""
     with served(inputs, stored=stored) as service, closing(Connection(service.port)) as connection, pinned(LOAD_CORE):
         _wait_for_index(connection)
@@ -90,7 +90,7 @@ def _on(inputs: Inputs, stored: Stored, questions: Sequence[Question], manner: M
             return _figures(connection, questions, manner)
 
 
-def _figures(connection: Connection, questions: Sequence[Question], manner: Manner) -> list[Figure]:
+def _figures(connection: Connection, questions: Sequence[ApiRequest], manner: Manner) -> list[Figure]:
     taken = [[_round(connection, question, manner) for question in questions] for _ in range(manner.rounds)]
     return [median_figure(rounds) for rounds in zip(*taken, strict=True)]
 
@@ -104,16 +104,16 @@ def _wait_for_index(connection: Connection) -> None:
         time.sleep(0.5)
 
 
-def _slowest(connection: Connection, group: Group, requests: int) -> Question:
+def _slowest(connection: Connection, group: Group, requests: int) -> ApiRequest:
     return max(group.questions, key=lambda question: median(_times(connection, question, requests)[0]))
 
 
-def _round(connection: Connection, question: Question, manner: Manner) -> Figure:
+def _round(connection: Connection, question: ApiRequest, manner: Manner) -> Figure:
     times, total = manner.undisturbed(lambda: _times(connection, question, manner.requests))
     return latencies(times, total=total)
 
 
-def _times(connection: Connection, question: Question, requests: int) -> tuple[list[float], int]:
+def _times(connection: Connection, question: ApiRequest, requests: int) -> tuple[list[float], int]:
     """Seconds from sending each request to having its whole answer, and the total that the last one tells."""
     times, target = [], question.target
     body = b""

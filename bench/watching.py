@@ -19,7 +19,7 @@ ONE_CHANGE_REPEATS = 50
 CHANGES = 10_000
 SECONDS_FOR_CHANGES = 30
 WATCHES_FOR_EACH_DEVICE = 3
-MOST_DEVICES = 320_000
+MAX_DEVICES = 320_000
 """Devices that are watched at most: with three times as many watches, so many take minutes to set up."""
 """A million watches at the usual 320,000 records."""
 DELIVERIES_A_ROUND = 4_000
@@ -62,7 +62,7 @@ def _one_change(inputs: Inputs, manner: Manner) -> list[Row]:
 
 
 def _many_changes(inputs: Inputs, manner: Manner) -> Row:
-    devices = min(MOST_DEVICES, inputs.devices)
+    devices = min(MAX_DEVICES, inputs.devices)
     watches = devices * WATCHES_FOR_EACH_DEVICE
     changes = min(CHANGES, devices)
     scene = Scene(max(WATCHES_FOR_EACH_DEVICE, watches // 1_000), watches, devices)

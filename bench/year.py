@@ -22,7 +22,7 @@ from bench.progress import stage
 PART = "year"
 WATCHES, DAYS = 1_000, 365
 STEPS_A_DAY = 4
-MOST_ACCOUNTS = 20
+MAX_ACCOUNTS = 20
 
 
 def measure(inputs: Inputs, manner: Manner) -> Section:
@@ -50,7 +50,7 @@ def plan_of(*, seed: int, watches: int, days: int) -> Plan:
         seed=seed,
         days=days,
         steps=max(1, days * STEPS_A_DAY),
-        accounts=min(MOST_ACCOUNTS, max(2, watches // 50)),
+        accounts=min(MAX_ACCOUNTS, max(2, watches // 50)),
         watches=watches,
         devices=max(100, watches // 2),
         changes=3 + watches / 100,

@@ -14,7 +14,7 @@ from bench.peers import datasette, fts5, postgresql
 from bench.peers.contract import UNCOUNTED, Peer
 from bench.peers.tables import fts5_file, full_text_table, trigram_index
 from bench.progress import say, stage
-from bench.questions import Question
+from bench.questions import ApiRequest
 
 ASKED = 1 / 3
 """Part of a round that a peer is asked at most, and"""
@@ -34,7 +34,7 @@ class Answers:
 
 
 def ask_peers(
-    inputs: Inputs, questions: Sequence[Question], manner: Manner, cluster: Cluster | None
+    inputs: Inputs, questions: Sequence[ApiRequest], manner: Manner, cluster: Cluster | None
 ) -> Iterator[Answers]:
     """The answers of every peer that is installed."""
     yield from _datasette(inputs, questions, manner)
@@ -43,7 +43,7 @@ def ask_peers(
         yield from _postgresql(inputs, questions, manner, cluster)
 
 
-def _datasette(inputs: Inputs, questions: Sequence[Question], manner: Manner) -> Iterator[Answers]:
+def _datasette(inputs: Inputs, questions: Sequence[ApiRequest], manner: Manner) -> Iterator[Answers]:
     path, _ = fts5_file(inputs)
     with datasette.serving(path, inputs.path("datasette.log")) as port, pinned(LOAD_CORE):
         for counts in (True, False):
@@ -52,14 +52,14 @@ def _datasette(inputs: Inputs, questions: Sequence[Question], manner: Manner) ->
             yield Answers(peer.name, figures, datasette.DESCRIPTION if counts else datasette.WITHOUT_COUNT)
 
 
-def _fts5(inputs: Inputs, questions: Sequence[Question], manner: Manner) -> Answers:
+def _fts5(inputs: Inputs, questions: Sequence[ApiRequest], manner: Manner) -> Answers:
     path, built = fts5_file(inputs)
     with closing(fts5.Fts5(path)) as peer, pinned(SERVER_CORE):
         figures = _asked(peer, questions, manner)
     return Answers(peer.name, figures, f"{fts5.DESCRIPTION} {built.remark}")
 
 
-def _postgresql(inputs: Inputs, questions: Sequence[Question], manner: Manner, cluster: Cluster) -> Iterator[Answers]:
+def _postgresql(inputs: Inputs, questions: Sequence[ApiRequest], manner: Manner, cluster: Cluster) -> Iterator[Answers]:
     built = full_text_table(inputs, cluster)
     with ExitStack() as stack:
         if inputs.devices <= manner.trigrams_up_to:
@@ -77,12 +77,12 @@ def _postgresql(inputs: Inputs, questions: Sequence[Question], manner: Manner, c
         yield Answers(full_text.name, figures, f"{postgresql.FULL_TEXT} {built.remark}")
 
 
-def _asked(peer: Peer, questions: Sequence[Question], manner: Manner) -> list[Figure | None]:
+def _asked(peer: Peer, questions: Sequence[ApiRequest], manner: Manner) -> list[Figure | None]:
     with stage(f"searching by {peer.name}"):
         return [_answered(peer, question, manner) for question in questions]
 
 
-def _answered(peer: Peer, question: Question, manner: Manner) -> Figure | None:
+def _answered(peer: Peer, question: ApiRequest, manner: Manner) -> Figure | None:
     began = time.perf_counter()
     total = peer.search(question)  # once before it counts
     least = ASKED_LEAST if time.perf_counter() - began < ASKED_SECONDS else 1
@@ -92,7 +92,7 @@ def _answered(peer: Peer, question: Question, manner: Manner) -> Figure | None:
     return latencies(times, **({} if total == UNCOUNTED else {"total": total}))
 
 
-def _times(peer: Peer, question: Question, least: int, most: int) -> list[float]:
+def _times(peer: Peer, question: ApiRequest, least: int, most: int) -> list[float]:
     times: list[float] = []
     ends = time.perf_counter() + ASKED_SECONDS
     while len(times) < least or (len(times) < most and time.perf_counter() < ends):

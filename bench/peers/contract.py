@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from bench.questions import Question
+from bench.questions import ApiRequest
 
 ROWS = 8
 UNCOUNTED = -1
@@ -14,5 +14,5 @@ class Peer(Protocol):
 
     name: str
 
-    def search(self, question: Question) -> int | None:
+    def search(self, question: ApiRequest) -> int | None:
         """Find the first rows and count all; the count. None when it cannot answer such a question."""

@@ -14,7 +14,7 @@ from bench.machine import SERVER_CORE
 from bench.peers.contract import ROWS, UNCOUNTED
 from bench.peers.fts5 import match
 from bench.processes import ProcessFailed, free_port, running, wait_until_answering
-from bench.questions import Question
+from bench.questions import ApiRequest
 
 NAME = "Datasette"
 SETTINGS = {"sql_time_limit_ms": "120000", "num_sql_threads": "1", "cache_size_kb": "16384", "suggest_facets": "off"}
@@ -63,7 +63,7 @@ class Datasette:
         self._counts = counts
         self._connection = Connection(port, timeout=300)
 
-    def search(self, question: Question) -> int | None:
+    def search(self, question: ApiRequest) -> int | None:
         if question.typo:
             return None
         target = f"{TABLE}.json?{urlencode(self._asked(question))}"
@@ -73,7 +73,7 @@ class Datasette:
         found = msgspec.json.decode(answer.body)
         return int(found["filtered_table_rows_count"]) if self._counts else UNCOUNTED
 
-    def _asked(self, question: Question) -> dict[str, str]:
+    def _asked(self, question: ApiRequest) -> dict[str, str]:
         asked = {"_search": match(question), "_searchmode": "raw", "_size": str(ROWS), "_shape": "objects", **PLAIN}
         if question.status is not None:
             asked["status__exact"] = question.status.code

@@ -6,7 +6,7 @@ from itertools import islice
 from pathlib import Path
 
 from bench.peers.contract import ROWS
-from bench.questions import Question
+from bench.questions import ApiRequest
 from bench.rows import NamedDevice
 from registerwatch.db.sqlite import quoted
 
@@ -61,7 +61,7 @@ class Fts5:
         execute("CREATE UNIQUE INDEX devices_udi ON devices (udi)")
         execute("DETACH copy")
 
-    def search(self, question: Question) -> int | None:
+    def search(self, question: ApiRequest) -> int | None:
         if question.typo:
             return None
         conditions, values = ["name MATCH ?"], [match(question)]
@@ -83,7 +83,7 @@ class Fts5:
         self._connection.close()
 
 
-def match(question: Question) -> str:
+def match(question: ApiRequest) -> str:
     """Every word, the last one as a beginning too."""
     return " ".join(f'"{word}"' for word in question.words) + ("" if question.whole else " *")
 

@@ -7,7 +7,7 @@ import psycopg
 
 from bench.cluster import Cluster
 from bench.peers.contract import ROWS
-from bench.questions import Question
+from bench.questions import ApiRequest
 from bench.rows import NamedDevice
 
 Connection = psycopg.Connection[tuple[Any, ...]]
@@ -69,7 +69,7 @@ class Trigrams:
         self._connection = connect(cluster)
         self._connection.execute(f"SET pg_trgm.word_similarity_threshold = {SIMILARITY}".encode())
 
-    def search(self, question: Question) -> int | None:
+    def search(self, question: ApiRequest) -> int | None:
         if question.typo:
             order = "ORDER BY %s <<-> names"
             return _search(self._connection, question, ["%s <%% names"], [question.text], order)
@@ -89,7 +89,7 @@ class FullText:
     def __init__(self, cluster: Cluster) -> None:
         self._connection = connect(cluster)
 
-    def search(self, question: Question) -> int | None:
+    def search(self, question: ApiRequest) -> int | None:
         if question.typo:
             return None
         query = " & ".join(f"'{word}'" for word in question.words) + ("" if question.whole else ":*")
@@ -103,7 +103,7 @@ class FullText:
 
 def _search(
     connection: Connection,
-    question: Question,
+    question: ApiRequest,
     conditions: list[LiteralString],
     values: list[str],
     order: LiteralString = "",

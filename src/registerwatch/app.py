@@ -75,7 +75,7 @@ def app_over(service: Service, *, background: bool = True) -> FastAPI:
     )
     app.include_router(register.router(service, limits))
     objects = AccountObjects(service)
-    levels = auth_levels(service.accounts.signing_in, service.clock)
+    levels = auth_levels(service.accounts.sessions, service.clock)
     app.include_router(sessions.router(service, limits, objects))
     app.include_router(account.router(service, levels, limits, objects))
     app.include_router(watches.router(service, levels, limits))

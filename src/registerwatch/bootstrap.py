@@ -11,41 +11,41 @@ import httpx2
 
 from registerwatch.accounts.passwords import Passwords
 from registerwatch.accounts.wiring import Accounts, build_accounts
-from registerwatch.background.cancellation import ended
-from registerwatch.background.daily_load import fill_daily
+from registerwatch.background.cancellation import cancel_and_wait
+from registerwatch.background.daily_load import run_daily_load
 from registerwatch.background.deliver import deliver_due
-from registerwatch.background.index import follow_copy
-from registerwatch.background.prune import keep_house
+from registerwatch.background.index import run_indexer
+from registerwatch.background.prune import prune
 from registerwatch.background.recheck import recheck_watches
-from registerwatch.background.sync_subscriptions import tend_payments
+from registerwatch.background.sync_subscriptions import sync_subscriptions
 from registerwatch.billing.provider import PaymentProvider
 from registerwatch.billing.wiring import Billing, build_billing
 from registerwatch.clock import Clock, SystemClock
 from registerwatch.db.engine import Database
 from registerwatch.db.migrate import upgrade
-from registerwatch.db.schedule import Ticks
+from registerwatch.db.schedule import Schedule
 from registerwatch.mail.mailer import Mailer, mailer_of
-from registerwatch.net.safe_http import CheckedNetwork, Poster, SystemResolver, checked_connections
-from registerwatch.notifications.delivery import ATTEMPT_SECONDS, MOST_AT_ONCE
-from registerwatch.notifications.feeds.service import Feeding
-from registerwatch.notifications.outbox import WebhookOutbox
-from registerwatch.notifications.wiring import Webhooks, build_webhooks
-from registerwatch.register.actors import Actors
-from registerwatch.register.devices import Devices
-from registerwatch.register.ingest.bulk_load import Mirror
-from registerwatch.register.ingest.daily_load import DailyFill
+from registerwatch.net.safe_http import CheckedNetwork, SafeHttpClient, SystemResolver, checked_connections
+from registerwatch.notifications.delivery import ATTEMPT_SECONDS, MAX_CONCURRENT
+from registerwatch.notifications.feeds.service import FeedService
+from registerwatch.notifications.outbox import Outbox
+from registerwatch.notifications.wiring import Notifications, build_notifications
+from registerwatch.register.actors import ActorService
+from registerwatch.register.devices import DeviceService
+from registerwatch.register.ingest.bulk_load import BulkLoader
+from registerwatch.register.ingest.daily_load import DailyLoad
 from registerwatch.register.ingest.refresh import Refresher
 from registerwatch.register.search.index import SearchIndex
-from registerwatch.register.search.indexer import IndexFollower
-from registerwatch.register.search.queries import Search
+from registerwatch.register.search.indexer import Indexer
+from registerwatch.register.search.queries import SearchService
 from registerwatch.register.sources.data_lake import DataLakeClient
 from registerwatch.register.sources.eudamed.client import EudamedClient
-from registerwatch.register.sources.request_budget import Priority, RequestBudget
-from registerwatch.register.sources.requests import Patience, RegisterRequests
-from registerwatch.register.store.documents import StoredDocuments, stored_documents
-from registerwatch.register.store.records import StoredCopy
+from registerwatch.register.sources.request_budget import RequestBudget, RequestPriority
+from registerwatch.register.sources.requests import RegisterHttpClient, RetryPolicy
+from registerwatch.register.store.documents import DocumentReader, open_documents
+from registerwatch.register.store.records import RecordStore
 from registerwatch.settings import Settings
-from registerwatch.watches.observe import Observing
+from registerwatch.watches.observe import WatchObserver
 from registerwatch.watches.wiring import Watches, build_watches
 
 
@@ -56,26 +56,26 @@ class Service:
     settings: Settings
     clock: Clock
     database: Database
-    copy: StoredCopy
-    documents: StoredDocuments
+    records: RecordStore
+    documents: DocumentReader
     index: SearchIndex
-    follower: IndexFollower
+    indexer: Indexer
     register: EudamedClient
     datalake: DataLakeClient
     refresher: Refresher
-    devices: Devices
-    actors: Actors
-    search: Search
-    mirror: Mirror
-    daily: DailyFill | None
+    devices: DeviceService
+    actors: ActorService
+    search: SearchService
+    bulk_loader: BulkLoader
+    daily_load: DailyLoad | None
     """None where the copy is filled by hand alone."""
     accounts: Accounts
     watches: Watches
-    webhooks: Webhooks
-    outbox: WebhookOutbox
-    feeding: Feeding
+    notifications: Notifications
+    outbox: Outbox
+    feeds: FeedService
     billing: Billing
-    ticks: Ticks
+    schedule: Schedule
     http: httpx2.AsyncClient
     receivers: httpcore2.AsyncConnectionPool
 
@@ -87,7 +87,7 @@ class Service:
         await self.http.aclose()
         await self.receivers.aclose()
         await self.billing.close()
-        await self.follower.close()
+        await self.indexer.close()
         await self.documents.close()
         await self.database.close()
 
@@ -97,7 +97,7 @@ def build_service(
     *,
     clock: Clock | None = None,
     transport: httpx2.AsyncBaseTransport | None = None,
-    patience: dict[Priority, Patience] | None = None,
+    retry_policies: dict[RequestPriority, RetryPolicy] | None = None,
     mailer: Mailer | None = None,
     passwords: Passwords | None = None,
     provider: PaymentProvider | None = None,
@@ -105,68 +105,77 @@ def build_service(
     """Build the adapters. Nothing is opened yet. Tests bring adapters of their own."""
     clock = clock or SystemClock()
     database = Database(settings.database_address)
-    documents = stored_documents(settings.database_address)
-    outbox = WebhookOutbox(database, clock)
-    copy = StoredCopy(database, Observing(outbox))
+    documents = open_documents(settings.database_address)
+    outbox = Outbox(database, clock)
+    copy = RecordStore(database, WatchObserver(outbox))
     http = httpx2.AsyncClient(
         transport=transport, limits=httpx2.Limits(max_connections=20, max_keepalive_connections=5)
     )
-    requests = RegisterRequests(
+    requests = RegisterHttpClient(
         http,
         RequestBudget(database, settings.register_requests_per_minute, clock),
         user_agent=settings.user_agent,
         timeout=settings.register_timeout,
-        patience=patience,
+        retry_policies=retry_policies,
     )
     register = EudamedClient(requests, settings.register_url, clock)
     refresher = Refresher(register, copy, clock)
     index = SearchIndex(settings.index_dir)
-    follower = IndexFollower(documents, index)
+    indexer = Indexer(documents, index)
     network = CheckedNetwork(SystemResolver(), allow_private=settings.webhooks_allow_private)
-    receivers = checked_connections(network, most=MOST_AT_ONCE)
-    poster = Poster(receivers, allow_private=settings.webhooks_allow_private, seconds=ATTEMPT_SECONDS)
+    receivers = checked_connections(network, most=MAX_CONCURRENT)
+    http_client = SafeHttpClient(receivers, allow_private=settings.webhooks_allow_private, seconds=ATTEMPT_SECONDS)
     billing = build_billing(settings, database, clock, provider)
     datalake = DataLakeClient(requests, settings.datalake_url)
-    mirror = Mirror(database, copy, clock)
+    bulk_loader = BulkLoader(database, copy, clock)
     fresh_for = settings.cache_hours * 3600
     return Service(
         settings=settings,
         clock=clock,
         database=database,
-        copy=copy,
+        records=copy,
         documents=documents,
         index=index,
-        follower=follower,
+        indexer=indexer,
         register=register,
         datalake=datalake,
         refresher=refresher,
-        devices=Devices(documents, refresher, clock, fresh_for),
-        actors=Actors(documents, index, refresher, clock, fresh_for, follower.trouble),
-        search=Search(documents, index, follower.trouble),
-        mirror=mirror,
-        daily=_daily_fill(settings, mirror, datalake, register, clock),
+        devices=DeviceService(documents, refresher, clock, fresh_for),
+        actors=ActorService(documents, index, refresher, clock, fresh_for, indexer.problem),
+        search=SearchService(documents, index, indexer.problem),
+        bulk_loader=bulk_loader,
+        daily_load=_daily_load(settings, bulk_loader, datalake, register, clock),
         accounts=build_accounts(
-            settings, database, clock, mailer or mailer_of(settings, clock), passwords or Passwords(), billing.ending
+            settings,
+            database,
+            clock,
+            mailer or mailer_of(settings, clock),
+            passwords or Passwords(),
+            billing.cancellations,
         ),
         watches=build_watches(settings, database, clock, copy, refresher, outbox),
-        webhooks=build_webhooks(settings, database, clock, poster),
+        notifications=build_notifications(settings, database, clock, http_client),
         outbox=outbox,
-        feeding=Feeding(database, clock),
+        feeds=FeedService(database, clock),
         billing=billing,
-        ticks=Ticks(database, clock),
+        schedule=Schedule(database, clock),
         http=http,
         receivers=receivers,
     )
 
 
-def _daily_fill(
-    settings: Settings, mirror: Mirror, datalake: DataLakeClient, register: EudamedClient, clock: Clock
-) -> DailyFill | None:
+def _daily_load(
+    settings: Settings, bulk_loader: BulkLoader, datalake: DataLakeClient, register: EudamedClient, clock: Clock
+) -> DailyLoad | None:
     if settings.mirror == "off":
         return None
     if settings.mirror == "datalake":
-        return DailyFill(mirror, "datalake", partial(mirror.from_datalake, datalake), clock, hour=settings.mirror_hour)
-    return DailyFill(mirror, "register", partial(mirror.from_register, register), clock, hour=settings.mirror_hour)
+        return DailyLoad(
+            bulk_loader, "datalake", partial(bulk_loader.from_datalake, datalake), clock, hour=settings.mirror_hour
+        )
+    return DailyLoad(
+        bulk_loader, "register", partial(bulk_loader.from_register, register), clock, hour=settings.mirror_hour
+    )
 
 
 @asynccontextmanager
@@ -177,9 +186,9 @@ async def running(service: Service, *, background: bool = True) -> AsyncIterator
     """
     await upgrade(service.database)
     service.index.refresh()
-    following = asyncio.create_task(follow_copy(service.follower), name="follow the copy")
+    subscription_sync = asyncio.create_task(run_indexer(service.indexer), name="follow the copy")
     try:
-        async with _going_on([following, *(_background(service) if background else ())]):
+        async with _going_on([subscription_sync, *(_background(service) if background else ())]):
             yield service
     finally:
         await service.close()
@@ -202,20 +211,20 @@ async def _going_on(loops: Sequence[asyncio.Task[None]]) -> AsyncIterator[None]:
     try:
         yield
     finally:
-        await ended(loops)
+        await cancel_and_wait(loops)
 
 
 def _background(service: Service) -> list[asyncio.Task[None]]:
     """What one process does for all: any number of them may."""
     interval = service.settings.recheck_interval
     loops = [
-        asyncio.create_task(keep_house(service.accounts.housekeeping, service.webhooks.deliverer), name="keep house"),
-        asyncio.create_task(deliver_due(service.webhooks.deliverer), name="deliver"),
-        asyncio.create_task(recheck_watches(service.watches.rechecking, service.ticks, interval), name="recheck"),
+        asyncio.create_task(prune(service.accounts.pruning, service.notifications.deliveries), name="keep house"),
+        asyncio.create_task(deliver_due(service.notifications.deliveries), name="deliver"),
+        asyncio.create_task(recheck_watches(service.watches.recheck, service.schedule, interval), name="recheck"),
     ]
-    if service.daily is not None:
-        loops.append(asyncio.create_task(fill_daily(service.daily), name="fill daily"))
+    if service.daily_load is not None:
+        loops.append(asyncio.create_task(run_daily_load(service.daily_load), name="fill daily"))
     if service.billing.payments is not None:
-        tending = tend_payments(service.billing.payments.tending, service.ticks)
-        loops.append(asyncio.create_task(tending, name="tend payments"))
+        upkeep = sync_subscriptions(service.billing.payments.upkeep, service.schedule)
+        loops.append(asyncio.create_task(upkeep, name="tend payments"))
     return loops

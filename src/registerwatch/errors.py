@@ -107,10 +107,10 @@ class DatabaseUnavailable(RegisterwatchError):
     code = "database-unavailable"
 
 
-class FillRefused(RegisterwatchError):
+class BulkLoadRefused(RegisterwatchError):
     """A fill of the copy cannot start or go on; what was stored so far stays stored."""
 
-    code = "fill-refused"
+    code = "bulk-load-refused"
 
 
 class BackupRefused(RegisterwatchError):

@@ -3,12 +3,12 @@
 import ctypes
 import os
 
-MOST_HEAPS = 2
+MAX_ARENAS = 2
 _M_ARENA_MAX = -8
 """Of glibc's <malloc.h>."""
 
 
-def share_heaps() -> bool:
+def limit_malloc_arenas() -> bool:
     """Let all threads of this process allocate from two heaps; call it before they start. Whether that took effect.
 
     glibc gives threads heaps of their own, eight for each core, and hashing one password (19 MB) teaches it to keep
@@ -20,4 +20,4 @@ def share_heaps() -> bool:
         set_option = ctypes.CDLL(None).mallopt
     except (AttributeError, OSError):
         return False
-    return bool(set_option(_M_ARENA_MAX, MOST_HEAPS))
+    return bool(set_option(_M_ARENA_MAX, MAX_ARENAS))

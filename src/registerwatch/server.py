@@ -13,7 +13,7 @@ from registerwatch import logs
 from registerwatch.app import create_app
 from registerwatch.rest.system import Readiness
 from registerwatch.settings import Settings
-from registerwatch.web.http_limits import BoundedRequests
+from registerwatch.web.http_limits import BoundedHttpProtocol
 
 KEEP_ALIVE_SECONDS = 75
 """For idle connections: longer than reverse proxies keep theirs, so that none sends into one that is just closed."""
@@ -35,7 +35,7 @@ def server_config(app: ASGIApp, host: str, port: int) -> uvicorn.Config:
         host=host,
         port=port,
         loop="uvloop",
-        http=BoundedRequests,
+        http=BoundedHttpProtocol,
         ws="none",
         proxy_headers=False,
         server_header=False,

@@ -175,9 +175,9 @@ class Settings(BaseSettings):
     @field_validator("smtp_url")
     @classmethod
     def _known_mail_server(cls, value: SecretStr | None) -> SecretStr | None:
-        trouble = _trouble_with_mail_server(value.get_secret_value()) if value is not None else None
-        if trouble is not None:
-            raise ValueError(trouble)
+        problem = _trouble_with_mail_server(value.get_secret_value()) if value is not None else None
+        if problem is not None:
+            raise ValueError(problem)
         return value
 
     @field_validator("mail_from")

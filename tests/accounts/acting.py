@@ -1,26 +1,26 @@
 """Signing up and coming back, as surfaces do it."""
 
 from registerwatch.accounts.credentials import credential_of
-from registerwatch.accounts.models import Caller, SignedIn
+from registerwatch.accounts.models import Caller, NewSession
 from registerwatch.accounts.wiring import Accounts
 
 EMAIL = "owner@acme.example"
 PASSWORD = "correct horse"
 
 
-async def signed_up(accounts: Accounts, email: str = EMAIL, password: str = PASSWORD) -> SignedIn:
+async def signed_up(accounts: Accounts, email: str = EMAIL, password: str = PASSWORD) -> NewSession:
     """A new trial account."""
-    return await accounts.signing_in.trial("Acme", email, password)
+    return await accounts.sessions.trial("Acme", email, password)
 
 
 async def by_key(accounts: Accounts, key: str | None) -> Caller:
     """Whom a key stands for."""
-    return await accounts.signing_in.caller(credential_of(key, None))
+    return await accounts.sessions.caller(credential_of(key, None))
 
 
 async def by_session(accounts: Accounts, session: str) -> Caller:
     """Whom a session stands for."""
-    return await accounts.signing_in.caller(credential_of(None, session))
+    return await accounts.sessions.caller(credential_of(None, session))
 
 
 async def owner_of(accounts: Accounts, email: str = EMAIL) -> Caller:

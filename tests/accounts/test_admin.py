@@ -14,17 +14,17 @@ pytestmark = pytest.mark.anyio
 DAY = 24 * 3600
 MEMBER = "member@acme.example"
 STRANGER = "owner@other.example"
-NOBODY = "nobody@acme.example"
+UNAUTHENTICATED = "nobody@acme.example"
 LATER = 1_900_000_000
 
 
 async def test_every_account_is_listed_oldest_first_with_the_number_of_its_users(accounts: Accounts) -> None:
-    assert list(await accounts.operating.all()) == []
+    assert list(await accounts.admin.all()) == []
     owner = await owner_of(accounts)
     await owner_of(accounts, STRANGER)
-    await accounts.managing.add_user(owner, MEMBER, PASSWORD)
+    await accounts.members.add_user(owner, MEMBER, PASSWORD)
 
-    listed = await accounts.operating.all()
+    listed = await accounts.admin.all()
 
     assert [(each.account.email, each.account.plan.name, each.users) for each in listed] == [
         (EMAIL, PlanName.TRIAL, 2),
@@ -35,10 +35,10 @@ async def test_every_account_is_listed_oldest_first_with_the_number_of_its_users
 async def test_an_account_is_shown_by_the_address_of_any_of_its_users(accounts: Accounts) -> None:
     owner = await owner_of(accounts)
     await owner_of(accounts, STRANGER)
-    await accounts.managing.add_user(owner, MEMBER, PASSWORD)
+    await accounts.members.add_user(owner, MEMBER, PASSWORD)
 
     for email in (EMAIL, MEMBER, f" {MEMBER.upper()}"):
-        profile = await accounts.operating.profile(email)
+        profile = await accounts.admin.profile(email)
         assert (profile.account.email, profile.role) == (EMAIL, Role.OWNER)
         assert [user.email for user in profile.users] == [EMAIL, MEMBER]
         assert [key.label for key in profile.keys] == ["first key"]
@@ -47,16 +47,16 @@ async def test_an_account_is_shown_by_the_address_of_any_of_its_users(accounts: 
 async def test_an_address_of_nobody_is_told_as_such_and_changes_nothing(accounts: Accounts) -> None:
     owner = await owner_of(accounts)
     for asked in (
-        accounts.operating.profile(NOBODY),
-        accounts.operating.set_period(NOBODY, PlanName.STANDARD, LATER),
+        accounts.admin.profile(UNAUTHENTICATED),
+        accounts.admin.set_period(UNAUTHENTICATED, PlanName.STANDARD, LATER),
     ):
-        with pytest.raises(NoSuchAccount, match=f"{NOBODY}.*registerwatch accounts list"):
+        with pytest.raises(NoSuchAccount, match=f"{UNAUTHENTICATED}.*registerwatch accounts list"):
             await asked
-    for asked in (accounts.operating.profile("no address"), accounts.operating.set_period("", None, LATER)):
+    for asked in (accounts.admin.profile("no address"), accounts.admin.set_period("", None, LATER)):
         with pytest.raises(InvalidInput):
             await asked
-    assert (await accounts.operating.profile(EMAIL)).account == owner.account
-    assert [entry.action for entry in await accounts.managing.trail(owner)] == ["account opened"]
+    assert (await accounts.admin.profile(EMAIL)).account == owner.account
+    assert [entry.action for entry in await accounts.members.trail(owner)] == ["account opened"]
 
 
 async def test_the_plan_and_the_period_are_set_each_alone_or_both(accounts: Accounts, clock: SteppedClock) -> None:
@@ -64,8 +64,8 @@ async def test_the_plan_and_the_period_are_set_each_alone_or_both(accounts: Acco
     first_end = int(clock.now()) + 7 * DAY
     seen = []
     for plan, expires_at in ((PlanName.STANDARD, None), (None, LATER), (PlanName.OPERATOR, 0), (PlanName.TRIAL, LATER)):
-        profile = await accounts.operating.set_period(EMAIL, plan, expires_at)
-        assert profile == await accounts.operating.profile(EMAIL)
+        profile = await accounts.admin.set_period(EMAIL, plan, expires_at)
+        assert profile == await accounts.admin.profile(EMAIL)
         assert (await by_key(accounts, opened.api_key)).account == profile.account
         seen.append((profile.account.plan.name, profile.account.expires_at))
 
@@ -81,18 +81,18 @@ async def test_another_account_keeps_its_plan_and_its_trail(accounts: Accounts) 
     await owner_of(accounts)
     stranger = await owner_of(accounts, STRANGER)
 
-    await accounts.operating.set_period(EMAIL, PlanName.OPERATOR, 0)
+    await accounts.admin.set_period(EMAIL, PlanName.OPERATOR, 0)
 
-    assert (await accounts.operating.profile(STRANGER)).account == stranger.account
-    assert [entry.action for entry in await accounts.managing.trail(stranger)] == ["account opened"]
+    assert (await accounts.admin.profile(STRANGER)).account == stranger.account
+    assert [entry.action for entry in await accounts.members.trail(stranger)] == ["account opened"]
 
 
 async def test_the_owner_reads_that_it_was_the_operator(accounts: Accounts, clock: SteppedClock) -> None:
     owner = await owner_of(accounts)
     clock.move(60)
-    await accounts.operating.set_period(EMAIL, PlanName.STANDARD, LATER)
+    await accounts.admin.set_period(EMAIL, PlanName.STANDARD, LATER)
 
-    entry = (await accounts.managing.trail(owner))[0]
+    entry = (await accounts.members.trail(owner))[0]
 
     assert (entry.actor, entry.action, entry.subject) == (
         "operator",
@@ -104,15 +104,15 @@ async def test_the_owner_reads_that_it_was_the_operator(accounts: Accounts, cloc
 
 async def test_an_account_over_the_caps_of_its_new_plan_keeps_what_it_has_and_gets_no_more(accounts: Accounts) -> None:
     owner = await owner_of(accounts)
-    await accounts.operating.set_period(EMAIL, PlanName.OPERATOR, None)
+    await accounts.admin.set_period(EMAIL, PlanName.OPERATOR, None)
     for index in range(11):
-        await accounts.managing.create_key(owner, f"{index}")
-        await accounts.managing.add_user(owner, f"member{index}@acme.example", PASSWORD)
+        await accounts.members.create_key(owner, f"{index}")
+        await accounts.members.add_user(owner, f"member{index}@acme.example", PASSWORD)
 
-    profile = await accounts.operating.set_period(EMAIL, PlanName.STANDARD, None)
+    profile = await accounts.admin.set_period(EMAIL, PlanName.STANDARD, None)
 
     assert (len(profile.users), len(profile.keys)) == (12, 12)
-    for more in (accounts.managing.create_key(owner, "more"), accounts.managing.add_user(owner, MEMBER, PASSWORD)):
+    for more in (accounts.members.create_key(owner, "more"), accounts.members.add_user(owner, MEMBER, PASSWORD)):
         with pytest.raises(CapReached):
             await more
 
@@ -126,6 +126,6 @@ async def test_any_instant_that_can_be_written_can_be_the_end_of_a_period(
     accounts: Accounts, clock: SteppedClock, expires_at: int
 ) -> None:
     await signed_up(accounts)
-    profile = await accounts.operating.set_period(EMAIL, None, expires_at)
+    profile = await accounts.admin.set_period(EMAIL, None, expires_at)
     assert profile.account.expires_at == expires_at
     assert profile.account.has_expired(clock.now()) is (expires_at <= clock.now())

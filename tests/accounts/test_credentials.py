@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from registerwatch.accounts.credentials import (
-    LONGEST,
+    MAX_SECRET_LENGTH,
     Credential,
     credential_of,
     digest_of,
@@ -17,7 +17,7 @@ from registerwatch.accounts.credentials import (
     new_session,
     new_token,
 )
-from registerwatch.accounts.models import NewKey, SignedIn
+from registerwatch.accounts.models import NewKey, NewSession
 from registerwatch.accounts.wiring import Accounts
 from registerwatch.errors import Unauthenticated
 from tests.accounts.acting import by_key, by_session, signed_up
@@ -71,7 +71,7 @@ def test_the_digest_is_that_of_sha_256() -> None:
         (None, f" {SESSION} ", "session", SESSION),
         (None, "us_", "session", "us_"),
         (None, "US_" + "s" * 43, "key", "US_" + "s" * 43),
-        (None, "x" * LONGEST, "key", "x" * LONGEST),
+        (None, "x" * MAX_SECRET_LENGTH, "key", "x" * MAX_SECRET_LENGTH),
         ("schlüssel 🦷", None, "key", "schlüssel 🦷"),
         ("\ud800", None, "key", "\ud800"),
         ("\0", None, "key", "\0"),
@@ -94,10 +94,10 @@ def test_the_key_header_wins_and_a_session_comes_as_a_bearer_alone(
         ("", ""),
         (" \t ", None),
         (None, "\u00a0\r\n"),
-        ("x" * (LONGEST + 1), None),
-        (None, "us_" + "x" * LONGEST),
+        ("x" * (MAX_SECRET_LENGTH + 1), None),
+        (None, "us_" + "x" * MAX_SECRET_LENGTH),
         (None, "x" * 1_000_000),
-        ("x" * (LONGEST + 1), SESSION),
+        ("x" * (MAX_SECRET_LENGTH + 1), SESSION),
     ],
     ids=lambda value: ascii(value)[:20],
 )
@@ -111,7 +111,7 @@ def test_any_headers_give_a_credential_that_does_not_show_them(api_key: str | No
     credential = credential_of(api_key, bearer)
 
     assert credential is None or repr(credential) in ("Credential(kind='key')", "Credential(kind='session')")
-    assert (credential is None) is not (0 < len((api_key or bearer or "").strip()) <= LONGEST)
+    assert (credential is None) is not (0 < len((api_key or bearer or "").strip()) <= MAX_SECRET_LENGTH)
 
 
 @PROPERTY
@@ -120,7 +120,7 @@ def test_nothing_that_carries_a_secret_shows_it(key: str, session: str) -> None:
     carriers = (
         Credential("session", digest_of(session)),
         NewKey("ERP", key),
-        SignedIn(None, False, session, key),  # type: ignore[arg-type]  # the words are looked at
+        NewSession(None, False, session, key),  # type: ignore[arg-type]  # the words are looked at
     )
     for words in (f"{carriers!r} {carriers!s}", *(f"{each}" for each in carriers)):
         for secret in (key, key[3:], session, session[3:], digest_of(session)):

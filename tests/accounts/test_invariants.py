@@ -17,15 +17,15 @@ from hypothesis.stateful import (
 )
 from sqlalchemy import URL, Connection, create_engine, text
 
-from registerwatch.accounts.admin import Operating
+from registerwatch.accounts.admin import AccountAdmin
 from registerwatch.accounts.audit import OPERATOR, Action
 from registerwatch.accounts.credentials import credential_of, masked
-from registerwatch.accounts.members import Managing
-from registerwatch.accounts.models import Caller, Profile, Role, SignedIn
-from registerwatch.accounts.password_reset import LINKS_PER_HOUR, TOKEN_SECONDS, Recovering
+from registerwatch.accounts.members import MemberService
+from registerwatch.accounts.models import Caller, NewSession, Profile, Role
+from registerwatch.accounts.password_reset import LINKS_PER_HOUR, TOKEN_SECONDS, PasswordResetService
 from registerwatch.accounts.plans import Plan, PlanName, Plans
-from registerwatch.accounts.prune import AUDIT_KEPT, REVOKED_KEYS_KEPT, Housekeeping
-from registerwatch.accounts.sessions import SESSION_SECONDS, SigningIn
+from registerwatch.accounts.prune import AUDIT_KEPT, REVOKED_KEYS_KEPT, AccountPruning
+from registerwatch.accounts.sessions import SESSION_SECONDS, SessionService
 from registerwatch.accounts.wiring import Accounts
 from registerwatch.db.engine import Database
 from registerwatch.errors import CapReached, InvalidInput, NoSuchAccount, Unauthenticated, WrongPassword
@@ -84,7 +84,7 @@ class People(RuleBasedStateMachine):
     @initialize()
     def two_firms_are_there_and_one_has_a_member(self) -> None:
         for email in ADDRESSES[:2]:
-            opened = self.run(self.accounts.signing_in.trial("Firm", email, "password one"))
+            opened = self.run(self.accounts.sessions.trial("Firm", email, "password one"))
             self._signed_in(opened, self._opened(opened, email, "password one"))
         self.a_user_is_added(0, ADDRESSES[2], None)
 
@@ -94,7 +94,7 @@ class People(RuleBasedStateMachine):
     def somebody_signs_up(self, who: int, guess: str | None) -> None:
         email, person, password = self.somebody(who, guess)
         refused = password == SHORT if person is None else person.password != password
-        asked = self.accounts.signing_in.trial("Firm", email.upper(), password)
+        asked = self.accounts.sessions.trial("Firm", email.upper(), password)
         opened = self.outcome(asked, InvalidInput if refused else None)
         if opened is not None:
             assert (opened.existing, opened.api_key is None) == (person is not None, person is not None)
@@ -104,7 +104,7 @@ class People(RuleBasedStateMachine):
     def somebody_logs_in(self, who: int, guess: str | None) -> None:
         email, person, password = self.somebody(who, guess)
         refused = person is None or person.password != password
-        opened = self.outcome(self.accounts.signing_in.login(email, password), WrongPassword if refused else None)
+        opened = self.outcome(self.accounts.sessions.login(email, password), WrongPassword if refused else None)
         if opened is not None and person is not None:
             self._signed_in(opened, person)
 
@@ -112,7 +112,7 @@ class People(RuleBasedStateMachine):
     @rule(which=which, by_key=st.booleans())
     def somebody_logs_out(self, which: int, by_key: bool) -> None:
         secret = _one(self.model.told_keys if by_key else self.model.told_sessions, which)
-        self.run(self.accounts.signing_in.logout(credential_of(None, secret)))
+        self.run(self.accounts.sessions.logout(credential_of(None, secret)))
         self.model.sessions = [each for each in self.model.sessions if each.secret != secret]
 
     # Managing
@@ -124,7 +124,7 @@ class People(RuleBasedStateMachine):
         taken = InvalidInput if self.model.person(email) is not None else None
         full = CapReached if len(firm.people) >= PLANS[firm.plan].users else taken
         refused = InvalidInput if password == SHORT else full
-        profile = self.outcome(self.accounts.managing.add_user(caller, email, password), refused)
+        profile = self.outcome(self.accounts.members.add_user(caller, email, password), refused)
         if profile is not None:
             firm.people.append(Person(profile.users[-1].id, email, password, Role.MEMBER, firm))
             self._done(firm, caller, Action.USER_ADDED, profile)
@@ -135,7 +135,7 @@ class People(RuleBasedStateMachine):
         caller, firm = self.manager(which)
         person = _one([*firm.people[::-1], None, *self.model.people], whom)
         unknown, last = person is None or person.firm is not firm, firm.owners == [person]
-        asked = self.accounts.managing.remove_user(caller, person.id if person else UNKNOWN_ID)
+        asked = self.accounts.members.remove_user(caller, person.id if person else UNKNOWN_ID)
         words = "no user with this id" if unknown else "last owner"
         profile = self.outcome(asked, InvalidInput if unknown or last else None, words)
         if profile is not None and person is not None:
@@ -154,9 +154,9 @@ class People(RuleBasedStateMachine):
     def a_key_is_made(self, which: int) -> None:
         caller, firm = self.manager(which)
         refused = len(firm.active_keys) >= PLANS[firm.plan].keys
-        made = self.outcome(self.accounts.managing.create_key(caller, "ERP"), CapReached if refused else None)
+        made = self.outcome(self.accounts.members.create_key(caller, "ERP"), CapReached if refused else None)
         if made is not None:
-            profile = self.run(self.accounts.managing.profile(caller))
+            profile = self.run(self.accounts.members.profile(caller))
             self.model.add_key(firm, profile.keys[-1].id, made.secret)
             self._done(firm, caller, Action.KEY_CREATED, profile)
 
@@ -166,7 +166,7 @@ class People(RuleBasedStateMachine):
         caller, firm = self.manager(which)
         key = _one([*firm.keys, None, *self.model.keys], what)
         refused = key is None or key.firm is not firm
-        asked = self.accounts.managing.revoke_key(caller, key.id if key else UNKNOWN_ID)
+        asked = self.accounts.members.revoke_key(caller, key.id if key else UNKNOWN_ID)
         profile = self.outcome(asked, InvalidInput if refused else None)
         if profile is not None and key is not None and key.revoked_at is None:
             key.revoked_at = self.now
@@ -178,7 +178,7 @@ class People(RuleBasedStateMachine):
         caller, firm = self.manager(which)
         password = guess or firm.owners[-1].password
         refused = password not in {owner.password for owner in firm.owners}
-        self.outcome(self.accounts.managing.delete(caller, password), WrongPassword if refused else None)
+        self.outcome(self.accounts.members.delete(caller, password), WrongPassword if refused else None)
         if not refused:
             self.model.delete(firm)
 
@@ -188,8 +188,8 @@ class People(RuleBasedStateMachine):
     @rule(which=which, password=passwords)
     def a_password_is_changed(self, which: int, password: str) -> None:
         opener = _one(self.model.openers(self.now), which)
-        caller = self.run(self.accounts.signing_in.caller(credential_of(None, opener.secret)))
-        asked = self.accounts.recovering.change(caller, password)
+        caller = self.run(self.accounts.sessions.caller(credential_of(None, opener.secret)))
+        asked = self.accounts.password_reset.change(caller, password)
         profile = self.outcome(asked, InvalidInput if password == SHORT else None)
         if profile is not None:
             self.model.set_password(opener.person or opener.firm.owners[0], password, kept=opener.secret)
@@ -199,7 +199,7 @@ class People(RuleBasedStateMachine):
     def the_operator_makes_a_link(self, who: int) -> None:
         email, person, _password = self.somebody(who)
         too_many = InvalidInput if len(self.model.links_of(person, self.now)) >= LINKS_PER_HOUR else None
-        link = self.outcome(self.accounts.recovering.link(email), NoSuchAccount if person is None else too_many)
+        link = self.outcome(self.accounts.password_reset.link(email), NoSuchAccount if person is None else too_many)
         if link is not None and person is not None:
             self.model.add_link(person, _token(link), self.now + TOKEN_SECONDS)
 
@@ -219,7 +219,7 @@ class People(RuleBasedStateMachine):
         secret = _one(self.model.told_links[::-1], which)
         opened = [each.person for each in self.model.links if each.secret == secret and each.ends > self.now]
         refused = not opened or password == SHORT
-        self.outcome(self.accounts.recovering.reset(secret, password), InvalidInput if refused else None)
+        self.outcome(self.accounts.password_reset.reset(secret, password), InvalidInput if refused else None)
         if not refused:
             self.model.set_password(opened[0], password)
             opened[0].firm.trail.append((self.now, opened[0].email, Action.PASSWORD_RESET))
@@ -230,7 +230,7 @@ class People(RuleBasedStateMachine):
     def the_operator_sets_a_plan(self, who: int, plan: PlanName | None, lasts: int | None) -> None:
         email, person, _password = self.somebody(who)
         ends = None if lasts is None else self.now + lasts
-        asked = self.accounts.operating.set_period(email, plan, ends)
+        asked = self.accounts.admin.set_period(email, plan, ends)
         profile = self.outcome(asked, NoSuchAccount if person is None else None)
         if profile is not None and person is not None:
             firm = person.firm
@@ -244,7 +244,7 @@ class People(RuleBasedStateMachine):
 
     @rule()
     def the_house_is_kept(self) -> None:
-        assert self.run(self.accounts.housekeeping.tidy()) == self.model.tidy(self.now)
+        assert self.run(self.accounts.pruning.tidy()) == self.model.tidy(self.now)
 
     # What is always so
 
@@ -306,9 +306,9 @@ class People(RuleBasedStateMachine):
     def manager(self, which: int) -> tuple[Caller, Firm]:
         """One of them."""
         opener = _one(self.managers(), which)
-        return self.run(self.accounts.signing_in.caller(credential_of(None, opener.secret))), opener.firm
+        return self.run(self.accounts.sessions.caller(credential_of(None, opener.secret))), opener.firm
 
-    def _opened(self, opened: SignedIn, email: str, password: str) -> Person:
+    def _opened(self, opened: NewSession, email: str, password: str) -> Person:
         profile = opened.profile
         firm = Firm(profile.account.id, email, PlanName.TRIAL, self.now + TRIAL_SECONDS)
         firm.people.append(Person(profile.users[0].id, email, password, Role.OWNER, firm))
@@ -316,7 +316,7 @@ class People(RuleBasedStateMachine):
         self.model.add_key(firm, profile.keys[0].id, opened.api_key or "")
         return firm.people[0]
 
-    def _signed_in(self, opened: SignedIn, person: Person) -> None:
+    def _signed_in(self, opened: NewSession, person: Person) -> None:
         action = Action.SIGNED_IN if opened.existing else Action.ACCOUNT_OPENED
         person.firm.trail.append((self.now, person.email, action))
         self.model.add_session(person, opened.session, self.now + SESSION_SECONDS)
@@ -350,11 +350,11 @@ def _accounts(database: Database, clock: SteppedClock, mail: KeptMail) -> Accoun
     """The use cases as the service builds them, but with small caps."""
     quick = quick_passwords()
     return Accounts(
-        signing_in=SigningIn(database, quick, PLANS, clock, trial_seconds=TRIAL_SECONDS),
-        managing=Managing(database, quick, PLANS, clock),
-        recovering=Recovering(database, quick, PLANS, clock, mail, public_url="http://service.test"),
-        operating=Operating(database, PLANS, clock),
-        housekeeping=Housekeeping(database, clock),
+        sessions=SessionService(database, quick, PLANS, clock, trial_seconds=TRIAL_SECONDS),
+        members=MemberService(database, quick, PLANS, clock),
+        password_reset=PasswordResetService(database, quick, PLANS, clock, mail, public_url="http://service.test"),
+        admin=AccountAdmin(database, PLANS, clock),
+        pruning=AccountPruning(database, clock),
         passwords=quick,
     )
 
@@ -368,14 +368,14 @@ def _token(words: str) -> str:
 
 
 async def _forget(accounts: Accounts, email: str) -> None:
-    accounts.recovering.send_link(email)
-    await accounts.recovering.settled()
+    accounts.password_reset.send_link(email)
+    await accounts.password_reset.settled()
 
 
 async def _known(accounts: Accounts, secret: str) -> Known | None:
     """As whom the service knows who has this secret, None when it does not."""
     try:
-        caller = await accounts.signing_in.caller(credential_of(None, secret))
+        caller = await accounts.sessions.caller(credential_of(None, secret))
     except Unauthenticated:
         return None
     return caller.account.id, caller.name, caller.role, caller.user_id

@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from registerwatch.accounts.login_throttle import AT_A_TIME, Turns
-from registerwatch.accounts.passwords import MOST_WAITING
+from registerwatch.accounts.login_throttle import AT_A_TIME, LoginThrottle
+from registerwatch.accounts.passwords import MAX_WAITING
 from registerwatch.accounts.wiring import Accounts
 from registerwatch.errors import Overloaded, WrongPassword
 from tests.accounts.acting import EMAIL, PASSWORD, signed_up
@@ -19,7 +19,7 @@ class Crowd:
     """People who take a turn and keep it until they are let go."""
 
     def __init__(self) -> None:
-        self.turns = Turns()
+        self.turns = LoginThrottle()
         self.inside: list[int] = []
         self.most_inside = 0
         self.served: list[int] = []
@@ -43,56 +43,56 @@ async def _arrived(crowd: Crowd, count: int) -> list[asyncio.Task[None]]:
 
 async def test_few_have_a_turn_at_a_time_and_all_have_one_in_the_order_of_arrival() -> None:
     crowd = Crowd()
-    tasks = await _arrived(crowd, MOST_WAITING)
+    tasks = await _arrived(crowd, MAX_WAITING)
     assert crowd.inside == list(range(AT_A_TIME))
 
     crowd.letting_go.set()
     await asyncio.wait_for(asyncio.gather(*tasks), WAIT_SECONDS)
 
-    assert crowd.served == list(range(MOST_WAITING))
+    assert crowd.served == list(range(MAX_WAITING))
     assert crowd.most_inside == AT_A_TIME
 
 
 async def test_too_many_are_refused_and_later_ones_are_not() -> None:
     crowd = Crowd()
-    tasks = await _arrived(crowd, MOST_WAITING)
+    tasks = await _arrived(crowd, MAX_WAITING)
     with pytest.raises(Overloaded):
-        await crowd.come(MOST_WAITING)
+        await crowd.come(MAX_WAITING)
 
     crowd.letting_go.set()
     await asyncio.wait_for(asyncio.gather(*tasks), WAIT_SECONDS)
-    await asyncio.wait_for(crowd.come(MOST_WAITING), WAIT_SECONDS)
+    await asyncio.wait_for(crowd.come(MAX_WAITING), WAIT_SECONDS)
 
-    assert crowd.served == list(range(MOST_WAITING + 1))
+    assert crowd.served == list(range(MAX_WAITING + 1))
 
 
-@pytest.mark.parametrize("who", [0, MOST_WAITING - 1])
+@pytest.mark.parametrize("who", [0, MAX_WAITING - 1])
 async def test_whoever_gives_up_makes_room(who: int) -> None:
     crowd = Crowd()
-    tasks = await _arrived(crowd, MOST_WAITING)
+    tasks = await _arrived(crowd, MAX_WAITING)
     tasks[who].cancel()
     await asyncio.gather(tasks[who], return_exceptions=True)
 
-    late = asyncio.create_task(crowd.come(MOST_WAITING))
+    late = asyncio.create_task(crowd.come(MAX_WAITING))
     await asyncio.sleep(0)
     with pytest.raises(Overloaded):
-        await crowd.come(MOST_WAITING + 1)
+        await crowd.come(MAX_WAITING + 1)
     crowd.letting_go.set()
     await asyncio.wait_for(asyncio.gather(late, *(task for task in tasks if task is not tasks[who])), WAIT_SECONDS)
 
-    assert sorted(crowd.served) == [number for number in range(MOST_WAITING + 1) if number != who]
+    assert sorted(crowd.served) == [number for number in range(MAX_WAITING + 1) if number != who]
 
 
 async def test_of_a_burst_of_logins_each_is_answered_and_only_those_over_the_bound_are_refused(
     accounts: Accounts,
 ) -> None:
     await signed_up(accounts)
-    count = MOST_WAITING + 6
-    asked = [accounts.signing_in.login(EMAIL, PASSWORD if number % 2 else "wrong") for number in range(count)]
+    count = MAX_WAITING + 6
+    asked = [accounts.sessions.login(EMAIL, PASSWORD if number % 2 else "wrong") for number in range(count)]
 
     answers = await asyncio.wait_for(asyncio.gather(*asked, return_exceptions=True), 3 * WAIT_SECONDS)
 
-    assert [type(answer) is Overloaded for answer in answers] == [number >= MOST_WAITING for number in range(count)]
-    assert all(isinstance(answer, WrongPassword) for answer in answers[:MOST_WAITING:2])
-    assert len({answer.session for answer in answers[1:MOST_WAITING:2]}) == MOST_WAITING // 2  # type: ignore[union-attr]
-    assert (await accounts.signing_in.login(EMAIL, PASSWORD)).session
+    assert [type(answer) is Overloaded for answer in answers] == [number >= MAX_WAITING for number in range(count)]
+    assert all(isinstance(answer, WrongPassword) for answer in answers[:MAX_WAITING:2])
+    assert len({answer.session for answer in answers[1:MAX_WAITING:2]}) == MAX_WAITING // 2  # type: ignore[union-attr]
+    assert (await accounts.sessions.login(EMAIL, PASSWORD)).session

@@ -18,15 +18,15 @@ pytestmark = pytest.mark.anyio
 
 async def _members(accounts: Accounts, owner: Caller, number: int, domain: str = "acme.example") -> None:
     for index in range(number):
-        await accounts.managing.add_user(owner, f"member{index}@{domain}", PASSWORD)
+        await accounts.members.add_user(owner, f"member{index}@{domain}", PASSWORD)
 
 
 async def test_a_member_is_added_and_signs_in_as_one(accounts: Accounts) -> None:
     owner = await owner_of(accounts)
-    profile = await accounts.managing.add_user(owner, " Member@Acme.example ", PASSWORD)
+    profile = await accounts.members.add_user(owner, " Member@Acme.example ", PASSWORD)
 
     assert [user.email for user in profile.users] == [EMAIL, "member@acme.example"]
-    assert (await accounts.signing_in.login("member@acme.example", PASSWORD)).profile.role is Role.MEMBER
+    assert (await accounts.sessions.login("member@acme.example", PASSWORD)).profile.role is Role.MEMBER
 
 
 async def test_an_address_that_somebody_has_is_refused_wherever_they_are(accounts: Accounts) -> None:
@@ -34,14 +34,14 @@ async def test_an_address_that_somebody_has_is_refused_wherever_they_are(account
     await owner_of(accounts, "owner@other.example")
     for taken in (EMAIL, "owner@other.example", "OWNER@OTHER.example"):
         with pytest.raises(InvalidInput, match="already"):
-            await accounts.managing.add_user(owner, taken, PASSWORD)
+            await accounts.members.add_user(owner, taken, PASSWORD)
 
 
 async def test_the_cap_of_users_counts_everybody(accounts: Accounts) -> None:
     owner = await owner_of(accounts)
     await _members(accounts, owner, 9)
     with pytest.raises(CapReached, match="10 users"):
-        await accounts.managing.add_user(owner, "one-more@acme.example", PASSWORD)
+        await accounts.members.add_user(owner, "one-more@acme.example", PASSWORD)
 
 
 async def test_simultaneous_additions_do_not_pass_the_cap_of_users(accounts: Accounts) -> None:
@@ -49,32 +49,32 @@ async def test_simultaneous_additions_do_not_pass_the_cap_of_users(accounts: Acc
     await _members(accounts, owner, 7)
 
     outcomes = await asyncio.gather(
-        *(accounts.managing.add_user(owner, f"racer{index}@acme.example", PASSWORD) for index in range(6)),
+        *(accounts.members.add_user(owner, f"racer{index}@acme.example", PASSWORD) for index in range(6)),
         return_exceptions=True,
     )
 
     assert Counter(type(each) for each in outcomes if isinstance(each, Exception)) == {CapReached: 4}
-    assert len((await accounts.managing.profile(owner)).users) == 10
+    assert len((await accounts.members.profile(owner)).users) == 10
 
 
 async def test_simultaneous_keys_do_not_pass_the_cap_of_keys(accounts: Accounts) -> None:
     owner = await owner_of(accounts)
     for index in range(7):
-        await accounts.managing.create_key(owner, f"{index}")
+        await accounts.members.create_key(owner, f"{index}")
 
     outcomes = await asyncio.gather(
-        *(accounts.managing.create_key(owner, "racer") for _ in range(6)), return_exceptions=True
+        *(accounts.members.create_key(owner, "racer") for _ in range(6)), return_exceptions=True
     )
 
     assert sum(isinstance(each, CapReached) for each in outcomes) == 4
-    assert len((await accounts.managing.profile(owner)).keys) == 10
+    assert len((await accounts.members.profile(owner)).keys) == 10
 
 
 async def test_two_accounts_that_add_one_address_at_once_share_nothing(accounts: Accounts) -> None:
     first, second = await owner_of(accounts), await owner_of(accounts, "owner@other.example")
 
     outcomes = await asyncio.gather(
-        *(accounts.managing.add_user(owner, "wanted@third.example", PASSWORD) for owner in (first, second) * 3),
+        *(accounts.members.add_user(owner, "wanted@third.example", PASSWORD) for owner in (first, second) * 3),
         return_exceptions=True,
     )
 
@@ -84,25 +84,25 @@ async def test_two_accounts_that_add_one_address_at_once_share_nothing(accounts:
 
 async def test_a_revoked_key_makes_room_and_stops_at_once(accounts: Accounts) -> None:
     owner = await owner_of(accounts)
-    keys = [await accounts.managing.create_key(owner, f"{index}") for index in range(9)]
+    keys = [await accounts.members.create_key(owner, f"{index}") for index in range(9)]
     with pytest.raises(CapReached):
-        await accounts.managing.create_key(owner, "one more")
+        await accounts.members.create_key(owner, "one more")
 
-    revoked = (await accounts.managing.profile(owner)).keys[3]
-    profile = await accounts.managing.revoke_key(owner, revoked.id)
+    revoked = (await accounts.members.profile(owner)).keys[3]
+    profile = await accounts.members.revoke_key(owner, revoked.id)
 
     assert [key.revoked for key in profile.keys].count(True) == 1
     assert keys[2].label == revoked.label
     with pytest.raises(Unauthenticated):
         await by_key(accounts, keys[2].secret)
-    assert (await accounts.managing.create_key(owner, "one more")).secret.startswith("rw_")
+    assert (await accounts.members.create_key(owner, "one more")).secret.startswith("rw_")
 
 
 async def test_revoking_every_key_leaves_sessions_working(accounts: Accounts) -> None:
     opened = await signed_up(accounts)
     owner = await by_session(accounts, opened.session)
-    for key in (await accounts.managing.profile(owner)).keys:
-        await accounts.managing.revoke_key(owner, key.id)
+    for key in (await accounts.members.profile(owner)).keys:
+        await accounts.members.revoke_key(owner, key.id)
 
     with pytest.raises(Unauthenticated):
         await by_key(accounts, opened.api_key)
@@ -113,7 +113,7 @@ async def test_the_last_owner_stays(accounts: Accounts) -> None:
     owner = await owner_of(accounts)
     await _members(accounts, owner, 1)
     with pytest.raises(InvalidInput, match="last owner"):
-        await accounts.managing.remove_user(owner, owner.user_id or 0)
+        await accounts.members.remove_user(owner, owner.user_id or 0)
 
 
 async def test_two_owners_who_remove_each_other_at_once_leave_one(accounts: Accounts, database: Database) -> None:
@@ -121,10 +121,10 @@ async def test_two_owners_who_remove_each_other_at_once_leave_one(accounts: Acco
     await _members(accounts, first, 1)
     async with database.transaction() as connection:
         await connection.execute(text("UPDATE users SET role = 'owner'"))
-    ids = [user.id for user in (await accounts.managing.profile(first)).users]
+    ids = [user.id for user in (await accounts.members.profile(first)).users]
 
     outcomes = await asyncio.gather(
-        *(accounts.managing.remove_user(first, user_id) for user_id in ids), return_exceptions=True
+        *(accounts.members.remove_user(first, user_id) for user_id in ids), return_exceptions=True
     )
 
     assert sum(isinstance(each, InvalidInput) for each in outcomes) == 1
@@ -135,23 +135,23 @@ async def test_two_owners_who_remove_each_other_at_once_leave_one(accounts: Acco
 async def test_a_removed_user_is_out_at_once(accounts: Accounts) -> None:
     owner = await owner_of(accounts)
     await _members(accounts, owner, 1)
-    member = await accounts.signing_in.login("member0@acme.example", PASSWORD)
+    member = await accounts.sessions.login("member0@acme.example", PASSWORD)
 
-    await accounts.managing.remove_user(owner, member.profile.users[1].id)
+    await accounts.members.remove_user(owner, member.profile.users[1].id)
 
     with pytest.raises(Unauthenticated):
         await by_session(accounts, member.session)
     with pytest.raises(WrongPassword):
-        await accounts.signing_in.login("member0@acme.example", PASSWORD)
+        await accounts.sessions.login("member0@acme.example", PASSWORD)
 
 
 async def test_ids_of_another_account_are_unknown_here(accounts: Accounts) -> None:
     first, second = await owner_of(accounts), await signed_up(accounts, "owner@other.example")
     strange = await by_session(accounts, second.session)
     with pytest.raises(InvalidInput, match="no user"):
-        await accounts.managing.remove_user(first, strange.user_id or 0)
+        await accounts.members.remove_user(first, strange.user_id or 0)
     with pytest.raises(InvalidInput, match="no key"):
-        await accounts.managing.revoke_key(first, second.profile.keys[0].id)
+        await accounts.members.revoke_key(first, second.profile.keys[0].id)
 
     await by_session(accounts, second.session)
     await by_key(accounts, second.api_key)
@@ -161,31 +161,31 @@ async def test_an_id_is_never_given_again(accounts: Accounts) -> None:
     owner = await owner_of(accounts)
     ids = []
     for _ in range(3):
-        profile = await accounts.managing.add_user(owner, "member@acme.example", PASSWORD)
+        profile = await accounts.members.add_user(owner, "member@acme.example", PASSWORD)
         ids.append(profile.users[-1].id)
-        await accounts.managing.remove_user(owner, ids[-1])
+        await accounts.members.remove_user(owner, ids[-1])
     assert len(set(ids)) == 3
 
 
 async def test_the_operator_plan_has_its_own_caps(accounts: Accounts) -> None:
     owner = await owner_of(accounts)
-    await accounts.operating.set_period(EMAIL, PlanName.OPERATOR, None)
+    await accounts.admin.set_period(EMAIL, PlanName.OPERATOR, None)
     for index in range(24):
-        await accounts.managing.create_key(owner, f"{index}")
+        await accounts.members.create_key(owner, f"{index}")
     with pytest.raises(CapReached, match="25 API keys"):
-        await accounts.managing.create_key(owner, "one more")
+        await accounts.members.create_key(owner, "one more")
 
 
 async def test_deleting_needs_an_owners_password_and_leaves_nothing(accounts: Accounts, database: Database) -> None:
     owner = await owner_of(accounts)
-    await accounts.managing.add_user(owner, "member@acme.example", "a member's own")
-    await accounts.recovering.link(EMAIL)
+    await accounts.members.add_user(owner, "member@acme.example", "a member's own")
+    await accounts.password_reset.link(EMAIL)
     await owner_of(accounts, "owner@other.example")
     for wrong in ("a member's own", "wrong", ""):
         with pytest.raises(WrongPassword):
-            await accounts.managing.delete(owner, wrong)
+            await accounts.members.delete(owner, wrong)
 
-    await accounts.managing.delete(owner, PASSWORD)
+    await accounts.members.delete(owner, PASSWORD)
 
     left = {"accounts": 1, "users": 1, "sessions": 1, "api_keys": 1, "reset_tokens": 0, "audit": 1}
     async with database.reading() as connection:
@@ -195,13 +195,13 @@ async def test_deleting_needs_an_owners_password_and_leaves_nothing(accounts: Ac
 
 async def test_what_a_deleted_account_still_asks_for_is_refused(accounts: Accounts) -> None:
     owner = await owner_of(accounts)
-    await accounts.managing.delete(owner, PASSWORD)
+    await accounts.members.delete(owner, PASSWORD)
     late = (
-        accounts.managing.add_user(owner, "member@acme.example", PASSWORD),
-        accounts.managing.create_key(owner, "late"),
-        accounts.managing.revoke_key(owner, 1),
-        accounts.managing.remove_user(owner, 1),
-        accounts.recovering.change(owner, PASSWORD),
+        accounts.members.add_user(owner, "member@acme.example", PASSWORD),
+        accounts.members.create_key(owner, "late"),
+        accounts.members.revoke_key(owner, 1),
+        accounts.members.remove_user(owner, 1),
+        accounts.password_reset.change(owner, PASSWORD),
     )
     for asked in late:
         with pytest.raises(RegisterwatchError):
@@ -211,16 +211,16 @@ async def test_what_a_deleted_account_still_asks_for_is_refused(accounts: Accoun
 async def test_the_trail_says_who_did_what_newest_first_and_at_most_a_hundred(accounts: Accounts) -> None:
     opened = await signed_up(accounts)
     owner, key = await by_session(accounts, opened.session), await by_key(accounts, opened.api_key)
-    profile = await accounts.managing.add_user(key, "member@acme.example", PASSWORD)
-    await accounts.managing.remove_user(owner, profile.users[1].id)
-    await accounts.managing.create_key(owner, "ERP")
-    made = (await accounts.managing.profile(owner)).keys[-1]
-    await accounts.managing.revoke_key(owner, made.id)
-    await accounts.managing.revoke_key(owner, made.id)
-    await accounts.recovering.change(owner, "another password")
-    await accounts.operating.set_period(EMAIL, PlanName.STANDARD, 1_800_000_000)
+    profile = await accounts.members.add_user(key, "member@acme.example", PASSWORD)
+    await accounts.members.remove_user(owner, profile.users[1].id)
+    await accounts.members.create_key(owner, "ERP")
+    made = (await accounts.members.profile(owner)).keys[-1]
+    await accounts.members.revoke_key(owner, made.id)
+    await accounts.members.revoke_key(owner, made.id)
+    await accounts.password_reset.change(owner, "another password")
+    await accounts.admin.set_period(EMAIL, PlanName.STANDARD, 1_800_000_000)
 
-    said = [(entry.actor, entry.action, entry.subject) for entry in await accounts.managing.trail(owner)]
+    said = [(entry.actor, entry.action, entry.subject) for entry in await accounts.members.trail(owner)]
 
     assert said == [
         ("operator", "plan changed", "standard until 2027-01-15T08:00:00Z"),
@@ -232,7 +232,7 @@ async def test_the_trail_says_who_did_what_newest_first_and_at_most_a_hundred(ac
         (EMAIL, "account opened", ""),
     ]
     for _ in range(100):
-        await accounts.signing_in.login(EMAIL, "another password")
-    trail = await accounts.managing.trail(owner)
+        await accounts.sessions.login(EMAIL, "another password")
+    trail = await accounts.members.trail(owner)
     assert len(trail) == 100
     assert {entry.action for entry in trail} == {"signed in"}

@@ -13,8 +13,8 @@ from structlog.testing import capture_logs
 
 from registerwatch.accounts import repository
 from registerwatch.accounts.credentials import digest_of
-from registerwatch.accounts.models import SignedIn
-from registerwatch.accounts.password_reset import LINKS_PER_HOUR, LONGEST_TOKEN, MOST_SENDING
+from registerwatch.accounts.models import NewSession
+from registerwatch.accounts.password_reset import LINKS_PER_HOUR, MAX_SENDING, MAX_TOKEN_LENGTH
 from registerwatch.accounts.wiring import Accounts, build_accounts
 from registerwatch.db.engine import Database
 from registerwatch.errors import InvalidInput, MailNotSent, NoSuchAccount, Unauthenticated, WrongPassword
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.anyio
 HOUR = 3600
 MEMBER = "member@acme.example"
 STRANGER = "owner@other.example"
-NOBODY = "nobody@acme.example"
+UNAUTHENTICATED = "nobody@acme.example"
 NEW = "a new password"
 WAIT_SECONDS = 10.0
 
@@ -75,11 +75,11 @@ def mailless(
     built.passwords.close()
 
 
-async def _two_who_are_in(accounts: Accounts) -> tuple[SignedIn, SignedIn, SignedIn]:
+async def _two_who_are_in(accounts: Accounts) -> tuple[NewSession, NewSession, NewSession]:
     """An owner with two sessions, a member with one."""
     first = await signed_up(accounts)
-    await accounts.managing.add_user(await by_session(accounts, first.session), MEMBER, PASSWORD)
-    return first, await signed_up(accounts), await accounts.signing_in.login(MEMBER, PASSWORD)
+    await accounts.members.add_user(await by_session(accounts, first.session), MEMBER, PASSWORD)
+    return first, await signed_up(accounts), await accounts.sessions.login(MEMBER, PASSWORD)
 
 
 def _token(link: str) -> str:
@@ -100,7 +100,7 @@ async def _rows(database: Database, table: str) -> int:
 
 async def test_a_link_leads_to_the_service_and_says_nothing_but_a_token(accounts: Accounts, database: Database) -> None:
     await signed_up(accounts)
-    link = await accounts.recovering.link(f" {EMAIL.upper()} ")
+    link = await accounts.password_reset.link(f" {EMAIL.upper()} ")
 
     assert re.fullmatch(r"http://localhost:8000/password/reset\?token=[A-Za-z0-9_-]{43}", link)
     async with database.reading() as connection:
@@ -111,72 +111,72 @@ async def test_a_link_leads_to_the_service_and_says_nothing_but_a_token(accounts
 
 async def test_a_link_sets_a_password_once(accounts: Accounts) -> None:
     await signed_up(accounts)
-    token = _token(await accounts.recovering.link(EMAIL))
+    token = _token(await accounts.password_reset.link(EMAIL))
 
-    await accounts.recovering.reset(token, NEW)
+    await accounts.password_reset.reset(token, NEW)
 
     with pytest.raises(InvalidInput, match="used already"):
-        await accounts.recovering.reset(token, "a third password")
-    assert (await accounts.signing_in.login(EMAIL, NEW)).existing
+        await accounts.password_reset.reset(token, "a third password")
+    assert (await accounts.sessions.login(EMAIL, NEW)).existing
     with pytest.raises(WrongPassword):
-        await accounts.signing_in.login(EMAIL, PASSWORD)
+        await accounts.sessions.login(EMAIL, PASSWORD)
 
 
 async def test_a_link_works_for_an_hour_to_the_second(accounts: Accounts, clock: SteppedClock) -> None:
     await signed_up(accounts)
-    early = _token(await accounts.recovering.link(EMAIL))
+    early = _token(await accounts.password_reset.link(EMAIL))
 
     clock.move(HOUR - 1)
-    await accounts.recovering.reset(early, NEW)
-    late = _token(await accounts.recovering.link(EMAIL))
+    await accounts.password_reset.reset(early, NEW)
+    late = _token(await accounts.password_reset.link(EMAIL))
     clock.move(HOUR)
     with pytest.raises(InvalidInput, match="older than an hour"):
-        await accounts.recovering.reset(late, "a third password")
-    await accounts.signing_in.login(EMAIL, NEW)
+        await accounts.password_reset.reset(late, "a third password")
+    await accounts.sessions.login(EMAIL, NEW)
 
 
 async def test_a_reset_ends_the_users_sessions_and_other_links_and_nobody_elses(accounts: Accounts) -> None:
     first, second, member = await _two_who_are_in(accounts)
     strange = await signed_up(accounts, STRANGER)
-    used, other = [_token(await accounts.recovering.link(EMAIL)) for _ in range(2)]
-    members, strangers = [_token(await accounts.recovering.link(each)) for each in (MEMBER, STRANGER)]
+    used, other = [_token(await accounts.password_reset.link(EMAIL)) for _ in range(2)]
+    members, strangers = [_token(await accounts.password_reset.link(each)) for each in (MEMBER, STRANGER)]
 
-    await accounts.recovering.reset(used, NEW)
+    await accounts.password_reset.reset(used, NEW)
 
     assert not await _is_in(accounts, first.session)
     assert not await _is_in(accounts, second.session)
     with pytest.raises(InvalidInput):
-        await accounts.recovering.reset(other, "a third password")
+        await accounts.password_reset.reset(other, "a third password")
     assert await _is_in(accounts, member.session)
     assert await _is_in(accounts, strange.session)
     await by_key(accounts, first.api_key)
-    await accounts.recovering.reset(members, "a member's own")
-    await accounts.recovering.reset(strangers, "a stranger's own")
+    await accounts.password_reset.reset(members, "a member's own")
+    await accounts.password_reset.reset(strangers, "a stranger's own")
 
 
 async def test_a_password_set_by_a_session_keeps_that_session_and_ends_the_users_other_ways_in(
     accounts: Accounts,
 ) -> None:
     first, second, member = await _two_who_are_in(accounts)
-    token, members = [_token(await accounts.recovering.link(each)) for each in (EMAIL, MEMBER)]
+    token, members = [_token(await accounts.password_reset.link(each)) for each in (EMAIL, MEMBER)]
 
-    profile = await accounts.recovering.change(await by_session(accounts, second.session), NEW)
+    profile = await accounts.password_reset.change(await by_session(accounts, second.session), NEW)
 
     assert [user.email for user in profile.users] == [EMAIL, MEMBER]
     assert await _is_in(accounts, second.session)
     assert not await _is_in(accounts, first.session)
     with pytest.raises(InvalidInput):
-        await accounts.recovering.reset(token, "a third password")
+        await accounts.password_reset.reset(token, "a third password")
     assert await _is_in(accounts, member.session)
     await by_key(accounts, first.api_key)
-    await accounts.recovering.reset(members, "a member's own")
+    await accounts.password_reset.reset(members, "a member's own")
     assert await _passwords_that_work(accounts, EMAIL) == {NEW}
 
 
 async def test_a_member_sets_their_own_password(accounts: Accounts) -> None:
     first, _second, member = await _two_who_are_in(accounts)
 
-    await accounts.recovering.change(await by_session(accounts, member.session), NEW)
+    await accounts.password_reset.change(await by_session(accounts, member.session), NEW)
 
     assert await _passwords_that_work(accounts, MEMBER) == {NEW}
     assert await _passwords_that_work(accounts, EMAIL) == {PASSWORD}
@@ -189,9 +189,9 @@ async def test_a_password_set_by_a_key_is_the_first_owners_and_ends_their_sessio
     first, second, member = await _two_who_are_in(accounts)
     async with database.transaction() as connection:
         await connection.execute(text("UPDATE users SET role = 'owner'"))
-    token = _token(await accounts.recovering.link(EMAIL))
+    token = _token(await accounts.password_reset.link(EMAIL))
 
-    await accounts.recovering.change(await by_key(accounts, first.api_key), NEW)
+    await accounts.password_reset.change(await by_key(accounts, first.api_key), NEW)
 
     assert await _passwords_that_work(accounts, EMAIL) == {NEW}
     assert await _passwords_that_work(accounts, MEMBER) == {PASSWORD}
@@ -200,16 +200,16 @@ async def test_a_password_set_by_a_key_is_the_first_owners_and_ends_their_sessio
     assert await _is_in(accounts, member.session)
     await by_key(accounts, first.api_key)
     with pytest.raises(InvalidInput):
-        await accounts.recovering.reset(token, "a third password")
+        await accounts.password_reset.reset(token, "a third password")
 
 
 async def test_whoever_was_removed_a_moment_ago_sets_nobodys_password(accounts: Accounts) -> None:
     first, _second, member = await _two_who_are_in(accounts)
     caller = await by_session(accounts, member.session)
-    await accounts.managing.remove_user(await by_session(accounts, first.session), caller.user_id or 0)
+    await accounts.members.remove_user(await by_session(accounts, first.session), caller.user_id or 0)
 
     with pytest.raises(Unauthenticated):
-        await accounts.recovering.change(caller, NEW)
+        await accounts.password_reset.change(caller, NEW)
     assert await _passwords_that_work(accounts, EMAIL) == {PASSWORD}
 
 
@@ -218,59 +218,59 @@ async def test_a_password_that_may_not_be_set_changes_nothing_and_uses_up_no_lin
     accounts: Accounts, password: str
 ) -> None:
     opened = await signed_up(accounts)
-    token = _token(await accounts.recovering.link(EMAIL))
+    token = _token(await accounts.password_reset.link(EMAIL))
     for refused in (
-        accounts.recovering.reset(token, password),
-        accounts.recovering.change(await by_session(accounts, opened.session), password),
-        accounts.recovering.change(await by_key(accounts, opened.api_key), password),
+        accounts.password_reset.reset(token, password),
+        accounts.password_reset.change(await by_session(accounts, opened.session), password),
+        accounts.password_reset.change(await by_key(accounts, opened.api_key), password),
     ):
         with pytest.raises(InvalidInput, match="password"):
             await refused
 
     assert await _is_in(accounts, opened.session)
     assert await _passwords_that_work(accounts, EMAIL) == {PASSWORD}
-    await accounts.recovering.reset(token, NEW)
+    await accounts.password_reset.reset(token, NEW)
 
 
 async def test_a_token_of_nobody_is_refused_before_anything_is_hashed(accounts: Accounts, database: Database) -> None:
     await signed_up(accounts)
-    token = _token(await accounts.recovering.link(EMAIL))
+    token = _token(await accounts.password_reset.link(EMAIL))
     accounts.passwords.close()  # hashing raises another error from now on
     for wrong in ("", token[:-1], token + "a", f" {token}", digest_of(token), "\0", "\ud800", "🦷", "x" * 100_000):
         with pytest.raises(InvalidInput, match="not valid"):
-            await accounts.recovering.reset(wrong, NEW)
+            await accounts.password_reset.reset(wrong, NEW)
     assert await _rows(database, "reset_tokens") == 1
 
 
 async def test_a_token_is_read_to_its_end(accounts: Accounts) -> None:
     await signed_up(accounts)
-    token = _token(await accounts.recovering.link(EMAIL))
+    token = _token(await accounts.password_reset.link(EMAIL))
     with pytest.raises(InvalidInput):
-        await accounts.recovering.reset(token + "a" * (LONGEST_TOKEN - len(token)), NEW)
+        await accounts.password_reset.reset(token + "a" * (MAX_TOKEN_LENGTH - len(token)), NEW)
 
 
 async def test_three_links_are_made_for_a_user_within_an_hour(accounts: Accounts, clock: SteppedClock) -> None:
     await _two_who_are_in(accounts)
     for _ in range(LINKS_PER_HOUR):
-        await accounts.recovering.link(EMAIL)
+        await accounts.password_reset.link(EMAIL)
         clock.move(600)
     with pytest.raises(InvalidInput, match="3 links"):
-        await accounts.recovering.link(EMAIL)
-    await accounts.recovering.link(MEMBER)
+        await accounts.password_reset.link(EMAIL)
+    await accounts.password_reset.link(MEMBER)
 
     clock.move(HOUR - LINKS_PER_HOUR * 600 - 1)
     with pytest.raises(InvalidInput, match="3 links"):
-        await accounts.recovering.link(EMAIL)
+        await accounts.password_reset.link(EMAIL)
     clock.move(1)
-    await accounts.recovering.link(EMAIL)
+    await accounts.password_reset.link(EMAIL)
     with pytest.raises(InvalidInput, match="3 links"):
-        await accounts.recovering.link(EMAIL)
+        await accounts.password_reset.link(EMAIL)
 
 
 async def test_simultaneous_links_do_not_pass_three(accounts: Accounts, database: Database) -> None:
     await signed_up(accounts)
 
-    made = await asyncio.gather(*(accounts.recovering.link(EMAIL) for _ in range(8)), return_exceptions=True)
+    made = await asyncio.gather(*(accounts.password_reset.link(EMAIL) for _ in range(8)), return_exceptions=True)
 
     assert Counter(type(each) for each in made) == {str: 3, InvalidInput: 5}
     assert await _rows(database, "reset_tokens") == 3
@@ -278,26 +278,27 @@ async def test_simultaneous_links_do_not_pass_three(accounts: Accounts, database
 
 async def test_of_many_simultaneous_resets_with_one_link_one_wins(accounts: Accounts) -> None:
     await signed_up(accounts)
-    token = _token(await accounts.recovering.link(EMAIL))
+    token = _token(await accounts.password_reset.link(EMAIL))
 
     ends = await asyncio.gather(
-        *(accounts.recovering.reset(token, f"password number {index}") for index in range(6)), return_exceptions=True
+        *(accounts.password_reset.reset(token, f"password number {index}") for index in range(6)),
+        return_exceptions=True,
     )
 
     assert Counter(isinstance(end, InvalidInput) for end in ends) == {False: 1, True: 5}
-    await accounts.signing_in.login(EMAIL, f"password number {ends.index(None)}")
+    await accounts.sessions.login(EMAIL, f"password number {ends.index(None)}")
 
 
 async def test_of_simultaneous_resets_with_two_links_one_wins(accounts: Accounts) -> None:
     await signed_up(accounts)
-    tokens = [_token(await accounts.recovering.link(EMAIL)) for _ in range(2)]
+    tokens = [_token(await accounts.password_reset.link(EMAIL)) for _ in range(2)]
 
     ends = await asyncio.gather(
-        *(accounts.recovering.reset(token, f"password of {token}") for token in tokens), return_exceptions=True
+        *(accounts.password_reset.reset(token, f"password of {token}") for token in tokens), return_exceptions=True
     )
 
     assert Counter(isinstance(end, InvalidInput) for end in ends) == {False: 1, True: 1}
-    await accounts.signing_in.login(EMAIL, f"password of {tokens[ends.index(None)]}")
+    await accounts.sessions.login(EMAIL, f"password of {tokens[ends.index(None)]}")
 
 
 @pytest.mark.parametrize("gone", ["user", "account"])
@@ -305,10 +306,10 @@ async def test_a_link_for_whoever_goes_at_that_moment_is_refused_in_words(
     accounts: Accounts, database: Database, gone: str
 ) -> None:
     first, _second, _member = await _two_who_are_in(accounts)
-    account_id, member_id = first.profile.account.id, (await accounts.operating.profile(MEMBER)).users[1].id
+    account_id, member_id = first.profile.account.id, (await accounts.admin.profile(MEMBER)).users[1].id
     async with database.transaction() as connection:
         await repository.lock_account(connection, account_id)
-        late = asyncio.create_task(accounts.recovering.link(MEMBER))
+        late = asyncio.create_task(accounts.password_reset.link(MEMBER))
         await _somebody_waits(database, connection)
         if gone == "user":
             await repository.remove_user(connection, account_id, member_id)
@@ -330,8 +331,8 @@ async def _somebody_waits(database: Database, connection: AsyncConnection) -> No
 async def test_a_mail_with_the_link_goes_to_the_address_as_it_is_kept(accounts: Accounts, mail: KeptMail) -> None:
     await signed_up(accounts)
     with capture_logs() as logged:
-        accounts.recovering.send_link(f" {EMAIL.upper()} ")
-        await accounts.recovering.settled()
+        accounts.password_reset.send_link(f" {EMAIL.upper()} ")
+        await accounts.password_reset.settled()
 
     assert [each.to for each in mail.mails] == [EMAIL]
     found = re.search(
@@ -340,8 +341,8 @@ async def test_a_mail_with_the_link_goes_to_the_address_as_it_is_kept(accounts: 
     assert found
     assert found[1] not in repr(mail.mails[0])
     assert logged == []
-    await accounts.recovering.reset(found[1], NEW)
-    await accounts.signing_in.login(EMAIL, NEW)
+    await accounts.password_reset.reset(found[1], NEW)
+    await accounts.sessions.login(EMAIL, NEW)
 
 
 async def test_an_address_of_nobody_gets_no_mail_and_leaves_nothing(
@@ -349,14 +350,14 @@ async def test_an_address_of_nobody_gets_no_mail_and_leaves_nothing(
 ) -> None:
     await signed_up(accounts)
     with capture_logs() as logged:
-        accounts.recovering.send_link(NOBODY)
-        await accounts.recovering.settled()
+        accounts.password_reset.send_link(UNAUTHENTICATED)
+        await accounts.password_reset.settled()
 
     assert mail.mails == []
     assert await _rows(database, "reset_tokens") == 0
     assert logged == []
     with pytest.raises(NoSuchAccount):
-        await accounts.recovering.link(NOBODY)
+        await accounts.password_reset.link(UNAUTHENTICATED)
 
 
 async def test_a_fourth_mail_within_an_hour_is_not_sent_and_the_operator_reads_why(
@@ -365,8 +366,8 @@ async def test_a_fourth_mail_within_an_hour_is_not_sent_and_the_operator_reads_w
     await signed_up(accounts)
     with capture_logs() as logged:
         for _ in range(LINKS_PER_HOUR + 1):
-            accounts.recovering.send_link(EMAIL)
-        await accounts.recovering.settled()
+            accounts.password_reset.send_link(EMAIL)
+        await accounts.password_reset.settled()
 
     assert len(mail.mails) == LINKS_PER_HOUR
     assert [each["log_level"] for each in logged] == ["info"]
@@ -379,13 +380,13 @@ async def test_too_many_mails_at_once_are_not_sent_and_the_operator_reads_why(
 ) -> None:
     await signed_up(accounts)
     with capture_logs() as logged:
-        for _ in range(MOST_SENDING):
-            accounts.recovering.send_link(NOBODY)
-        accounts.recovering.send_link(EMAIL)
+        for _ in range(MAX_SENDING):
+            accounts.password_reset.send_link(UNAUTHENTICATED)
+        accounts.password_reset.send_link(EMAIL)
         assert [each["event"] for each in logged] == ["a reset link was asked for, and too many are being sent already"]
-        await accounts.recovering.settled()
-        accounts.recovering.send_link(EMAIL)
-        await accounts.recovering.settled()
+        await accounts.password_reset.settled()
+        accounts.password_reset.send_link(EMAIL)
+        await accounts.password_reset.settled()
 
     assert [each.to for each in mail.mails] == [EMAIL]
     assert EMAIL not in str(logged)
@@ -396,12 +397,12 @@ async def test_where_no_mail_arrives_nobody_is_told_but_the_operator(
 ) -> None:
     await signed_up(mailless)
     with capture_logs() as logged:
-        for asked in (EMAIL, NOBODY):
-            mailless.recovering.send_link(asked)
+        for asked in (EMAIL, UNAUTHENTICATED):
+            mailless.password_reset.send_link(asked)
         async with asyncio.timeout(WAIT_SECONDS):
             while not logged and not hanging.begun.is_set():
                 await asyncio.sleep(0)
-        await asyncio.wait_for(mailless.recovering.close(), WAIT_SECONDS)
+        await asyncio.wait_for(mailless.password_reset.close(), WAIT_SECONDS)
 
     if not hanging.begun.is_set():
         assert [(each["event"], each["log_level"]) for each in logged] == [
@@ -411,7 +412,7 @@ async def test_where_no_mail_arrives_nobody_is_told_but_the_operator(
             "No mail can be sent, as REGISTERWATCH_SMTP_URL is not set.",
             "The mail server said 550.",
         )
-    for secret in (EMAIL, NOBODY, "token="):
+    for secret in (EMAIL, UNAUTHENTICATED, "token="):
         assert secret not in str(logged)
 
 
@@ -421,7 +422,7 @@ async def test_closing_does_not_wait_for_a_mail_that_hangs(
     accounts = build_accounts(Settings(data_dir=tmp_path), database, clock, hanging, quick_passwords())
     await signed_up(accounts)
     with capture_logs() as logged:
-        accounts.recovering.send_link(EMAIL)
+        accounts.password_reset.send_link(EMAIL)
         await asyncio.wait_for(hanging.begun.wait(), WAIT_SECONDS)
         await asyncio.wait_for(accounts.close(), WAIT_SECONDS)
         await asyncio.wait_for(accounts.close(), WAIT_SECONDS)
@@ -434,24 +435,24 @@ async def test_closing_does_not_wait_for_a_mail_that_hangs(
 async def test_no_log_and_no_error_shows_a_secret_or_an_address(accounts: Accounts, mail: KeptMail) -> None:
     opened = await signed_up(accounts)
     owner = await owner_of(accounts, STRANGER)
-    link = await accounts.recovering.link(EMAIL)
+    link = await accounts.password_reset.link(EMAIL)
     told: list[str] = []
     with capture_logs() as logged:
         for refused in (
-            accounts.recovering.reset(_token(link) + "a", NEW),
-            accounts.recovering.reset(_token(link), "short"),
-            accounts.recovering.change(owner, "short"),
-            accounts.signing_in.login(EMAIL, NEW),
-            accounts.signing_in.trial("Acme", EMAIL, NEW),
-            accounts.managing.add_user(owner, EMAIL, NEW),
-            accounts.managing.delete(owner, NEW),
+            accounts.password_reset.reset(_token(link) + "a", NEW),
+            accounts.password_reset.reset(_token(link), "short"),
+            accounts.password_reset.change(owner, "short"),
+            accounts.sessions.login(EMAIL, NEW),
+            accounts.sessions.trial("Acme", EMAIL, NEW),
+            accounts.members.add_user(owner, EMAIL, NEW),
+            accounts.members.delete(owner, NEW),
             by_key(accounts, f"{opened.api_key}a"),
             by_session(accounts, f"{opened.session}a"),
         ):
             with pytest.raises((InvalidInput, WrongPassword, Unauthenticated)) as said:
                 await refused
             told.append(f"{said.value!r}")
-        await accounts.recovering.reset(_token(link), NEW)
+        await accounts.password_reset.reset(_token(link), NEW)
 
     assert logged == []
     for secret in (_token(link), "short'", NEW, EMAIL, opened.session, opened.api_key or ""):
@@ -463,7 +464,7 @@ async def _passwords_that_work(accounts: Accounts, email: str) -> set[str]:
     found = set()
     for password in (PASSWORD, NEW, "a third password", "a member's own"):
         try:
-            await accounts.signing_in.login(email, password)
+            await accounts.sessions.login(email, password)
         except WrongPassword:
             continue
         found.add(password)

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
-from registerwatch.accounts.passwords import MOST_WAITING, Passwords, acceptable
+from registerwatch.accounts.passwords import MAX_WAITING, Passwords, acceptable
 from registerwatch.accounts.wiring import build_accounts
 from registerwatch.db.engine import Database
 from registerwatch.errors import InvalidInput, Overloaded, WrongPassword
@@ -237,7 +237,7 @@ async def _work_of_logins(database: Database, settings: Settings, asked: tuple[t
     accounts = build_accounts(settings, database, SteppedClock(), KeptMail(), Passwords(hasher))
     for email, password in asked:
         with pytest.raises(WrongPassword):
-            await accounts.signing_in.login(email, password)
+            await accounts.sessions.login(email, password)
     accounts.passwords.close()
     return hasher.done
 
@@ -245,7 +245,7 @@ async def _work_of_logins(database: Database, settings: Settings, asked: tuple[t
 async def test_too_many_who_wait_are_refused_and_later_ones_are_not(hasher: WatchedHasher, watched: Passwords) -> None:
     stored = await watched.hashed(PASSWORD)
     hasher.gate.clear()
-    waiting = [asyncio.create_task(watched.is_right(PASSWORD, stored)) for _ in range(MOST_WAITING)]
+    waiting = [asyncio.create_task(watched.is_right(PASSWORD, stored)) for _ in range(MAX_WAITING)]
     await asyncio.sleep(0)
 
     for refused in (watched.hashed(PASSWORD), watched.is_right(PASSWORD, stored), watched.is_right(PASSWORD, None)):
@@ -253,13 +253,13 @@ async def test_too_many_who_wait_are_refused_and_later_ones_are_not(hasher: Watc
             await asyncio.wait_for(refused, WAIT_SECONDS)
     hasher.gate.set()
 
-    assert await asyncio.wait_for(asyncio.gather(*waiting), WAIT_SECONDS) == [True] * MOST_WAITING
+    assert await asyncio.wait_for(asyncio.gather(*waiting), WAIT_SECONDS) == [True] * MAX_WAITING
     assert await watched.is_right(PASSWORD, await watched.hashed(PASSWORD))
 
 
 async def test_whoever_gives_up_waiting_makes_room(hasher: WatchedHasher, watched: Passwords) -> None:
     hasher.gate.clear()
-    waiting = [asyncio.create_task(watched.hashed(PASSWORD)) for _ in range(MOST_WAITING)]
+    waiting = [asyncio.create_task(watched.hashed(PASSWORD)) for _ in range(MAX_WAITING)]
     await asyncio.sleep(0)
     waiting[-1].cancel()
     await asyncio.gather(waiting[-1], return_exceptions=True)
@@ -275,7 +275,7 @@ async def test_whoever_gives_up_waiting_makes_room(hasher: WatchedHasher, watche
 
 
 async def test_hashing_that_fails_makes_room_too(watched: Passwords, hasher: WatchedHasher) -> None:
-    for _ in range(MOST_WAITING + 1):
+    for _ in range(MAX_WAITING + 1):
         with pytest.raises(TypeError):
             await watched.hashed(None)  # type: ignore[arg-type]  # to make it fail
     assert await watched.hashed(PASSWORD)
@@ -299,7 +299,7 @@ async def test_closing_waits_for_nobody_ends_what_waits_and_finishes_what_is_at_
     hasher: WatchedHasher, watched: Passwords
 ) -> None:
     hasher.gate.clear()
-    waiting = [asyncio.create_task(watched.hashed(PASSWORD)) for _ in range(MOST_WAITING)]
+    waiting = [asyncio.create_task(watched.hashed(PASSWORD)) for _ in range(MAX_WAITING)]
     async with asyncio.timeout(WAIT_SECONDS):
         while not hasher.threads:
             await asyncio.sleep(0)
@@ -310,7 +310,7 @@ async def test_closing_waits_for_nobody_ends_what_waits_and_finishes_what_is_at_
     ends = await asyncio.wait_for(asyncio.gather(*waiting, return_exceptions=True), WAIT_SECONDS)
 
     finished = [end for end in ends if isinstance(end, str)]
-    assert 1 <= len(finished) == hasher.done["hash"] < MOST_WAITING
+    assert 1 <= len(finished) == hasher.done["hash"] < MAX_WAITING
     assert all(isinstance(end, asyncio.CancelledError) for end in ends if end not in finished)
     with pytest.raises(RuntimeError):
         await watched.hashed(PASSWORD)

@@ -52,7 +52,7 @@ def test_a_plan_that_no_table_has_is_no_plan() -> None:
 async def test_a_new_account_is_on_trial_and_each_plan_can_follow(accounts: Accounts) -> None:
     assert (await owner_of(accounts)).account.plan == plans(25)[PlanName.TRIAL]
     for name in PlanName:
-        assert (await accounts.operating.set_period(EMAIL, name, None)).account.plan == plans(25)[name]
+        assert (await accounts.admin.set_period(EMAIL, name, None)).account.plan == plans(25)[name]
 
 
 def _account(plan: str, expires_at: int) -> Account:

@@ -34,12 +34,12 @@ def _without(rows: dict[str, int], **gone: int) -> dict[str, int]:
 
 
 async def test_where_nothing_is_over_nothing_goes(accounts: Accounts, database: Database) -> None:
-    assert await accounts.housekeeping.tidy() == 0
+    assert await accounts.pruning.tidy() == 0
     await signed_up(accounts)
-    await accounts.recovering.link(EMAIL)
+    await accounts.password_reset.link(EMAIL)
     before = await _rows(database)
 
-    assert await accounts.housekeeping.tidy() == 0
+    assert await accounts.pruning.tidy() == 0
     assert await _rows(database) == before
 
 
@@ -52,27 +52,27 @@ async def test_a_session_goes_in_the_second_in_which_it_is_over(
     before = await _rows(database)
 
     clock.move(SESSION_SECONDS - 2)
-    assert await accounts.housekeeping.tidy() == 0
+    assert await accounts.pruning.tidy() == 0
     clock.move(1)
-    assert await accounts.housekeeping.tidy() == 1
+    assert await accounts.pruning.tidy() == 1
     assert await _rows(database) == _without(before, sessions=1)
     await by_session(accounts, later.session)
     clock.move(1)
-    assert await accounts.housekeeping.tidy() == 1
-    assert await accounts.housekeeping.tidy() == 0
+    assert await accounts.pruning.tidy() == 1
+    assert await accounts.pruning.tidy() == 0
 
 
 async def test_a_reset_token_goes_in_the_second_in_which_it_is_over(
     accounts: Accounts, database: Database, clock: SteppedClock
 ) -> None:
     await signed_up(accounts)
-    await accounts.recovering.link(EMAIL)
+    await accounts.password_reset.link(EMAIL)
     before = await _rows(database)
 
     clock.move(TOKEN_SECONDS - 1)
-    assert await accounts.housekeeping.tidy() == 0
+    assert await accounts.pruning.tidy() == 0
     clock.move(1)
-    assert await accounts.housekeeping.tidy() == 1
+    assert await accounts.pruning.tidy() == 1
     assert await _rows(database) == _without(before, reset_tokens=1)
 
 
@@ -80,25 +80,25 @@ async def test_a_key_goes_ninety_days_after_it_was_revoked(
     accounts: Accounts, database: Database, clock: SteppedClock
 ) -> None:
     owner = await owner_of(accounts)
-    await accounts.managing.create_key(owner, "for good")
-    revoked = await accounts.managing.create_key(owner, "revoked")
+    await accounts.members.create_key(owner, "for good")
+    revoked = await accounts.members.create_key(owner, "revoked")
     clock.move(SESSION_SECONDS)
-    await accounts.housekeeping.tidy()
-    profile = await accounts.managing.revoke_key(owner, (await accounts.managing.profile(owner)).keys[-1].id)
+    await accounts.pruning.tidy()
+    profile = await accounts.members.revoke_key(owner, (await accounts.members.profile(owner)).keys[-1].id)
     before = await _rows(database)
 
     assert REVOKED_KEYS_KEPT == 90 * DAY
     clock.move(90 * DAY)
-    await accounts.managing.revoke_key(owner, profile.keys[-1].id)
-    assert await accounts.housekeeping.tidy() == 0
+    await accounts.members.revoke_key(owner, profile.keys[-1].id)
+    assert await accounts.pruning.tidy() == 0
     clock.move(1)
-    assert await accounts.housekeeping.tidy() == 1
+    assert await accounts.pruning.tidy() == 1
 
     assert await _rows(database) == _without(before, api_keys=1)
-    assert [key.label for key in (await accounts.managing.profile(owner)).keys] == ["first key", "for good"]
+    assert [key.label for key in (await accounts.members.profile(owner)).keys] == ["first key", "for good"]
     with pytest.raises(Unauthenticated):
         await by_key(accounts, revoked.secret)
-    assert (await accounts.managing.trail(owner))[0].subject.endswith("(revoked)")
+    assert (await accounts.members.trail(owner))[0].subject.endswith("(revoked)")
 
 
 async def test_a_line_of_the_trail_goes_after_four_hundred_days(
@@ -106,18 +106,18 @@ async def test_a_line_of_the_trail_goes_after_four_hundred_days(
 ) -> None:
     opened = await signed_up(accounts)
     clock.move(1)
-    await accounts.signing_in.login(EMAIL, PASSWORD)
+    await accounts.sessions.login(EMAIL, PASSWORD)
     clock.move(SESSION_SECONDS)
-    assert await accounts.housekeeping.tidy() == 2
+    assert await accounts.pruning.tidy() == 2
     before = await _rows(database)
 
     assert AUDIT_KEPT == 400 * DAY
     clock.move(400 * DAY - SESSION_SECONDS - 1)
-    assert await accounts.housekeeping.tidy() == 0
+    assert await accounts.pruning.tidy() == 0
     clock.move(1)
-    assert await accounts.housekeeping.tidy() == 1
+    assert await accounts.pruning.tidy() == 1
     assert await _rows(database) == _without(before, audit=1)
-    trail = await accounts.managing.trail(await by_key(accounts, opened.api_key))
+    trail = await accounts.members.trail(await by_key(accounts, opened.api_key))
     assert [entry.action for entry in trail] == ["signed in"]
 
 
@@ -128,23 +128,23 @@ async def test_accounts_users_and_keys_that_work_stay_for_ever(
     before = await _rows(database)
 
     clock.move(10_000 * DAY)
-    assert await accounts.housekeeping.tidy() == 2
+    assert await accounts.pruning.tidy() == 2
 
     assert await _rows(database) == _without(before, sessions=1, audit=1)
     assert (await by_key(accounts, opened.api_key)).account.has_expired(clock.now())
-    assert (await accounts.signing_in.login(EMAIL, PASSWORD)).existing
+    assert (await accounts.sessions.login(EMAIL, PASSWORD)).existing
 
 
 async def test_what_was_deleted_by_its_owner_is_not_counted(
     accounts: Accounts, database: Database, clock: SteppedClock
 ) -> None:
     opened = await signed_up(accounts)
-    await accounts.recovering.link(EMAIL)
-    await accounts.signing_in.logout(credential_of(None, opened.session))
-    await accounts.managing.delete(await by_key(accounts, opened.api_key), PASSWORD)
+    await accounts.password_reset.link(EMAIL)
+    await accounts.sessions.logout(credential_of(None, opened.session))
+    await accounts.members.delete(await by_key(accounts, opened.api_key), PASSWORD)
 
     clock.move(1_000 * DAY)
-    assert await accounts.housekeeping.tidy() == 0
+    assert await accounts.pruning.tidy() == 0
     assert set((await _rows(database)).values()) == {0}
 
 
@@ -153,12 +153,12 @@ async def test_many_processes_that_tidy_at_once_delete_each_row_once(
 ) -> None:
     for index in range(5):
         owner = await owner_of(accounts, f"owner{index}@acme.example")
-        await accounts.recovering.link(f"owner{index}@acme.example")
-        await accounts.managing.revoke_key(owner, (await accounts.managing.profile(owner)).keys[0].id)
+        await accounts.password_reset.link(f"owner{index}@acme.example")
+        await accounts.members.revoke_key(owner, (await accounts.members.profile(owner)).keys[0].id)
     clock.move(401 * DAY)
 
-    deleted = await asyncio.gather(*(accounts.housekeeping.tidy() for _ in range(6)))
+    deleted = await asyncio.gather(*(accounts.pruning.tidy() for _ in range(6)))
 
     assert sum(deleted) == 5 * (1 + 1 + 1 + 2)
-    assert await accounts.housekeeping.tidy() == 0
+    assert await accounts.pruning.tidy() == 0
     assert await _rows(database) == dict.fromkeys(TABLES, 0) | {"accounts": 5, "users": 5}

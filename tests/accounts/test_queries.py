@@ -12,7 +12,7 @@ from registerwatch.accounts import repository
 from registerwatch.accounts.credentials import Credential, credential_of, digest_of
 from registerwatch.accounts.models import Caller, Role
 from registerwatch.accounts.profiles import profile_of
-from registerwatch.accounts.queries import HotReads
+from registerwatch.accounts.queries import AccountQueries
 from registerwatch.accounts.sessions import SESSION_SECONDS
 from registerwatch.accounts.wiring import Accounts
 from registerwatch.db.engine import Database
@@ -38,25 +38,25 @@ async def elsewhere(database_url: str) -> AsyncIterator[Database]:
 
 
 @pytest.fixture
-def reads(database: Database) -> HotReads:
-    return HotReads(database)
+def reads(database: Database) -> AccountQueries:
+    return AccountQueries(database)
 
 
 async def test_an_account_is_seen_as_a_transaction_sees_it(
-    accounts: Accounts, database: Database, reads: HotReads
+    accounts: Accounts, database: Database, reads: AccountQueries
 ) -> None:
     for email in (OTHER, EMAIL):
         caller = await owner_of(accounts, email)
-        await accounts.managing.add_user(caller, f"member-of-{email}", PASSWORD)
+        await accounts.members.add_user(caller, f"member-of-{email}", PASSWORD)
         for label in ("", "Ünïcode 🦷 %(x)s :digest ?", "'; DROP TABLE users; --", "revoked"):
-            await accounts.managing.create_key(caller, label)
-        newest = (await accounts.managing.profile(caller)).keys[-1]
-        await accounts.managing.revoke_key(caller, newest.id)
+            await accounts.members.create_key(caller, label)
+        newest = (await accounts.members.profile(caller)).keys[-1]
+        await accounts.members.revoke_key(caller, newest.id)
 
         async with database.transaction() as connection:
             in_transaction = await profile_of(connection, caller.account, caller.role)
             stored = await repository.user_by_email(connection, email)
-        profile = await accounts.managing.profile(caller)
+        profile = await accounts.members.profile(caller)
 
         assert profile == in_transaction
         assert [user.email for user in profile.users] == [email, f"member-of-{email}"]
@@ -68,10 +68,10 @@ async def test_an_account_is_seen_as_a_transaction_sees_it(
 async def test_a_session_is_its_user_and_a_key_its_account(accounts: Accounts) -> None:
     await signed_up(accounts, OTHER)
     opened = await signed_up(accounts)
-    await accounts.managing.add_user(await by_key(accounts, opened.api_key), MEMBER, PASSWORD)
-    session = (await accounts.signing_in.login(MEMBER, PASSWORD)).session
+    await accounts.members.add_user(await by_key(accounts, opened.api_key), MEMBER, PASSWORD)
+    session = (await accounts.sessions.login(MEMBER, PASSWORD)).session
 
-    profile = await accounts.managing.profile(await by_key(accounts, opened.api_key))
+    profile = await accounts.members.profile(await by_key(accounts, opened.api_key))
     member, key = profile.users[1], profile.keys[0]
     assert await by_session(accounts, session) == Caller(
         opened.profile.account, Role.MEMBER, MEMBER, member.id, digest_of(session)
@@ -79,7 +79,7 @@ async def test_a_session_is_its_user_and_a_key_its_account(accounts: Accounts) -
     assert await by_key(accounts, opened.api_key) == Caller(opened.profile.account, Role.OWNER, key.prefix, None)
 
 
-async def test_an_account_that_is_not_there_has_nobody_and_nothing(accounts: Accounts, reads: HotReads) -> None:
+async def test_an_account_that_is_not_there_has_nobody_and_nothing(accounts: Accounts, reads: AccountQueries) -> None:
     account = (await owner_of(accounts)).account
     for absent in (account.id + 1, 0, -1):
         assert not await reads.users(absent)
@@ -89,7 +89,7 @@ async def test_an_account_that_is_not_there_has_nobody_and_nothing(accounts: Acc
 
 
 async def test_a_session_opens_nothing_as_a_key_and_a_key_nothing_as_a_session(
-    accounts: Accounts, reads: HotReads, clock: SteppedClock
+    accounts: Accounts, reads: AccountQueries, clock: SteppedClock
 ) -> None:
     opened = await signed_up(accounts)
     key, session = digest_of(str(opened.api_key)), digest_of(opened.session)
@@ -128,7 +128,7 @@ async def test_a_session_that_ends_elsewhere_opens_nothing_from_the_next_request
 
 
 async def test_a_session_is_over_at_the_second_at_which_it_ends(
-    accounts: Accounts, reads: HotReads, clock: SteppedClock
+    accounts: Accounts, reads: AccountQueries, clock: SteppedClock
 ) -> None:
     credential = credential_of(None, (await signed_up(accounts)).session)
     assert credential is not None
@@ -156,13 +156,13 @@ async def test_what_changes_elsewhere_is_so_from_the_next_request_on(accounts: A
 async def test_a_key_opens_from_the_moment_at_which_it_was_made(accounts: Accounts) -> None:
     caller = await owner_of(accounts)
     for _ in range(5):
-        new = await accounts.managing.create_key(caller, "ERP")
+        new = await accounts.members.create_key(caller, "ERP")
         assert (await by_key(accounts, new.secret)).account == caller.account
 
 
 async def test_nothing_has_ended_before_it_is_committed(accounts: Accounts, elsewhere: Database) -> None:
     opened = await signed_up(accounts)
-    async with _ending(elsewhere) as connection:
+    async with _cancellations(elsewhere) as connection:
         await connection.execute(text("UPDATE api_keys SET revoked_at = 1"))
         await asyncio.wait_for(by_key(accounts, opened.api_key), WAIT_SECONDS)
 
@@ -197,7 +197,7 @@ async def _ends(asked: Asked, elsewhere: Database, statement: str) -> None:
 
 
 @asynccontextmanager
-async def _ending(database: Database) -> AsyncIterator[AsyncConnection]:
+async def _cancellations(database: Database) -> AsyncIterator[AsyncConnection]:
     """A transaction that is given up."""
 
     class GivenUp(Exception):

@@ -7,7 +7,7 @@ from argon2 import PasswordHasher
 from sqlalchemy import text
 
 from registerwatch.accounts.credentials import credential_of
-from registerwatch.accounts.models import Role, SignedIn
+from registerwatch.accounts.models import NewSession, Role
 from registerwatch.accounts.sessions import SESSION_SECONDS, WRONG
 from registerwatch.accounts.wiring import Accounts
 from registerwatch.db.engine import Database
@@ -36,13 +36,13 @@ async def test_a_trial_opens_an_account_with_an_owner_a_first_key_and_a_session(
 
 
 async def test_a_name_that_is_not_given_is_the_domain_of_the_address(accounts: Accounts) -> None:
-    opened = await accounts.signing_in.trial("  ", EMAIL, PASSWORD)
+    opened = await accounts.sessions.trial("  ", EMAIL, PASSWORD)
     assert opened.profile.account.name == "acme.example"
 
 
 async def test_a_trial_with_a_known_address_signs_in_without_a_new_key(accounts: Accounts) -> None:
     first = await signed_up(accounts)
-    again = await accounts.signing_in.trial("Other", f" {EMAIL.upper()} ", PASSWORD)
+    again = await accounts.sessions.trial("Other", f" {EMAIL.upper()} ", PASSWORD)
 
     assert again.existing
     assert again.api_key is None
@@ -76,7 +76,7 @@ async def test_whatever_is_wrong_with_a_login_the_words_are_the_same(
 ) -> None:
     await signed_up(accounts)
     with pytest.raises(WrongPassword) as refused:
-        await accounts.signing_in.login(email, password)
+        await accounts.sessions.login(email, password)
     assert str(refused.value) == WRONG
 
 
@@ -86,7 +86,7 @@ async def test_a_user_without_a_password_cannot_sign_in_with_any(accounts: Accou
         await connection.execute(text("UPDATE users SET password_hash = NULL"))
     for password in ("", PASSWORD):
         with pytest.raises(WrongPassword):
-            await accounts.signing_in.login(EMAIL, password)
+            await accounts.sessions.login(EMAIL, password)
 
 
 async def test_an_account_from_before_passwords_gets_in_by_its_key_and_sets_one(
@@ -96,9 +96,9 @@ async def test_an_account_from_before_passwords_gets_in_by_its_key_and_sets_one(
     async with database.transaction() as connection:
         await connection.execute(text("UPDATE users SET password_hash = NULL"))
 
-    await accounts.recovering.change(await by_key(accounts, opened.api_key), "a first password")
+    await accounts.password_reset.change(await by_key(accounts, opened.api_key), "a first password")
 
-    assert (await accounts.signing_in.login(EMAIL, "a first password")).profile.role is Role.OWNER
+    assert (await accounts.sessions.login(EMAIL, "a first password")).profile.role is Role.OWNER
 
 
 async def test_a_session_ends_after_fourteen_days(accounts: Accounts, clock: SteppedClock) -> None:
@@ -113,9 +113,9 @@ async def test_a_session_ends_after_fourteen_days(accounts: Accounts, clock: Ste
 async def test_signing_out_ends_that_session_alone(accounts: Accounts) -> None:
     first, second = await signed_up(accounts), await signed_up(accounts)
 
-    await accounts.signing_in.logout(credential_of(None, first.session))
-    await accounts.signing_in.logout(credential_of(first.api_key, None))
-    await accounts.signing_in.logout(None)
+    await accounts.sessions.logout(credential_of(None, first.session))
+    await accounts.sessions.logout(credential_of(first.api_key, None))
+    await accounts.sessions.logout(None)
 
     with pytest.raises(Unauthenticated):
         await by_session(accounts, first.session)
@@ -130,12 +130,12 @@ async def test_signing_in_stores_the_password_anew_when_the_parameters_have_chan
     older = PasswordHasher(time_cost=2, memory_cost=16, parallelism=1).hash(PASSWORD)
     await _store_hash(database, older)
 
-    await accounts.signing_in.login(EMAIL, PASSWORD)
+    await accounts.sessions.login(EMAIL, PASSWORD)
 
     stored = await _stored_hash(database)
     assert stored != older
     assert not accounts.passwords.is_outdated(stored)
-    await accounts.signing_in.login(EMAIL, PASSWORD)
+    await accounts.sessions.login(EMAIL, PASSWORD)
     assert await _stored_hash(database) == stored
 
 
@@ -149,13 +149,13 @@ async def test_a_login_that_a_new_password_overtakes_is_refused(accounts: Accoun
             await _store_hash(database, PasswordHasher(time_cost=1, memory_cost=8, parallelism=1).hash("a new one"))
             return right
 
-    accounts.signing_in._passwords = Overtaken()
+    accounts.sessions._passwords = Overtaken()
     with pytest.raises(WrongPassword):
-        await accounts.signing_in.login(EMAIL, PASSWORD)
+        await accounts.sessions.login(EMAIL, PASSWORD)
 
 
 def test_nothing_secret_is_in_the_words_of_what_was_opened() -> None:
-    opened = SignedIn(None, False, "us_secret", "rw_secret")  # type: ignore[arg-type]  # the words are looked at
+    opened = NewSession(None, False, "us_secret", "rw_secret")  # type: ignore[arg-type]  # the words are looked at
     assert "secret" not in repr(opened)
 
 

@@ -8,9 +8,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from registerwatch.accounts.validation import (
-    LONGEST_EMAIL,
-    LONGEST_LABEL,
-    LONGEST_NAME,
+    MAX_EMAIL_LENGTH,
+    MAX_LABEL_LENGTH,
+    MAX_NAME_LENGTH,
     company_name,
     email_address,
     label,
@@ -109,7 +109,7 @@ def test_any_text_is_an_address_that_stays_as_it_is_or_is_refused(text: str) -> 
     assert kept.encode()
     assert kept.isprintable()
     assert kept.count("@") == 1
-    assert len(kept) <= LONGEST_EMAIL
+    assert len(kept) <= MAX_EMAIL_LENGTH
 
 
 def test_every_capital_letter_is_one_address_with_its_small_one() -> None:
@@ -139,13 +139,13 @@ def test_any_text_becomes_one_line_that_stays_as_it_is(text: str) -> None:
 
 
 @PROPERTY
-@given(st.text(signs, max_size=LONGEST_NAME + 100))
+@given(st.text(signs, max_size=MAX_NAME_LENGTH + 100))
 def test_any_text_becomes_a_label_and_a_name_of_bounded_length(text: str) -> None:
     short, name = label(text), company_name(text, EMAIL)
 
-    assert len(short) <= LONGEST_LABEL
+    assert len(short) <= MAX_LABEL_LENGTH
     assert label(short) == short
-    assert 1 <= len(name) <= LONGEST_NAME
+    assert 1 <= len(name) <= MAX_NAME_LENGTH
     assert company_name(name, EMAIL) == name
 
 
@@ -170,7 +170,7 @@ def test_a_line_keeps_what_is_seen_of_a_text(text: str, line: str) -> None:
 @pytest.mark.parametrize("text", ["x" * 10_000, "🦷" * 10_000, "x" * 79 + " y", "\u0301" * 10_000, " " * 10_000])
 def test_a_long_text_is_cut_without_a_space_at_its_end(text: str) -> None:
     for cut in (label(text), company_name(text, EMAIL)):
-        assert len(cut) <= LONGEST_NAME
+        assert len(cut) <= MAX_NAME_LENGTH
         assert cut == cut.strip()
 
 
@@ -184,8 +184,8 @@ async def test_every_address_and_name_that_is_taken_can_be_stored_and_found(acco
     for number, text in enumerate(TAKEN):
         if _kept(text) in map(_kept, list(TAKEN)[:number]):
             continue
-        opened = await accounts.signing_in.trial(f"{text}\0\ud800{TWISTED}🦷", text, PASSWORD)
-        again = await accounts.signing_in.login(TAKEN[text], PASSWORD)
+        opened = await accounts.sessions.trial(f"{text}\0\ud800{TWISTED}🦷", text, PASSWORD)
+        again = await accounts.sessions.login(TAKEN[text], PASSWORD)
         assert again.profile == opened.profile
         assert again.profile.users[0].email == TAKEN[text]
 
@@ -194,10 +194,10 @@ async def test_every_address_and_name_that_is_taken_can_be_stored_and_found(acco
 async def test_every_label_can_be_stored_and_comes_back_as_it_was_told(accounts: Accounts) -> None:
     owner = await owner_of(accounts)
     for text in ("", "🦷" * 10_000, TWISTED, "\0", "\uffff\ufffe", "x" * 10_000, "'; DROP TABLE users; --"):
-        made = await accounts.managing.create_key(owner, text)
-        profile = await accounts.managing.profile(owner)
+        made = await accounts.members.create_key(owner, text)
+        profile = await accounts.members.profile(owner)
         assert profile.keys[-1].label == made.label == label(text)
-        await accounts.managing.revoke_key(owner, profile.keys[-1].id)
+        await accounts.members.revoke_key(owner, profile.keys[-1].id)
 
 
 @pytest.mark.anyio
@@ -205,16 +205,16 @@ async def test_an_odd_address_never_breaks_signing_up_signing_in_or_a_link(accou
     owner = await owner_of(accounts)
     for text in REFUSED:
         for refused in (
-            accounts.signing_in.trial("Acme", text, PASSWORD),
-            accounts.managing.add_user(owner, text, PASSWORD),
-            accounts.recovering.link(text),
-            accounts.operating.profile(text),
+            accounts.sessions.trial("Acme", text, PASSWORD),
+            accounts.members.add_user(owner, text, PASSWORD),
+            accounts.password_reset.link(text),
+            accounts.admin.profile(text),
         ):
             with pytest.raises(InvalidInput):
                 await refused
         with pytest.raises(InvalidInput):
-            accounts.recovering.send_link(text)
-    opened = await accounts.signing_in.login(EMAIL, PASSWORD)
+            accounts.password_reset.send_link(text)
+    opened = await accounts.sessions.login(EMAIL, PASSWORD)
     assert (await by_session(accounts, opened.session)).name == EMAIL
 
 

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 import msgspec
 import pytest
 from bench.accounts import compared_passwords
-from bench.connection import Answer, Connection, Refused, Request
+from bench.connection import Connection, PostResult, Refused, Request
 from bench.customer import customer
 from bench.exchange import line
 from bench.figures import Section
@@ -16,7 +16,7 @@ from bench.processes import ProcessFailed, free_port
 from bench.service import device_requests, serving
 from bench.waiting import BURST, read_steadily, waiting
 
-from tests.support.ending import Noted, end
+from tests.support.closing_server import Noted, end
 
 ANSWER = b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n"
 WRONG = Request("/v1/login", body=b'{"email":"nobody@example.org","password":"not theirs"}')
@@ -43,7 +43,7 @@ def connection(port: int) -> Iterator[Connection]:
     connection.close()
 
 
-def account(connection: Connection, headers: dict[str, str]) -> Answer:
+def account(connection: Connection, headers: dict[str, str]) -> PostResult:
     return connection.ask(Request("/v1/me", headers))
 
 

@@ -10,7 +10,7 @@ from registerwatch.accounts.models import Account, Caller
 from registerwatch.accounts.plans import PlanName
 from registerwatch.accounts.wiring import Accounts, build_accounts
 from registerwatch.billing import repository
-from registerwatch.billing.models import Paid
+from registerwatch.billing.models import PaidSubscription
 from registerwatch.billing.provider import Subscription
 from registerwatch.billing.wiring import Billing, build_billing
 from registerwatch.db.engine import Database
@@ -44,33 +44,33 @@ class Room:
 
     async def subscribe(self, caller: Caller, plan: PlanName = PlanName.STANDARD) -> Subscription:
         """Start a checkout, pay, confirm."""
-        session_id = (await self.billing.subscribing.checkout(caller, plan)).id
+        session_id = (await self.billing.checkouts.checkout(caller, plan)).id
         paid = self.provider.pay(session_id)
-        await self.billing.subscribing.confirm(caller, session_id)
+        await self.billing.checkouts.confirm(caller, session_id)
         return paid
 
     async def tell(self, event_type: str, subject_id: str, event_id: str) -> None:
         """An event of the provider's arrives."""
         body = event(event_type, {"id": subject_id}, event_id)
-        await self.billing.receiving.receive(body, signed(body, self.clock.now()))
+        await self.billing.event_receiver.receive(body, signed(body, self.clock.now()))
 
     async def account(self, caller: Caller) -> Account:
         """The account as it is now."""
-        return (await self.accounts.managing.renewed(caller)).account
+        return (await self.accounts.members.renewed(caller)).account
 
-    async def paid(self, caller: Caller) -> Sequence[Paid]:
+    async def paid(self, caller: Caller) -> Sequence[PaidSubscription]:
         """What is stored of its subscriptions."""
         async with self.database.reading() as connection:
             return await repository.paid(connection, caller.account.id)
 
     async def delete(self, caller: Caller) -> None:
         """The account goes."""
-        await self.accounts.managing.delete(caller, PASSWORD)
+        await self.accounts.members.delete(caller, PASSWORD)
 
     async def tend(self) -> None:
         """What the background does."""
         assert self.billing.payments is not None
-        await self.billing.payments.tending.run()
+        await self.billing.payments.upkeep.run()
 
     async def wishes(self) -> list[str]:
         """Subscriptions that are still to be ended."""
@@ -90,5 +90,5 @@ def open_room(database: Database, data_dir: Path, provider: PlainProvider | None
     provider.clock = clock
     settings = Settings(data_dir=data_dir, **SETTINGS)
     billing = build_billing(settings, database, clock, provider)
-    accounts = build_accounts(settings, database, clock, KeptMail(), quick_passwords(), billing.ending)
+    accounts = build_accounts(settings, database, clock, KeptMail(), quick_passwords(), billing.cancellations)
     return Room(database, clock, provider, accounts, billing)

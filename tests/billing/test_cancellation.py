@@ -74,7 +74,7 @@ async def test_who_never_paid_goes_without_the_provider_being_asked(room: Room) 
 
 async def test_what_is_paid_for_after_the_account_is_gone_is_ended(room: Room) -> None:
     owner = await room.owner()
-    session_id = (await room.billing.subscribing.checkout(owner, PlanName.STANDARD)).id
+    session_id = (await room.billing.checkouts.checkout(owner, PlanName.STANDARD)).id
     await room.delete(owner)
     paid = room.provider.pay(session_id)
 
@@ -138,7 +138,7 @@ async def test_events_are_remembered_for_two_months(room: Room) -> None:
 
 async def test_a_checkout_that_was_paid_without_anybody_telling_is_found(room: Room) -> None:
     owner = await room.owner()
-    session_id = (await room.billing.subscribing.checkout(owner, PlanName.STANDARD)).id
+    session_id = (await room.billing.checkouts.checkout(owner, PlanName.STANDARD)).id
     paid = room.provider.pay(session_id)
 
     await room.tend()
@@ -155,7 +155,7 @@ async def test_a_checkout_that_was_paid_without_anybody_telling_is_found(room: R
 
 async def test_a_page_that_is_paid_at_after_its_account_has_gone_is_found_and_ended(room: Room) -> None:
     owner = await room.owner()
-    session_id = (await room.billing.subscribing.checkout(owner, PlanName.STANDARD)).id
+    session_id = (await room.billing.checkouts.checkout(owner, PlanName.STANDARD)).id
     await room.delete(owner)
     paid = room.provider.pay(session_id)
 
@@ -169,7 +169,7 @@ async def test_a_page_that_is_paid_at_after_its_account_has_gone_is_found_and_en
 
 async def test_a_checkout_that_nobody_pays_is_asked_about_until_its_page_is_over(room: Room) -> None:
     owner = await room.owner()
-    await room.billing.subscribing.checkout(owner, PlanName.STANDARD)
+    await room.billing.checkouts.checkout(owner, PlanName.STANDARD)
     times = []
     for hour in range(40):
         asked = len(room.provider.asked)

@@ -46,10 +46,10 @@ async def test_a_second_trial_is_not_given(room: Room) -> None:
 
 async def test_a_checkout_that_was_not_paid_uses_no_trial_up(room: Room) -> None:
     owner = await room.owner()
-    await room.billing.subscribing.checkout(owner, STANDARD)
+    await room.billing.checkouts.checkout(owner, STANDARD)
     room.clock.move(2 * DAY)
 
-    await room.billing.subscribing.checkout(owner, STANDARD)
+    await room.billing.checkouts.checkout(owner, STANDARD)
 
     assert [order.trial_days for order in room.provider.orders.values()] == [7, 7]
 
@@ -57,9 +57,9 @@ async def test_a_checkout_that_was_not_paid_uses_no_trial_up(room: Room) -> None
 async def test_a_double_click_makes_one_page(room: Room) -> None:
     owner = await room.owner()
 
-    both = await asyncio.gather(*(room.billing.subscribing.checkout(owner, STANDARD) for _ in range(2)))
+    both = await asyncio.gather(*(room.billing.checkouts.checkout(owner, STANDARD) for _ in range(2)))
     room.clock.move(ATTEMPT_SECONDS - 1)
-    later = await room.billing.subscribing.checkout(owner, STANDARD)
+    later = await room.billing.checkouts.checkout(owner, STANDARD)
 
     assert len({each.id for each in (*both, later)}) == 1
     assert len(room.provider.checkouts) == 1
@@ -67,10 +67,10 @@ async def test_a_double_click_makes_one_page(room: Room) -> None:
 
 async def test_another_plan_or_another_day_makes_another_page(room: Room) -> None:
     owner = await room.owner()
-    await room.billing.subscribing.checkout(owner, STANDARD)
-    await room.billing.subscribing.checkout(owner, OPERATOR)
+    await room.billing.checkouts.checkout(owner, STANDARD)
+    await room.billing.checkouts.checkout(owner, OPERATOR)
     room.clock.move(ATTEMPT_SECONDS)
-    await room.billing.subscribing.checkout(owner, OPERATOR)
+    await room.billing.checkouts.checkout(owner, OPERATOR)
 
     assert len(room.provider.checkouts) == 3
 
@@ -81,22 +81,22 @@ async def test_who_has_a_subscription_starts_no_other(room: Room) -> None:
     asked = list(room.provider.asked)
 
     with pytest.raises(InvalidInput, match="has a subscription already"):
-        await room.billing.subscribing.checkout(owner, OPERATOR)
+        await room.billing.checkouts.checkout(owner, OPERATOR)
 
     assert room.provider.asked == asked
 
 
 async def test_a_checkout_counts_once_it_is_finished_and_for_its_account_alone(room: Room) -> None:
     owner, stranger = await room.owner(), await room.owner("owner@other.example")
-    session_id = (await room.billing.subscribing.checkout(owner, STANDARD)).id
+    session_id = (await room.billing.checkouts.checkout(owner, STANDARD)).id
 
     with pytest.raises(InvalidInput, match="not finished"):
-        await room.billing.subscribing.confirm(owner, session_id)
+        await room.billing.checkouts.confirm(owner, session_id)
     room.provider.pay(session_id)
     asked = list(room.provider.asked)
     for who, which in ((stranger, session_id), (owner, "cs_of_nobody"), (owner, "../v1/customers"), (owner, "")):
         with pytest.raises(InvalidInput, match="started no checkout"):
-            await room.billing.subscribing.confirm(who, which)
+            await room.billing.checkouts.confirm(who, which)
 
     assert room.provider.asked == asked, "the provider is not asked about what others started"
     assert await room.account(owner) == owner.account
@@ -109,7 +109,7 @@ async def test_confirming_twice_and_the_event_after_it_change_nothing_more(room:
     [session_id] = room.provider.checkouts
     before = await room.account(owner), await room.paid(owner)
 
-    await room.billing.subscribing.confirm(owner, session_id)
+    await room.billing.checkouts.confirm(owner, session_id)
     await room.tell("checkout.session.completed", session_id, "evt_1")
 
     assert (await room.account(owner), await room.paid(owner)) == before
@@ -119,17 +119,17 @@ async def test_a_cancelled_subscription_goes_on_until_its_end_and_can_be_resumed
     owner = await room.owner()
     paid = await room.subscribe(owner)
 
-    await room.billing.subscribing.cancel(owner)
+    await room.billing.checkouts.cancel(owner)
     assert [each.subscription.cancel_at_period_end for each in await room.paid(owner)] == [True]
     assert (await room.account(owner)).expires_at == paid.period_end
-    await room.billing.subscribing.cancel(owner)
-    await room.billing.subscribing.resume(owner)
+    await room.billing.checkouts.cancel(owner)
+    await room.billing.checkouts.resume(owner)
     assert [each.subscription.cancel_at_period_end for each in await room.paid(owner)] == [False]
 
-    await room.billing.subscribing.cancel(owner)
+    await room.billing.checkouts.cancel(owner)
     room.clock.move(paid.period_end - room.now)
     with pytest.raises(InvalidInput, match="has ended"):
-        await room.billing.subscribing.resume(owner)
+        await room.billing.checkouts.resume(owner)
     assert room.provider.subscriptions[paid.id].cancel_at_period_end
     assert (await room.account(owner)).has_expired(room.now)
 
@@ -137,7 +137,7 @@ async def test_a_cancelled_subscription_goes_on_until_its_end_and_can_be_resumed
 async def test_who_never_paid_can_cancel_resume_and_look_at_nothing(room: Room) -> None:
     owner = await room.owner()
 
-    for refused in (room.billing.subscribing.cancel, room.billing.subscribing.resume, room.billing.subscribing.portal):
+    for refused in (room.billing.checkouts.cancel, room.billing.checkouts.resume, room.billing.checkouts.portal):
         with pytest.raises(InvalidInput):
             await refused(owner)
 
@@ -151,9 +151,9 @@ async def test_what_ended_at_the_provider_meanwhile_is_neither_cancelled_nor_res
     room.provider.end(paid.id)
 
     with pytest.raises(InvalidInput, match="has ended"):
-        await room.billing.subscribing.resume(owner)
+        await room.billing.checkouts.resume(owner)
     with pytest.raises(InvalidInput, match="no subscription that could be cancelled"):
-        await room.billing.subscribing.cancel(owner)
+        await room.billing.checkouts.cancel(owner)
 
     assert [each.subscription.status for each in await room.paid(owner)] == [provider.CANCELED], "and it is known now"
 
@@ -172,7 +172,7 @@ async def test_what_the_operator_sets_in_between_stays_under_what_is_paid_for(ro
     owner = await room.owner()
     paid = await room.subscribe(owner)
     granted = room.now + 365 * DAY
-    await room.accounts.operating.set_period(owner.account.email, OPERATOR, granted)
+    await room.accounts.admin.set_period(owner.account.email, OPERATOR, granted)
 
     await room.tell("customer.subscription.updated", paid.id, "evt_1")
     assert (await room.account(owner)).plan.name == OPERATOR
@@ -218,13 +218,13 @@ async def test_a_changed_price_changes_the_plan(room: Room) -> None:
 
 async def test_whoever_paid_on_two_pages_has_the_greater_plan_and_cancels_both(room: Room) -> None:
     owner = await room.owner()
-    sessions = [(await room.billing.subscribing.checkout(owner, plan)).id for plan in (STANDARD, OPERATOR)]
+    sessions = [(await room.billing.checkouts.checkout(owner, plan)).id for plan in (STANDARD, OPERATOR)]
     for number, session_id in enumerate(sessions):
         room.provider.pay(session_id)
         await room.tell("checkout.session.completed", session_id, f"evt_{number}")
 
     assert (await room.account(owner)).plan.name == OPERATOR
-    await room.billing.subscribing.cancel(owner)
+    await room.billing.checkouts.cancel(owner)
     assert [each.cancel_at_period_end for each in room.provider.subscriptions.values()] == [True, True]
 
 
@@ -237,11 +237,11 @@ async def test_while_the_provider_is_away_nothing_changes_and_it_is_said(room: R
     room.provider.is_away = True
 
     for asked in (
-        room.billing.subscribing.checkout(newcomer, STANDARD),
-        room.billing.subscribing.confirm(owner, session_id),
-        room.billing.subscribing.cancel(owner),
-        room.billing.subscribing.resume(owner),
-        room.billing.subscribing.portal(owner),
+        room.billing.checkouts.checkout(newcomer, STANDARD),
+        room.billing.checkouts.confirm(owner, session_id),
+        room.billing.checkouts.cancel(owner),
+        room.billing.checkouts.resume(owner),
+        room.billing.checkouts.portal(owner),
         room.tell("customer.subscription.updated", paid.id, "evt_1"),
     ):
         with pytest.raises(PaymentsUnavailable):
@@ -254,14 +254,14 @@ async def test_while_the_provider_is_away_nothing_changes_and_it_is_said(room: R
 async def test_the_audit_trail_says_who_paid_and_what_the_provider_did(room: Room) -> None:
     owner = await room.owner()
     paid = await room.subscribe(owner)
-    await room.billing.subscribing.cancel(owner)
-    await room.billing.subscribing.resume(owner)
+    await room.billing.checkouts.cancel(owner)
+    await room.billing.checkouts.resume(owner)
     room.clock.move(paid.period_end - room.now)
     room.provider.next_period(paid.id)
     await room.tell("invoice.paid", "in_1", "evt_0")
     await room.tell("customer.subscription.updated", paid.id, "evt_1")
 
-    trail = [(entry.actor, str(entry.action)) for entry in await room.accounts.managing.trail(owner)]
+    trail = [(entry.actor, str(entry.action)) for entry in await room.accounts.members.trail(owner)]
     changed = ("payment provider", "plan changed")
     assert trail[:7] == [
         changed,
@@ -280,12 +280,12 @@ async def test_an_attempt_that_the_provider_failed_is_not_asked_for_again_after_
     room.provider.is_away = True
     for _ in range(2):
         with pytest.raises(PaymentsUnavailable):
-            await room.billing.subscribing.checkout(owner, STANDARD)
+            await room.billing.checkouts.checkout(owner, STANDARD)
     room.provider.is_away = False
     async with room.database.reading() as connection:
         first = await repository.latest_checkout(connection, owner.account.id)
     room.clock.move(UNNAMED_SECONDS)
-    started = await room.billing.subscribing.checkout(owner, STANDARD)
+    started = await room.billing.checkouts.checkout(owner, STANDARD)
 
     async with room.database.reading() as connection:
         second = await repository.latest_checkout(connection, owner.account.id)
@@ -310,6 +310,6 @@ async def test_a_customer_who_is_gone_at_the_provider_pays_as_a_new_one(
         return await start(order, attempt)
 
     monkeypatch.setattr(room.provider, "start_checkout", knows_no_customer)
-    await room.billing.subscribing.checkout(owner, STANDARD)
+    await room.billing.checkouts.checkout(owner, STANDARD)
 
     assert orders == [paid.customer_id, None]

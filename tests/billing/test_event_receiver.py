@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from registerwatch.accounts.models import Caller
 from registerwatch.accounts.plans import PlanName
 from registerwatch.billing import provider
-from registerwatch.billing.models import Paid, Period, account_period
+from registerwatch.billing.models import PaidSubscription, Period, account_period
 from registerwatch.billing.provider import Subscription
 from registerwatch.db.engine import Database
 from registerwatch.errors import InvalidInput
@@ -36,7 +36,7 @@ class Story:
 
     async def begin(self) -> None:
         """Somebody pays on a page."""
-        session_id = (await self.room.billing.subscribing.checkout(self.owner, PlanName.STANDARD)).id
+        session_id = (await self.room.billing.checkouts.checkout(self.owner, PlanName.STANDARD)).id
         self.current = self.room.provider.pay(session_id).id
         self.events += [("customer.subscription.created", self.current), ("checkout.session.completed", session_id)]
 
@@ -63,15 +63,15 @@ class Story:
         event_type, subject_id = self.events[number]
         await self.room.tell(event_type, subject_id, f"evt_{self.owner.account.id}_{number}")
 
-    def expected(self) -> tuple[list[Paid], Period]:
+    def expected(self) -> tuple[list[PaidSubscription], Period]:
         """What must be stored in the end."""
         prefix = f"_{self.owner.account.id}"
         own = [each for each in self.room.provider.subscriptions.values() if each.id.endswith(prefix)]
-        paid = [Paid(each, PLANS[each.price_id]) for each in sorted(own, key=lambda each: each.id)]
+        paid = [PaidSubscription(each, PLANS[each.price_id]) for each in sorted(own, key=lambda each: each.id)]
         granted = Period(self.owner.account.plan.name, self.owner.account.expires_at)
         return paid, account_period(granted, paid, self.room.now)
 
-    async def stored(self) -> tuple[list[Paid], Period]:
+    async def stored(self) -> tuple[list[PaidSubscription], Period]:
         """What is stored."""
         account = await self.room.account(self.owner)
         paid = sorted(await self.room.paid(self.owner), key=lambda each: each.subscription.id)
@@ -167,10 +167,10 @@ async def test_an_account_that_goes_while_the_provider_answers_leaves_nothing_th
     hesitant = HesitantProvider()
     room = open_room(database, tmp_path, hesitant)
     owner = await room.owner()
-    session_id = (await room.billing.subscribing.checkout(owner, PlanName.STANDARD)).id
+    session_id = (await room.billing.checkouts.checkout(owner, PlanName.STANDARD)).id
     paid = hesitant.pay(session_id)
     hesitant.hesitates = True
-    confirming = asyncio.create_task(room.billing.subscribing.confirm(owner, session_id))
+    confirming = asyncio.create_task(room.billing.checkouts.confirm(owner, session_id))
     await asyncio.wait_for(hesitant.is_asked.wait(), 10)
     await room.delete(owner)
 
@@ -212,7 +212,7 @@ async def test_what_an_event_says_is_not_believed(room: Room) -> None:
     before = await room.account(owner), await room.paid(owner)
     body = event("customer.subscription.deleted", {"id": paid.id, "status": "canceled", "ended_at": room.now})
 
-    await room.billing.receiving.receive(body, signed(body, room.now))
+    await room.billing.event_receiver.receive(body, signed(body, room.now))
 
     assert (await room.account(owner), await room.paid(owner)) == before
 
@@ -250,6 +250,6 @@ async def test_what_is_not_genuine_is_refused_before_anything_is_asked_or_stored
         (body + b" ", signed(body, room.now)),
     ):
         with pytest.raises(InvalidInput):
-            await room.billing.receiving.receive(sent, header)
+            await room.billing.event_receiver.receive(sent, header)
 
     assert (await room.account(owner), room.provider.asked, await room.events()) == (before, asked, [])

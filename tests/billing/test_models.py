@@ -11,7 +11,7 @@ from registerwatch.billing.models import (
     DAY,
     GRACE_SECONDS,
     RENEWAL_SECONDS,
-    Paid,
+    PaidSubscription,
     Period,
     account_period,
     paid_until,
@@ -39,7 +39,7 @@ subscriptions = st.builds(
     had_trial=st.booleans(),
 )
 paid_lists = st.lists(
-    st.builds(Paid, subscriptions, st.sampled_from([PlanName.STANDARD, PlanName.OPERATOR])),
+    st.builds(PaidSubscription, subscriptions, st.sampled_from([PlanName.STANDARD, PlanName.OPERATOR])),
     max_size=4,
     unique_by=lambda paid: paid.subscription.id,
 )
@@ -72,8 +72,8 @@ def test_a_renewed_period_that_could_not_be_charged_gives_three_days_and_not_a_m
 
 
 def test_a_plan_that_is_paid_for_replaces_the_trial_and_its_end_gives_the_trial_back() -> None:
-    paid = Paid(ACTIVE, PlanName.STANDARD)
-    over = Paid(replace(ACTIVE, status="canceled", ended_at=START + DAY), PlanName.STANDARD)
+    paid = PaidSubscription(ACTIVE, PlanName.STANDARD)
+    over = PaidSubscription(replace(ACTIVE, status="canceled", ended_at=START + DAY), PlanName.STANDARD)
 
     assert account_period(TRIAL, [paid], START) == Period(PlanName.STANDARD, END + RENEWAL_SECONDS)
     assert account_period(TRIAL, [over], START + DAY) == TRIAL
@@ -82,19 +82,21 @@ def test_a_plan_that_is_paid_for_replaces_the_trial_and_its_end_gives_the_trial_
 
 def test_what_the_operator_granted_is_not_taken_away_by_a_smaller_subscription() -> None:
     granted = Period(PlanName.OPERATOR, END + 365 * DAY)
-    paid = [Paid(ACTIVE, PlanName.STANDARD)]
+    paid = [PaidSubscription(ACTIVE, PlanName.STANDARD)]
 
     assert account_period(granted, paid, START) == granted
     assert account_period(granted, paid, granted.until) == Period(PlanName.STANDARD, granted.until)
 
 
 @given(granted=periods, paid=paid_lists, now=instants)
-def test_paying_never_shortens_what_was_granted(granted: Period, paid: list[Paid], now: int) -> None:
+def test_paying_never_shortens_what_was_granted(granted: Period, paid: list[PaidSubscription], now: int) -> None:
     assert account_period(granted, paid, now).until >= granted.until
 
 
 @given(granted=periods, paid=paid_lists, now=instants)
-def test_nothing_is_given_beyond_what_is_granted_paid_or_graced(granted: Period, paid: list[Paid], now: int) -> None:
+def test_nothing_is_given_beyond_what_is_granted_paid_or_graced(
+    granted: Period, paid: list[PaidSubscription], now: int
+) -> None:
     ends = [
         max(each.subscription.period_end + RENEWAL_SECONDS, each.subscription.period_start + GRACE_SECONDS)
         for each in paid
@@ -105,7 +107,7 @@ def test_nothing_is_given_beyond_what_is_granted_paid_or_graced(granted: Period,
 
 @given(granted=periods, paid=paid_lists, now=instants, data=st.data())
 def test_the_order_of_subscriptions_does_not_matter(
-    granted: Period, paid: list[Paid], now: int, data: st.DataObject
+    granted: Period, paid: list[PaidSubscription], now: int, data: st.DataObject
 ) -> None:
     shuffled = data.draw(st.permutations(paid))
 
@@ -114,8 +116,8 @@ def test_the_order_of_subscriptions_does_not_matter(
 
 
 def test_a_subscription_that_runs_is_shown_before_one_that_is_over() -> None:
-    runs = Paid(ACTIVE, PlanName.STANDARD)
-    over = Paid(replace(ACTIVE, id="sub_2", status="canceled", period_end=END + 1), PlanName.OPERATOR)
+    runs = PaidSubscription(ACTIVE, PlanName.STANDARD)
+    over = PaidSubscription(replace(ACTIVE, id="sub_2", status="canceled", period_end=END + 1), PlanName.OPERATOR)
 
     assert shown([over, runs]) == runs
     assert shown([over]) == over

@@ -68,7 +68,7 @@ class Operator:
 
     def knows(self, email: str, name: str = "Acme") -> None:
         """Somebody signed up."""
-        self.meanwhile(lambda accounts: accounts.signing_in.trial(name, email, PASSWORD))
+        self.meanwhile(lambda accounts: accounts.sessions.trial(name, email, PASSWORD))
 
 
 @pytest.fixture
@@ -118,12 +118,12 @@ def test_an_account_is_shown_with_its_users_and_keys(operator: Operator) -> None
 
 async def _grow(accounts: Accounts) -> list[str]:
     """A member comes, a key goes, another comes; gives the masks of both."""
-    opened = await accounts.signing_in.login(EMAIL, PASSWORD)
-    owner = await accounts.signing_in.caller(credential_of(None, opened.session))
-    await accounts.managing.add_user(owner, MEMBER, PASSWORD)
-    await accounts.managing.revoke_key(owner, opened.profile.keys[0].id)
-    await accounts.managing.create_key(owner, f"[ERP] :key: {'x' * 200}")
-    return [key.prefix for key in (await accounts.managing.profile(owner)).keys]
+    opened = await accounts.sessions.login(EMAIL, PASSWORD)
+    owner = await accounts.sessions.caller(credential_of(None, opened.session))
+    await accounts.members.add_user(owner, MEMBER, PASSWORD)
+    await accounts.members.revoke_key(owner, opened.profile.keys[0].id)
+    await accounts.members.create_key(owner, f"[ERP] :key: {'x' * 200}")
+    return [key.prefix for key in (await accounts.members.profile(owner)).keys]
 
 
 @pytest.fixture
@@ -218,10 +218,10 @@ def test_a_reset_link_is_printed_alone_and_sets_a_password(operator: Operator, m
     link = re.fullmatch(r"https://watch\.example\.org/password/reset\?token=([A-Za-z0-9_-]{43})\n", said.out)
     assert link
     assert (said.code, said.err) == (0, "")
-    operator.meanwhile(lambda accounts: accounts.recovering.reset(link[1], "a new password"))
-    assert operator.meanwhile(lambda accounts: accounts.signing_in.login(EMAIL, "a new password")).existing
+    operator.meanwhile(lambda accounts: accounts.password_reset.reset(link[1], "a new password"))
+    assert operator.meanwhile(lambda accounts: accounts.sessions.login(EMAIL, "a new password")).existing
     with pytest.raises(WrongPassword):
-        operator.meanwhile(lambda accounts: accounts.signing_in.login(EMAIL, PASSWORD))
+        operator.meanwhile(lambda accounts: accounts.sessions.login(EMAIL, PASSWORD))
 
 
 def test_a_fourth_link_within_an_hour_is_refused_in_words(operator: Operator) -> None:

@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import text
 
 from registerwatch.db.engine import Database
-from registerwatch.db.run_uncancelled import to_its_end
+from registerwatch.db.run_uncancelled import run_uncancelled
 
 pytestmark = pytest.mark.anyio
 
@@ -39,7 +39,7 @@ async def test_a_cancellation_waits_for_the_end_and_is_raised_then() -> None:
         await let_go.wait()
         ended.append("done")
 
-    waiting = asyncio.create_task(to_its_end(work()))
+    waiting = asyncio.create_task(run_uncancelled(work()))
     await asyncio.sleep(0)
     for _ in range(3):
         waiting.cancel()
@@ -58,6 +58,6 @@ async def test_what_the_work_gives_or_raises_is_given_on() -> None:
     async def answer() -> int:
         return 42
 
-    assert await to_its_end(answer()) == 42
+    assert await run_uncancelled(answer()) == 42
     with pytest.raises(ValueError, match="no"):
-        await to_its_end(fail())
+        await run_uncancelled(fail())

@@ -304,7 +304,7 @@ async def test_no_secret_of_a_companys_life_is_kept_logged_shown_or_described(
     feed_address = await connected(journey, key)
     await mistakes(journey, key)
     await defects(journey, key, monkeypatch)
-    caller = await stage.service.accounts.signing_in.caller(credential_of(key, None))
+    caller = await stage.service.accounts.sessions.caller(credential_of(key, None))
     shown = repr((stage.service, stage.service.settings, stage.mail.mails, caller, credential_of(key, None)))
     stored = await kept(stage)
     assert OWNER in stored, "what is stored is what was looked at"
@@ -333,7 +333,7 @@ async def test_a_database_out_of_reach_tells_no_secret(address: str, logged: io.
         session, key = asking.secret(new_session()), asking.secret(new_key())
         await asking.ask(503, "POST", "/v1/logout", session)
         await asking.ask(200, "POST", "/v1/password/forgot", email=OWNER)
-        await service.accounts.recovering.settled()
+        await service.accounts.password_reset.settled()
         if service.database.kind == "sqlite":  # reads of PostgreSQL wait ten seconds for a connection
             await asking.ask(503, "GET", "/v1/me", key)
             await asking.ask(503, "POST", "/v1/login", email=OWNER, password=asking.secret())

@@ -7,7 +7,7 @@ from urllib.parse import quote
 import httpx2
 import pytest
 
-from registerwatch.web.responses import MOST_BODY_BYTES
+from registerwatch.web.responses import MAX_BODY_BYTES
 from tests.conftest import StageMaker
 from tests.support.stage import EMAIL, PASSWORD, SignedUp, Stage, carrying
 
@@ -298,7 +298,7 @@ async def test_a_password_that_is_long_enough_is_kept_as_it_is_whatever_is_in_it
 
 
 async def test_a_password_that_cannot_be_one_is_refused_and_nothing_is_half_done(stage: Stage, owner: SignedUp) -> None:
-    token = (await stage.service.accounts.recovering.link(EMAIL)).partition("token=")[2]
+    token = (await stage.service.accounts.password_reset.link(EMAIL)).partition("token=")[2]
     before = stage.tables()
     for name, password in NO_PASSWORDS.items():
         for path, credential in (
@@ -392,7 +392,7 @@ async def test_a_body_that_is_deep_huge_or_twisted_is_answered_and_harms_nobody(
     ):
         credential = "" if path == "/v1/logout" else owner.session
         response = await posted(stage, path, body, credential)
-        is_taken = path == "/v1/logout" and len(body) <= MOST_BODY_BYTES
+        is_taken = path == "/v1/logout" and len(body) <= MAX_BODY_BYTES
         assert response.status_code == (200 if is_taken else 400), (body[:40], response.text)
         assert len(response.text) < 1_000
     assert stage.tables() == before

@@ -68,7 +68,7 @@ class Shop:
     async def tend(self) -> None:
         """What the background does once a minute."""
         assert self.stage.service.billing.payments is not None
-        await self.stage.service.billing.payments.tending.run()
+        await self.stage.service.billing.payments.upkeep.run()
 
     async def portal(self, credential: str) -> str:
         """The address of the provider's portal."""

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from registerwatch.register.models import Carries, Device, DeviceReading
+from registerwatch.register.models import Completeness, Device, DeviceReading
 from registerwatch_standins.register.faults import Kind, Mode
 from registerwatch_standins.register.generated import GeneratedWorld
 from registerwatch_standins.register.records import Registration
@@ -169,13 +169,13 @@ async def test_a_fill_that_lags_does_not_bring_a_record_back_that_the_register_l
     async with staged() as stage:
         record = _a_device(stage)
         gone = Device(uuid="00000000-0000-4000-8000-000000000000", udi=record.primary_di, version=99)
-        bulk_row = DeviceReading(device=gone, carries=Carries.SOME, lags=True)
+        bulk_row = DeviceReading(device=gone, completeness=Completeness.SOME, lags=True)
         now = int(stage.clock.now())
-        await stage.service.copy.store([bulk_row], read_at=now - 3600)
+        await stage.service.records.store([bulk_row], read_at=now - 3600)
         assert (await stage.get("/v1/refresh", q=record.primary_di)).json()["device"]["uuid"] == record.uuid
 
         for hours in (1, 30, 60):
-            await stage.service.copy.store([bulk_row], read_at=now + hours * 3600)
+            await stage.service.records.store([bulk_row], read_at=now + hours * 3600)
             assert (await stage.get(f"/v1/devices/{record.primary_di}")).json()["uuid"] == record.uuid
 
 
@@ -240,10 +240,10 @@ async def test_a_record_that_the_register_lists_no_more_stops_answering_for_its_
         record = _a_device(stage)
         udi = record.primary_di
         await stage.get(f"/v1/devices/{udi}")
-        gone = next(iter((await stage.service.copy.known(udi)).values())).device
+        gone = next(iter((await stage.service.records.known(udi)).values())).device
         newer = msgspec.structs.replace(gone, uuid="ffffffff-0000-4000-8000-000000000000", version=99, reference="OLD")
-        reading = DeviceReading(device=newer, carries=Carries.EVERYTHING, detail_version=99)
-        await stage.service.copy.store([reading], read_at=1)
+        reading = DeviceReading(device=newer, completeness=Completeness.EVERYTHING, detail_version=99)
+        await stage.service.records.store([reading], read_at=1)
         assert (await stage.get(f"/v1/devices/{udi}")).json()["reference"] == "OLD"
 
         assert (await stage.get("/v1/refresh", q=udi)).json()["changed"] is True

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from registerwatch.errors import MailNotSent
-from registerwatch.mail.message import Letter, compose, sender_of
+from registerwatch.mail.message import Message, compose, sender_of
 
 HEADERS = {
     "From",
@@ -26,7 +26,7 @@ HEADERS = {
 LINKS = st.text(string.ascii_letters + string.digits + "-_.~%=&?/", min_size=1, max_size=800)
 
 
-def read(letter: Letter) -> EmailMessage:
+def read(letter: Message) -> EmailMessage:
     """The mail as a mail program understands it."""
     return Parser(EmailMessage, policy=email.policy.default).parsestr(letter.content.decode())
 
@@ -37,7 +37,7 @@ def a_letter(
     text: str = "Hello\n",
     *,
     mail_from: str = "service@example.org",
-) -> Letter:
+) -> Message:
     """A letter of which only what matters is given."""
     return compose(to, subject, text, sender=sender_of(mail_from), at=1_900_000_000.0)
 

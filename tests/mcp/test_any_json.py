@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from registerwatch.mcp.protocol import MOST_MESSAGES
+from registerwatch.mcp.protocol import MAX_MESSAGES
 from tests.mcp.speaking import TOOLS, asking, posted, using
 from tests.register.builders import PROPERTY
 from tests.support.stage import Stage, on_stage
@@ -127,11 +127,11 @@ def test_anything_like_a_message_is_answered_by_json_rpc(post: Post, message: ob
 
 
 @PROPERTY
-@given(st.lists(MESSAGES | JSON_VALUES, max_size=MOST_MESSAGES + 2))
+@given(st.lists(MESSAGES | JSON_VALUES, max_size=MAX_MESSAGES + 2))
 def test_any_batch_is_answered_message_by_message(post: Post, messages: list[object]) -> None:
     answers = post(messages)
 
-    if answers is not None and 0 < len(messages) <= MOST_MESSAGES:
+    if answers is not None and 0 < len(messages) <= MAX_MESSAGES:
         assert len(answers) <= len(messages)
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from registerwatch.mcp.protocol import MOST_MESSAGES
-from registerwatch.web.responses import MOST_BODY_BYTES
+from registerwatch.mcp.protocol import MAX_MESSAGES
+from registerwatch.web.responses import MAX_BODY_BYTES
 from tests.conftest import StageMaker
 from tests.mcp.speaking import TOOLS, answered, asking, posted, said, telling, used, using
 from tests.support.stage import Stage
@@ -192,9 +192,9 @@ async def test_a_batch_of_one_is_answered_by_a_batch_of_one(stage: Stage) -> Non
 
 async def test_a_batch_has_from_one_to_twenty_messages(stage: Stage) -> None:
     assert await code_of(stage, []) == (-32600, None)
-    assert len(await answered(stage, [PING] * MOST_MESSAGES)) == MOST_MESSAGES
-    assert await code_of(stage, [PING] * (MOST_MESSAGES + 1)) == (-32600, None)
-    assert await code_of(stage, [telling("ping")] * (MOST_MESSAGES + 1)) == (-32600, None)
+    assert len(await answered(stage, [PING] * MAX_MESSAGES)) == MAX_MESSAGES
+    assert await code_of(stage, [PING] * (MAX_MESSAGES + 1)) == (-32600, None)
+    assert await code_of(stage, [telling("ping")] * (MAX_MESSAGES + 1)) == (-32600, None)
 
 
 async def test_a_body_of_more_than_two_megabytes_is_refused_and_one_just_below_is_read(stage: Stage) -> None:
@@ -202,8 +202,8 @@ async def test_a_body_of_more_than_two_megabytes_is_refused_and_one_just_below_i
         bare = json.dumps(asking("ping", {"x": ""})).encode()
         return json.dumps(asking("ping", {"x": "a" * (size - len(bare))})).encode()
 
-    assert (await answered(stage, long(MOST_BODY_BYTES)))["result"] == {}
-    assert await code_of(stage, long(MOST_BODY_BYTES + 1)) == (-32600, None)
+    assert (await answered(stage, long(MAX_BODY_BYTES)))["result"] == {}
+    assert await code_of(stage, long(MAX_BODY_BYTES + 1)) == (-32600, None)
 
 
 async def test_a_huge_body_in_pieces_is_not_read_to_its_end(stage: Stage) -> None:
@@ -213,7 +213,7 @@ async def test_a_huge_body_in_pieces_is_not_read_to_its_end(stage: Stage) -> Non
         nonlocal sent
         for _ in range(100):
             sent += 1
-            yield b" " * (MOST_BODY_BYTES // 10)
+            yield b" " * (MAX_BODY_BYTES // 10)
 
     response = await stage.client.post("/mcp", content=pieces())
 

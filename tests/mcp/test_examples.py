@@ -16,7 +16,7 @@ import pytest
 
 from registerwatch.mcp import protocol
 from registerwatch.mcp.descriptions import DESCRIPTIONS
-from registerwatch.mcp.tools import MOST_CHANGES, MOST_RESULTS, NEEDS_KEY, UNKNOWN_TOOL, USUAL_RESULTS
+from registerwatch.mcp.tools import MAX_CHANGES, MAX_RESULTS, NEEDS_KEY, UNKNOWN_TOOL, USUAL_RESULTS
 from registerwatch.web.rate_limits import Limit
 from tests.mcp.speaking import TOOLS
 from tests.support import node
@@ -133,7 +133,7 @@ def test_the_page_tells_the_limits_that_there_are() -> None:
     assert f"{Limit.TOOLS.value.amount} calls per client address and minute" in text
     assert f"{Limit.REGISTER_READ.value.amount} reads of devices and actors" in text
     assert f"{Limit.WATCH_READ.value.amount} watches added and {Limit.SYNC.value.amount} syncs a minute" in text
-    assert f"{USUAL_RESULTS} unless given, {MOST_RESULTS} at most" in text
-    assert f"the newest {MOST_CHANGES}" in text
-    assert f"at most {protocol.MOST_MESSAGES} messages" in text
+    assert f"{USUAL_RESULTS} unless given, {MAX_RESULTS} at most" in text
+    assert f"the newest {MAX_CHANGES}" in text
+    assert f"at most {protocol.MAX_MESSAGES} messages" in text
     assert f"protocol version `{protocol.PROTOCOL_VERSION}`" in text

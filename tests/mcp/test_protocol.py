@@ -11,11 +11,11 @@ from registerwatch.mcp import protocol
 from registerwatch.mcp.protocol import (
     INVALID_PARAMS,
     INVALID_REQUEST,
-    MOST_MESSAGES,
+    MAX_MESSAGES,
     PARSE_ERROR,
     Call,
-    Refusal,
-    Silence,
+    ClientResponse,
+    RpcError,
     messages_of,
 )
 
@@ -43,7 +43,7 @@ def test_an_id_comes_back_as_it_came(text: str) -> None:
 def test_what_no_id_can_be_is_refused_without_it(text: str) -> None:
     refusal = messages_of(f'{{"jsonrpc":"2.0","id":{text},"method":"ping"}}'.encode())
 
-    assert isinstance(refusal, Refusal)
+    assert isinstance(refusal, RpcError)
     assert (refusal.code, refusal.id) == (INVALID_REQUEST, b"null")
 
 
@@ -54,7 +54,7 @@ def test_what_no_id_can_be_is_refused_without_it(text: str) -> None:
 def test_what_is_no_json_is_told_as_such(body: bytes) -> None:
     refusal = messages_of(body)
 
-    assert isinstance(refusal, Refusal)
+    assert isinstance(refusal, RpcError)
     assert (refusal.code, refusal.id) == (PARSE_ERROR, b"null")
 
 
@@ -62,7 +62,7 @@ def test_what_is_no_json_is_told_as_such(body: bytes) -> None:
 def test_json_that_is_no_message_is_an_invalid_request(body: str) -> None:
     refusal = messages_of(body.encode())
 
-    assert isinstance(refusal, Refusal)
+    assert isinstance(refusal, RpcError)
     assert refusal.code == INVALID_REQUEST
 
 
@@ -73,7 +73,7 @@ def test_json_that_is_no_message_is_an_invalid_request(body: str) -> None:
 def test_a_wrong_message_keeps_the_id_that_it_has(fields: dict[str, object]) -> None:
     refusal = messages_of(json.dumps({"id": "mine", **fields}).encode())
 
-    assert isinstance(refusal, Refusal)
+    assert isinstance(refusal, RpcError)
     assert refusal.id == b'"mine"'
 
 
@@ -86,15 +86,15 @@ def test_a_message_without_an_id_is_a_notification() -> None:
 
 @pytest.mark.parametrize("said", ['"result": {}', '"error": {"code": 1, "message": ""}', '"result": null'])
 def test_what_a_client_answers_needs_no_answer(said: str) -> None:
-    assert isinstance(messages_of(f'{{"jsonrpc":"2.0","id":1,{said}}}'.encode()), Silence)
+    assert isinstance(messages_of(f'{{"jsonrpc":"2.0","id":1,{said}}}'.encode()), ClientResponse)
 
 
 @pytest.mark.parametrize("params", ["[]", '"text"', "7", "true"])
 def test_params_that_are_no_object_are_refused_and_in_a_notification_ignored(params: str) -> None:
     refusal = messages_of(f'{{"jsonrpc":"2.0","id":1,"method":"ping","params":{params}}}'.encode())
-    assert isinstance(refusal, Refusal)
+    assert isinstance(refusal, RpcError)
     assert refusal.code == INVALID_PARAMS
-    assert isinstance(messages_of(f'{{"jsonrpc":"2.0","method":"ping","params":{params}}}'.encode()), Silence)
+    assert isinstance(messages_of(f'{{"jsonrpc":"2.0","method":"ping","params":{params}}}'.encode()), ClientResponse)
 
 
 @pytest.mark.parametrize("params", ["", ',"params":null', ',"params":{}'])
@@ -106,11 +106,11 @@ def test_no_params_are_an_empty_object(params: str) -> None:
 
 
 def test_a_batch_has_from_one_to_twenty_messages() -> None:
-    for count, is_read in ((0, False), (1, True), (MOST_MESSAGES, True), (MOST_MESSAGES + 1, False)):
+    for count, is_read in ((0, False), (1, True), (MAX_MESSAGES, True), (MAX_MESSAGES + 1, False)):
         read = messages_of(f"[{','.join([PING] * count)}]".encode())
         assert isinstance(read, list) is is_read
         if not is_read:
-            assert isinstance(read, Refusal)
+            assert isinstance(read, RpcError)
             assert read.code == INVALID_REQUEST
 
 
@@ -118,22 +118,22 @@ def test_a_wrong_message_of_a_batch_is_refused_alone() -> None:
     read = messages_of(f'[1, {PING}, [], {{"jsonrpc":"2.0","method":"x"}}]'.encode())
 
     assert isinstance(read, list)
-    assert [type(each) for each in read] == [Refusal, Call, Refusal, Call]
+    assert [type(each) for each in read] == [RpcError, Call, RpcError, Call]
 
 
 @given(JSON_VALUES)
 def test_any_json_value_is_read_and_never_taken_for_no_json(value: object) -> None:
     read = messages_of(json.dumps(value).encode())
 
-    assert not (isinstance(read, Refusal) and read.code == PARSE_ERROR)
+    assert not (isinstance(read, RpcError) and read.code == PARSE_ERROR)
     for each in read if isinstance(read, list) else [read]:
-        assert isinstance(each, (Call, Refusal, Silence))
+        assert isinstance(each, (Call, RpcError, ClientResponse))
 
 
 @given(st.binary(max_size=60))
 def test_any_bytes_are_a_message_or_refused(body: bytes) -> None:
     read = messages_of(body)
 
-    if isinstance(read, Refusal) and read.code == PARSE_ERROR:
+    if isinstance(read, RpcError) and read.code == PARSE_ERROR:
         with pytest.raises((msgspec.DecodeError, UnicodeDecodeError)):
             msgspec.json.decode(body)

@@ -46,7 +46,7 @@ async def of_rest(stage: Stage, path: str, credential: str = "", **parameters: s
 
 async def ended(stage: Stage, owner: SignedUp) -> None:
     """Let the account's period end."""
-    await stage.service.accounts.operating.set_period(owner.email, None, int(stage.clock.now()))
+    await stage.service.accounts.admin.set_period(owner.email, None, int(stage.clock.now()))
 
 
 # Reading the register
@@ -208,7 +208,7 @@ async def test_a_sync_and_the_list_of_changes_say_what_rest_says(stage: Stage, o
 
 
 async def test_the_newest_fifty_changes_are_listed_newest_first(stage: Stage, owner: SignedUp) -> None:
-    caller = await stage.service.accounts.signing_in.caller(credential_of(owner.api_key, None))
+    caller = await stage.service.accounts.sessions.caller(credential_of(owner.api_key, None))
     made = [
         repository.NewEvent(caller.account.id, 1, UNREGISTERED, "Label", f"reference: → R-{number}", [], "b", True)
         for number in range(60)
@@ -296,7 +296,7 @@ async def test_at_the_cap_no_watch_is_added_and_one_that_is_there_is_told(stage:
     over_rest = (await stage.post("/v1/watches", owner.api_key, subject=UNREGISTERED)).json()
     assert full == Said({"watch": None, **over_rest}, is_error=True)
     assert there.payload["watch"]["subject"] == "A7"
-    await stage.service.accounts.operating.set_period(owner.email, PlanName.STANDARD, None)
+    await stage.service.accounts.admin.set_period(owner.email, PlanName.STANDARD, None)
     assert not (await used(stage, "add_watch", owner.api_key, subject=UNREGISTERED)).is_error
 
 

@@ -14,10 +14,10 @@ import pytest
 
 from registerwatch.net.safe_http import (
     READ_BYTES,
-    Answer,
     CheckedNetwork,
-    Poster,
+    PostResult,
     Resolver,
+    SafeHttpClient,
     SystemResolver,
     checked_connections,
 )
@@ -78,22 +78,22 @@ async def poster_over(
     trusted: ssl.SSLContext | None = None,
     allow_private: bool = False,
     seconds: float = 5.0,
-) -> AsyncIterator[Poster]:
+) -> AsyncIterator[SafeHttpClient]:
     checked = CheckedNetwork(names, allow_private=allow_private, inner=network)
     async with checked_connections(checked, most=10, trusted=trusted) as connections:
-        yield Poster(connections, allow_private=allow_private, seconds=seconds)
+        yield SafeHttpClient(connections, allow_private=allow_private, seconds=seconds)
 
 
-async def posted(box: Receiver, manner: Manner | None = None, *, seconds: float = 5.0) -> Answer:
+async def posted(box: Receiver, manner: Manner | None = None, *, seconds: float = 5.0) -> PostResult:
     """How one attempt at a receiver on this machine ends."""
     box.manner = manner or box.manner
-    async with poster_over(Names(), allow_private=True, seconds=seconds) as poster:
-        return await poster.post(box.url, BODY, HEADERS)
+    async with poster_over(Names(), allow_private=True, seconds=seconds) as http_client:
+        return await http_client.post(box.url, BODY, HEADERS)
 
 
 async def test_what_is_posted_arrives_to_the_byte() -> None:
     async with receiver() as box:
-        assert await posted(box) == Answer(200, "")
+        assert await posted(box) == PostResult(200, "")
     (request,) = box.requests
     assert (request.method, request.path, request.body) == ("POST", "/hook", BODY)
     assert request.headers == {
@@ -104,8 +104,8 @@ async def test_what_is_posted_arrives_to_the_byte() -> None:
 
 
 async def test_path_and_query_arrive_as_they_were_saved() -> None:
-    async with receiver() as box, poster_over(Names(), allow_private=True) as poster:
-        await poster.post(f"http://127.0.0.1:{box.port}/a%2Fb/ä?c=%20d&e=http://x/#part", BODY, HEADERS)
+    async with receiver() as box, poster_over(Names(), allow_private=True) as http_client:
+        await http_client.post(f"http://127.0.0.1:{box.port}/a%2Fb/ä?c=%20d&e=http://x/#part", BODY, HEADERS)
     assert box.requests[0].path == "/a%2Fb/%C3%A4?c=%20d&e=http://x/"
 
 
@@ -113,7 +113,7 @@ async def test_path_and_query_arrive_as_they_were_saved() -> None:
 async def test_any_2xx_is_accepted(status: int) -> None:
     async with receiver() as box:
         answered = await posted(box, answer(status))
-    assert answered == Answer(status, "")
+    assert answered == PostResult(status, "")
     assert answered.is_accepted
 
 
@@ -121,7 +121,7 @@ async def test_any_2xx_is_accepted(status: int) -> None:
 async def test_any_other_status_is_a_failure_and_no_redirect_is_followed(status: int) -> None:
     async with receiver() as box, receiver() as elsewhere:
         answered = await posted(box, answer(status, headers={"Location": elsewhere.url}))
-    assert answered == Answer(status, f"the receiver answered {status}")
+    assert answered == PostResult(status, f"the receiver answered {status}")
     assert not answered.is_accepted
     assert len(box.requests) == 1
     assert elsewhere.connections == 0
@@ -131,7 +131,7 @@ async def test_any_other_status_is_a_failure_and_no_redirect_is_followed(status:
 async def test_an_attempt_ends_at_its_limit_whatever_comes_in_between(manner: Manner) -> None:
     async with receiver() as box:
         async with asyncio.timeout(5):
-            assert await posted(box, manner, seconds=SHORT) == Answer(None, "no answer within 0.3 s")
+            assert await posted(box, manner, seconds=SHORT) == PostResult(None, "no answer within 0.3 s")
 
 
 async def test_a_name_that_never_resolves_ends_at_the_limit() -> None:
@@ -140,16 +140,16 @@ async def test_a_name_that_never_resolves_ends_at_the_limit() -> None:
             await asyncio.Event().wait()
             raise AssertionError
 
-    async with poster_over(Silent(), seconds=SHORT) as poster:
+    async with poster_over(Silent(), seconds=SHORT) as http_client:
         async with asyncio.timeout(5):
-            assert (await poster.post(f"https://{HOST}/", BODY, {})).status is None
+            assert (await http_client.post(f"https://{HOST}/", BODY, {})).status is None
 
 
 async def test_a_body_that_drips_or_breaks_off_changes_nothing_about_the_status() -> None:
     async with receiver() as box:
         async with asyncio.timeout(5):
-            assert await posted(box, drip_body, seconds=SHORT) == Answer(200, "")
-        assert await posted(box, break_off_body) == Answer(200, "")
+            assert await posted(box, drip_body, seconds=SHORT) == PostResult(200, "")
+        assert await posted(box, break_off_body) == PostResult(200, "")
 
 
 @pytest.mark.parametrize("manner", [hang_up, break_off, no_http])
@@ -163,14 +163,14 @@ async def test_what_is_no_answer_is_told_as_a_failed_connection(manner: Manner) 
 async def test_nobody_at_the_other_end_is_told_as_a_failed_connection() -> None:
     async with receiver() as box:
         pass
-    assert await posted(box) == Answer(None, "the connection failed: ConnectError")
+    assert await posted(box) == PostResult(None, "the connection failed: ConnectError")
 
 
 async def test_an_endless_answer_is_hardly_read() -> None:
     flood = Flood()
     async with receiver() as box:
         async with asyncio.timeout(5):
-            assert await posted(box, flood) == Answer(200, "")
+            assert await posted(box, flood) == PostResult(200, "")
     assert flood.sent < 16 * 1024 * 1024, "what the sockets' buffers hold"
 
 
@@ -179,7 +179,7 @@ async def test_a_compressed_answer_is_not_unpacked() -> None:
     assert len(bomb) > READ_BYTES
     async with receiver() as box:
         for body in (bomb, b"this is no gzip"):
-            assert await posted(box, answer(body=body, headers={"Content-Encoding": "gzip"})) == Answer(200, "")
+            assert await posted(box, answer(body=body, headers={"Content-Encoding": "gzip"})) == PostResult(200, "")
     assert "accept-encoding" not in box.requests[0].headers
 
 
@@ -190,71 +190,71 @@ async def test_a_compressed_answer_is_not_unpacked() -> None:
 async def test_a_name_that_leads_to_a_private_address_among_others_is_not_asked(private: str, is_last: bool) -> None:
     network = Network()
     names = Names([PUBLIC, OTHER_PUBLIC, private] if is_last else [private, PUBLIC])
-    async with poster_over(names, network=network) as poster:
-        answered = await poster.post(f"https://{HOST}/", BODY, {})
-    assert answered == Answer(None, "the host's name leads into a private network")
+    async with poster_over(names, network=network) as http_client:
+        answered = await http_client.post(f"https://{HOST}/", BODY, {})
+    assert answered == PostResult(None, "the host's name leads into a private network")
     assert network.connected == []
 
 
 async def test_a_name_that_leads_elsewhere_the_second_time_is_checked_again() -> None:
     network, names = Network(), Names([PUBLIC], ["127.0.0.1"])
-    async with poster_over(names, network=network) as poster:
-        assert (await poster.post(f"https://{HOST}/", BODY, {})).is_accepted
-        assert not (await poster.post(f"https://{HOST}/", BODY, {})).is_accepted
+    async with poster_over(names, network=network) as http_client:
+        assert (await http_client.post(f"https://{HOST}/", BODY, {})).is_accepted
+        assert not (await http_client.post(f"https://{HOST}/", BODY, {})).is_accepted
     assert network.connected == [(PUBLIC, 443)]
     assert names.asked == [(HOST, 443)] * 2
 
 
 async def test_an_address_is_resolved_once_and_the_connection_goes_to_what_was_checked() -> None:
     network, names = Network(), Names([PUBLIC], ["127.0.0.1"])
-    async with poster_over(names, network=network) as poster:
-        assert (await poster.post(f"https://{HOST}:8443/a?b=c", BODY, {})).is_accepted
+    async with poster_over(names, network=network) as http_client:
+        assert (await http_client.post(f"https://{HOST}:8443/a?b=c", BODY, {})).is_accepted
     assert network.connected == [(PUBLIC, 8443)]
 
 
 async def test_an_ipv6_address_is_connected_to() -> None:
     network = Network()
-    async with poster_over(Names([OTHER_PUBLIC]), network=network) as poster:
-        assert (await poster.post(f"https://{HOST}/", BODY, {})).is_accepted
-        assert (await poster.post(f"https://[{OTHER_PUBLIC}]:8443/", BODY, {})).is_accepted
+    async with poster_over(Names([OTHER_PUBLIC]), network=network) as http_client:
+        assert (await http_client.post(f"https://{HOST}/", BODY, {})).is_accepted
+        assert (await http_client.post(f"https://[{OTHER_PUBLIC}]:8443/", BODY, {})).is_accepted
     assert network.connected == [(OTHER_PUBLIC, 443), (OTHER_PUBLIC, 8443)]
 
 
 @pytest.mark.parametrize("url", ["http://example.org/", "https://localhost/", "https://10.0.0.1/", "nonsense", ""])
 async def test_an_address_that_was_saved_under_other_rules_is_not_asked(url: str) -> None:
     network, names = Network(), Names([PUBLIC])
-    async with poster_over(names, network=network) as poster:
-        assert (await poster.post(url, BODY, {})).status is None
+    async with poster_over(names, network=network) as http_client:
+        assert (await http_client.post(url, BODY, {})).status is None
     assert (network.connected, names.asked) == ([], [])
 
 
 async def test_a_name_without_addresses_is_told() -> None:
-    async with poster_over(Names([]), network=Network()) as poster:
-        assert (await poster.post(f"https://{HOST}/", BODY, {})).error.startswith("the host cannot be found")
+    async with poster_over(Names([]), network=Network()) as http_client:
+        assert (await http_client.post(f"https://{HOST}/", BODY, {})).error.startswith("the host cannot be found")
 
 
 async def test_the_next_address_is_asked_where_one_cannot_be_connected_to() -> None:
-    async with receiver() as box, poster_over(Names(["::1", "127.0.0.1"]), allow_private=True) as poster:
-        assert (await poster.post(f"http://{HOST}:{box.port}/", BODY, {})).is_accepted
+    async with receiver() as box, poster_over(Names(["::1", "127.0.0.1"]), allow_private=True) as http_client:
+        assert (await http_client.post(f"http://{HOST}:{box.port}/", BODY, {})).is_accepted
     assert len(box.requests) == 1
 
 
 async def test_the_receiver_is_asked_in_the_name_of_its_host_and_proves_that_name(certificate: Certificate) -> None:
     async with receiver(tls=certificate.shown()) as box:
         names = Names(["127.0.0.1"])
-        async with poster_over(names, trusted=certificate.trusted(), allow_private=True) as poster:
-            assert await poster.post(f"https://{HOST}:{box.port}/", BODY, {}) == Answer(200, "")
-            assert await poster.post(f"https://{HOST}.:{box.port}/", BODY, {}) == Answer(200, "")
+        async with poster_over(names, trusted=certificate.trusted(), allow_private=True) as http_client:
+            assert await http_client.post(f"https://{HOST}:{box.port}/", BODY, {}) == PostResult(200, "")
+            assert await http_client.post(f"https://{HOST}.:{box.port}/", BODY, {}) == PostResult(200, "")
     assert box.requests[0].headers["host"] == f"{HOST}:{box.port}"
 
 
 async def test_a_certificate_of_another_name_or_of_nobody_is_not_taken(certificate: Certificate) -> None:
     async with receiver(tls=certificate.shown()) as box:
-        async with poster_over(Names(["127.0.0.1"]), trusted=certificate.trusted(), allow_private=True) as poster:
-            assert not (await poster.post(f"https://other.example.org:{box.port}/", BODY, {})).is_accepted
-            assert not (await poster.post(f"https://127.0.0.1:{box.port}/", BODY, {})).is_accepted
-        async with poster_over(Names(["127.0.0.1"]), allow_private=True) as poster:
-            assert not (await poster.post(f"https://{HOST}:{box.port}/", BODY, {})).is_accepted
+        async with poster_over(Names(["127.0.0.1"]), trusted=certificate.trusted(), allow_private=True) as http_client:
+            assert not (await http_client.post(f"https://other.example.org:{box.port}/", BODY, {})).is_accepted
+            assert not (await http_client.post(f"https://127.0.0.1:{box.port}/", BODY, {})).is_accepted
+        async with poster_over(Names(["127.0.0.1"]), allow_private=True) as http_client:
+            assert not (await http_client.post(f"https://{HOST}:{box.port}/", BODY, {})).is_accepted
     assert box.requests == []
 
 
@@ -262,10 +262,10 @@ async def test_a_connection_to_one_host_is_not_used_for_another_at_the_same_addr
     names, trusted = Names(["127.0.0.1"]), certificate.trusted()
     async with (
         receiver(tls=certificate.shown()) as box,
-        poster_over(names, trusted=trusted, allow_private=True) as poster,
+        poster_over(names, trusted=trusted, allow_private=True) as http_client,
     ):
-        assert (await poster.post(f"https://{HOST}:{box.port}/", BODY, {})).is_accepted
-        assert not (await poster.post(f"https://other.example.org:{box.port}/", BODY, {})).is_accepted
+        assert (await http_client.post(f"https://{HOST}:{box.port}/", BODY, {})).is_accepted
+        assert not (await http_client.post(f"https://other.example.org:{box.port}/", BODY, {})).is_accepted
     assert len(box.requests) == 1
 
 
@@ -273,19 +273,19 @@ async def test_what_goes_to_one_host_shares_a_connection(certificate: Certificat
     names, trusted = Names(["127.0.0.1"]), certificate.trusted()
     async with (
         receiver(tls=certificate.shown()) as box,
-        poster_over(names, trusted=trusted, allow_private=True) as poster,
+        poster_over(names, trusted=trusted, allow_private=True) as http_client,
     ):
         box.manner = answer(body=b"thanks")
         for _ in range(3):
-            assert (await poster.post(f"https://{HOST}:{box.port}/", BODY, {})).is_accepted
+            assert (await http_client.post(f"https://{HOST}:{box.port}/", BODY, {})).is_accepted
     assert (len(box.requests), box.connections) == (3, 1)
 
 
 async def test_no_cookie_comes_back() -> None:
-    async with receiver() as box, poster_over(Names(), allow_private=True) as poster:
+    async with receiver() as box, poster_over(Names(), allow_private=True) as http_client:
         box.manner = answer(headers={"Set-Cookie": "a=b; Path=/"})
         for _ in range(2):
-            await poster.post(box.url, BODY, {})
+            await http_client.post(box.url, BODY, {})
     assert ["cookie" in request.headers for request in box.requests] == [False, False]
 
 

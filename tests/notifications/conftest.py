@@ -8,8 +8,8 @@ import pytest
 from registerwatch.accounts.wiring import build_accounts
 from registerwatch.db.engine import Database
 from registerwatch.mail.memory_mailer import KeptMail
-from registerwatch.net.safe_http import Poster
-from registerwatch.notifications.wiring import build_webhooks
+from registerwatch.net.safe_http import SafeHttpClient
+from registerwatch.notifications.wiring import build_notifications
 from registerwatch.settings import Settings
 from tests.notifications.post_room import PostRoom, Receivers
 from tests.support.clocks import SteppedClock
@@ -21,7 +21,9 @@ def room(database: Database, tmp_path: Path) -> Iterator[PostRoom]:
     clock, receivers = SteppedClock(1_800_000_000), Receivers()
     settings = Settings(data_dir=tmp_path, contact="service@acme.example")
     accounts = build_accounts(settings, database, clock, KeptMail(), quick_passwords())
-    poster = Poster(receivers, allow_private=False, seconds=5.0)
-    webhooks = build_webhooks(settings, database, clock, poster)
-    yield PostRoom(database, clock, accounts, settings, poster, receivers, webhooks.configuring, webhooks.deliverer)
+    http_client = SafeHttpClient(receivers, allow_private=False, seconds=5.0)
+    notifications = build_notifications(settings, database, clock, http_client)
+    yield PostRoom(
+        database, clock, accounts, settings, http_client, receivers, notifications.webhooks, notifications.deliveries
+    )
     accounts.passwords.close()

@@ -15,20 +15,20 @@ from registerwatch.accounts.models import Caller
 from registerwatch.accounts.wiring import Accounts
 from registerwatch.db.engine import Database
 from registerwatch.db.tables import deliveries, events
-from registerwatch.net.safe_http import Poster
-from registerwatch.notifications.delivery import Deliverer
+from registerwatch.net.safe_http import SafeHttpClient
+from registerwatch.notifications.delivery import DeliveryService
 from registerwatch.notifications.models import Webhook
-from registerwatch.notifications.outbox import WebhookOutbox
-from registerwatch.notifications.webhooks import Configuring
+from registerwatch.notifications.outbox import Outbox
+from registerwatch.notifications.webhooks import WebhookService
 from registerwatch.settings import Settings
 from registerwatch.watches import repository as watch_repository
-from registerwatch.watches.diff import Change
+from registerwatch.watches.diff import FieldChange
 from registerwatch.watches.repository import NewEvent
 from tests.accounts.acting import EMAIL, owner_of
 from tests.support.clocks import SteppedClock
 
 URL = "https://hooks.acme.example/registerwatch"
-CHANGE = Change(field="market status", old="on the market", new="no longer on the market")
+CHANGE = FieldChange(field="market status", old="on the market", new="no longer on the market")
 
 
 class Signed(Protocol):
@@ -112,10 +112,10 @@ class PostRoom:
     clock: SteppedClock
     accounts: Accounts
     settings: Settings
-    poster: Poster
+    http_client: SafeHttpClient
     receivers: Receivers
-    configuring: Configuring
-    deliverer: Deliverer
+    webhook_service: WebhookService
+    deliveries: DeliveryService
 
     async def owner(self, email: str = EMAIL) -> Caller:
         """The owner of a new account."""
@@ -124,12 +124,12 @@ class PostRoom:
     async def with_first(self, email: str = EMAIL, url: str = URL) -> tuple[Caller, Webhook]:
         """The owner of a new account that has a first address."""
         caller = await self.owner(email)
-        await self.configuring.set_first(caller, url)
+        await self.webhook_service.set_first(caller, url)
         return caller, await self.first(caller)
 
     async def first(self, caller: Caller) -> Webhook:
         """The account's first webhook as it is now."""
-        return next(each for each in await self.configuring.all(caller.account.id) if each.is_first)
+        return next(each for each in await self.webhook_service.all(caller.account.id) if each.is_first)
 
     async def change(
         self, *callers: Caller, batch: str = "batch", due_in: int = 0, subject: str = "04012345678901", number: int = 1
@@ -143,19 +143,23 @@ class PostRoom:
         ]
         async with self.database.transaction() as connection:
             await watch_repository.add_events(connection, new, now)
-            outbox = WebhookOutbox(self.database, self.clock)
+            outbox = Outbox(self.database, self.clock)
             await outbox.put(connection, batch, [each.account.id for each in callers], due_at=now + due_in, now=now)
 
     async def deliver(self) -> int:
         """Everything that is due, one after the other. How much it was."""
-        claimed = await self.deliverer.claim()
+        claimed = await self.deliveries.claim()
         for each in claimed:
-            await self.deliverer.store([await self.deliverer.deliver(each)])
+            await self.deliveries.store([await self.deliveries.deliver(each)])
         return len(claimed)
 
-    def another_worker(self, kind: type[Deliverer] = Deliverer, *, service_name: str = "Service") -> Deliverer:
+    def another_worker(
+        self, kind: type[DeliveryService] = DeliveryService, *, service_name: str = "Service"
+    ) -> DeliveryService:
         """What delivers in another process."""
-        return kind(self.database, self.clock, self.poster, service=service_name, user_agent=self.settings.user_agent)
+        return kind(
+            self.database, self.clock, self.http_client, service=service_name, user_agent=self.settings.user_agent
+        )
 
     async def rows(self) -> list[dict[str, Any]]:
         """Every delivery."""

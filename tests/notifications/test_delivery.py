@@ -69,7 +69,7 @@ async def test_the_word_in_the_headers_is_a_setting(room: PostRoom) -> None:
 
 async def test_every_address_gets_each_delivery_under_its_own_id_and_secret(room: PostRoom) -> None:
     caller, first = await room.with_first()
-    other = await room.configuring.add(caller, "https://other.acme.example/")
+    other = await room.webhook_service.add(caller, "https://other.acme.example/")
     stranger, theirs = await room.with_first("stranger@other.example", "https://other.example/")
     await room.change(caller)
     assert await room.deliver() == 2
@@ -98,7 +98,7 @@ async def test_a_batch_is_one_delivery_however_often_it_is_put(room: PostRoom) -
 
 async def test_while_secrets_overlap_both_sign_and_then_the_new_one_alone(room: PostRoom) -> None:
     caller, old = await room.with_first()
-    new = await room.configuring.rotate(caller, old.id)
+    new = await room.webhook_service.rotate(caller, old.id)
     for batch, secrets in (("within", [new.secret, old.secret]), ("after", [new.secret])):
         await room.change(caller, batch=batch)
         await room.deliver()
@@ -149,7 +149,7 @@ async def test_without_a_secret_nothing_is_delivered(room: PostRoom) -> None:
     await room.forget_secret(webhook)
     await room.change(caller, batch="after")
     await room.deliver()
-    result = await room.configuring.test(caller, None)
+    result = await room.webhook_service.test(caller, None)
 
     assert room.receivers.requests == []
     assert [row["batch"] for row in await room.rows() if row["type"] == "watch.changed"] == ["before"]
@@ -158,9 +158,9 @@ async def test_without_a_secret_nothing_is_delivered(room: PostRoom) -> None:
 
 async def test_a_test_is_signed_and_brings_no_events(room: PostRoom) -> None:
     caller, first = await room.with_first()
-    other = await room.configuring.add(caller, "https://other.acme.example/")
+    other = await room.webhook_service.add(caller, "https://other.acme.example/")
     for webhook, webhook_id, host in ((first, None, HOST), (other, other.id, "other.acme.example")):
-        result = await room.configuring.test(caller, webhook_id)
+        result = await room.webhook_service.test(caller, webhook_id)
         (request,) = room.receivers.at(host)
         assert (result.is_accepted, result.status, result.error) == (True, 200, "")
         assert json.loads(request.content) == {
@@ -178,7 +178,7 @@ async def test_a_test_is_signed_and_brings_no_events(room: PostRoom) -> None:
 async def test_a_test_that_is_not_accepted_says_why_and_is_remembered(room: PostRoom) -> None:
     caller, _ = await room.with_first()
     room.receivers.answers[HOST] = [500, 500, 418]
-    result = await room.configuring.test(caller, None)
+    result = await room.webhook_service.test(caller, None)
     seen = await room.first(caller)
 
     assert (result.is_accepted, result.status, result.error) == (False, 418, "the receiver answered 418")
@@ -187,9 +187,9 @@ async def test_a_test_that_is_not_accepted_says_why_and_is_remembered(room: Post
 
 async def test_a_test_without_an_address_is_refused(room: PostRoom) -> None:
     caller = await room.owner()
-    await room.configuring.add(caller, URL)
+    await room.webhook_service.add(caller, URL)
     with pytest.raises(InvalidInput, match="No webhook address"):
-        await room.configuring.test(caller, None)
+        await room.webhook_service.test(caller, None)
 
 
 async def test_the_log_shows_the_newest_50_deliveries(room: PostRoom) -> None:
@@ -197,7 +197,7 @@ async def test_the_log_shows_the_newest_50_deliveries(room: PostRoom) -> None:
     for number in range(52):
         await room.change(caller, batch=str(number))
         room.clock.move(1)
-    log = await room.configuring.log(caller, webhook.id)
+    log = await room.webhook_service.log(caller, webhook.id)
     assert [delivery.batch for delivery in log] == [str(number) for number in range(51, 1, -1)]
     assert all(delivery.body is None and delivery.is_accepted is None for delivery in log)
 
@@ -208,9 +208,9 @@ async def test_a_delivery_is_sent_again_with_the_same_id_and_to_the_byte(room: P
     await room.change(caller)
     await room.deliver()
     room.clock.move(3600)
-    (delivery,) = await room.configuring.log(caller, webhook.id)
+    (delivery,) = await room.webhook_service.log(caller, webhook.id)
     await room.change(caller, batch="batch", subject="another")
-    await room.configuring.send_again(caller, webhook.id, delivery.id)
+    await room.webhook_service.send_again(caller, webhook.id, delivery.id)
     assert await room.deliver() == 1
 
     first, last = room.receivers.requests[0], room.receivers.requests[-1]
@@ -218,7 +218,7 @@ async def test_a_delivery_is_sent_again_with_the_same_id_and_to_the_byte(room: P
     assert last.headers["X-Service-Delivery"] == delivery.id
     assert last.headers["X-Service-Timestamp"] > first.headers["X-Service-Timestamp"]
     assert last.headers["X-Service-Signature"] == signatures(last, webhook.secret)
-    (again,) = await room.configuring.log(caller, webhook.id)
+    (again,) = await room.webhook_service.log(caller, webhook.id)
     assert (again.is_accepted, again.attempts, again.status, again.error) == (True, 4, 200, "")
 
 
@@ -226,18 +226,18 @@ async def test_a_delivery_is_sent_again_with_the_same_id_and_to_the_byte(room: P
 async def test_what_was_not_delivered_to_a_webhook_cannot_be_sent_again(room: PostRoom, delivery_id: str) -> None:
     caller, webhook = await room.with_first()
     with pytest.raises(InvalidInput, match="no delivery with this id"):
-        await room.configuring.send_again(caller, webhook.id, delivery_id)
+        await room.webhook_service.send_again(caller, webhook.id, delivery_id)
 
 
 async def test_what_has_not_ended_is_not_sent_again(room: PostRoom) -> None:
     caller, webhook = await room.with_first()
     await room.change(caller)
-    (delivery,) = await room.configuring.log(caller, webhook.id)
+    (delivery,) = await room.webhook_service.log(caller, webhook.id)
     with pytest.raises(InvalidInput):
-        await room.configuring.send_again(caller, webhook.id, delivery.id)
-    await room.deliverer.claim()
+        await room.webhook_service.send_again(caller, webhook.id, delivery.id)
+    await room.deliveries.claim()
     with pytest.raises(InvalidInput):
-        await room.configuring.send_again(caller, webhook.id, delivery.id)
+        await room.webhook_service.send_again(caller, webhook.id, delivery.id)
 
 
 async def test_an_address_that_is_removed_meanwhile_takes_its_deliveries_along(room: PostRoom) -> None:
@@ -245,12 +245,12 @@ async def test_an_address_that_is_removed_meanwhile_takes_its_deliveries_along(r
     await room.change(caller, batch="under way")
     await room.change(caller, batch="waiting", due_in=60)
     room.receivers.asleep[HOST] = asyncio.Event()
-    (claimed,) = await room.deliverer.claim()
-    under_way = asyncio.create_task(room.deliverer.deliver(claimed))
+    (claimed,) = await room.deliveries.claim()
+    under_way = asyncio.create_task(room.deliveries.deliver(claimed))
     await room.receivers.wait_for(HOST)
-    await room.configuring.remove(caller, webhook.id)
+    await room.webhook_service.remove(caller, webhook.id)
     room.receivers.asleep[HOST].set()
-    await room.deliverer.store([await under_way])
+    await room.deliveries.store([await under_way])
 
     assert await room.rows() == []
     room.clock.move(LEASE_SECONDS * 2)
@@ -260,7 +260,7 @@ async def test_an_address_that_is_removed_meanwhile_takes_its_deliveries_along(r
 async def test_an_address_that_is_changed_gets_what_was_waiting(room: PostRoom) -> None:
     caller, _ = await room.with_first()
     await room.change(caller)
-    await room.configuring.set_first(caller, "https://new.acme.example/")
+    await room.webhook_service.set_first(caller, "https://new.acme.example/")
     await room.deliver()
     assert [request.headers["Host"] for request in room.receivers.requests] == ["new.acme.example"]
 
@@ -269,11 +269,11 @@ async def test_what_ended_long_ago_is_forgotten_and_what_waits_is_not(room: Post
     caller, webhook = await room.with_first()
     await room.change(caller, batch="ended")
     await room.deliver()
-    await room.configuring.test(caller, None)
+    await room.webhook_service.test(caller, None)
     await room.change(caller, batch="waiting", due_in=7200)
     room.clock.move(3600)
-    assert await room.deliverer.forget(3601) == 0
-    assert await room.deliverer.forget(3599) == 2
+    assert await room.deliveries.forget(3601) == 0
+    assert await room.deliveries.forget(3599) == 2
     assert [row["batch"] for row in await room.rows()] == ["waiting"]
     assert webhook.id == (await room.first(caller)).id
 
@@ -281,34 +281,34 @@ async def test_what_ended_long_ago_is_forgotten_and_what_waits_is_not(room: Post
 async def test_a_test_whose_end_was_never_stored_is_forgotten_too(room: PostRoom) -> None:
     caller, _ = await room.with_first()
     room.receivers.asleep[HOST] = asyncio.Event()
-    test = asyncio.create_task(room.configuring.test(caller, None))
+    test = asyncio.create_task(room.webhook_service.test(caller, None))
     await room.receivers.wait_for(HOST)
     test.cancel()
     await asyncio.gather(test, return_exceptions=True)
     assert len(await room.rows()) == 1
     room.clock.move(3600)
-    assert await room.deliverer.forget(60) == 1
+    assert await room.deliveries.forget(60) == 1
 
 
 async def test_how_much_waits_and_since_when_is_known(room: PostRoom) -> None:
     caller, _ = await room.with_first()
-    assert await room.deliverer.waiting() == (0, None)
+    assert await room.deliveries.waiting() == (0, None)
     now = int(room.clock.now())
     await room.change(caller, batch="now")
     await room.change(caller, batch="later", due_in=60)
-    assert await room.deliverer.waiting() == (2, now)
+    assert await room.deliveries.waiting() == (2, now)
     await room.deliver()
-    assert await room.deliverer.waiting() == (1, now + 60)
-    assert room.deliverer.results == {"accepted": 1, "failed": 0}
+    assert await room.deliveries.waiting() == (1, now + 60)
+    assert room.deliveries.results == {"accepted": 1, "failed": 0}
 
 
 async def test_ends_are_stored_all_or_none(room: PostRoom) -> None:
     caller, _ = await room.with_first()
-    await room.configuring.add(caller, "https://other.acme.example/")
+    await room.webhook_service.add(caller, "https://other.acme.example/")
     await room.change(caller)
-    ended = [await room.deliverer.deliver(each) for each in await room.deliverer.claim()]
+    ended = [await room.deliveries.deliver(each) for each in await room.deliveries.claim()]
     broken = replace(ended[1], attempts=object())  # type: ignore[arg-type]
     with pytest.raises(Exception, match="object"):
-        await room.deliverer.store([ended[0], broken])
+        await room.deliveries.store([ended[0], broken])
     assert [row["finished_at"] for row in await room.rows()] == [None, None]
-    assert room.deliverer.results == {"accepted": 0, "failed": 0}
+    assert room.deliveries.results == {"accepted": 0, "failed": 0}

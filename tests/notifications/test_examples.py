@@ -15,7 +15,7 @@ from registerwatch.notifications.channels.webhook_signature import headers, sign
 from registerwatch.notifications.delivery import ATTEMPT_SECONDS, PAUSES, body_of
 from registerwatch.notifications.models import EventType
 from registerwatch.settings import Settings
-from registerwatch.watches.diff import Change
+from registerwatch.watches.diff import FieldChange
 from registerwatch.watches.models import Event
 
 PAGE = (Path(__file__).parents[2] / "docs" / "webhooks.md").read_text(encoding="utf-8")
@@ -54,7 +54,7 @@ def _verdicts(language: str, given: Sequence[Given]) -> list[bool]:
 
 
 def _body() -> bytes:
-    change = Change(field="trade name", old="Trocar", new="Trocär 5 mm")
+    change = FieldChange(field="trade name", old="Trocar", new="Trocär 5 mm")
     event = Event(17, 3, "04012345678901", "Trocär", 1_800_000_000, "trade name: Trocar → Trocär 5 mm", [change])
     return body_of("whd_1", EventType.CHANGED, 1_800_000_000, "owner@acme.example", [event]).encode()
 

@@ -12,11 +12,11 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.db.engine import Database
 from registerwatch.errors import DatabaseUnavailable
-from registerwatch.net.safe_http import Answer
+from registerwatch.net.safe_http import PostResult
 from registerwatch.notifications import outbox, repository
-from registerwatch.notifications.delivery import LEASE_SECONDS, MOST_AT_ONCE, MOST_PER_WEBHOOK
-from registerwatch.notifications.outbox import WebhookOutbox
-from registerwatch.notifications.repository import Ended
+from registerwatch.notifications.delivery import LEASE_SECONDS, MAX_CONCURRENT, MAX_PER_WEBHOOK
+from registerwatch.notifications.outbox import Outbox
+from registerwatch.notifications.repository import FinishedDelivery
 from tests.notifications.post_room import PostRoom
 
 pytestmark = pytest.mark.anyio
@@ -58,8 +58,8 @@ async def test_what_a_dead_worker_claimed_falls_due_when_its_lease_ends(room: Po
 async def test_a_delivery_whose_end_was_not_stored_comes_again_with_the_same_id_and_bytes(room: PostRoom) -> None:
     caller, _ = await room.with_first()
     await room.change(caller)
-    (claimed,) = await room.deliverer.claim()
-    await room.deliverer.deliver(claimed)
+    (claimed,) = await room.deliveries.claim()
+    await room.deliveries.deliver(claimed)
     await room.change(caller, batch="later")
     room.clock.move(LEASE_SECONDS)
     assert await room.deliver() == 2
@@ -72,16 +72,16 @@ async def test_a_delivery_whose_end_was_not_stored_comes_again_with_the_same_id_
 async def test_workers_that_claim_at_once_claim_each_delivery_once(room: PostRoom) -> None:
     caller = await room.owner()
     for number in range(10):
-        webhook = await room.configuring.add(caller, f"https://{number}.acme.example/")
+        webhook = await room.webhook_service.add(caller, f"https://{number}.acme.example/")
         await room.backlog(webhook, 6)
     workers = [room.another_worker() for _ in range(4)]
     claims = await asyncio.gather(*(worker.claim(15) for worker in workers for _ in range(2)))
     claimed = [each for claim in claims for each in claim]
 
     assert len({each.delivery.id for each in claimed}) == len(claimed) > 0
-    assert max(Counter(each.webhook.id for each in claimed).values()) <= MOST_PER_WEBHOOK
+    assert max(Counter(each.webhook.id for each in claimed).values()) <= MAX_PER_WEBHOOK
     rest = [each for _ in range(10) for each in await workers[0].claim()]
-    assert len({each.delivery.id for each in claimed + rest}) == 10 * MOST_PER_WEBHOOK
+    assert len({each.delivery.id for each in claimed + rest}) == 10 * MAX_PER_WEBHOOK
 
 
 async def test_no_address_has_more_than_four_under_way_over_all_workers(room: PostRoom) -> None:
@@ -100,8 +100,8 @@ async def test_a_dead_receiver_with_a_long_backlog_delays_no_other(room: PostRoo
     await room.backlog(dead, 1_000)
     await room.change(caller)
 
-    claimed = await room.deliverer.claim()
-    assert Counter(each.webhook.url for each in claimed) == {dead.url: MOST_PER_WEBHOOK, "https://alive.example/": 1}
+    claimed = await room.deliveries.claim()
+    assert Counter(each.webhook.url for each in claimed) == {dead.url: MAX_PER_WEBHOOK, "https://alive.example/": 1}
 
 
 async def test_many_dead_receivers_leave_the_next_free_place_to_one_that_answers(room: PostRoom) -> None:
@@ -109,15 +109,17 @@ async def test_many_dead_receivers_leave_the_next_free_place_to_one_that_answers
     for account in range(4):
         caller = await room.owner(f"dead{account}@acme.example")
         for number in range(10):
-            dead.append(await room.configuring.add(caller, f"https://{number}.dead.example/"))
+            dead.append(await room.webhook_service.add(caller, f"https://{number}.dead.example/"))
             await room.backlog(dead[-1], 20)
-    taken = await room.deliverer.claim()
-    assert len(taken) == MOST_AT_ONCE
+    taken = await room.deliveries.claim()
+    assert len(taken) == MAX_CONCURRENT
     caller, _ = await room.with_first("alive@other.example", "https://alive.example/")
     await room.change(caller)
 
-    await room.deliverer.store([Ended(taken[0].delivery.id, taken[0].webhook.id, taken[0].leased_until, _refused(), 3)])
-    (next_one,) = await room.deliverer.claim(1)
+    await room.deliveries.store(
+        [FinishedDelivery(taken[0].delivery.id, taken[0].webhook.id, taken[0].leased_until, _refused(), 3)]
+    )
+    (next_one,) = await room.deliveries.claim(1)
     assert next_one.webhook.url == "https://alive.example/"
 
 
@@ -128,7 +130,7 @@ async def test_the_oldest_comes_first_at_one_address(room: PostRoom) -> None:
         room.clock.move(1)
     order = []
     for _ in range(3):
-        (claimed,) = await room.deliverer.claim(1)
+        (claimed,) = await room.deliveries.claim(1)
         order.append(claimed.delivery.batch)
     assert order == ["first", "second", "third"]
 
@@ -148,9 +150,9 @@ async def test_the_deliveries_of_a_run_go_out_when_it_ends(room: PostRoom) -> No
     caller, _ = await room.with_first()
     await room.change(caller, batch="run", due_in=900)
     await room.change(caller, batch="other run", due_in=900)
-    await WebhookOutbox(room.database, room.clock).release("run")
+    await Outbox(room.database, room.clock).release("run")
     assert await room.deliver() == 1
-    await WebhookOutbox(room.database, room.clock).release("run")
+    await Outbox(room.database, room.clock).release("run")
     assert await room.deliver() == 0
 
 
@@ -177,7 +179,7 @@ async def test_what_a_run_held_goes_out_as_soon_as_the_database_is_back(
     caller, _ = await room.with_first()
     await room.change(caller, batch="run", due_in=900)
     away = Away(room.database, times=3)
-    releasing = WebhookOutbox(away, room.clock)  # type: ignore[arg-type]  # transactions are all that it needs
+    releasing = Outbox(away, room.clock)  # type: ignore[arg-type]  # transactions are all that it needs
 
     await releasing.release("run")
     assert await room.deliver() == 0
@@ -192,7 +194,7 @@ async def test_what_a_run_held_goes_out_as_soon_as_the_database_is_back(
 async def test_closing_leaves_what_cannot_be_let_go_to_its_time(room: PostRoom) -> None:
     caller, _ = await room.with_first()
     await room.change(caller, batch="run", due_in=900)
-    releasing = WebhookOutbox(Away(room.database, times=1_000), room.clock)  # type: ignore[arg-type]  # as above
+    releasing = Outbox(Away(room.database, times=1_000), room.clock)  # type: ignore[arg-type]  # as above
     await releasing.release("run")
 
     await releasing.close()
@@ -220,16 +222,16 @@ async def test_an_end_that_is_stored_while_its_address_is_removed_breaks_nothing
 ) -> None:
     caller, webhook = await room.with_first()
     await room.change(caller)
-    (claimed,) = await room.deliverer.claim()
-    ended = await room.deliverer.deliver(claimed)
+    (claimed,) = await room.deliveries.claim()
+    ended = await room.deliveries.deliver(claimed)
     async with room.database.transaction() as connection:
         await connection.execute(text("SELECT 1 FROM webhooks FOR UPDATE"))
-        storing = asyncio.create_task(room.deliverer.store([ended]))
+        storing = asyncio.create_task(room.deliveries.store([ended]))
         await _pending(room.database, 1)
         await repository.remove(connection, caller.account.id, webhook.id)
     await storing
     assert await room.rows() == []
 
 
-def _refused() -> Answer:
-    return Answer(None, "the connection failed")
+def _refused() -> PostResult:
+    return PostResult(None, "the connection failed")

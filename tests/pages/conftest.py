@@ -30,7 +30,7 @@ def site(staged: StageMaker, tmp_path: Path) -> SiteMaker:
         path = tmp_path / "registrations.jsonl"
         path.write_text("".join(json.dumps(each) + "\n" for each in registrations))
         async with staged(world=FiledWorld(path), **settings) as stage:
-            await stage.service.mirror.from_file(path, lambda _progress: None)
+            await stage.service.bulk_loader.from_file(path, lambda _progress: None)
             await stage.level()
             yield stage
             await stage.settle()

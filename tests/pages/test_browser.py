@@ -385,7 +385,7 @@ async def _serving(folder: Path) -> AsyncIterator[tuple[str, Stage]]:
     records = folder / "registrations.jsonl"
     records.write_text("".join(json.dumps(each) + "\n" for each in REGISTRATIONS))
     async with on_stage(f"sqlite:///{folder / 'registerwatch.db'}", folder, world=FiledWorld(records)) as stage:
-        await stage.service.mirror.from_file(records, lambda _progress: None)
+        await stage.service.bulk_loader.from_file(records, lambda _progress: None)
         await stage.level()
         config = uvicorn.Config(stage.app, port=0, lifespan="off", log_config=None, access_log=False)
         async with serving(config) as port:
@@ -430,7 +430,7 @@ def _to(page: Page, field: str) -> Keyboard:
 def _token(served: Served, email: str) -> str:
     """A token that sets the password of a new user."""
     served.portal.call(served.stage.sign_up, email)
-    return served.portal.call(served.stage.service.accounts.recovering.link, email).rpartition("=")[2]
+    return served.portal.call(served.stage.service.accounts.password_reset.link, email).rpartition("=")[2]
 
 
 def _after_tab(page: Page) -> int:

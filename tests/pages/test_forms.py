@@ -7,7 +7,7 @@ from starlette.requests import Request
 from starlette.types import Message
 
 from registerwatch.errors import InvalidInput
-from registerwatch.pages.forms import FORM, MOST_BYTES, MOST_FIELDS, form_fields
+from registerwatch.pages.forms import FORM, MAX_BYTES, MAX_FIELDS, form_fields
 
 pytestmark = pytest.mark.anyio
 
@@ -66,16 +66,16 @@ async def test_another_kind_of_body_is_not_even_read(content_type: str | None) -
     assert sending.taken == 0
 
 
-@pytest.mark.parametrize("body", [b"a=%FF", b"\xff=a", b"a=%ED%A0%80", b"&" * MOST_FIELDS])
+@pytest.mark.parametrize("body", [b"a=%FF", b"\xff=a", b"a=%ED%A0%80", b"&" * MAX_FIELDS])
 async def test_what_is_no_text_and_too_many_fields_are_refused(body: bytes) -> None:
     with pytest.raises(InvalidInput, match="cannot be read"):
         await form_fields(Sending([body]).request)
 
 
 async def test_the_longest_body_is_read_and_one_more_byte_is_refused() -> None:
-    longest = b"a=" + b"x" * (MOST_BYTES - 2)
+    longest = b"a=" + b"x" * (MAX_BYTES - 2)
 
-    assert len((await form_fields(Sending([longest]).request))["a"]) == MOST_BYTES - 2
+    assert len((await form_fields(Sending([longest]).request))["a"]) == MAX_BYTES - 2
     with pytest.raises(InvalidInput, match="longer than 16,384 bytes"):
         await form_fields(Sending([longest, b"x"]).request)
 
@@ -85,7 +85,7 @@ async def test_of_a_body_without_end_no_more_is_taken_than_may_be() -> None:
 
     with pytest.raises(InvalidInput, match="longer"):
         await form_fields(sending.request)
-    assert sending.taken == MOST_BYTES // 1_000 + 1
+    assert sending.taken == MAX_BYTES // 1_000 + 1
 
 
 async def test_a_body_that_breaks_off_is_no_half_of_a_form() -> None:

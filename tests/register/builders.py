@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from registerwatch.register.codes import LEGISLATION_PREFIX, RISK_PREFIX, STATUS_PREFIX, label
-from registerwatch.register.models import ActorReference, Carries, Certificate, Device, DeviceReading
+from registerwatch.register.models import ActorReference, Certificate, Completeness, Device, DeviceReading
 
 PROPERTY = settings(
     derandomize=True,
@@ -34,14 +34,16 @@ def a_row(
     uuid: str = "u-1", udi: str = UDI, *, latest: bool = True, lags: bool = False, **differs: Any
 ) -> DeviceReading:
     """A reading that tells some of a device."""
-    return DeviceReading(device=a_device(uuid, udi, **differs), carries=Carries.SOME, latest_version=latest, lags=lags)
+    return DeviceReading(
+        device=a_device(uuid, udi, **differs), completeness=Completeness.SOME, latest_version=latest, lags=lags
+    )
 
 
 def a_full_reading(uuid: str = "u-1", udi: str = UDI, *, latest: bool = True, **differs: Any) -> DeviceReading:
     """A reading of everything."""
     device = a_device(uuid, udi, **{"version": 1, **differs})
     return DeviceReading(
-        device=device, carries=Carries.EVERYTHING, latest_version=latest, detail_version=device.version
+        device=device, completeness=Completeness.EVERYTHING, latest_version=latest, detail_version=device.version
     )
 
 
@@ -83,11 +85,11 @@ def devices(draw: st.DrawFn, uuid: str = "u-1", udi: str = UDI) -> Device:
 @st.composite
 def readings(draw: st.DrawFn, uuid: str = "u-1", udi: str = UDI) -> DeviceReading:
     """A reading of any source: only a bulk source lags, only a read of the register itself knows a detail."""
-    device, carries = draw(devices(uuid, udi)), draw(st.sampled_from(Carries))
+    device, completeness = draw(devices(uuid, udi)), draw(st.sampled_from(Completeness))
     return DeviceReading(
         device=device,
-        carries=carries,
+        completeness=completeness,
         latest_version=draw(st.booleans()),
-        detail_version=None if carries is Carries.SOME else device.version,
-        lags=carries is Carries.SOME and draw(st.booleans()),
+        detail_version=None if completeness is Completeness.SOME else device.version,
+        lags=completeness is Completeness.SOME and draw(st.booleans()),
     )

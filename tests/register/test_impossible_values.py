@@ -9,9 +9,9 @@ import httpx2
 import pytest
 
 from registerwatch.bootstrap import build_service, running
-from registerwatch.errors import FillRefused
+from registerwatch.errors import BulkLoadRefused
 from registerwatch.register.ingest.refresh import Refreshed
-from registerwatch.register.outcomes import NotFound, Unreadable
+from registerwatch.register.outcomes import NotFound, ReadFailed
 from registerwatch.register.search.index import Filters
 from registerwatch.settings import Settings
 from tests.register.canned import CannedRegister, in_turn, ok, one_device
@@ -51,7 +51,7 @@ def a_service(database_url: str, folder: Path, transport: httpx2.AsyncBaseTransp
         datalake_url=f"{REGISTER}/datalake",
         register_requests_per_minute=100_000,
     )
-    return running(build_service(settings, clock=SteppedClock(), transport=transport, patience=IMPATIENT))
+    return running(build_service(settings, clock=SteppedClock(), transport=transport, retry_policies=IMPATIENT))
 
 
 @pytest.mark.parametrize("columns", ROWS.values(), ids=ROWS)
@@ -64,12 +64,12 @@ async def test_one_bulk_row_never_keeps_the_others_from_being_stored_and_found(
     ]
     lake = in_turn(ok({"value": rows}), ok({"value": []}))
     async with a_service(database_url, tmp_path, lake) as service:
-        await service.mirror.from_datalake(service.datalake, lambda _progress: None)
-        await service.follower.catch_up()
+        await service.bulk_loader.from_datalake(service.datalake, lambda _progress: None)
+        await service.indexer.catch_up()
 
         found = await service.search.search("neighbour", Filters())
         assert [row.udi for row in found.results] == [NEIGHBOUR]
-        assert (await service.copy.state()).devices in {1, 2}
+        assert (await service.records.state()).devices in {1, 2}
 
 
 def a_walk_of(pages: int, unreadable: Any) -> CannedRegister:
@@ -96,11 +96,11 @@ async def test_a_walk_passes_rows_that_cannot_be_read_and_stores_all_others(
     database_url: str, tmp_path: Path, unreadable: Any
 ) -> None:
     async with a_service(database_url, tmp_path, a_walk_of(3, unreadable)) as service:
-        done = await service.mirror.from_register(service.register, lambda _progress: None)
+        done = await service.bulk_loader.from_register(service.register, lambda _progress: None)
 
         assert (done.records, done.changed, done.total) == (3 * 299 + 149, 3 * 299 + 149, 1_050)
-        assert (await service.copy.state()).devices == 3 * 299 + 149
-        run = await service.mirror.run("register")
+        assert (await service.records.state()).devices == 3 * 299 + 149
+        run = await service.bulk_loader.run("register")
         assert run.finished_at is not None
 
 
@@ -109,10 +109,10 @@ async def test_rows_that_cannot_be_read_do_not_keep_a_walk_from_stopping_at_what
 ) -> None:
     register = a_walk_of(9, {"uuid": None})
     async with a_service(database_url, tmp_path, register) as service:
-        await service.mirror.from_register(service.register, lambda _progress: None)
+        await service.bulk_loader.from_register(service.register, lambda _progress: None)
         register.asked.clear()
 
-        await service.mirror.from_register(service.register, lambda _progress: None)
+        await service.bulk_loader.from_register(service.register, lambda _progress: None)
 
     assert len(register.asked) <= 4, "three known pages, one asked for ahead"
 
@@ -137,7 +137,7 @@ async def test_a_device_with_an_impossible_value_is_read_or_unreadable_and_no_cr
     async with a_service(database_url, tmp_path, register) as service:
         result = await service.refresher.refresh(UDI)
 
-        assert isinstance(result, Refreshed | Unreadable)
+        assert isinstance(result, Refreshed | ReadFailed)
         if isinstance(result, Refreshed):
             assert await service.documents.device(UDI) is not None
 
@@ -154,7 +154,7 @@ async def test_an_impossible_count_of_an_actors_devices_is_unreadable(
         return ok({"content": [row], "totalElements": 1 if is_actor_search else total})
 
     async with a_service(database_url, tmp_path, CannedRegister(answer)) as service:
-        assert isinstance(await service.refresher.refresh("DE-MF-000000001"), Unreadable)
+        assert isinstance(await service.refresher.refresh("DE-MF-000000001"), ReadFailed)
 
 
 @pytest.mark.parametrize(
@@ -168,10 +168,10 @@ async def test_a_line_that_no_database_can_hold_is_stored_cleaned_or_refused(
     path = tmp_path / "records.jsonl"
     path.write_text(json.dumps({"uuid": "u-1", "primary_di": UDI, **fields}) + "\n")
     async with a_service(database_url, tmp_path, in_turn(ok({}))) as service:
-        with suppress(FillRefused):
-            done = await service.mirror.from_file(path, lambda _progress: None)
+        with suppress(BulkLoadRefused):
+            done = await service.bulk_loader.from_file(path, lambda _progress: None)
             assert done.records == 1
-        run = await service.mirror.run(f"file:{path}")
+        run = await service.bulk_loader.run(f"file:{path}")
         assert run is None or run.finished_at is not None
 
 
@@ -179,5 +179,5 @@ async def test_a_register_that_says_nothing_at_all_is_no_answer(database_url: st
     async with a_service(database_url, tmp_path, in_turn(ok(None))) as service:
         for subject in (UDI, "DE-MF-000000001"):
             result = await service.refresher.refresh(subject)
-            assert isinstance(result, Unreadable)
+            assert isinstance(result, ReadFailed)
             assert not isinstance(result, NotFound)

@@ -10,25 +10,25 @@ from hypothesis import strategies as st
 
 from registerwatch.register.models import (
     ActorReference,
-    Carries,
     Certificate,
+    Completeness,
     Device,
     DeviceReading,
-    Standing,
+    RecordPrecedence,
     document,
     from_document,
     is_latest,
     may_be_outdated,
     merge,
-    standing,
+    precedence_of,
 )
 from tests.register.builders import PROPERTY, a_device, a_full_reading, a_row, devices, legislations, readings
 
 EMPTY: tuple[object, ...] = (None, "", (), {})
 REGULATIONS = ("refdata.applicable-legislation.mdr", "refdata.applicable-legislation.ivdr")
 
-standings = st.builds(
-    Standing,
+precedences = st.builds(
+    RecordPrecedence,
     uuid=st.sampled_from(["u-1", "u-2", "u-3", "u-4"]),
     latest_version=st.booleans(),
     legislation_code=legislations,
@@ -39,7 +39,7 @@ standings = st.builds(
 @PROPERTY
 @given(devices(), readings())
 def test_a_full_reading_replaces_everything(stored: Device, reading: DeviceReading) -> None:
-    full = msgspec.structs.replace(reading, carries=Carries.EVERYTHING, lags=False)
+    full = msgspec.structs.replace(reading, completeness=Completeness.EVERYTHING, lags=False)
 
     assert merge(stored, full, stored_detail_version=9) == full.device
 
@@ -49,7 +49,7 @@ def test_a_full_reading_replaces_everything(stored: Device, reading: DeviceReadi
 def test_a_reading_without_certificates_replaces_everything_but_them(
     stored: Device, reading: DeviceReading, detail_version: int | None
 ) -> None:
-    partial = msgspec.structs.replace(reading, carries=Carries.ALL_BUT_CERTIFICATES, lags=False)
+    partial = msgspec.structs.replace(reading, completeness=Completeness.ALL_BUT_CERTIFICATES, lags=False)
     merged = merge(stored, partial, stored_detail_version=detail_version)
 
     assert merged is not None
@@ -63,7 +63,7 @@ def test_a_reading_without_certificates_replaces_everything_but_them(
 def test_a_partial_reading_fills_in_and_never_blanks_a_field(
     stored: Device, reading: DeviceReading, detail_version: int | None
 ) -> None:
-    row = msgspec.structs.replace(reading, carries=Carries.SOME)
+    row = msgspec.structs.replace(reading, completeness=Completeness.SOME)
     merged = merge(stored, row, stored_detail_version=detail_version)
 
     if merged is None:
@@ -78,7 +78,7 @@ def test_a_partial_reading_fills_in_and_never_blanks_a_field(
 def test_an_older_or_lagging_reading_changes_nothing(
     stored: Device, reading: DeviceReading, detail_version: int | None
 ) -> None:
-    row = msgspec.structs.replace(reading, carries=Carries.SOME)
+    row = msgspec.structs.replace(reading, completeness=Completeness.SOME)
     told, before = row.device.version or 0, stored.version or 0
     outdated = told < before or (row.lags and detail_version is not None and told <= detail_version)
 
@@ -86,9 +86,9 @@ def test_an_older_or_lagging_reading_changes_nothing(
 
 
 @PROPERTY
-@given(st.none() | standings, readings())
+@given(st.none() | precedences, readings())
 def test_only_the_register_or_a_newer_version_makes_a_superseded_record_the_latest_again(
-    stored: Standing | None, reading: DeviceReading
+    stored: RecordPrecedence | None, reading: DeviceReading
 ) -> None:
     is_superseded = stored is not None and not stored.latest_version
     newer = stored is None or (reading.device.version or 0) > stored.version_number
@@ -97,9 +97,9 @@ def test_only_the_register_or_a_newer_version_makes_a_superseded_record_the_late
 
 
 @PROPERTY
-@given(st.none() | standings, readings())
+@given(st.none() | precedences, readings())
 def test_what_the_register_told_lately_outdates_all_that_lags_but_newer_versions_of_what_it_listed(
-    stored: Standing | None, reading: DeviceReading
+    stored: RecordPrecedence | None, reading: DeviceReading
 ) -> None:
     newer = stored is not None and stored.latest_version and (reading.device.version or 0) > stored.version_number
 
@@ -131,15 +131,15 @@ def test_a_bulk_row_that_names_a_representative_without_its_name_keeps_the_store
 
 
 @PROPERTY
-@given(st.lists(standings, min_size=1, max_size=4, unique_by=lambda each: each.uuid))
-def test_the_order_in_which_records_arrive_does_not_decide_which_one_answers(records: list[Standing]) -> None:
+@given(st.lists(precedences, min_size=1, max_size=4, unique_by=lambda each: each.uuid))
+def test_the_order_in_which_records_arrive_does_not_decide_which_one_answers(records: list[RecordPrecedence]) -> None:
     assert len({min(order, key=lambda each: each.rank).uuid for order in permutations(records)}) == 1
 
 
 @PROPERTY
-@given(standings, standings)
+@given(precedences, precedences)
 def test_the_latest_version_answers_then_the_regulation_then_the_higher_version_then_the_smaller_uuid(
-    one: Standing, other: Standing
+    one: RecordPrecedence, other: RecordPrecedence
 ) -> None:
     if one.uuid == other.uuid:
         return
@@ -156,8 +156,8 @@ def test_the_latest_version_answers_then_the_regulation_then_the_higher_version_
 
 
 @PROPERTY
-@given(standings, standings, standings)
-def test_rank_is_a_total_order(one: Standing, two: Standing, three: Standing) -> None:
+@given(precedences, precedences, precedences)
+def test_rank_is_a_total_order(one: RecordPrecedence, two: RecordPrecedence, three: RecordPrecedence) -> None:
     assert (one.rank == two.rank) or (one.rank < two.rank) != (two.rank < one.rank)
     if one.rank < two.rank < three.rank:
         assert one.rank < three.rank
@@ -165,12 +165,12 @@ def test_rank_is_a_total_order(one: Standing, two: Standing, three: Standing) ->
 
 @pytest.mark.parametrize("legislation", ["mdr", "refdata.applicable-legislation.mdr"])
 def test_a_regulation_is_known_by_its_full_code_and_by_its_last_segment(legislation: str) -> None:
-    assert Standing("u-9", True, legislation, 1).rank < Standing("u-1", True, "mdd", 9).rank
+    assert RecordPrecedence("u-9", True, legislation, 1).rank < RecordPrecedence("u-1", True, "mdd", 9).rank
 
 
 def test_a_record_without_a_version_stands_at_version_0() -> None:
-    assert standing(a_row()).version_number == 0
-    assert standing(a_full_reading(version=3)).version_number == 3
+    assert precedence_of(a_row()).version_number == 0
+    assert precedence_of(a_full_reading(version=3)).version_number == 3
 
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)

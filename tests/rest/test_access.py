@@ -95,7 +95,7 @@ async def a_revoked_key(stage: Stage, company: Company) -> Headers:
 
 async def an_old_session(stage: Stage, company: Company) -> Headers:
     expires_at = int(stage.clock.now()) + SESSION_SECONDS + DAY
-    await stage.service.accounts.operating.set_period(company.owner.email, None, expires_at)
+    await stage.service.accounts.admin.set_period(company.owner.email, None, expires_at)
     stage.clock.move(SESSION_SECONDS)
     return {"Authorization": f"Bearer {company.owner.session}"}
 
@@ -467,7 +467,10 @@ async def test_what_is_public_needs_no_credential_and_minds_no_wrong_one(staged:
             {"X-API-Key": "x" * 10_000},
         ):
             if body is not None and "token" in body:
-                body = {**body, "token": (await stage.service.accounts.recovering.link(EMAIL)).partition("token=")[2]}
+                body = {
+                    **body,
+                    "token": (await stage.service.accounts.password_reset.link(EMAIL)).partition("token=")[2],
+                }
             response = await stage.client.request(
                 label.partition(" ")[0], path, params=queries.get(label), json=body, headers=headers
             )

@@ -192,7 +192,7 @@ async def test_an_account_whose_period_has_ended_is_read_and_managed_as_before(s
     assert granted(await stage.post("/v1/users", owner.session, email=MEMBER, password=MEMBERS))["expired"] is True
     assert granted(await stage.post("/v1/login", email=EMAIL, password=PASSWORD))["expired"] is True
     assert granted(await stage.post("/v1/trial", email=EMAIL, password=PASSWORD))["expired"] is True
-    await stage.service.accounts.operating.set_period(EMAIL, PlanName.STANDARD, int(stage.clock.now()) + DAY)
+    await stage.service.accounts.admin.set_period(EMAIL, PlanName.STANDARD, int(stage.clock.now()) + DAY)
     account = granted(await me(stage, owner.api_key))
     assert (account["expired"], account["plan"], account["watch_cap"]) == (False, "standard", 250)
 
@@ -372,7 +372,7 @@ async def test_the_eleventh_user_is_a_409_and_a_removed_one_makes_room(stage: St
 
 async def test_the_operator_plan_allows_twenty_five_users_and_keys(stage: Stage) -> None:
     owner = await stage.sign_up()
-    await stage.service.accounts.operating.set_period(EMAIL, PlanName.OPERATOR, None)
+    await stage.service.accounts.admin.set_period(EMAIL, PlanName.OPERATOR, None)
     for number in range(24):
         granted(await stage.post("/v1/users", owner.session, email=f"m{number}@acme.example", password=MEMBERS))
         granted(await stage.post("/v1/keys", owner.session))

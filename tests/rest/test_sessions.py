@@ -379,7 +379,7 @@ async def test_nobody_is_sent_more_than_three_mails_an_hour_and_the_answer_does_
 
 async def test_forgetting_answers_alike_where_no_mail_can_be_sent(stage: Stage) -> None:
     await stage.sign_up()
-    stage.service.accounts.recovering._mailer = NoMailer()
+    stage.service.accounts.password_reset._mailer = NoMailer()
     for email in (EMAIL, "nobody@acme.example"):
         assert granted(await stage.post("/v1/password/forgot", email=email)) == {"ok": True}
     await stage.settle()

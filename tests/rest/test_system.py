@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from registerwatch.register.search.index import SearchIndex
-from registerwatch.register.search.indexer import NOTICEABLE, IndexFollower
+from registerwatch.register.search.indexer import NOTICEABLE, Indexer
 from registerwatch.rest.system import ENDING, UNINDEXED
 from registerwatch_standins.register.generated import GeneratedWorld
 from tests.conftest import StageMaker
@@ -39,7 +39,7 @@ async def test_a_process_that_is_ending_is_not_ready_and_goes_on_serving(staged:
 async def test_a_process_without_its_index_is_not_ready(staged: StageMaker) -> None:
     async with staged() as stage:
         await stage.level()
-        stage.service.follower.has_been_level = False
+        stage.service.indexer.has_been_level = False
 
         refused = await stage.get("/ready")
 
@@ -64,9 +64,9 @@ async def test_an_index_that_is_far_behind_was_never_level_until_it_has_caught_u
     staged: StageMaker, tmp_path: Path
 ) -> None:
     async with staged(world=GeneratedWorld(NOTICEABLE + 500, seed=3), background=False) as stage:
-        await stage.service.mirror.from_datalake(stage.service.datalake, lambda _progress: None)
-        writing = IndexFollower(stage.service.documents, SearchIndex(tmp_path / "another"))
-        reading = IndexFollower(stage.service.documents, SearchIndex(tmp_path / "another"))
+        await stage.service.bulk_loader.from_datalake(stage.service.datalake, lambda _progress: None)
+        writing = Indexer(stage.service.documents, SearchIndex(tmp_path / "another"))
+        reading = Indexer(stage.service.documents, SearchIndex(tmp_path / "another"))
         await writing.step()
         await reading.step()
         assert were_level(writing, reading) == (False, False), "one has a batch, the other sees what the one has"
@@ -79,20 +79,20 @@ async def test_an_index_that_is_far_behind_was_never_level_until_it_has_caught_u
         await writing.close()
 
 
-def were_level(*followers: IndexFollower) -> tuple[bool, ...]:
+def were_level(*followers: Indexer) -> tuple[bool, ...]:
     return tuple(each.has_been_level for each in followers)
 
 
 async def test_a_copy_that_became_another_one_is_indexed_anew_and_not_ready_before(staged: StageMaker) -> None:
     async with staged(background=False) as stage:
         await stage.fill()
-        follower = stage.service.follower
+        indexer = stage.service.indexer
         before = stage.service.index.documents
-        await stage.service.copy.become_another()
+        await stage.service.records.become_another()
 
-        await follower.step()
-        assert were_level(follower) == (False,)
-        await follower.catch_up()
+        await indexer.step()
+        assert were_level(indexer) == (False,)
+        await indexer.catch_up()
 
-        assert were_level(follower) == (True,)
-        assert (stage.service.index.documents, await follower.lag()) == (before, 0)
+        assert were_level(indexer) == (True,)
+        assert (stage.service.index.documents, await indexer.lag()) == (before, 0)

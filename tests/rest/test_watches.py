@@ -215,7 +215,7 @@ async def test_the_watch_cap_is_a_409_and_a_watched_subject_is_no_new_one(stage:
     assert set(full.json()) == {"error"}
     assert there.status_code == 200
     assert len(await listed(stage, owner.api_key, "watches")) == 25
-    await stage.service.accounts.operating.set_period(owner.email, PlanName.STANDARD, None)
+    await stage.service.accounts.admin.set_period(owner.email, PlanName.STANDARD, None)
     assert (await stage.post("/v1/watches", owner.api_key, subject=UNWATCHED)).status_code == 200
 
 
@@ -241,7 +241,7 @@ async def test_an_event_has_every_field_of_the_contract(stage: Stage, owner: Sig
 
 
 async def test_the_newest_hundred_events_are_listed_newest_first(stage: Stage, owner: SignedUp) -> None:
-    caller = await stage.service.accounts.signing_in.caller(credential_of(owner.api_key, None))
+    caller = await stage.service.accounts.sessions.caller(credential_of(owner.api_key, None))
     made = [
         repository.NewEvent(caller.account.id, 1, UNWATCHED, "Label", f"reference: → R-{number}", [], "b", True)
         for number in range(102)
@@ -310,7 +310,7 @@ async def test_an_account_whose_period_has_ended_reads_and_removes_and_nothing_e
     stage: Stage, owner: SignedUp
 ) -> None:
     [watch] = await watched_at(stage, owner.api_key, "A1")
-    await stage.service.accounts.operating.set_period(owner.email, None, int(stage.clock.now()))
+    await stage.service.accounts.admin.set_period(owner.email, None, int(stage.clock.now()))
     before, asked = stage.tables(), stage.log.total
 
     for method, path in PROTECTED:

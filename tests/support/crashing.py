@@ -153,13 +153,13 @@ def open_accounts(settings: dict[str, Any], subjects: list[str], receiver_url: s
         service, keys = _service(settings), []
         try:
             for number in range(ACCOUNTS):
-                opened = await service.accounts.signing_in.trial("", f"owner{number}@acme.example", "correct horse")
+                opened = await service.accounts.sessions.trial("", f"owner{number}@acme.example", "correct horse")
                 assert opened.api_key is not None
                 keys.append(opened.api_key)
-                caller = await service.accounts.signing_in.caller(credential_of(opened.api_key, None))
-                await service.webhooks.configuring.set_first(caller, receiver_url)
+                caller = await service.accounts.sessions.caller(credential_of(opened.api_key, None))
+                await service.notifications.webhooks.set_first(caller, receiver_url)
                 for subject in subjects:
-                    watch = await service.watches.watching.add(caller, subject)
+                    watch = await service.watches.service.add(caller, subject)
                     assert watch.snapshot is not None, watch.last_error
         finally:
             await service.close()
@@ -173,9 +173,9 @@ def node(settings: dict[str, Any], key: str) -> None:
 
     async def run() -> None:
         async with working(_service(settings)) as service:
-            caller = await service.accounts.signing_in.caller(credential_of(key, None))
+            caller = await service.accounts.sessions.caller(credential_of(key, None))
             while True:
-                await service.watches.syncing.sync(caller)
+                await service.watches.sync.sync(caller)
                 await asyncio.sleep(0.05)
 
     asyncio.run(run())
@@ -233,10 +233,10 @@ def let_settle(settings: dict[str, Any], keys: list[str]) -> None:
         service = build_service(Settings(**settings), passwords=quick_passwords(), clock=Ahead())
         async with asyncio.timeout(CALM_SECONDS), working(service):
             for key in keys:
-                caller = await service.accounts.signing_in.caller(credential_of(key, None))
-                synced = await service.watches.syncing.sync(caller)
+                caller = await service.accounts.sessions.caller(credential_of(key, None))
+                synced = await service.watches.sync.sync(caller)
                 assert synced.synced == SUBJECTS, synced
-            while (await service.webhooks.deliverer.waiting())[0]:
+            while (await service.notifications.deliveries.waiting())[0]:
                 await asyncio.sleep(0.05)
 
     asyncio.run(run())

@@ -29,7 +29,7 @@ from tests.support import postgresql, processes, redis
 from tests.support.crashing import Register, register
 from tests.support.processes import until
 
-PATIENCE = 30.0
+RETRY_POLICIES = 30.0
 BETWEEN_REQUESTS = 0.1
 
 _asked = count()
@@ -67,7 +67,7 @@ class Postgres:
         folder = postgresql.binaries()
         assert folder is not None
         command = postgresql.as_its_user(folder / "pg_ctl", "-D", self._folder / "data", "-w", *words)
-        subprocess.run(command, cwd="/", check=True, timeout=PATIENCE, stdout=subprocess.DEVNULL)
+        subprocess.run(command, cwd="/", check=True, timeout=RETRY_POLICIES, stdout=subprocess.DEVNULL)
 
 
 @contextmanager
@@ -124,7 +124,7 @@ class Gate(Door):
     def answer(self, node: str, method: str, path: str, headers: Message, body: bytes) -> tuple[int, bytes]:
         """What the register says."""
         self.pass_through(node, path)
-        asking = http.client.HTTPConnection("127.0.0.1", self._port, timeout=PATIENCE)
+        asking = http.client.HTTPConnection("127.0.0.1", self._port, timeout=RETRY_POLICIES)
         kept = {name: value for name, value in headers.items() if name.lower() not in ("host", "accept-encoding")}
         try:
             asking.request(method, path, body or None, kept)
@@ -215,7 +215,7 @@ class Node:
         self.absent: list[tuple[float, float]] = []
         """When it did not answer because it had ended."""
         self._gone_at: float | None = None
-        self._client = httpx2.Client(timeout=PATIENCE, limits=httpx2.Limits(max_keepalive_connections=0))
+        self._client = httpx2.Client(timeout=RETRY_POLICIES, limits=httpx2.Limits(max_keepalive_connections=0))
 
     @property
     def url(self) -> str:
@@ -261,7 +261,7 @@ class Node:
         assert self._process is not None
         self._gone_at = time.monotonic()
         self._process.send_signal(signal.SIGKILL)
-        self._process.wait(PATIENCE)
+        self._process.wait(RETRY_POLICIES)
 
     def end(self) -> None:
         """Ask it to end, and see that it does."""
@@ -270,10 +270,10 @@ class Node:
         self._gone_at = time.monotonic()
         self._process.send_signal(signal.SIGTERM)
         try:
-            self._process.wait(PATIENCE)
+            self._process.wait(RETRY_POLICIES)
         except subprocess.TimeoutExpired:
             self._process.kill()
-            self._process.wait(PATIENCE)
+            self._process.wait(RETRY_POLICIES)
             raise
 
     def _is_ready(self) -> bool:
@@ -302,7 +302,7 @@ class Trickle:
 
     def __init__(self, nodes: list[Node], paths: list[str], key: str) -> None:
         self.answers: list[Answered] = []
-        self._ending = threading.Event()
+        self._cancellations = threading.Event()
         self._threads = [threading.Thread(target=self._ask, args=(node, paths, key), daemon=True) for node in nodes]
 
     @contextmanager
@@ -317,14 +317,14 @@ class Trickle:
 
     def end(self) -> None:
         """No more requests."""
-        self._ending.set()
+        self._cancellations.set()
         for thread in self._threads:
-            thread.join(PATIENCE)
+            thread.join(RETRY_POLICIES)
 
     def _ask(self, node: Node, paths: list[str], key: str) -> None:
-        with httpx2.Client(base_url=node.url, headers={"X-API-Key": key}, timeout=PATIENCE) as client:
+        with httpx2.Client(base_url=node.url, headers={"X-API-Key": key}, timeout=RETRY_POLICIES) as client:
             for path in cycle(paths):
-                if self._ending.wait(BETWEEN_REQUESTS):
+                if self._cancellations.wait(BETWEEN_REQUESTS):
                     return
                 self.answers.append(self._answer(client, node, path))
 

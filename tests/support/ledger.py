@@ -16,7 +16,7 @@ from sqlalchemy import select
 from registerwatch.db.engine import Database
 from registerwatch.db.tables import events, watches
 from registerwatch_standins.register.world import World
-from tests.support.oracle import EXPIRY, NUMBER, STATUS, Change, Paper, Seen, Told, Value, expected, kept
+from tests.support.oracle import EXPIRY, NUMBER, STATUS, FieldChange, Paper, Seen, Told, Value, expected, kept
 from tests.support.witness import (
     Memory,
     Read,
@@ -30,11 +30,11 @@ from tests.support.witness import (
     seen_of,
 )
 
-Watcher = tuple[int, str]
+ProgressCallback = tuple[int, str]
 """Account and subject."""
 
 Snapshot = dict[str, Any] | None
-Snapshots = dict[Watcher, Snapshot]
+Snapshots = dict[ProgressCallback, Snapshot]
 
 FORMER_WORDS = {"On the EU market": "Placed on the EU market"}
 """How an earlier release is said to have written a status: the same code in other words."""
@@ -61,8 +61,8 @@ class Stored:
     """An event as it is stored."""
 
     id: int
-    watcher: Watcher
-    changes: Sequence[Change]
+    watcher: ProgressCallback
+    changes: Sequence[FieldChange]
 
 
 @dataclass
@@ -72,7 +72,7 @@ class Ledger:
     world: World
     database: Database
     witness: Witness
-    told: dict[Watcher, Told | None] = field(default_factory=dict)
+    told: dict[ProgressCallback, Told | None] = field(default_factory=dict)
     """None before the baseline."""
     active: set[int] = field(default_factory=set)
     awaiting: dict[int, set[int]] = field(default_factory=lambda: defaultdict(set))
@@ -87,13 +87,13 @@ class Ledger:
     late: int = 0
     _memory: Memory = field(default_factory=Memory)
     _past: dict[str, list[tuple[int, dict[str, Value]]]] = field(default_factory=dict)
-    _since: dict[tuple[Watcher, str], int] = field(default_factory=dict)
+    _since: dict[tuple[ProgressCallback, str], int] = field(default_factory=dict)
     """From when on what was told last of a field has been true."""
     _stored_at: dict[str, int] = field(default_factory=dict)
     """When full reads were stored, by subject."""
     _part_at: dict[str, int] = field(default_factory=dict)
     """When parts were stored, by subject."""
-    _part_told_at: dict[Watcher, int] = field(default_factory=dict)
+    _part_told_at: dict[ProgressCallback, int] = field(default_factory=dict)
     _last_event: int = 0
 
     def note_world(self, udis: Iterable[str]) -> None:
@@ -104,7 +104,7 @@ class Ledger:
             if records:
                 self._past.setdefault(udi, []).append((self.witness.steps, all_fields(answering(records))))
 
-    def forget(self, watcher: Watcher) -> None:
+    def forget(self, watcher: ProgressCallback) -> None:
         """Nobody watches that any more."""
         del self.told[watcher]
         self._since = {key: since for key, since in self._since.items() if key[0] != watcher}
@@ -112,7 +112,7 @@ class Ledger:
     async def settle(self, *, is_recheck: bool = False, sync_of: int | None = None, listed: Sequence[int] = ()) -> None:
         """Judge one step: the reads that ended in it and the events that it made."""
         new = await self._new_events()
-        queues: dict[Watcher, list[Stored]] = defaultdict(list)
+        queues: dict[ProgressCallback, list[Stored]] = defaultdict(list)
         for event in new:
             queues[event.watcher].append(event)
         reads, self.witness.finished = self.witness.finished, []
@@ -173,7 +173,7 @@ class Ledger:
 
     # What a full read must have told
 
-    def _judge(self, read: Read, queues: dict[Watcher, list[Stored]], snapshots: Snapshots) -> None:
+    def _judge(self, read: Read, queues: dict[ProgressCallback, list[Stored]], snapshots: Snapshots) -> None:
         self.reads += 1
         is_late = self._stored_at.get(read.subject, 0) > read.began
         seen = seen_of(read, Memory() if is_late else self._memory) if not (is_late and _leans(read)) else None
@@ -197,7 +197,7 @@ class Ledger:
             for name in () if self._part_came_after(read) else seen.fields:
                 self._since[watcher, name] = max(self._since.get((watcher, name), 0), read.began)
 
-    def _judge_exactly(self, watcher: Watcher, seen: Seen, queue: list[Stored]) -> None:
+    def _judge_exactly(self, watcher: ProgressCallback, seen: Seen, queue: list[Stored]) -> None:
         told = self.told[watcher]
         wanted = expected(told, seen) if told is not None else []
         got = queue.pop(0).changes if wanted and queue else []
@@ -209,7 +209,7 @@ class Ledger:
         return self._part_at.get(read.subject, 0) > read.began
 
     def _judge_overtaken(
-        self, watcher: Watcher, read: Read, seen: Seen, queue: list[Stored], snapshot: Snapshot
+        self, watcher: ProgressCallback, read: Read, seen: Seen, queue: list[Stored], snapshot: Snapshot
     ) -> None:
         """A part was stored while this read went on. If it was told, the read comes too late; else both are right."""
         told = self.told[watcher]
@@ -222,7 +222,7 @@ class Ledger:
         if told is None or (not is_late and _says(snapshot, after)):
             self.told[watcher] = after if _says(snapshot, after) else None
 
-    def _judge_mixed(self, watcher: Watcher, seen: Seen, queue: list[Stored]) -> None:
+    def _judge_mixed(self, watcher: ProgressCallback, seen: Seen, queue: list[Stored]) -> None:
         """A part was told in the same step, before or after: together they told what there was to tell, once."""
         told = self.told[watcher]
         if told is None:
@@ -244,7 +244,7 @@ class Ledger:
 
     # What a part may have told
 
-    async def _judge_parts(self, queues: dict[Watcher, list[Stored]]) -> None:
+    async def _judge_parts(self, queues: dict[ProgressCallback, list[Stored]]) -> None:
         unknown = []
         for udi in self.parts:
             for watcher in self._watchers(udi):
@@ -258,7 +258,7 @@ class Ledger:
             for watcher in unknown:
                 self._adopt(watcher, snapshots[watcher])
 
-    def _follow(self, watcher: Watcher, queue: Sequence[Stored]) -> None:
+    def _follow(self, watcher: ProgressCallback, queue: Sequence[Stored]) -> None:
         """Events that a part may have made: each follows what was told before, and was true since then."""
         for event in queue:
             for name, old, new, _ in event.changes:
@@ -272,7 +272,7 @@ class Ledger:
                 self._part_told_at[watcher] = self.witness.steps
                 self.told[watcher] = replace(told, fields={**told.fields, name: value})
 
-    def _true_since(self, watcher: Watcher, name: str, words: str) -> Value:
+    def _true_since(self, watcher: ProgressCallback, name: str, words: str) -> Value:
         """The value of these words, which the register had at or after what was told before."""
         since, past = self._since.get((watcher, name), 0), self._past[watcher[1]]
         for place, (began, fields) in enumerate(past):
@@ -282,7 +282,7 @@ class Ledger:
                 return fields[name]
         raise WrongYear(f"{watcher}: {name} was told to be {words}, which it was not since {since}: {past[-5:]}")
 
-    def _adopt(self, watcher: Watcher, snapshot: Snapshot) -> None:
+    def _adopt(self, watcher: ProgressCallback, snapshot: Snapshot) -> None:
         """A baseline that a part made: all of it was true once."""
         if snapshot is None:
             return
@@ -318,7 +318,7 @@ class Ledger:
             if sorted(awaited) != list(listed):
                 raise WrongYear(f"the sync of account {sync_of} listed {listed}, but {sorted(awaited)} were to be told")
 
-    def _watchers(self, subject: str) -> list[Watcher]:
+    def _watchers(self, subject: str) -> list[ProgressCallback]:
         return [watcher for watcher in self.told if watcher[1] == subject and watcher[0] in self.active]
 
     async def _new_events(self) -> list[Stored]:
@@ -372,7 +372,7 @@ def _leans(read: Read) -> bool:
     return not is_srn(read.subject) and not read.of("detail")
 
 
-def _changes(text: str) -> list[Change]:
+def _changes(text: str) -> list[FieldChange]:
     return [(each["field"], _now(each["old"]), each["new"], each.get("certificate") or "") for each in json.loads(text)]
 
 

@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 from aiosmtpd.smtp import MISSING, SMTP, AuthResult, Envelope, LoginPassword, Session
 
-from tests.support.ending import Noted, end
+from tests.support.closing_server import Noted, end
 
 HOST = "127.0.0.1"
 SILENCE = "silence"

@@ -6,7 +6,7 @@ Nothing here comes from the product. Fields are those of the contract, texts tho
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-Change = tuple[str, str, str, str]
+FieldChange = tuple[str, str, str, str]
 """Field, old, new, and the number of the certificate whose field it is (else empty)."""
 
 PaperKey = tuple[str, str]
@@ -66,7 +66,7 @@ def plain(text: object) -> Value:
     return Value(words, words)
 
 
-def expected(told: Told, seen: Seen) -> list[Change]:
+def expected(told: Told, seen: Seen) -> list[FieldChange]:
     """The changes that this read must tell. An empty new value is none; the same code in other words is none."""
     return [
         (name, before.words, now.words, "")
@@ -91,7 +91,7 @@ def kept(told: Told | None, seen: Seen) -> Told:
     return Told(fields, papers, before.searched or seen.searched, listed)
 
 
-def _paper_changes(told: Told, seen: Seen) -> list[Change]:
+def _paper_changes(told: Told, seen: Seen) -> list[FieldChange]:
     if told.papers is None or seen.papers is None:
         return []
     may_be_new = _may_be_new(told, seen)
@@ -124,7 +124,7 @@ def _matched(
     return pairs, [*gone, *(key for key in missing if key not in told.present)], come
 
 
-def _within(old: Paper, now: Paper) -> Iterable[Change]:
+def _within(old: Paper, now: Paper) -> Iterable[FieldChange]:
     if old.number != now.number:
         yield NUMBER, old.number, now.number, now.number
     if now.expiry and now.expiry != old.expiry:

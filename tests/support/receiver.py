@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from tests.support.ending import end
+from tests.support.closing_server import end
 
 HOST = "127.0.0.1"
 

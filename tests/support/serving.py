@@ -12,7 +12,7 @@ import uvicorn
 
 from registerwatch.billing.provider import PaymentProvider
 from registerwatch.server import SideServer
-from tests.support.ending import accept_no_more
+from tests.support.closing_server import accept_no_more
 from tests.support.stage import Stage, on_stage
 
 

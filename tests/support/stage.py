@@ -13,8 +13,8 @@ from registerwatch.app import app_over
 from registerwatch.billing.provider import PaymentProvider
 from registerwatch.bootstrap import Service, build_service, running
 from registerwatch.mail.memory_mailer import KeptMail
-from registerwatch.register.sources.request_budget import Priority
-from registerwatch.register.sources.requests import Patience
+from registerwatch.register.sources.request_budget import RequestPriority
+from registerwatch.register.sources.requests import RetryPolicy
 from registerwatch.settings import Settings
 from registerwatch_standins.register.app import create_app as create_register
 from registerwatch_standins.register.faults import Faults
@@ -28,7 +28,7 @@ from tests.support.passwords import quick_passwords
 
 REGISTER = "http://register.test"
 EMAIL, PASSWORD = "owner@acme.example", "correct horse"
-IMPATIENT = {priority: Patience(tries=2, pause=0.1, limit=30.0) for priority in Priority}
+IMPATIENT = {priority: RetryPolicy(tries=2, pause=0.1, limit=30.0) for priority in RequestPriority}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,16 +58,16 @@ class Stage:
 
     async def level(self) -> None:
         """Bring the index up to the copy."""
-        await self.service.follower.catch_up()
+        await self.service.indexer.catch_up()
 
     async def settle(self) -> None:
         """Let refreshes behind readers' backs end, and mails go out."""
         await self.service.refresher.settled()
-        await self.service.accounts.recovering.settled()
+        await self.service.accounts.password_reset.settled()
 
     async def fill(self) -> None:
         """Fill the copy from the stand-in's Data Lake, and index it."""
-        await self.service.mirror.from_datalake(self.service.datalake, lambda _progress: None)
+        await self.service.bulk_loader.from_datalake(self.service.datalake, lambda _progress: None)
         await self.level()
 
     async def get(self, path: str, **params: str | int) -> httpx2.Response:
@@ -88,7 +88,7 @@ class Stage:
         return str((await self.post("/v1/login", email=email, password=password)).json()["session"])
 
     def tables(self) -> dict[str, Rows]:
-        """Every row, to compare before with after; but of `ticks`, which the background writes at any time."""
+        """Every row, to compare before with after; but of `schedule`, which the background writes at any time."""
         return {name: rows for name, rows in self.dumps.dump().items() if name != "ticks"}
 
     def rows_of(self, account_id: int) -> dict[str, Rows]:
@@ -143,7 +143,7 @@ async def on_stage(
         Settings(**values),  # type: ignore[arg-type]  # values are checked by the settings
         clock=clock,
         transport=through(InProcessTransport(register_app)),
-        patience=IMPATIENT,
+        retry_policies=IMPATIENT,
         mailer=mail,
         passwords=quick_passwords(),
         provider=provider,

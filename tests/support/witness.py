@@ -51,7 +51,7 @@ STATUSES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ApiRequest:
     """A question that a read asked: the last try of it counts. `truth` is what the world said at that moment."""
 
     truth: Any
@@ -67,18 +67,18 @@ class Read:
     began: int
     """When it began and ended, in steps of the witness."""
     ended: int = 0
-    questions: dict[tuple[Kind, str], Question] = field(default_factory=dict)
+    questions: dict[tuple[Kind, str], ApiRequest] = field(default_factory=dict)
 
     @property
     def is_said_to_be_stored(self) -> bool:
         """What the product says of it."""
         return not self.task.cancelled() and type(self.task.result()).__name__ == "Refreshed"
 
-    def of(self, kind: Kind) -> Mapping[str, Question]:
+    def of(self, kind: Kind) -> Mapping[str, ApiRequest]:
         """Questions of a kind that were asked for the subject, by their key, without control probes."""
         return {key: asked for (each, key), asked in self.questions.items() if each == kind and key != PROBE}
 
-    def probe(self, kind: Kind) -> Question | None:
+    def probe(self, kind: Kind) -> ApiRequest | None:
         """The control probe of a kind, if this read sent one."""
         return self.questions.get((kind, PROBE))
 
@@ -139,7 +139,7 @@ class Witness(Faults):
             self.faults[kind, mode] += 1
         read = self._read()
         if read is not None:
-            read.questions[kind, key] = Question(self._truth(kind, key), mode)
+            read.questions[kind, key] = ApiRequest(self._truth(kind, key), mode)
         return None if mode is None else Rule(kind, mode, size=BELIEVED)
 
     def _read(self) -> Read | None:

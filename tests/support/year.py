@@ -24,8 +24,8 @@ from registerwatch.bootstrap import Service, build_service
 from registerwatch.db.migrate import upgrade
 from registerwatch.db.tables import watches
 from registerwatch.register.outcomes import RegisterFailure
-from registerwatch.register.sources.request_budget import Priority
-from registerwatch.register.sources.requests import Patience
+from registerwatch.register.sources.request_budget import RequestPriority
+from registerwatch.register.sources.requests import RetryPolicy
 from registerwatch.settings import Settings
 from registerwatch.watches.models import Watch
 from registerwatch_standins.register.app import create_app
@@ -46,8 +46,8 @@ REGISTER = "http://register.test"
 BEGINS = datetime(2026, 1, 1, 8, tzinfo=BRUSSELS).timestamp()
 DAY = 86_400.0
 FOR_EVER = int(BEGINS + 4_000 * DAY)
-PATIENT = {priority: Patience(tries=2, pause=1.0, limit=3_600.0) for priority in Priority}
-MOST_TWINS = 4
+PATIENT = {priority: RetryPolicy(tries=2, pause=1.0, limit=3_600.0) for priority in RequestPriority}
+MAX_TWINS = 4
 PAGE = 300
 
 
@@ -120,7 +120,7 @@ def _node(database_url: str, data_dir: Path, clock: SteppedClock, witness: Witne
         settings,
         clock=clock,
         transport=witness.through(InProcessTransport(register)),  # type: ignore[arg-type]  # it is an application
-        patience=PATIENT,
+        retry_policies=PATIENT,
         passwords=quick_passwords(),
     )
 
@@ -213,7 +213,7 @@ class Year:
             await self._set_active(account, is_active=True)
         for last in (False, True):
             for account in self._accounts:
-                synced = await self._nodes[0].watches.syncing.sync(self._caller(account))
+                synced = await self._nodes[0].watches.sync.sync(self._caller(account))
                 ids = [event.id for event in synced.events]
                 await self.ledger.settle(sync_of=account, listed=ids)
                 assert not (last and ids), "the calm end tells something twice"
@@ -239,7 +239,7 @@ class Year:
 
     async def _recheck(self) -> None:
         with self._changing_between():
-            await self._node().watches.rechecking.run()
+            await self._node().watches.recheck.run()
         await self.ledger.settle(is_recheck=True)
 
     async def _sync(self) -> None:
@@ -247,7 +247,7 @@ class Year:
         if account is None:
             return
         with self._changing_between(unless=account in self._of_actors):
-            synced = await self._node().watches.syncing.sync(self._caller(account))
+            synced = await self._node().watches.sync.sync(self._caller(account))
         await self.ledger.settle(sync_of=account, listed=[event.id for event in synced.events])
 
     async def _refresh(self) -> None:
@@ -262,7 +262,7 @@ class Year:
         subject = self._subject_for(account)
         self.ledger.told.setdefault((account, subject), None)
         with self._changing_between():
-            await self._node().watches.watching.add(self._caller(account), subject)
+            await self._node().watches.service.add(self._caller(account), subject)
         await self.ledger.settle()
 
     async def _import(self) -> None:
@@ -272,23 +272,23 @@ class Year:
         subjects = {self._subject_for(account) for _ in range(4)}
         for subject in subjects:
             self.ledger.told.setdefault((account, subject), None)
-        await self._node().watches.importing.add_all(self._caller(account), "udi\n" + "\n".join(sorted(subjects)))
+        await self._node().watches.imports.add_all(self._caller(account), "udi\n" + "\n".join(sorted(subjects)))
         await self.ledger.adopt(account, subjects)
 
     async def _remove(self) -> None:
         account = self._rng.choice(self._accounts)
-        watching = self._node().watches.watching
-        watch = self._any(await watching.all(self._caller(account)))
+        watch_service = self._node().watches.service
+        watch = self._any(await watch_service.all(self._caller(account)))
         if watch is not None:
-            await watching.remove(self._caller(account), watch.id)
+            await watch_service.remove(self._caller(account), watch.id)
             self.ledger.forget((account, watch.subject))
 
     async def _rename(self) -> None:
         account = self._rng.choice(self._accounts)
-        watching = self._node().watches.watching
-        watch = self._any(await watching.all(self._caller(account)))
+        watch_service = self._node().watches.service
+        watch = self._any(await watch_service.all(self._caller(account)))
         if watch is not None:
-            await watching.rename(self._caller(account), watch.id, f"ours {self._rng.random()}")
+            await watch_service.rename(self._caller(account), watch.id, f"ours {self._rng.random()}")
 
     async def _expire(self) -> None:
         await self._set_active(self._rng.choice(self._accounts), is_active=False)
@@ -304,7 +304,7 @@ class Year:
         try:
             async for page in node.datalake.devices():
                 with self._changing_between():
-                    await node.copy.store(page.rows, read_at=int(self._clock.now()))
+                    await node.records.store(page.rows, read_at=int(self._clock.now()))
         except RegisterFailure:
             pass
         await self.ledger.settle()
@@ -316,7 +316,7 @@ class Year:
         """Pages of the whole register, newest first; what happens while a page is on its way comes before it."""
         number = 0
         while number * PAGE < self._world.count:
-            since = await node.copy.revision()
+            since = await node.records.revision()
             try:
                 page = await node.register.newest(number)
             except RegisterFailure:
@@ -326,7 +326,7 @@ class Year:
                 self._clock.move(2)
                 self._change_world(1)
             self.ledger.note_parts(rows)
-            await node.copy.store(page.rows, read_at=int(self._clock.now()), since=since)
+            await node.records.store(page.rows, read_at=int(self._clock.now()), since=since)
             await self.ledger.settle()
             number += 1
 
@@ -466,7 +466,7 @@ class Year:
         records = self._world.by_primary_di(udi)
         if not records:
             self._world.register(replace(self._world.newest(0, 1)[0], uuid=self._uuid(), primary_di=udi))
-        elif len(records) < MOST_TWINS and self._rng.random() < 0.5:
+        elif len(records) < MAX_TWINS and self._rng.random() < 0.5:
             self._add_twin(self._rng.choice(records))
         elif len(records) > 1:
             record = self._rng.choice(records)

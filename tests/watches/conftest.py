@@ -8,10 +8,10 @@ import pytest
 from registerwatch.accounts.wiring import build_accounts
 from registerwatch.db.engine import Database
 from registerwatch.mail.memory_mailer import KeptMail
-from registerwatch.notifications.outbox import WebhookOutbox
-from registerwatch.register.store.records import StoredCopy
+from registerwatch.notifications.outbox import Outbox
+from registerwatch.register.store.records import RecordStore
 from registerwatch.settings import Settings
-from registerwatch.watches.observe import Observing
+from registerwatch.watches.observe import WatchObserver
 from tests.support.clocks import SteppedClock
 from tests.support.passwords import quick_passwords
 from tests.watches.room import Room
@@ -21,6 +21,6 @@ from tests.watches.room import Room
 def room(database: Database, tmp_path: Path) -> Iterator[Room]:
     clock = SteppedClock(1_800_000_000)
     accounts = build_accounts(Settings(data_dir=tmp_path), database, clock, KeptMail(), quick_passwords())
-    outbox = WebhookOutbox(database, clock)
-    yield Room(database, clock, accounts, outbox, StoredCopy(database, Observing(outbox)))
+    outbox = Outbox(database, clock)
+    yield Room(database, clock, accounts, outbox, RecordStore(database, WatchObserver(outbox)))
     accounts.passwords.close()

@@ -13,10 +13,10 @@ from registerwatch.accounts.wiring import Accounts
 from registerwatch.db.engine import Database
 from registerwatch.db.tables import deliveries, watches
 from registerwatch.notifications import repository as webhook_repository
-from registerwatch.notifications.outbox import WebhookOutbox
+from registerwatch.notifications.outbox import Outbox
 from registerwatch.register.models import Actor, DeviceReading
-from registerwatch.register.observation import Cause
-from registerwatch.register.store.records import StoredCopy
+from registerwatch.register.observation import ReadContext
+from registerwatch.register.store.records import RecordStore
 from registerwatch.watches import repository
 from registerwatch.watches.models import Event, Watch
 from registerwatch_standins.register.records import Registration
@@ -35,14 +35,14 @@ class Room:
     database: Database
     clock: SteppedClock
     accounts: Accounts
-    outbox: WebhookOutbox
-    copy: StoredCopy
+    outbox: Outbox
+    copy: RecordStore
 
     async def account(self, email: str = EMAIL) -> Caller:
         """The owner of a new account."""
         return await owner_of(self.accounts, email)
 
-    async def watching(self, email: str = EMAIL, *subjects: str) -> Caller:
+    async def watch_service(self, email: str = EMAIL, *subjects: str) -> Caller:
         """The owner of a new account that watches these subjects, or the one UDI-DI."""
         caller = await self.account(email)
         async with self.database.transaction() as connection:
@@ -62,17 +62,17 @@ class Room:
         self,
         *readings: DeviceReading,
         since: int | None = None,
-        cause: Cause | None = None,
+        context: ReadContext | None = None,
         lists_all: bool = True,
     ) -> None:
         """Store what a read of the register brought."""
         now = int(self.clock.now())
-        await self.copy.store(readings, read_at=now, lists_all=lists_all, cause=cause, since=since)
+        await self.copy.store(readings, read_at=now, lists_all=lists_all, context=context, since=since)
 
-    async def read_actor(self, *, cause: Cause | None = None, since: int | None = None, **fields: Any) -> None:
+    async def read_actor(self, *, context: ReadContext | None = None, since: int | None = None, **fields: Any) -> None:
         """Store an actor that was read."""
         actor = Actor(**{"srn": SRN, "name": "Acme", "complete": True, **fields})
-        await self.copy.store_actor(actor, read_at=int(self.clock.now()), cause=cause, since=since)
+        await self.copy.store_actor(actor, read_at=int(self.clock.now()), context=context, since=since)
 
     async def events(self, caller: Caller) -> Sequence[Event]:
         """The account's events, oldest first."""

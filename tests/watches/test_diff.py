@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from registerwatch.watches.diff import EXPIRY, NUMBER, STATUS, Change, compare, summary_of
+from registerwatch.watches.diff import EXPIRY, NUMBER, STATUS, FieldChange, compare, summary_of
 from registerwatch.watches.snapshot import COMPARED, SeenCertificate, Snapshot, decoded, encoded
 from tests.register.builders import PROPERTY
 from tests.watches.builders import (
@@ -34,7 +34,7 @@ def only(name: str, value: str) -> Snapshot:
 def test_a_field_with_a_new_value_is_a_change_and_the_new_value_is_kept(name: str) -> None:
     changes, kept = compare(only(name, "before"), only(name, "after"))
 
-    assert changes == [Change(name, "before", "after")]
+    assert changes == [FieldChange(name, "before", "after")]
     assert getattr(kept, name) == "after"
 
 
@@ -53,11 +53,11 @@ def test_a_field_that_vanishes_and_returns_makes_no_noise(name: str) -> None:
 def test_a_field_that_vanishes_and_returns_otherwise_is_a_change_from_what_it_was(name: str) -> None:
     _, kept = compare(only(name, "before"), a_snapshot())
 
-    assert compare(kept, only(name, "after"))[0] == [Change(name, "before", "after")]
+    assert compare(kept, only(name, "after"))[0] == [FieldChange(name, "before", "after")]
 
 
 def test_a_field_that_had_nothing_is_a_change_from_nothing() -> None:
-    assert compare(a_snapshot(), a_snapshot(reference="R-1"))[0] == [Change("reference", "", "R-1")]
+    assert compare(a_snapshot(), a_snapshot(reference="R-1"))[0] == [FieldChange("reference", "", "R-1")]
 
 
 def test_the_same_code_in_other_words_is_no_change_and_the_new_words_are_kept() -> None:
@@ -73,7 +73,7 @@ def test_the_same_code_in_other_words_is_no_change_and_the_new_words_are_kept() 
 def test_another_code_is_a_change_in_words() -> None:
     changes, _ = compare(a_snapshot(status_code=ON), a_snapshot(status_code=OFF))
 
-    assert changes == [Change("status", "On the EU market", "No longer placed on the EU market")]
+    assert changes == [FieldChange("status", "On the EU market", "No longer placed on the EU market")]
     assert summary_of(changes) == "status: On the EU market → No longer placed on the EU market"
 
 
@@ -100,65 +100,65 @@ TABLE = {
     "a new expiry": (
         [a_certificate(expiry="2030-01-01")],
         [a_certificate(expiry="2031-01-01")],
-        [Change("cert_expiry", "2030-01-01", "2031-01-01", "Z-1")],
+        [FieldChange("cert_expiry", "2030-01-01", "2031-01-01", "Z-1")],
     ),
     "an expiry where there was none": (
         [Z1],
         [a_certificate(expiry="2030-01-01")],
-        [Change("cert_expiry", "", "2030-01-01", "Z-1")],
+        [FieldChange("cert_expiry", "", "2030-01-01", "Z-1")],
     ),
     "no expiry any more": ([a_certificate(expiry="2030-01-01")], [Z1], []),
     "a new status": (
         [a_certificate(status_code=ISSUED)],
         [a_certificate(status_code=WITHDRAWN)],
-        [Change("cert_status", "Issued", "Withdrawn", "Z-1")],
+        [FieldChange("cert_status", "Issued", "Withdrawn", "Z-1")],
     ),
     "the same status in other words": (
         [a_certificate(status_code=ISSUED)],
         [replace(a_certificate(status_code=ISSUED), status="Given")],
         [],
     ),
-    "a new certificate": ([Z1], [Z1, Z2], [Change("certificate", "", "Z-2", "Z-2")]),
-    "a first certificate": ([], [Z1], [Change("certificate", "", "Z-1", "Z-1")]),
+    "a new certificate": ([Z1], [Z1, Z2], [FieldChange("certificate", "", "Z-2", "Z-2")]),
+    "a first certificate": ([], [Z1], [FieldChange("certificate", "", "Z-1", "Z-1")]),
     "two new ones": (
         [Z1],
         [Z1, Z2, D3],
-        [Change("certificate", "", "Z-2", "Z-2"), Change("certificate", "", "D-3", "D-3")],
+        [FieldChange("certificate", "", "Z-2", "Z-2"), FieldChange("certificate", "", "D-3", "D-3")],
     ),
     "one gone": ([Z1, Z2], [Z1], []),
     "all gone": ([Z1, Z2], [], []),
-    "one gone and one come": ([Z1, Z2], [Z1, D3], [Change("certificate", "Z-2", "D-3", "D-3")]),
+    "one gone and one come": ([Z1, Z2], [Z1, D3], [FieldChange("certificate", "Z-2", "D-3", "D-3")]),
     "one gone and two come": (
         [Z1],
         [Z2, D3],
-        [Change("certificate", "", "Z-2", "Z-2"), Change("certificate", "", "D-3", "D-3")],
+        [FieldChange("certificate", "", "Z-2", "Z-2"), FieldChange("certificate", "", "D-3", "D-3")],
     ),
     "a new revision": (
         [a_certificate(revision="01", expiry="2030-01-01")],
         [a_certificate(revision="02", expiry="2031-01-01")],
-        [Change("cert_expiry", "2030-01-01", "2031-01-01", "Z-1")],
+        [FieldChange("cert_expiry", "2030-01-01", "2031-01-01", "Z-1")],
     ),
     "a new revision of one, beside another of the same number": (
         [a_certificate(revision="01", expiry="2030-01-01"), a_certificate(revision="05")],
         [a_certificate(revision="02", expiry="2031-01-01"), a_certificate(revision="05")],
-        [Change("cert_expiry", "2030-01-01", "2031-01-01", "Z-1")],
+        [FieldChange("cert_expiry", "2030-01-01", "2031-01-01", "Z-1")],
     ),
     "number and revision go before number alone": (
         [a_certificate(revision="01", expiry="2030-01-01"), a_certificate(revision="02", expiry="2031-01-01")],
         [a_certificate(revision="02", expiry="2032-01-01")],
-        [Change("cert_expiry", "2031-01-01", "2032-01-01", "Z-1")],
+        [FieldChange("cert_expiry", "2031-01-01", "2032-01-01", "Z-1")],
     ),
     "two revisions in place of one": (
         [a_certificate(revision="01"), Z2],
         [a_certificate(revision="02"), a_certificate(revision="03"), Z2],
-        [Change("certificate", "", "Z-1", "Z-1"), Change("certificate", "", "Z-1", "Z-1")],
+        [FieldChange("certificate", "", "Z-1", "Z-1"), FieldChange("certificate", "", "Z-1", "Z-1")],
     ),
 }
 
 
 @pytest.mark.parametrize(("before", "after", "expected"), TABLE.values(), ids=TABLE)
 def test_certificates_change_by_the_table(
-    before: list[SeenCertificate], after: list[SeenCertificate], expected: list[Change]
+    before: list[SeenCertificate], after: list[SeenCertificate], expected: list[FieldChange]
 ) -> None:
     changes, _ = compare(a_snapshot(certs=tuple(before)), a_snapshot(certs=tuple(after)))
 
@@ -170,7 +170,7 @@ def test_a_certificate_that_is_gone_is_silent_when_it_returns_and_its_changes_ar
 
     assert compare(kept, a_snapshot(a_certificate(expiry="2030-01-01"), Z2))[0] == []
     assert compare(kept, a_snapshot(a_certificate(expiry="2031-01-01"), Z2))[0] == [
-        Change("cert_expiry", "2030-01-01", "2031-01-01", "Z-1")
+        FieldChange("cert_expiry", "2030-01-01", "2031-01-01", "Z-1")
     ]
 
 
@@ -179,7 +179,7 @@ def test_certificates_that_were_not_read_are_left_alone() -> None:
 
     changes, kept = compare(seen, without_certificates(reference="R-2"))
 
-    assert changes == [Change("reference", "", "R-2")]
+    assert changes == [FieldChange("reference", "", "R-2")]
     assert (kept.certs, kept.searched) == (seen.certs, True)
 
 
@@ -188,7 +188,7 @@ def test_the_first_read_of_certificates_after_a_partial_baseline_is_silent() -> 
 
     assert changes == []
     assert kept.certs == (Z1,)
-    assert compare(kept, a_snapshot(Z1, Z2))[0] == [Change("certificate", "", "Z-2", "Z-2")]
+    assert compare(kept, a_snapshot(Z1, Z2))[0] == [FieldChange("certificate", "", "Z-2", "Z-2")]
 
 
 def test_what_the_first_search_finds_is_silent_while_changes_of_known_ones_are_told() -> None:
@@ -196,17 +196,17 @@ def test_what_the_first_search_finds_is_silent_while_changes_of_known_ones_are_t
 
     changes, kept = compare(seen, a_snapshot(a_certificate(expiry="2031-01-01"), D3, searched=True))
 
-    assert changes == [Change("cert_expiry", "2030-01-01", "2031-01-01", "Z-1")], "neither D-3 nor Z-2 → D-3"
+    assert changes == [FieldChange("cert_expiry", "2030-01-01", "2031-01-01", "Z-1")], "neither D-3 nor Z-2 → D-3"
     assert kept.searched
     assert compare(kept, a_snapshot(*(kept.certs or ()), a_certificate("N-9")))[0] == [
-        Change("certificate", "", "N-9", "N-9")
+        FieldChange("certificate", "", "N-9", "N-9")
     ]
 
 
 def test_without_any_search_a_certificate_that_the_record_lists_anew_is_told() -> None:
     changes, _ = compare(a_snapshot(Z1, searched=False), a_snapshot(Z1, Z2, searched=False))
 
-    assert changes == [Change("certificate", "", "Z-2", "Z-2")]
+    assert changes == [FieldChange("certificate", "", "Z-2", "Z-2")]
 
 
 def test_a_search_that_fails_later_forgets_nothing() -> None:
@@ -218,7 +218,7 @@ def test_a_search_that_fails_later_forgets_nothing() -> None:
 def test_no_expiry_in_the_source_means_none_in_the_change_and_none_is_made_up() -> None:
     changes, kept = compare(a_snapshot(a_certificate("Z-1", expiry="2030-01-01")), a_snapshot(D3))
 
-    assert changes == [Change("certificate", "Z-1", "D-3", "D-3")]
+    assert changes == [FieldChange("certificate", "Z-1", "D-3", "D-3")]
     assert kept.certs == (D3,), "the date of one certificate is no date of another"
 
 
@@ -269,7 +269,7 @@ def test_a_certificate_that_went_long_ago_is_not_what_a_new_one_replaces() -> No
 
     changes, kept = compare(kept, a_snapshot(stays, new))
 
-    assert changes == [Change(NUMBER, "", "C", "C")]
+    assert changes == [FieldChange(NUMBER, "", "C", "C")]
     assert [each.number for each in kept.shown_certs] == ["B", "C"]
 
 
@@ -279,7 +279,7 @@ def test_a_certificate_that_returns_is_compared_with_what_it_was() -> None:
 
     changes, kept = compare(kept, a_snapshot(replace(old, expiry="2028-01-01"), stays))
 
-    assert changes == [Change(EXPIRY, "2027-01-01", "2028-01-01", "A")]
+    assert changes == [FieldChange(EXPIRY, "2027-01-01", "2028-01-01", "A")]
     assert [each.number for each in kept.shown_certs] == ["A", "B"]
 
 
@@ -310,7 +310,7 @@ def test_a_snapshot_comes_back_from_its_text_as_it_was(snapshot: Snapshot) -> No
     assert decoded(encoded(snapshot)) == snapshot
 
 
-def _sorted(changes: list[Change]) -> list[tuple[str, str, str, str]]:
+def _sorted(changes: list[FieldChange]) -> list[tuple[str, str, str, str]]:
     return sorted((each.field, each.old, each.new, each.certificate or "") for each in changes)
 
 

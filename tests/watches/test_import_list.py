@@ -10,7 +10,7 @@ from registerwatch.accounts.models import Caller
 from registerwatch.errors import InvalidInput
 from registerwatch.register.models import Certificate
 from registerwatch.watches import repository
-from registerwatch.watches.import_list import LONGEST_LINE, MOST_LINES, Imported, Importing, identifiers
+from registerwatch.watches.import_list import MAX_LINE_LENGTH, MAX_LINES, ImportResult, ImportService, identifiers
 from registerwatch.watches.models import Watch
 from tests.conftest import StageMaker
 from tests.register.builders import PROPERTY, UDI, a_full_reading, a_row
@@ -62,14 +62,14 @@ def test_lines_are_counted_as_an_editor_does() -> None:
 
 
 def test_five_hundred_lines_are_taken_and_one_more_is_refused() -> None:
-    lines = [f"A{number}" for number in range(MOST_LINES)]
+    lines = [f"A{number}" for number in range(MAX_LINES)]
 
-    assert len(identifiers("\n".join(["udi", "", *lines, "", ""]))) == MOST_LINES == 500
+    assert len(identifiers("\n".join(["udi", "", *lines, "", ""]))) == MAX_LINES == 500
     with pytest.raises(InvalidInput, match="more than 500 lines"):
         identifiers("\n".join([*lines, "one more"]))
 
 
-@pytest.mark.parametrize("csv", ["A1\nB\x002", "A1\n" + "9" * (LONGEST_LINE + 1)], ids=["NUL", "a long line"])
+@pytest.mark.parametrize("csv", ["A1\nB\x002", "A1\n" + "9" * (MAX_LINE_LENGTH + 1)], ids=["NUL", "a long line"])
 def test_what_is_no_list_is_refused(csv: str) -> None:
     with pytest.raises(InvalidInput, match="Nothing was added"):
         identifiers(csv)
@@ -89,8 +89,8 @@ def test_any_text_gives_cells_without_space_around_them_or_is_refused(csv: str) 
 
 
 @pytest.fixture
-def importing(room: Room) -> Importing:
-    return Importing(room.database, room.clock, room.copy, fresh_for=FRESH)
+def import_service(room: Room) -> ImportService:
+    return ImportService(room.database, room.clock, room.copy, fresh_for=FRESH)
 
 
 async def subjects(room: Room, caller: Caller) -> list[str]:
@@ -100,13 +100,13 @@ async def subjects(room: Room, caller: Caller) -> list[str]:
 
 
 @anyio
-async def test_what_is_new_is_added_and_waits_to_be_read_first(room: Room, importing: Importing) -> None:
-    caller = await room.watching()
+async def test_what_is_new_is_added_and_waits_to_be_read_first(room: Room, import_service: ImportService) -> None:
+    caller = await room.watch_service()
     await room.read_actor()
 
-    imported = await importing.add_all(caller, "subject\nde-mf-000000001\n0401 2345 678901\n")
+    imported = await import_service.add_all(caller, "subject\nde-mf-000000001\n0401 2345 678901\n")
 
-    assert imported == Imported(2, 0, [])
+    assert imported == ImportResult(2, 0, [])
     srn: Watch = await room.watch(caller, "DE-MF-000000001")
     udi = await room.watch(caller, "04012345678901")
     assert (srn.kind, udi.kind) == ("srn", "udi")
@@ -115,14 +115,14 @@ async def test_what_is_new_is_added_and_waits_to_be_read_first(room: Room, impor
 
 
 @anyio
-async def test_a_fresh_read_in_the_copy_is_the_baseline(room: Room, importing: Importing) -> None:
+async def test_a_fresh_read_in_the_copy_is_the_baseline(room: Room, import_service: ImportService) -> None:
     await room.read(a_full_reading(trade_name="Stent", reference="R-1", certs=(Certificate("Z-1"),)))
     await room.read_actor(name="Acme")
     read_at = int(room.clock.now())
     room.clock.move(60)
     caller = await room.account()
 
-    await importing.add_all(caller, f"{UDI}\n{SRN}")
+    await import_service.add_all(caller, f"{UDI}\n{SRN}")
 
     udi, srn = await room.watch(caller), await room.watch(caller, SRN)
     assert (udi.label, udi.last_sync, srn.label, srn.last_sync) == ("Stent", read_at, "Acme", read_at)
@@ -136,14 +136,14 @@ async def test_a_fresh_read_in_the_copy_is_the_baseline(room: Room, importing: I
 
 
 @anyio
-async def test_a_read_that_is_not_fresh_and_a_row_are_no_baseline(room: Room, importing: Importing) -> None:
+async def test_a_read_that_is_not_fresh_and_a_row_are_no_baseline(room: Room, import_service: ImportService) -> None:
     await room.read(a_full_reading())
     await room.read_actor()
     room.clock.move(FRESH)
     await room.read(a_row("u-2", OTHER), lists_all=False)
     caller = await room.account()
 
-    await importing.add_all(caller, f"{UDI}\n{SRN}\n{OTHER}")
+    await import_service.add_all(caller, f"{UDI}\n{SRN}\n{OTHER}")
 
     for subject in (UDI, SRN, OTHER):
         watch = await room.watch(caller, subject)
@@ -151,20 +151,24 @@ async def test_a_read_that_is_not_fresh_and_a_row_are_no_baseline(room: Room, im
 
 
 @anyio
-async def test_what_is_watched_already_and_what_stands_twice_is_skipped(room: Room, importing: Importing) -> None:
-    caller = await room.watching("owner@acme.example", "A1")
-    other = await room.watching("other@acme.example", "B2")
+async def test_what_is_watched_already_and_what_stands_twice_is_skipped(
+    room: Room, import_service: ImportService
+) -> None:
+    caller = await room.watch_service("owner@acme.example", "A1")
+    other = await room.watch_service("other@acme.example", "B2")
 
-    assert await importing.add_all(caller, "A1\nB2\nB2\nB 2\n") == Imported(1, 3, [])
+    assert await import_service.add_all(caller, "A1\nB2\nB2\nB 2\n") == ImportResult(1, 3, [])
     assert await subjects(room, caller) == ["A1", "B2"]
     assert await subjects(room, other) == ["B2"]
 
 
 @anyio
-async def test_at_most_five_errors_are_told_and_what_is_right_is_added(room: Room, importing: Importing) -> None:
+async def test_at_most_five_errors_are_told_and_what_is_right_is_added(
+    room: Room, import_service: ImportService
+) -> None:
     caller = await room.account()
 
-    imported = await importing.add_all(caller, "\n".join(["---"] * 7 + ["A1", "9" * 121]))
+    imported = await import_service.add_all(caller, "\n".join(["---"] * 7 + ["A1", "9" * 121]))
 
     assert (imported.added, imported.skipped, len(imported.errors)) == (1, 0, 5)
     assert [error.split(":")[0] for error in imported.errors] == ["Line 1", "Line 2", "Line 3", "Line 4", "Line 9"]
@@ -172,11 +176,13 @@ async def test_at_most_five_errors_are_told_and_what_is_right_is_added(room: Roo
 
 
 @anyio
-async def test_reaching_the_cap_stops_the_import_and_keeps_what_was_added(room: Room, importing: Importing) -> None:
-    caller = await room.watching("owner@acme.example", "A0")
+async def test_reaching_the_cap_stops_the_import_and_keeps_what_was_added(
+    room: Room, import_service: ImportService
+) -> None:
+    caller = await room.watch_service("owner@acme.example", "A0")
     lines = ["---"] * 6 + [f"A{number}" for number in range(40)]
 
-    imported = await importing.add_all(caller, "\n".join(lines))
+    imported = await import_service.add_all(caller, "\n".join(lines))
 
     assert (imported.added, imported.skipped, len(imported.errors)) == (24, 1, 5)
     assert imported.errors[-1] == "Line 32: the plan allows 25 watches; the rest was left."
@@ -185,22 +191,22 @@ async def test_reaching_the_cap_stops_the_import_and_keeps_what_was_added(room: 
 
 @anyio
 async def test_a_list_of_what_is_watched_already_fits_under_a_cap_that_is_reached(
-    room: Room, importing: Importing
+    room: Room, import_service: ImportService
 ) -> None:
     caller = await room.account()
     csv = "\n".join(f"A{number}" for number in range(25))
-    await importing.add_all(caller, csv)
+    await import_service.add_all(caller, csv)
 
-    assert await importing.add_all(caller, csv) == Imported(0, 25, [])
+    assert await import_service.add_all(caller, csv) == ImportResult(0, 25, [])
 
 
 @anyio
-async def test_a_list_that_is_refused_adds_nothing(room: Room, importing: Importing) -> None:
+async def test_a_list_that_is_refused_adds_nothing(room: Room, import_service: ImportService) -> None:
     caller = await room.account()
 
     for csv in ("A1\nB\x002", "A1\n" * 501, "A1\n" + "9" * 5_000):
         with pytest.raises(InvalidInput):
-            await importing.add_all(caller, csv)
+            await import_service.add_all(caller, csv)
 
     assert await subjects(room, caller) == []
 

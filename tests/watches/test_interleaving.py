@@ -8,12 +8,12 @@ from msgspec.structs import replace
 
 from registerwatch.accounts import repository as account_repository
 from registerwatch.db.tables import deliveries
-from registerwatch.net.safe_http import Answer, Poster
-from registerwatch.notifications.delivery import Deliverer
+from registerwatch.net.safe_http import PostResult, SafeHttpClient
+from registerwatch.notifications.delivery import DeliveryService
 from registerwatch.notifications.models import EventType
-from registerwatch.register.models import Carries, Certificate, DeviceReading
-from registerwatch.register.observation import Cause, DeviceSighting
-from registerwatch.watches.observe import NO_CERTIFICATES, Observing
+from registerwatch.register.models import Certificate, Completeness, DeviceReading
+from registerwatch.register.observation import DeviceObservation, ReadContext
+from registerwatch.watches.observe import NO_CERTIFICATES, WatchObserver
 from tests.conftest import StageMaker
 from tests.register.builders import UDI, a_device, a_full_reading, a_row
 from tests.watches.builders import OFF, ON
@@ -32,11 +32,11 @@ def anew(**differs: Any) -> DeviceReading:
 
 def without_certificates(reading: DeviceReading) -> DeviceReading:
     """The same reading, of which the certificate search could not be read."""
-    return replace(reading, carries=Carries.ALL_BUT_CERTIFICATES, searched=False)
+    return replace(reading, carries=Completeness.ALL_BUT_CERTIFICATES, searched=False)
 
 
 async def test_a_read_that_a_row_overtook_is_left_and_its_watch_is_due_at_once(room: Room) -> None:
-    await room.watching()
+    await room.watch_service()
     await room.read(anew())
     room.clock.move(60)
     began = await room.copy.revision()
@@ -48,7 +48,7 @@ async def test_a_read_that_a_row_overtook_is_left_and_its_watch_is_due_at_once(r
 
 
 async def test_a_read_that_another_overtook_leaves_the_watch_due_at_once(room: Room) -> None:
-    caller = await room.watching()
+    caller = await room.watch_service()
     await room.read(anew())
     room.clock.move(60)
     began = await room.copy.revision()
@@ -77,7 +77,7 @@ async def test_a_sync_reads_again_what_was_overtaken(staged: StageMaker) -> None
         await ways[0].reached.wait()
         stage.clock.move(2)
         row = a_row(device.uuid, device.primary_di, version=device.version_number, trade_name="ROW")
-        await stage.service.copy.store([row], read_at=int(stage.clock.now()))
+        await stage.service.records.store([row], read_at=int(stage.clock.now()))
         stage.clock.move(1)
         ways[0].held = set()
         ways[0].let.set()
@@ -88,7 +88,7 @@ async def test_a_sync_reads_again_what_was_overtaken(staged: StageMaker) -> None
 
 
 async def test_a_row_that_was_asked_for_before_a_read_in_full_changes_nothing(room: Room) -> None:
-    caller = await room.watching()
+    caller = await room.watch_service()
     await room.read(anew(reference="R-1"))
     began = await room.copy.revision()
     await room.read(anew(reference="R-2"))
@@ -100,7 +100,7 @@ async def test_a_row_that_was_asked_for_before_a_read_in_full_changes_nothing(ro
 
 
 async def test_what_a_source_that_lags_left_in_the_copy_is_never_compared(room: Room) -> None:
-    caller = await room.watching()
+    caller = await room.watch_service()
     await room.read(anew(reference="R 1"))
     room.clock.move(DAY + 3600)
     await room.read(a_row(version=2, lags=True, reference="R-ONE"), lists_all=False)
@@ -114,7 +114,7 @@ async def test_what_a_source_that_lags_left_in_the_copy_is_never_compared(room: 
 
 
 async def test_certificates_that_cannot_be_read_are_told_until_they_can(room: Room) -> None:
-    caller = await room.watching()
+    caller = await room.watch_service()
     read = anew(certs=(Certificate("Z-1", expiry="2030-01-01"),))
     await room.read(read)
     began = int(room.clock.now()) + DAY
@@ -132,7 +132,7 @@ async def test_certificates_that_cannot_be_read_are_told_until_they_can(room: Ro
 
 
 async def test_a_clock_that_was_put_right_silences_nothing(room: Room) -> None:
-    caller = await room.watching()
+    caller = await room.watch_service()
     room.clock.move(3 * DAY)
     await room.read(anew())
     room.clock.move(-3 * DAY)
@@ -143,26 +143,30 @@ async def test_a_clock_that_was_put_right_silences_nothing(room: Room) -> None:
 
 
 async def test_what_a_delivery_on_its_way_cannot_take_along_goes_out_by_another(room: Room) -> None:
-    caller = await room.watching("a@acme.example", UDI, OTHER)
+    caller = await room.watch_service("a@acme.example", UDI, OTHER)
     await room.with_webhook(caller)
     other = a_full_reading("u-2", OTHER, version=1, status_code=ON)
     await room.read(anew(), other)
-    cause = Cause(held_until=int(room.clock.now()) + 120, account_id=caller.account.id)
-    await room.read(anew(status_code=OFF), cause=cause)
-    deliverer = Deliverer(
-        room.database, room.clock, Poster(_Nobody(), allow_private=True, seconds=1.0), service="S", user_agent="u"
+    context = ReadContext(held_until=int(room.clock.now()) + 120, account_id=caller.account.id)
+    await room.read(anew(status_code=OFF), context=context)
+    delivery_service = DeliveryService(
+        room.database,
+        room.clock,
+        SafeHttpClient(_Nobody(), allow_private=True, seconds=1.0),
+        service="S",
+        user_agent="u",
     )
     room.clock.move(121)  # the clock of another node
-    (first,) = await deliverer.claim()
+    (first,) = await delivery_service.claim()
     room.clock.move(-121)
 
-    await room.read(replace(other, device=replace(other.device, reference="R-2")), cause=cause)
+    await room.read(replace(other, device=replace(other.device, reference="R-2")), context=context)
 
     bodies = [row["body"] for row in await rows_of(room.database, deliveries)]
     assert [body is None for body in sorted(bodies, key=str)] == [True, False]
     assert len(await room.events(caller)) == 2
     room.clock.move(300)
-    claimed = {each.delivery.id: each.delivery.body or "" for each in await deliverer.claim()}
+    claimed = {each.delivery.id: each.delivery.body or "" for each in await delivery_service.claim()}
     assert len(claimed) == 2
     assert sorted(body.count('"summary"') for body in claimed.values()) == [1, 1]
     assert claimed[first.delivery.id] == first.delivery.body
@@ -170,7 +174,7 @@ async def test_what_a_delivery_on_its_way_cannot_take_along_goes_out_by_another(
 
 
 async def test_deleting_an_account_and_observing_its_watches_wait_in_no_circle(room: Room) -> None:
-    caller = await room.watching("a@acme.example", OTHER, UDI)
+    caller = await room.watch_service("a@acme.example", OTHER, UDI)
     await room.read(anew())
     now = int(room.clock.now())
 
@@ -179,9 +183,11 @@ async def test_deleting_an_account_and_observing_its_watches_wait_in_no_circle(r
             await account_repository.delete_account(connection, caller.account.id)
 
     async def observe() -> None:
-        sighting = DeviceSighting(a_device("u-1", UDI, version=1, status_code=OFF))
+        observation = DeviceObservation(a_device("u-1", UDI, version=1, status_code=OFF))
         async with room.database.transaction() as connection:
-            await Observing(room.outbox).observe(connection, [sighting], Cause(), suspects=[OTHER], now=now)
+            await WatchObserver(room.outbox).observe(
+                connection, [observation], ReadContext(), unconfirmed=[OTHER], now=now
+            )
 
     async with asyncio.timeout(20):
         await asyncio.gather(*(observe() for _ in range(5)), delete(), *(observe() for _ in range(5)))
@@ -189,4 +195,4 @@ async def test_deleting_an_account_and_observing_its_watches_wait_in_no_circle(r
 
 class _Nobody:
     async def handle_async_request(self, request: Any) -> Any:
-        raise AssertionError(f"nothing is sent here: {Answer}")
+        raise AssertionError(f"nothing is sent here: {PostResult}")

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from registerwatch.accounts.models import Caller
 from registerwatch.register.codes import ACTOR_STATUS_PREFIX, LEGISLATION_PREFIX
-from registerwatch.register.models import Carries, Certificate, DeviceReading
-from registerwatch.register.observation import Cause
+from registerwatch.register.models import Certificate, Completeness, DeviceReading
+from registerwatch.register.observation import ReadContext
 from registerwatch.watches import repository
 from registerwatch.watches.models import FAILING_AFTER
 from tests.conftest import StageMaker
@@ -34,11 +34,11 @@ def anew(udi: str = UDI, *, uuid: str = "u-1", version: int = 1, **differs: Any)
 
 
 async def test_one_read_serves_every_watch_of_active_accounts_and_no_other(room: Room) -> None:
-    first, second = await room.watching("first@acme.example"), await room.watching("second@acme.example")
-    ended = await room.watching("ended@acme.example")
-    elsewhere = await room.watching("elsewhere@acme.example", OTHER)
+    first, second = await room.watch_service("first@acme.example"), await room.watch_service("second@acme.example")
+    ended = await room.watch_service("ended@acme.example")
+    elsewhere = await room.watch_service("elsewhere@acme.example", OTHER)
     await room.read(anew())
-    await room.accounts.operating.set_period("ended@acme.example", None, int(room.clock.now()))
+    await room.accounts.admin.set_period("ended@acme.example", None, int(room.clock.now()))
 
     await room.read(anew(reference="R-2"))
 
@@ -54,7 +54,7 @@ async def test_one_read_serves_every_watch_of_active_accounts_and_no_other(room:
 
 
 async def test_the_first_read_is_the_baseline_and_makes_no_event(room: Room) -> None:
-    caller = await room.watching()
+    caller = await room.watch_service()
 
     await room.read(anew(certs=(Certificate("Z-1", expiry="2030-01-01"),)))
 
@@ -66,7 +66,7 @@ async def test_the_first_read_is_the_baseline_and_makes_no_event(room: Room) -> 
 
 
 async def test_an_event_tells_what_changed_when_and_of_what(room: Room) -> None:
-    caller = await room.watching()
+    caller = await room.watch_service()
     await room.read(anew())
     room.clock.move(60)
 
@@ -80,12 +80,12 @@ async def test_an_event_tells_what_changed_when_and_of_what(room: Room) -> None:
 
 
 async def test_watches_that_saw_different_things_last_have_different_events(room: Room) -> None:
-    first = await room.watching("first@acme.example")
+    first = await room.watch_service("first@acme.example")
     await room.read(anew(reference="R-1"))
-    await room.accounts.operating.set_period("first@acme.example", None, int(room.clock.now()))
-    second = await room.watching("second@acme.example")
+    await room.accounts.admin.set_period("first@acme.example", None, int(room.clock.now()))
+    second = await room.watch_service("second@acme.example")
     await room.read(anew(reference="R-2"))
-    await room.accounts.operating.set_period("first@acme.example", None, int(room.clock.now()) + 1000)
+    await room.accounts.admin.set_period("first@acme.example", None, int(room.clock.now()) + 1000)
 
     await room.read(anew(reference="R-3"))
 
@@ -94,7 +94,7 @@ async def test_watches_that_saw_different_things_last_have_different_events(room
 
 
 async def test_a_read_that_began_before_another_one_was_stored_is_left(room: Room) -> None:
-    caller = await room.watching()
+    caller = await room.watch_service()
     await room.read(anew(reference="OLD"))
     began = await room.copy.revision()
     await room.read(anew(reference="NEW"), since=began)
@@ -108,7 +108,7 @@ async def test_a_read_that_began_before_another_one_was_stored_is_left(room: Roo
 
 
 async def test_a_read_that_one_without_news_overtook_is_left_too(room: Room) -> None:
-    caller = await room.watching()
+    caller = await room.watch_service()
     await room.read(anew(reference="NOW"))
     began = await room.copy.revision()
     await room.read(anew(reference="NOW"), since=began)
@@ -119,7 +119,7 @@ async def test_a_read_that_one_without_news_overtook_is_left_too(room: Room) -> 
 
 
 async def test_a_read_of_an_actor_that_one_without_news_overtook_is_left_too(room: Room) -> None:
-    caller = await room.watching(EMAILS[0], SRN)
+    caller = await room.watch_service(EMAILS[0], SRN)
     await room.read_actor(name="Name")
     began = await room.copy.actor_reads(SRN)
     await room.read_actor(name="Name", since=began)
@@ -130,7 +130,7 @@ async def test_a_read_of_an_actor_that_one_without_news_overtook_is_left_too(roo
 
 
 async def test_a_read_of_an_actor_that_began_before_another_one_was_stored_is_left(room: Room) -> None:
-    caller = await room.watching(EMAILS[0], SRN)
+    caller = await room.watch_service(EMAILS[0], SRN)
     await room.read_actor(name="Old name")
     began = await room.copy.actor_reads(SRN)
     await room.read_actor(name="New name", since=began)
@@ -142,7 +142,7 @@ async def test_a_read_of_an_actor_that_began_before_another_one_was_stored_is_le
 
 
 async def test_events_survive_their_watch(room: Room) -> None:
-    caller = await room.watching()
+    caller = await room.watch_service()
     await room.read(anew())
     await room.read(anew(reference="R-2"))
     watch = await room.watch(caller)
@@ -157,7 +157,7 @@ async def test_events_survive_their_watch(room: Room) -> None:
 
 
 async def test_a_renamed_watch_keeps_its_name_and_others_follow_the_trade_name(room: Room) -> None:
-    named, unnamed = await room.watching("named@acme.example"), await room.watching("unnamed@acme.example")
+    named, unnamed = await room.watch_service("named@acme.example"), await room.watch_service("unnamed@acme.example")
     await room.read(anew())
     async with room.database.transaction() as connection:
         await repository.rename(connection, named.account.id, (await room.watch(named)).id, "Ward 3")
@@ -171,7 +171,7 @@ async def test_a_renamed_watch_keeps_its_name_and_others_follow_the_trade_name(r
 
 
 async def test_a_device_without_a_trade_name_is_called_by_its_udi_di(room: Room) -> None:
-    caller = await room.watching()
+    caller = await room.watch_service()
 
     await room.read(anew(trade_name=""))
 
@@ -184,7 +184,7 @@ async def test_a_device_without_a_trade_name_is_called_by_its_udi_di(room: Room)
 async def test_what_a_strangers_refresh_brings_is_stored_and_delivered_at_once_and_listed_by_one_sync(
     room: Room,
 ) -> None:
-    caller = await room.watching()
+    caller = await room.watch_service()
     webhook = await room.with_webhook(caller)
     await room.read(anew())
 
@@ -197,29 +197,29 @@ async def test_what_a_strangers_refresh_brings_is_stored_and_delivered_at_once_a
 
 
 async def test_what_a_recheck_brings_is_held_for_its_end_and_not_listed_again(room: Room) -> None:
-    caller = await room.watching(EMAILS[0], UDI, OTHER)
+    caller = await room.watch_service(EMAILS[0], UDI, OTHER)
     await room.with_webhook(caller)
     await room.read(anew(), anew(OTHER, uuid="u-2"))
-    cause = Cause(held_until=int(room.clock.now()) + 900, is_recheck=True)
+    context = ReadContext(held_until=int(room.clock.now()) + 900, is_recheck=True)
 
-    await room.read(anew(reference="R-2"), cause=cause)
-    await room.read(anew(OTHER, uuid="u-2", reference="R-3"), cause=cause)
+    await room.read(anew(reference="R-2"), context=context)
+    await room.read(anew(OTHER, uuid="u-2", reference="R-3"), context=context)
 
     [delivery] = await room.deliveries()
     assert delivery["due_at"] == int(room.clock.now()) + 900
     assert await room.taken(caller) == []
-    await room.outbox.release(cause.batch)
+    await room.outbox.release(context.batch)
     [delivery] = await room.deliveries()
     assert delivery["due_at"] == int(room.clock.now())
 
 
 async def test_a_sync_holds_its_own_accounts_delivery_back_and_nobody_elses(room: Room) -> None:
-    mine, theirs = await room.watching(EMAILS[0]), await room.watching(EMAILS[1])
+    mine, theirs = await room.watch_service(EMAILS[0]), await room.watch_service(EMAILS[1])
     my_webhook, their_webhook = await room.with_webhook(mine), await room.with_webhook(theirs)
     await room.read(anew())
-    cause = Cause(held_until=int(room.clock.now()) + 120, account_id=mine.account.id)
+    context = ReadContext(held_until=int(room.clock.now()) + 120, account_id=mine.account.id)
 
-    await room.read(anew(reference="R-2"), cause=cause)
+    await room.read(anew(reference="R-2"), context=context)
 
     due = {each["webhook_id"]: each["due_at"] - int(room.clock.now()) for each in await room.deliveries()}
     assert due == {my_webhook: 120, their_webhook: 0}
@@ -228,16 +228,16 @@ async def test_a_sync_holds_its_own_accounts_delivery_back_and_nobody_elses(room
 
 
 async def test_what_comes_after_a_run_has_closed_travels_by_itself(room: Room) -> None:
-    caller = await room.watching()
+    caller = await room.watch_service()
     await room.with_webhook(caller)
     await room.read(anew())
-    cause = Cause(held_until=int(room.clock.now()) + 120, account_id=caller.account.id)
-    await cause.close()
+    context = ReadContext(held_until=int(room.clock.now()) + 120, account_id=caller.account.id)
+    await context.close()
 
-    await room.read(anew(reference="R-2"), cause=cause)
+    await room.read(anew(reference="R-2"), context=context)
 
     [delivery] = await room.deliveries()
-    assert delivery["batch"] != cause.batch
+    assert delivery["batch"] != context.batch
     assert delivery["due_at"] == int(room.clock.now())
     assert await room.taken(caller) == ["reference:  → R-2"]
 
@@ -245,15 +245,15 @@ async def test_what_comes_after_a_run_has_closed_travels_by_itself(room: Room) -
 @pytest.mark.parametrize("held", [0, 60], ids=["no run", "a run whose delivery falls due"])
 async def test_nothing_joins_a_delivery_that_may_be_on_its_way(room: Room, held: int) -> None:
     """A read of an actor stores its devices and itself, one after the other; in between a delivery may go out."""
-    caller = await room.watching(EMAILS[0], UDI, SRN)
+    caller = await room.watch_service(EMAILS[0], UDI, SRN)
     await room.with_webhook(caller)
     await room.read(anew())
     await room.read_actor()
-    cause = Cause(held_until=int(room.clock.now()) + held if held else 0, is_recheck=bool(held))
+    context = ReadContext(held_until=int(room.clock.now()) + held if held else 0, is_recheck=bool(held))
 
-    await room.read(anew(reference="R-2"), cause=cause)
+    await room.read(anew(reference="R-2"), context=context)
     room.clock.move(held // 2)
-    await room.read_actor(name="Acme Medical", cause=cause)
+    await room.read_actor(name="Acme Medical", context=context)
 
     events = {event.id for event in await room.events(caller)}
     assert len(events) == 2
@@ -272,7 +272,7 @@ async def _events_of_delivery(room: Room, caller: Caller, batch: str) -> set[int
 
 
 async def test_a_bulk_row_that_lags_makes_no_event_but_lets_the_watch_be_read_next(room: Room) -> None:
-    caller = await room.watching(EMAILS[0], OTHER, UDI)
+    caller = await room.watch_service(EMAILS[0], OTHER, UDI)
     await room.read(anew(OTHER, uuid="u-2"))
     room.clock.move(1)
     await room.read(anew())
@@ -289,7 +289,7 @@ async def test_a_bulk_row_that_lags_makes_no_event_but_lets_the_watch_be_read_ne
 
 
 async def test_a_row_of_a_record_that_was_never_read_in_full_makes_no_event(room: Room) -> None:
-    caller = await room.watching(EMAILS[0], OTHER, UDI)
+    caller = await room.watch_service(EMAILS[0], OTHER, UDI)
     await room.read(anew(OTHER, uuid="u-2"))
     async with room.database.transaction() as connection:
         await repository.note_failure(connection, UDI, "The register is tired.", int(room.clock.now()))
@@ -303,7 +303,7 @@ async def test_a_row_of_a_record_that_was_never_read_in_full_makes_no_event(room
 
 
 async def test_a_row_of_a_record_that_was_read_in_full_proves_what_it_tells(room: Room) -> None:
-    caller = await room.watching()
+    caller = await room.watch_service()
     await room.read(anew(certs=(Certificate("Z-1"),), status_date="2026-01-01"))
     read_at = int(room.clock.now())
     room.clock.move(60)
@@ -319,7 +319,7 @@ async def test_a_row_of_a_record_that_was_read_in_full_proves_what_it_tells(room
 
 
 async def test_a_read_in_full_that_began_before_a_row_was_compared_is_left(room: Room) -> None:
-    caller = await room.watching()
+    caller = await room.watch_service()
     await room.read(anew(reference="R-1"))
     began = await room.copy.revision()
     await room.read(a_row(version=1, reference="R-2"), lists_all=False)
@@ -331,7 +331,7 @@ async def test_a_read_in_full_that_began_before_a_row_was_compared_is_left(room:
 
 async def test_a_row_is_no_baseline(room: Room) -> None:
     await room.read(anew(reference="R-1"))
-    caller = await room.watching()
+    caller = await room.watch_service()
 
     await room.read(a_row(version=1, reference="R-2"), lists_all=False)
 
@@ -341,7 +341,7 @@ async def test_a_row_is_no_baseline(room: Room) -> None:
 
 
 async def test_a_row_that_says_nothing_new_leaves_the_watch_in_its_place(room: Room) -> None:
-    await room.watching()
+    await room.watch_service()
     await room.read(anew(reference="R-1"))
     tried = await room.tried_at()
     room.clock.move(60)
@@ -352,9 +352,9 @@ async def test_a_row_that_says_nothing_new_leaves_the_watch_in_its_place(room: R
 
 
 async def test_certificates_that_could_not_be_read_are_compared_when_they_can(room: Room) -> None:
-    caller = await room.watching()
+    caller = await room.watch_service()
     await room.read(anew(certs=(Certificate("Z-1"),)))
-    partial = replace(anew(reference="R-2"), carries=Carries.ALL_BUT_CERTIFICATES, searched=False)
+    partial = replace(anew(reference="R-2"), carries=Completeness.ALL_BUT_CERTIFICATES, searched=False)
 
     await room.read(partial)
     await room.read(anew(reference="R-2", certs=(Certificate("Z-1", expiry="2030-01-01"),)))
@@ -363,7 +363,7 @@ async def test_certificates_that_could_not_be_read_are_compared_when_they_can(ro
 
 
 async def test_a_change_of_a_certificate_names_the_certificate(room: Room) -> None:
-    caller = await room.watching()
+    caller = await room.watch_service()
     await room.read(anew(certs=(Certificate("Z-1", expiry="2030-01-01"),)))
 
     await room.read(anew(certs=(Certificate("Z-1", expiry="2031-01-01"),)))
@@ -382,7 +382,7 @@ async def test_a_change_of_a_certificate_names_the_certificate(room: Room) -> No
 
 
 async def test_a_twin_that_does_not_answer_is_not_compared(room: Room) -> None:
-    caller = await room.watching()
+    caller = await room.watch_service()
     regulation, directive = LEGISLATION_PREFIX + "mdr", LEGISLATION_PREFIX + "mdd"
     await room.read(anew(legislation_code=regulation), a_row("u-9", legislation_code=directive, reference="OLD"))
 
@@ -392,7 +392,7 @@ async def test_a_twin_that_does_not_answer_is_not_compared(room: Room) -> None:
 
 
 async def test_another_record_that_answers_from_now_on_is_compared_with_the_one_before(room: Room) -> None:
-    caller = await room.watching()
+    caller = await room.watch_service()
     await room.read(anew(legislation_code=LEGISLATION_PREFIX + "mdd", reference="OLD"))
 
     await room.read(
@@ -404,7 +404,7 @@ async def test_another_record_that_answers_from_now_on_is_compared_with_the_one_
 
 
 async def test_a_version_that_supersedes_is_one_event_and_the_superseded_one_none(room: Room) -> None:
-    caller = await room.watching()
+    caller = await room.watch_service()
     await room.read(anew())
 
     await room.read(anew(uuid="u-2", version=2))
@@ -414,7 +414,7 @@ async def test_a_version_that_supersedes_is_one_event_and_the_superseded_one_non
 
 
 async def test_a_bulk_row_that_takes_over_lets_the_watch_be_read_next_and_makes_no_event(room: Room) -> None:
-    caller = await room.watching()
+    caller = await room.watch_service()
     await room.read(anew(legislation_code=LEGISLATION_PREFIX + "mdd"))
     room.clock.move(7 * 24 * 3600 - 10)
 
@@ -430,7 +430,7 @@ async def test_a_bulk_row_that_takes_over_lets_the_watch_be_read_next_and_makes_
 
 
 async def test_an_actors_name_status_and_number_of_devices_are_compared(room: Room) -> None:
-    caller = await room.watching(EMAILS[0], SRN)
+    caller = await room.watch_service(EMAILS[0], SRN)
     active = ACTOR_STATUS_PREFIX + "active"
     await room.read_actor(status_code=active, device_total=7)
 
@@ -444,7 +444,7 @@ async def test_an_actors_name_status_and_number_of_devices_are_compared(room: Ro
 
 
 async def test_an_actor_read_without_status_and_number_keeps_both(room: Room) -> None:
-    caller = await room.watching(EMAILS[0], SRN)
+    caller = await room.watch_service(EMAILS[0], SRN)
     await room.read_actor(status_code=ACTOR_STATUS_PREFIX + "active", device_total=7)
 
     await room.read_actor(status_code="", device_total=None)
@@ -456,7 +456,7 @@ async def test_an_actor_read_without_status_and_number_keeps_both(room: Room) ->
 
 
 async def test_an_actor_that_has_no_devices_any_more_is_a_change_to_zero(room: Room) -> None:
-    caller = await room.watching(EMAILS[0], SRN)
+    caller = await room.watch_service(EMAILS[0], SRN)
     await room.read_actor(device_total=7)
 
     await room.read_actor(device_total=0)
@@ -478,7 +478,7 @@ async def test_a_failed_read_keeps_the_snapshot_and_says_why_to_active_accounts(
     owner, ended = await stage.sign_up(), await stage.sign_up("ended@acme.example")
     for each in (owner, ended):
         await watched_at(stage, each.api_key, device.primary_di)
-    await stage.service.accounts.operating.set_period(ended.email, None, int(stage.clock.now()))
+    await stage.service.accounts.admin.set_period(ended.email, None, int(stage.clock.now()))
     before = await listed(stage, owner.api_key, "watches")
     stage.faults.fail("any", "http-500")
     stage.clock.move(60)

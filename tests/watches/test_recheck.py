@@ -9,13 +9,13 @@ from structlog.testing import capture_logs
 
 from registerwatch.background.recheck import recheck_watches
 from registerwatch.db.engine import Database
-from registerwatch.db.schedule import Ticks
+from registerwatch.db.schedule import Schedule
 from registerwatch.db.tables import deliveries
 from registerwatch.register.ingest.refresh import Refreshed
-from registerwatch.register.observation import Cause
-from registerwatch.register.sources.request_budget import Priority
-from registerwatch.watches.read_subject import Reading
-from registerwatch.watches.recheck import Rechecked, Rechecking
+from registerwatch.register.observation import ReadContext
+from registerwatch.register.sources.request_budget import RequestPriority
+from registerwatch.watches.read_subject import SubjectReader
+from registerwatch.watches.recheck import RecheckResult, RecheckService
 from tests.conftest import StageMaker
 from tests.support.clocks import SteppedClock
 from tests.support.stage import SignedUp, Stage
@@ -30,7 +30,7 @@ async def stage(staged: StageMaker) -> AsyncIterator[Stage]:
         yield stage
 
 
-async def importing(stage: Stage, subjects: list[str], email: str = "owner@acme.example") -> SignedUp:
+async def import_service(stage: Stage, subjects: list[str], email: str = "owner@acme.example") -> SignedUp:
     """An account that watches these, of which nothing was read yet."""
     owner = await stage.sign_up(email)
     answer = (await stage.post("/v1/import", owner.api_key, csv="\n".join(subjects))).json()
@@ -40,13 +40,13 @@ async def importing(stage: Stage, subjects: list[str], email: str = "owner@acme.
 
 async def test_a_run_reads_fifteen_watches_the_longest_unread_first(stage: Stage) -> None:
     subjects = [device.primary_di for device in lone_devices(stage, 20)]
-    owner = await importing(stage, subjects)
+    owner = await import_service(stage, subjects)
 
-    assert await stage.service.watches.rechecking.run() == Rechecked(15, 15)
+    assert await stage.service.watches.recheck.run() == RecheckResult(15, 15)
     watches = await listed(stage, owner.api_key, "watches")
     assert [watch["subject"] for watch in watches if watch["last_sync"]] == subjects[:15]
     stage.clock.move(600)
-    await stage.service.watches.rechecking.run()
+    await stage.service.watches.recheck.run()
 
     watches = await listed(stage, owner.api_key, "watches")
     later = watches[0]["last_sync"]
@@ -56,9 +56,9 @@ async def test_a_run_reads_fifteen_watches_the_longest_unread_first(stage: Stage
 
 async def test_watches_on_one_subject_cost_one_read(stage: Stage) -> None:
     device = lone_devices(stage, 1)[0].primary_di
-    owners = [await importing(stage, [device], f"owner{number}@acme.example") for number in range(3)]
+    owners = [await import_service(stage, [device], f"owner{number}@acme.example") for number in range(3)]
 
-    assert await stage.service.watches.rechecking.run() == Rechecked(1, 1)
+    assert await stage.service.watches.recheck.run() == RecheckResult(1, 1)
 
     assert stage.log.kinds["detail"] == 1
     for owner in owners:
@@ -66,10 +66,10 @@ async def test_watches_on_one_subject_cost_one_read(stage: Stage) -> None:
 
 
 async def test_watches_of_accounts_whose_period_has_ended_are_left(stage: Stage) -> None:
-    owner = await importing(stage, [lone_devices(stage, 1)[0].primary_di])
-    await stage.service.accounts.operating.set_period(owner.email, None, int(stage.clock.now()))
+    owner = await import_service(stage, [lone_devices(stage, 1)[0].primary_di])
+    await stage.service.accounts.admin.set_period(owner.email, None, int(stage.clock.now()))
 
-    assert await stage.service.watches.rechecking.run() == Rechecked(0, 0)
+    assert await stage.service.watches.recheck.run() == RecheckResult(0, 0)
 
     assert stage.log.total == 0
 
@@ -77,16 +77,16 @@ async def test_watches_of_accounts_whose_period_has_ended_are_left(stage: Stage)
 async def test_a_run_that_finds_changes_makes_one_delivery_to_each_address(stage: Stage) -> None:
     devices = lone_devices(stage, 3)
     owners = [
-        await importing(stage, [device.primary_di for device in devices], f"{name}@acme.example") for name in "ab"
+        await import_service(stage, [device.primary_di for device in devices], f"{name}@acme.example") for name in "ab"
     ]
     for owner in owners:
         await stage.post("/v1/webhooks", owner.api_key, url="https://receiver.example/hook")
-    await stage.service.watches.rechecking.run()
+    await stage.service.watches.recheck.run()
     for device in devices:
         stage.world.change(device.uuid, reference="NEW-1")
     stage.clock.move(600)
 
-    await stage.service.watches.rechecking.run()
+    await stage.service.watches.recheck.run()
 
     made = await rows_of(stage.service.database, deliveries)
     assert len({row["webhook_id"] for row in made}) == len(made) == 2
@@ -106,7 +106,7 @@ async def test_subjects_that_fail_for_good_do_not_starve_others(staged: StageMak
 
     async with staged(background=False, through=through, recheck_watches_per_run=2) as stage:
         devices = lone_devices(stage, 4)
-        owner = await importing(stage, [device.primary_di for device in devices])
+        owner = await import_service(stage, [device.primary_di for device in devices])
         for device in devices[:2]:
             if mode == "refused":
                 stage.faults.fail("basic", "http-400", contains=device.uuid)
@@ -115,7 +115,7 @@ async def test_subjects_that_fail_for_good_do_not_starve_others(staged: StageMak
 
         with capture_logs():
             for _ in range(2):
-                await stage.service.watches.rechecking.run()
+                await stage.service.watches.recheck.run()
                 stage.clock.move(600)
 
         watches = await listed(stage, owner.api_key, "watches")
@@ -126,17 +126,17 @@ async def test_subjects_that_fail_for_good_do_not_starve_others(staged: StageMak
 class Unseen:
     """Reads that find something of which nothing answers for the subject."""
 
-    async def refresh(self, subject: str, *, priority: Priority, cause: Cause) -> Refreshed:
+    async def refresh(self, subject: str, *, priority: RequestPriority, context: ReadContext) -> Refreshed:
         return Refreshed(changed=False)
 
 
 async def test_a_read_that_had_nothing_to_compare_takes_its_turn_all_the_same(room: Room) -> None:
-    await room.watching("owner@acme.example", "1", "2", "3")
-    reading = Reading(room.database, room.clock, Unseen())  # type: ignore[arg-type]  # a refresher
-    rechecking = Rechecking(room.database, room.clock, reading, room.outbox, watches_per_run=1)
+    await room.watch_service("owner@acme.example", "1", "2", "3")
+    reading = SubjectReader(room.database, room.clock, Unseen())  # type: ignore[arg-type]  # a refresher
+    recheck_service = RecheckService(room.database, room.clock, reading, room.outbox, watches_per_run=1)
 
     for _ in range(2):
-        await rechecking.run()
+        await recheck_service.run()
         room.clock.move(600)
 
     assert await room.due() == ["3", "1", "2"]
@@ -147,48 +147,48 @@ async def test_a_read_that_had_nothing_to_compare_takes_its_turn_all_the_same(ro
 
 async def test_of_many_processes_one_claims_a_slot(database: Database) -> None:
     clock = SteppedClock(1_800_000_000)
-    processes = [Ticks(database, clock) for _ in range(8)]
+    processes = [Schedule(database, clock) for _ in range(8)]
 
     for _ in range(3):
-        claims = await asyncio.gather(*(ticks.claim("recheck", 600) for ticks in processes))
+        claims = await asyncio.gather(*(schedule.claim("recheck", 600) for schedule in processes))
         assert sorted(claims) == [False] * 7 + [True]
         clock.move(600)
 
 
 async def test_a_clock_that_is_a_little_behind_claims_nothing_twice(database: Database) -> None:
     ahead, behind = SteppedClock(1_800_000_000), SteppedClock(1_800_000_000 - 5)
-    assert await Ticks(database, ahead).claim("recheck", 600)
+    assert await Schedule(database, ahead).claim("recheck", 600)
 
-    assert not await Ticks(database, behind).claim("recheck", 600)
+    assert not await Schedule(database, behind).claim("recheck", 600)
     behind.move(10)
-    assert not await Ticks(database, behind).claim("recheck", 600)
+    assert not await Schedule(database, behind).claim("recheck", 600)
 
 
 async def test_a_clock_that_was_put_back_claims_at_once(database: Database) -> None:
     clock = SteppedClock(1_800_000_000)
-    assert await Ticks(database, clock).claim("recheck", 600)
+    assert await Schedule(database, clock).claim("recheck", 600)
     clock.move(-3600)
 
-    assert await Ticks(database, clock).claim("recheck", 600)
+    assert await Schedule(database, clock).claim("recheck", 600)
 
 
 async def test_slots_of_different_work_are_claimed_apart(database: Database) -> None:
-    ticks = Ticks(database, SteppedClock())
+    schedule = Schedule(database, SteppedClock())
 
-    assert [await ticks.claim("recheck", 600), await ticks.claim("other", 600)] == [True, True]
+    assert [await schedule.claim("recheck", 600), await schedule.claim("other", 600)] == [True, True]
 
 
 async def test_many_loops_run_once_in_a_slot(database: Database) -> None:
     clock, runs, ran = SteppedClock(1_800_000_000), [0], asyncio.Event()
 
     class Counting:
-        async def run(self) -> Rechecked:
+        async def run(self) -> RecheckResult:
             runs[0] += 1
             ran.set()
-            return Rechecked(0, 0)
+            return RecheckResult(0, 0)
 
     loops = [
-        asyncio.create_task(recheck_watches(Counting(), Ticks(database, clock), 0.05))  # type: ignore[arg-type]
+        asyncio.create_task(recheck_watches(Counting(), Schedule(database, clock), 0.05))  # type: ignore[arg-type]
         for _ in range(3)
     ]
     for expected in (1, 2):

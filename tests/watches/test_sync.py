@@ -16,9 +16,9 @@ from registerwatch.accounts.credentials import credential_of
 from registerwatch.accounts.models import Caller
 from registerwatch.db.tables import deliveries
 from registerwatch.errors import DatabaseUnavailable
-from registerwatch.register.observation import Cause
+from registerwatch.register.observation import ReadContext
 from registerwatch.watches import repository
-from registerwatch.watches.read_subject import Reading
+from registerwatch.watches.read_subject import SubjectReader
 from registerwatch.watches.sync import SIDE_BY_SIDE
 from tests.conftest import StageMaker
 from tests.register.builders import a_full_reading
@@ -53,7 +53,7 @@ async def held_up(staged: StageMaker, **overrides: object) -> AsyncIterator[tupl
 
 async def synced_in_part(stage: Stage, key: str, reached: int) -> dict[str, Any]:
     """The answer of a sync whose time is over when so many watches were reached."""
-    read, ended, enough = Reading.read, [0], asyncio.Event()
+    read, ended, enough = SubjectReader.read, [0], asyncio.Event()
 
     async def counted(*asked: Any) -> bool:
         is_found = await read(*asked)
@@ -62,7 +62,7 @@ async def synced_in_part(stage: Stage, key: str, reached: int) -> dict[str, Any]
             enough.set()
         return is_found
 
-    with loop_time() as time, patch.object(Reading, "read", counted):
+    with loop_time() as time, patch.object(SubjectReader, "read", counted):
         sync = asyncio.create_task(synced(stage, key))
         async with asyncio.timeout(LIMIT - 2):
             await enough.wait()
@@ -290,7 +290,7 @@ async def test_a_sync_takes_over_what_a_recheck_is_reading(staged: StageMaker) -
         owner, uuids = await a_watcher(stage, 1)
         stage.world.change(uuids[0], reference="NEW-1")
         way.held = {uuids[0]}
-        recheck = asyncio.create_task(stage.service.watches.rechecking.run())
+        recheck = asyncio.create_task(stage.service.watches.recheck.run())
         await asyncio.wait_for(way.reached.wait(), 10)
 
         sync = asyncio.create_task(synced(stage, owner.api_key))
@@ -311,7 +311,7 @@ async def test_a_sync_whose_client_goes_away_lets_its_delivery_go_out(staged: St
         for uuid in uuids:
             stage.world.change(uuid, reference="NEW-1")
         way.held = {uuids[1]}
-        sync = asyncio.create_task(stage.service.watches.syncing.sync(await _caller(stage, owner)))
+        sync = asyncio.create_task(stage.service.watches.sync.sync(await _caller(stage, owner)))
         await asyncio.wait_for(way.reached.wait(), 10)
         async with asyncio.timeout(10):
             while not await changed_deliveries(stage):
@@ -328,11 +328,11 @@ async def test_a_sync_whose_client_goes_away_lets_its_delivery_go_out(staged: St
 
 
 async def _caller(stage: Stage, owner: SignedUp) -> Caller:
-    return await stage.service.accounts.signing_in.caller(credential_of(owner.api_key, None))
+    return await stage.service.accounts.sessions.caller(credential_of(owner.api_key, None))
 
 
 async def test_events_that_one_sync_is_about_to_list_are_not_listed_by_another(room: Room) -> None:
-    caller = await room.watching()
+    caller = await room.watch_service()
     await room.read(a_full_reading())
     await room.read(a_full_reading(reference="R-2"))
 
@@ -346,11 +346,11 @@ async def test_events_that_one_sync_is_about_to_list_are_not_listed_by_another(r
 
 
 async def test_closing_a_batch_waits_for_what_has_joined_it() -> None:
-    cause = Cause(held_until=1_000)
-    async with cause.storing():
-        closing = asyncio.create_task(cause.close())
+    context = ReadContext(held_until=1_000)
+    async with context.storing():
+        closing = asyncio.create_task(context.close())
         await asyncio.sleep(0)
-        assert not cause.holds(0)
+        assert not context.holds(0)
         assert not closing.done()
 
     await asyncio.wait_for(closing, 5)

@@ -12,7 +12,7 @@ from starlette.types import Receive, Scope, Send
 
 from registerwatch.server import server_config
 from registerwatch.web import http_limits
-from registerwatch.web.http_limits import MOST_HEAD_BYTES
+from registerwatch.web.http_limits import MAX_HEAD_BYTES
 from tests.support.serving import serving
 
 pytestmark = pytest.mark.anyio
@@ -98,7 +98,7 @@ def head_of(size: int) -> bytes:
 
 
 async def test_a_head_up_to_the_limit_is_taken_however_it_is_cut(port: int) -> None:
-    request = head_of(MOST_HEAD_BYTES - 100)
+    request = head_of(MAX_HEAD_BYTES - 100)
     for parts in ([request], [request[:9], request[9:20_000], request[20_000:]]):
         async with line(port) as it:
             await it.send(*parts)
@@ -106,7 +106,7 @@ async def test_a_head_up_to_the_limit_is_taken_however_it_is_cut(port: int) -> N
 
 
 async def test_a_longer_head_is_refused_however_it_is_cut(port: int) -> None:
-    request = head_of(MOST_HEAD_BYTES + 100)
+    request = head_of(MAX_HEAD_BYTES + 100)
     for parts in ([request], [request[:-2]], [request[:20_000], request[20_000:]]):
         async with line(port) as it:
             await it.send(*parts)
@@ -123,7 +123,7 @@ async def test_who_goes_on_sending_a_head_is_cut_off(port: int) -> None:
 
 async def test_many_headers_and_a_long_address_count_too(port: int) -> None:
     many = b"GET / HTTP/1.1\r\n" + b"".join(b"X-%d: abcdefgh\r\n" % number for number in range(3_000)) + b"\r\n"
-    for request in (many, b"GET /" + b"a" * MOST_HEAD_BYTES + b" HTTP/1.1\r\nHost: a\r\n\r\n"):
+    for request in (many, b"GET /" + b"a" * MAX_HEAD_BYTES + b" HTTP/1.1\r\nHost: a\r\n\r\n"):
         async with line(port) as it:
             await it.send(request)
             assert (await it.answer())[0] == 431

@@ -7,29 +7,31 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registerwatch.web.rate_limit_memory import Allowance, Counts, CountsInMemory, usage_of
-from registerwatch.web.rate_limit_redis import CountsInRedis
+from registerwatch.web.rate_limit_memory import MemoryRateCounter, RateCounter, RateLimitRule, usage_of
+from registerwatch.web.rate_limit_redis import RedisRateCounter
 from tests.register.builders import PROPERTY
 from tests.support.clocks import SteppedClock
 
 pytestmark = pytest.mark.anyio
 
-THREE = Allowance("three", 3, 60)
-FOUR_AN_HOUR = Allowance("four", 4, 3600)
+THREE = RateLimitRule("three", 3, 60)
+FOUR_AN_HOUR = RateLimitRule("four", 4, 3600)
 NOW = 1_800_000_000.0
 
 
 @pytest.fixture(params=["memory", "redis"])
-async def counts(request: pytest.FixtureRequest) -> AsyncIterator[Counts]:
+async def counts(request: pytest.FixtureRequest) -> AsyncIterator[RateCounter]:
     """Every way of counting."""
-    made: Counts = (
-        CountsInMemory(SteppedClock()) if request.param == "memory" else CountsInRedis(_redis_url(request), timeout=30)
+    made: RateCounter = (
+        MemoryRateCounter(SteppedClock())
+        if request.param == "memory"
+        else RedisRateCounter(_redis_url(request), timeout=30)
     )
     yield made
     await made.aclose()
 
 
-async def test_as_many_are_allowed_as_the_allowance_says_and_no_more(counts: Counts) -> None:
+async def test_as_many_are_allowed_as_the_allowance_says_and_no_more(counts: RateCounter) -> None:
     usages = [await counts.hit(THREE, "192.0.2.7") for _ in range(5)]
 
     assert [each.allowed for each in usages] == [True, True, True, False, False]
@@ -38,19 +40,19 @@ async def test_as_many_are_allowed_as_the_allowance_says_and_no_more(counts: Cou
     assert {each.allowance for each in usages} == {THREE}
 
 
-async def test_addresses_and_allowances_count_for_themselves(counts: Counts) -> None:
+async def test_addresses_and_allowances_count_for_themselves(counts: RateCounter) -> None:
     for _ in range(4):
         await counts.hit(THREE, "192.0.2.7")
 
     assert (await counts.hit(THREE, "192.0.2.8")).remaining == 2
     assert (await counts.hit(THREE, "2001:db8:1:2::/64")).remaining == 2
-    assert (await counts.hit(Allowance("another", 3, 60), "192.0.2.7")).remaining == 2
+    assert (await counts.hit(RateLimitRule("another", 3, 60), "192.0.2.7")).remaining == 2
     assert not (await counts.hit(THREE, "192.0.2.7")).allowed
 
 
 async def test_a_request_counts_until_the_window_has_passed_and_a_refused_one_not_at_all() -> None:
     clock = SteppedClock(NOW)
-    counts = CountsInMemory(clock)
+    counts = MemoryRateCounter(clock)
     for _ in range(3):
         await counts.hit(THREE, "192.0.2.7")
         clock.move(10)  # at 0, 10 and 20 seconds
@@ -68,7 +70,7 @@ async def test_a_request_counts_until_the_window_has_passed_and_a_refused_one_no
 @given(st.lists(st.floats(0, 40), min_size=1, max_size=40))
 async def test_in_no_window_are_more_allowed_than_the_allowance_says(pauses: list[float]) -> None:
     clock = SteppedClock(NOW)
-    counts = CountsInMemory(clock)
+    counts = MemoryRateCounter(clock)
     allowed = []
     for pause in pauses:
         clock.move(pause)
@@ -89,7 +91,7 @@ def test_who_is_refused_has_nothing_left_even_where_a_place_has_just_come_free()
 
 async def test_a_clock_that_is_set_back_locks_nobody_out() -> None:
     clock = SteppedClock(NOW)
-    counts = CountsInMemory(clock)
+    counts = MemoryRateCounter(clock)
     for _ in range(3):
         await counts.hit(THREE, "192.0.2.7")
 
@@ -100,7 +102,7 @@ async def test_a_clock_that_is_set_back_locks_nobody_out() -> None:
 
 async def test_a_hundred_thousand_addresses_do_not_stay_when_their_windows_have_passed() -> None:
     clock = SteppedClock(NOW)
-    counts = CountsInMemory(clock)
+    counts = MemoryRateCounter(clock)
     for number in range(100_000):
         await counts.hit(THREE if number % 2 else FOUR_AN_HOUR, _address(number))
     assert counts.addresses == 100_000
@@ -116,7 +118,7 @@ async def test_a_hundred_thousand_addresses_do_not_stay_when_their_windows_have_
 
 async def test_no_single_request_forgets_for_all_the_others() -> None:
     clock = SteppedClock(NOW)
-    counts = CountsInMemory(clock)
+    counts = MemoryRateCounter(clock)
     for number in range(5_000):
         await counts.hit(THREE, _address(number))
     clock.move(61)
@@ -128,7 +130,7 @@ async def test_no_single_request_forgets_for_all_the_others() -> None:
 
 async def test_an_address_that_comes_again_and_again_is_not_forgotten_with_those_that_came_once() -> None:
     clock = SteppedClock(NOW)
-    counts = CountsInMemory(clock)
+    counts = MemoryRateCounter(clock)
     await counts.hit(THREE, "192.0.2.7")
     await counts.hit(THREE, "192.0.2.8")
     clock.move(50)
@@ -141,7 +143,7 @@ async def test_an_address_that_comes_again_and_again_is_not_forgotten_with_those
 
 
 async def test_more_addresses_than_are_remembered_push_out_the_longest_unseen() -> None:
-    counts = CountsInMemory(SteppedClock(NOW), most_addresses=10)
+    counts = MemoryRateCounter(SteppedClock(NOW), most_addresses=10)
     for number in range(11):
         await counts.hit(THREE, _address(number))
     for number in range(100):
@@ -153,7 +155,7 @@ async def test_more_addresses_than_are_remembered_push_out_the_longest_unseen() 
 
 
 async def test_a_counted_address_takes_a_few_hundred_bytes() -> None:
-    counts = CountsInMemory(SteppedClock(NOW))
+    counts = MemoryRateCounter(SteppedClock(NOW))
     tracemalloc.start()
     try:
         for number in range(20_000):
@@ -165,7 +167,7 @@ async def test_a_counted_address_takes_a_few_hundred_bytes() -> None:
     assert taken / 20_000 < 400
 
 
-async def _come(counts: Counts, times: int) -> None:
+async def _come(counts: RateCounter, times: int) -> None:
     for _ in range(times):
         await counts.hit(THREE, "192.0.2.7")
 

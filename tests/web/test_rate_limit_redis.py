@@ -11,16 +11,16 @@ import pytest
 from structlog.testing import capture_logs
 
 from registerwatch.errors import ConfigurationError
-from registerwatch.web.rate_limit_memory import Allowance, CountsInMemory
-from registerwatch.web.rate_limit_redis import MOST_CONNECTIONS, PAUSE, TIMEOUT, CountsInRedis, SharedCounts
+from registerwatch.web.rate_limit_memory import MemoryRateCounter, RateLimitRule
+from registerwatch.web.rate_limit_redis import MAX_CONNECTIONS, PAUSE, TIMEOUT, FallbackRateCounter, RedisRateCounter
 from tests.support import redis
 from tests.support.clocks import SteppedClock
 from tests.support.processes import free_port, until
 
 pytestmark = pytest.mark.anyio
 
-FIVE = Allowance("five", 5, 60)
-HUNDRED_AN_HOUR = Allowance("hundred", 100, 3600)
+FIVE = RateLimitRule("five", 5, 60)
+HUNDRED_AN_HOUR = RateLimitRule("hundred", 100, 3600)
 LONGEST_WAIT = 15.0
 PATIENT = 60.0
 """A time limit that a test does not live to see."""
@@ -41,38 +41,38 @@ def clock() -> SteppedClock:
     return SteppedClock()
 
 
-def shared_counts(url: str, clock: SteppedClock, timeout: float = TIMEOUT) -> SharedCounts:
-    return SharedCounts(CountsInRedis(url, timeout), CountsInMemory(clock), clock)
+def shared_counts(url: str, clock: SteppedClock, timeout: float = TIMEOUT) -> FallbackRateCounter:
+    return FallbackRateCounter(RedisRateCounter(url, timeout), MemoryRateCounter(clock), clock)
 
 
 @pytest.fixture
-async def counts(own_redis: redis.RedisServer, clock: SteppedClock) -> AsyncIterator[SharedCounts]:
+async def counts(own_redis: redis.RedisServer, clock: SteppedClock) -> AsyncIterator[FallbackRateCounter]:
     """The counts of one process."""
     async with aclosing(shared_counts(own_redis.url, clock)) as made:
         yield made
 
 
 @pytest.fixture
-async def others(own_redis: redis.RedisServer) -> AsyncIterator[SharedCounts]:
+async def others(own_redis: redis.RedisServer) -> AsyncIterator[FallbackRateCounter]:
     """The counts of another process."""
     async with aclosing(shared_counts(own_redis.url, SteppedClock())) as made:
         yield made
 
 
-async def remaining(counts: SharedCounts, allowance: Allowance = FIVE, address: str = "192.0.2.7") -> int:
+async def remaining(counts: FallbackRateCounter, allowance: RateLimitRule = FIVE, address: str = "192.0.2.7") -> int:
     """Count one more request."""
     async with asyncio.timeout(LONGEST_WAIT):
         return (await counts.hit(allowance, address)).remaining
 
 
-async def at_once(counts: SharedCounts, requests: int) -> list[int]:
+async def at_once(counts: FallbackRateCounter, requests: int) -> list[int]:
     """Count that many requests side by side: what each was told to have left, of a hundred."""
     async with asyncio.timeout(LONGEST_WAIT):
         usages = await asyncio.gather(*(counts.hit(HUNDRED_AN_HOUR, "192.0.2.7") for _ in range(requests)))
     return [each.remaining for each in usages]
 
 
-async def test_what_one_process_counted_another_knows(counts: SharedCounts, others: SharedCounts) -> None:
+async def test_what_one_process_counted_another_knows(counts: FallbackRateCounter, others: FallbackRateCounter) -> None:
     assert [await remaining(each) for each in (counts, others, counts, others, counts)] == [4, 3, 2, 1, 0]
     assert not (await others.hit(FIVE, "192.0.2.7")).allowed
 
@@ -93,8 +93,8 @@ async def test_keys_are_named_after_the_service_and_expire_with_the_window(redis
 async def test_a_redis_that_hangs_costs_one_request_one_timeout_and_the_others_nothing(
     own_redis: redis.RedisServer, clock: SteppedClock
 ) -> None:
-    patience = 2.0  # a busy machine's Redis answers the first one in time
-    async with aclosing(shared_counts(own_redis.url, clock, timeout=patience)) as counts:
+    retry_policies = 2.0  # a busy machine's Redis answers the first one in time
+    async with aclosing(shared_counts(own_redis.url, clock, timeout=retry_policies)) as counts:
         await remaining(counts)
         own_redis.freeze()
 
@@ -105,7 +105,7 @@ async def test_a_redis_that_hangs_costs_one_request_one_timeout_and_the_others_n
 
         assert left == [4, 3, 2, 1, 0], "this process counts for itself"
         assert not (await counts.hit(FIVE, "192.0.2.7")).allowed
-    assert patience * 0.9 < took < patience * 4
+    assert retry_policies * 0.9 < took < retry_policies * 4
     assert [each["event"] for each in logged] == [LOST]
 
 
@@ -116,7 +116,7 @@ async def test_requests_that_come_at_once_wait_side_by_side_and_the_log_says_it_
     async with aclosing(shared_counts(own_redis.url, clock, timeout=1.0)) as counts:
         began = time.monotonic()
         with capture_logs() as logged:
-            left = await at_once(counts, 3 * MOST_CONNECTIONS)
+            left = await at_once(counts, 3 * MAX_CONNECTIONS)
         took = time.monotonic() - began
 
     assert sorted(left) == list(range(40, 100))
@@ -125,7 +125,7 @@ async def test_requests_that_come_at_once_wait_side_by_side_and_the_log_says_it_
 
 
 async def test_a_killed_redis_is_asked_again_after_a_pause_and_counts_again_when_it_is_back(
-    own_redis: redis.RedisServer, clock: SteppedClock, counts: SharedCounts, others: SharedCounts
+    own_redis: redis.RedisServer, clock: SteppedClock, counts: FallbackRateCounter, others: FallbackRateCounter
 ) -> None:
     assert await remaining(counts) == 4
     own_redis.kill()
@@ -164,7 +164,7 @@ async def test_while_one_request_asks_again_the_others_do_not_wait(
 
 
 async def test_a_redis_that_goes_on_after_hanging_counts_again(
-    own_redis: redis.RedisServer, clock: SteppedClock, counts: SharedCounts, others: SharedCounts
+    own_redis: redis.RedisServer, clock: SteppedClock, counts: FallbackRateCounter, others: FallbackRateCounter
 ) -> None:
     own_redis.freeze()
     await remaining(counts)
@@ -179,7 +179,7 @@ async def test_a_redis_that_goes_on_after_hanging_counts_again(
 
 
 async def test_a_redis_that_was_started_anew_between_two_requests_is_no_outage(
-    own_redis: redis.RedisServer, counts: SharedCounts
+    own_redis: redis.RedisServer, counts: FallbackRateCounter
 ) -> None:
     await remaining(counts)
     own_redis.kill()
@@ -193,7 +193,7 @@ async def test_a_redis_that_was_started_anew_between_two_requests_is_no_outage(
 
 
 async def test_a_clock_that_is_set_back_does_not_keep_redis_from_being_asked(
-    own_redis: redis.RedisServer, clock: SteppedClock, counts: SharedCounts
+    own_redis: redis.RedisServer, clock: SteppedClock, counts: FallbackRateCounter
 ) -> None:
     own_redis.kill()
     await remaining(counts)
@@ -255,7 +255,7 @@ async def test_connections_are_few_however_many_requests_there_are_and_all_are_g
 ) -> None:
     async with aclosing(shared_counts(own_redis.url, clock, PATIENT)) as counts:
         assert min(await at_once(counts, 90)) == 10
-        assert 1 <= own_redis.connections() <= MOST_CONNECTIONS
+        assert 1 <= own_redis.connections() <= MAX_CONNECTIONS
 
     until(lambda: own_redis.connections() == 0, "Redis to see that the connections are closed")
 
@@ -264,7 +264,7 @@ async def test_requests_that_are_given_up_leave_no_connection_in_use(
     own_redis: redis.RedisServer, clock: SteppedClock
 ) -> None:
     async with aclosing(shared_counts(own_redis.url, clock, PATIENT)) as counts:
-        for turns in range(3 * MOST_CONNECTIONS):
+        for turns in range(3 * MAX_CONNECTIONS):
             given_up = asyncio.create_task(counts.hit(HUNDRED_AN_HOUR, "192.0.2.8"))
             for _ in range(turns % 12):
                 await asyncio.sleep(0)
@@ -272,7 +272,7 @@ async def test_requests_that_are_given_up_leave_no_connection_in_use(
             await asyncio.gather(given_up, return_exceptions=True)
 
         with capture_logs() as logged:
-            assert min(await at_once(counts, 3 * MOST_CONNECTIONS)) == 40
+            assert min(await at_once(counts, 3 * MAX_CONNECTIONS)) == 40
 
     assert logged == []
 
@@ -289,7 +289,7 @@ async def test_requests_that_are_given_up_leave_no_connection_in_use(
 )
 def test_an_address_that_cannot_work_stops_the_start_without_being_repeated(url: str) -> None:
     with pytest.raises(ConfigurationError, match="REGISTERWATCH_REDIS_URL cannot be understood") as refused:
-        CountsInRedis(url)
+        RedisRateCounter(url)
 
     assert "secret" not in str(refused.value)
     assert refused.value.__suppress_context__

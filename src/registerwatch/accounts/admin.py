@@ -17,14 +17,14 @@ from registerwatch.errors import NoSuchAccount
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class AccountListing:
     """An account in the list of all."""
 
     account: Account
     users: int
 
 
-class Operating:
+class AccountAdmin:
     """Looks at accounts and sets their plan and period."""
 
     def __init__(self, database: Database, plans: Plans, clock: Clock) -> None:
@@ -32,11 +32,11 @@ class Operating:
         self._plans = plans
         self._clock = clock
 
-    async def all(self) -> Sequence[Listed]:
+    async def all(self) -> Sequence[AccountListing]:
         """Every account, oldest first."""
         async with self._database.reading() as connection:
             stored = await repository.all_accounts(connection)
-        return [Listed(account_of(each, self._plans), users) for each, users in stored]
+        return [AccountListing(account_of(each, self._plans), users) for each, users in stored]
 
     async def profile(self, email: str) -> Profile:
         """The account of the user with this address. Raises `NoSuchAccount`."""

@@ -32,7 +32,7 @@ class Action(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class AuditEntry:
     """One line of the trail: at `created_at` (unix seconds) `actor` did `action` to `subject` (or to nothing)."""
 
     id: int

@@ -13,7 +13,7 @@ from typing import Literal
 KEY_PREFIX = "rw_"
 SESSION_PREFIX = "us_"
 RANDOM_BYTES = 32
-LONGEST = 200
+MAX_SECRET_LENGTH = 200
 """Characters of a credential that are looked at; ours have 46."""
 
 
@@ -61,7 +61,7 @@ def credential_of(api_key: str | None, bearer: str | None) -> Credential | None:
     A bearer value that begins `us_` is a session, any other one an API key.
     """
     value = (api_key or bearer or "").strip()
-    if not value or len(value) > LONGEST:
+    if not value or len(value) > MAX_SECRET_LENGTH:
         return None
     is_session = not api_key and value.startswith(SESSION_PREFIX)
     return Credential("session" if is_session else "key", digest_of(value))

@@ -6,7 +6,7 @@ from typing import Protocol
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 
-class Leaving(Protocol):
+class DeletionHook(Protocol):
     """Whoever has something outside of this service that ends with an account."""
 
     async def note(self, connection: AsyncConnection, account_id: int) -> Sequence[str]:
@@ -16,7 +16,7 @@ class Leaving(Protocol):
         """End it after the account is gone. Raises nothing when that cannot be done now."""
 
 
-class _NothingOutside:
+class _NoDeletionHook:
     """Nothing ends with an account but what is stored here."""
 
     async def note(self, connection: AsyncConnection, account_id: int) -> Sequence[str]:
@@ -27,4 +27,4 @@ class _NothingOutside:
         """Nothing."""
 
 
-NOTHING_OUTSIDE: Leaving = _NothingOutside()
+NO_DELETION_HOOK: DeletionHook = _NoDeletionHook()

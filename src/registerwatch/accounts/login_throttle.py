@@ -4,14 +4,14 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from registerwatch.accounts.passwords import CROWDED, MOST_WAITING
+from registerwatch.accounts.passwords import CROWDED, MAX_WAITING
 from registerwatch.errors import Overloaded
 
 AT_A_TIME = 8
 """More than passwords are compared at a time, so that no comparing thread waits for a transaction."""
 
 
-class Turns:
+class LoginThrottle:
     """Turns in the order in which they are asked for."""
 
     def __init__(self) -> None:
@@ -21,7 +21,7 @@ class Turns:
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
         """Wait for a turn, and have it. Raises `Overloaded` when as many are here as may wait for their passwords."""
-        if self._present >= MOST_WAITING:
+        if self._present >= MAX_WAITING:
             raise Overloaded(CROWDED)
         self._present += 1
         try:

@@ -6,14 +6,14 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.accounts import audit, credentials, repository
-from registerwatch.accounts.audit import Action, Entry
-from registerwatch.accounts.deletion import NOTHING_OUTSIDE, Leaving
+from registerwatch.accounts.audit import Action, AuditEntry
+from registerwatch.accounts.deletion import NO_DELETION_HOOK, DeletionHook
 from registerwatch.accounts.locking import locked
 from registerwatch.accounts.models import Account, Caller, Key, NewKey, Profile, Role
 from registerwatch.accounts.passwords import Passwords, acceptable
 from registerwatch.accounts.plans import Plans, keep_cap
 from registerwatch.accounts.profiles import account_of, profile_of
-from registerwatch.accounts.queries import HotReads
+from registerwatch.accounts.queries import AccountQueries
 from registerwatch.accounts.sessions import UNKNOWN
 from registerwatch.accounts.validation import email_address, label
 from registerwatch.clock import Clock
@@ -25,15 +25,20 @@ LAST_OWNER = "The last owner of an account cannot be removed. To end the account
 NOT_THE_OWNERS = "The password is not that of an owner."
 
 
-class Managing:
+class MemberService:
     """What owners and API keys do with their account. Who may is for the surface to ask."""
 
     def __init__(
-        self, database: Database, passwords: Passwords, plans: Plans, clock: Clock, leaving: Leaving = NOTHING_OUTSIDE
+        self,
+        database: Database,
+        passwords: Passwords,
+        plans: Plans,
+        clock: Clock,
+        deletion_hook: DeletionHook = NO_DELETION_HOOK,
     ) -> None:
         self._database = database
-        self._leaving = leaving
-        self._reads = HotReads(database)
+        self._deletion_hook = deletion_hook
+        self._reads = AccountQueries(database)
         self._passwords = passwords
         self._plans = plans
         self._clock = clock
@@ -51,7 +56,7 @@ class Managing:
                 raise Unauthenticated(UNKNOWN)
             return await profile_of(connection, account_of(stored, self._plans), caller.role)
 
-    async def trail(self, caller: Caller) -> Sequence[Entry]:
+    async def trail(self, caller: Caller) -> Sequence[AuditEntry]:
         """The newest 100 lines of the audit trail, newest first."""
         async with self._database.reading() as connection:
             return await repository.trail(connection, caller.account.id, audit.NEWEST)
@@ -123,9 +128,9 @@ class Managing:
             raise WrongPassword(NOT_THE_OWNERS)
         async with self._database.transaction() as connection:
             await repository.lock_account(connection, caller.account.id)
-            outside = await self._leaving.note(connection, caller.account.id)
+            outside = await self._deletion_hook.note(connection, caller.account.id)
             await repository.delete_account(connection, caller.account.id)
-        await self._leaving.end(outside)
+        await self._deletion_hook.end(outside)
 
     async def _locked(self, connection: AsyncConnection, caller: Caller) -> Account:
         """The account, as it is now, until the end of the transaction."""

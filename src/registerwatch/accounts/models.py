@@ -76,7 +76,7 @@ class Profile:
 
 
 @dataclass(frozen=True, slots=True)
-class SignedIn:
+class NewSession:
     """A session that was just opened. `api_key` is there when the account was opened with it."""
 
     profile: Profile

@@ -24,8 +24,8 @@ from registerwatch.mail.texts import password_reset
 TOKEN_SECONDS = 3600
 LINKS_PER_HOUR = 3
 """Mails to one person: whoever asks from many addresses cannot fill a stranger's mailbox."""
-LONGEST_TOKEN = 200
-MOST_SENDING = 100
+MAX_TOKEN_LENGTH = 200
+MAX_SENDING = 100
 CLOSING_SECONDS = 2.0
 
 BAD_TOKEN = "This link is not valid: it was used already, is older than an hour, or was cut off. Ask for a new one."  # noqa: S105
@@ -33,7 +33,7 @@ BAD_TOKEN = "This link is not valid: it was used already, is older than an hour,
 log = structlog.get_logger(__name__)
 
 
-class Recovering:
+class PasswordResetService:
     """Changes passwords. Whoever sets one ends every other way in that the old one had opened."""
 
     def __init__(
@@ -85,7 +85,7 @@ class Recovering:
         trouble is logged.
         """
         address = email_address(email)
-        if len(self._sending) >= MOST_SENDING:
+        if len(self._sending) >= MAX_SENDING:
             log.error("a reset link was asked for, and too many are being sent already")
             return
         task = asyncio.create_task(self._send_link(address), name="mail a reset link")
@@ -110,7 +110,7 @@ class Recovering:
 
     async def reset(self, token: str, password: str) -> None:
         """Set a password by a link's token. The user's sessions and links end. Raises `InvalidInput`."""
-        digest = credentials.digest_of(token[:LONGEST_TOKEN])
+        digest = credentials.digest_of(token[:MAX_TOKEN_LENGTH])
         async with self._database.reading() as connection:
             await self._holder(connection, digest)  # guessing must not cost us a hash
         password_hash = await self._passwords.hashed(acceptable(password))

@@ -19,9 +19,9 @@ from argon2.exceptions import InvalidHashError, VerificationError, VerifyMismatc
 
 from registerwatch.errors import InvalidInput, Overloaded
 
-SHORTEST = 8
-LONGEST = 1_024
-MOST_WAITING = 64
+MIN_PASSWORD_LENGTH = 8
+MAX_PASSWORD_LENGTH = 1_024
+MAX_WAITING = 64
 NICENESS = 10
 
 CROWDED = "Too many people sign in at this moment. Try again in a few seconds."
@@ -33,10 +33,10 @@ log = structlog.get_logger(__name__)
 
 def acceptable(password: str) -> str:
     """The password if it may be set. Raises `InvalidInput` when it has fewer than 8 characters, or over 1,024."""
-    if len(password) < SHORTEST:
-        raise InvalidInput(f"The password needs at least {SHORTEST} characters.")
-    if len(password) > LONGEST:
-        raise InvalidInput(f"The password has more than {LONGEST:,} characters.")
+    if len(password) < MIN_PASSWORD_LENGTH:
+        raise InvalidInput(f"The password needs at least {MIN_PASSWORD_LENGTH} characters.")
+    if len(password) > MAX_PASSWORD_LENGTH:
+        raise InvalidInput(f"The password has more than {MAX_PASSWORD_LENGTH:,} characters.")
     return password
 
 
@@ -62,7 +62,9 @@ class Passwords:
 
     async def is_right(self, password: str, stored: str | None) -> bool:
         """Whether this is the password that was stored; takes as long when nothing was. Raises `Overloaded`."""
-        looked_at = password[: LONGEST + 1]  # nobody has a longer one, and normalizing megabytes holds up everybody
+        looked_at = password[
+            : MAX_PASSWORD_LENGTH + 1
+        ]  # nobody has a longer one, and normalizing megabytes holds up everybody
         return await self._in_turn(lambda: self._compare(_typed(looked_at), stored))
 
     def is_outdated(self, stored: str) -> bool:
@@ -90,7 +92,7 @@ class Passwords:
         return stored is not None
 
     async def _in_turn(self, work: Callable[[], T]) -> T:
-        if self._waiting >= MOST_WAITING:
+        if self._waiting >= MAX_WAITING:
             raise Overloaded(CROWDED)
         self._waiting += 1
         try:

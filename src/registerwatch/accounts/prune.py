@@ -11,7 +11,7 @@ AUDIT_KEPT = 400 * DAY
 """A year and a month: an audit of the last year finds all of it."""
 
 
-class Housekeeping:
+class AccountPruning:
     """Deletes sessions and reset tokens that are over, keys revoked long ago, old lines of audit trails."""
 
     def __init__(self, database: Database, clock: Clock) -> None:

@@ -34,7 +34,7 @@ _USER_BY_EMAIL = PreparedSelect(repository.USER_BY_EMAIL)
 
 
 @dataclass(frozen=True, slots=True)
-class Holder:
+class CredentialHolder:
     """Whom a credential stands for."""
 
     account: StoredAccount
@@ -43,13 +43,13 @@ class Holder:
     user_id: int | None
 
 
-class HotReads:
+class AccountQueries:
     """Reads of accounts that must be quick."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def holder(self, credential: Credential, now: int) -> Holder | None:
+    async def holder(self, credential: Credential, now: int) -> CredentialHolder | None:
         """Whom a credential stands for; None when it is unknown, revoked or over."""
         if credential.kind == "key":
             row, holder = await self._one(_BY_KEY, digest=credential.digest), _program
@@ -74,11 +74,11 @@ class HotReads:
         return next(iter(await self._database.rows(statement, **values)), None)
 
 
-def _program(row: Sequence[Any]) -> Holder:
+def _program(row: Sequence[Any]) -> CredentialHolder:
     _digest, prefix, *account = row
-    return Holder(StoredAccount(*account), Role.OWNER, prefix, None)
+    return CredentialHolder(StoredAccount(*account), Role.OWNER, prefix, None)
 
 
-def _person(row: Sequence[Any]) -> Holder:
+def _person(row: Sequence[Any]) -> CredentialHolder:
     _digest, email, role, user_id, *account = row
-    return Holder(StoredAccount(*account), Role(role), email, user_id)
+    return CredentialHolder(StoredAccount(*account), Role(role), email, user_id)

@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import BigInteger, Select, bindparam, delete, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registerwatch.accounts.audit import Action, Entry
+from registerwatch.accounts.audit import Action, AuditEntry
 from registerwatch.accounts.credentials import digest_of, masked
 from registerwatch.accounts.models import Key, Role, User
 from registerwatch.db.tables import accounts, api_keys, audit, users, watches, webhooks
@@ -196,10 +196,10 @@ async def note(
     await connection.execute(insert(audit).values(values))
 
 
-async def trail(connection: AsyncConnection, account_id: int, newest: int) -> Sequence[Entry]:
+async def trail(connection: AsyncConnection, account_id: int, newest: int) -> Sequence[AuditEntry]:
     """The account's audit trail, newest first."""
     rows = await connection.execute(_AUDIT, {"account_id": account_id, "newest": newest})
-    return [Entry(*row) for row in rows]
+    return [AuditEntry(*row) for row in rows]
 
 
 async def _one_user(

@@ -6,12 +6,12 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from registerwatch.accounts import credential_repository, credentials, repository
 from registerwatch.accounts.audit import Action
 from registerwatch.accounts.credentials import Credential
-from registerwatch.accounts.login_throttle import Turns
-from registerwatch.accounts.models import Caller, Role, SignedIn
+from registerwatch.accounts.login_throttle import LoginThrottle
+from registerwatch.accounts.models import Caller, NewSession, Role
 from registerwatch.accounts.passwords import Passwords, acceptable
 from registerwatch.accounts.plans import PlanName, Plans
 from registerwatch.accounts.profiles import account_of, profile_of
-from registerwatch.accounts.queries import HotReads
+from registerwatch.accounts.queries import AccountQueries
 from registerwatch.accounts.repository import StoredUser
 from registerwatch.accounts.validation import company_name, email_address
 from registerwatch.clock import Clock
@@ -27,21 +27,21 @@ NEEDED = "Send an API key or a session: `X-API-Key: rw_…` or `Authorization: B
 UNKNOWN = "This key or session is unknown, revoked or over. Sign in again, or use another key."
 
 
-class SigningIn:
+class SessionService:
     """Opens accounts and sessions."""
 
     def __init__(
         self, database: Database, passwords: Passwords, plans: Plans, clock: Clock, *, trial_seconds: int
     ) -> None:
         self._database = database
-        self._reads = HotReads(database)
+        self._reads = AccountQueries(database)
         self._passwords = passwords
         self._plans = plans
         self._clock = clock
         self._trial_seconds = trial_seconds
-        self._turns = Turns()
+        self._turns = LoginThrottle()
 
-    async def trial(self, name: str, email: str, password: str) -> SignedIn:
+    async def trial(self, name: str, email: str, password: str) -> NewSession:
         """Open an account with its first key, or sign in where the address and the password are somebody's.
 
         Raises `InvalidInput` for a bad address, a short password, and a known address with another password.
@@ -59,7 +59,7 @@ class SigningIn:
         except WrongPassword:
             raise InvalidInput(EXISTS) from None
 
-    async def login(self, email: str, password: str) -> SignedIn:
+    async def login(self, email: str, password: str) -> NewSession:
         """Open a session. Raises `WrongPassword`, in the same words and time whatever was wrong, or `Overloaded`."""
         async with self._turns.turn():
             try:
@@ -84,7 +84,7 @@ class SigningIn:
         session = credential.digest if credential.kind == "session" else None
         return Caller(account_of(holder.account, self._plans), holder.role, holder.name, holder.user_id, session)
 
-    async def _open(self, name: str, email: str, password_hash: str) -> SignedIn:
+    async def _open(self, name: str, email: str, password_hash: str) -> NewSession:
         now, key = self._now(), credentials.new_key()
         async with self._database.transaction() as connection:
             stored = await repository.add_account(
@@ -102,9 +102,9 @@ class SigningIn:
             await repository.add_key(connection, stored.id, FIRST_KEY, key, now)
             session = await self._session(connection, user_id)
             profile = await profile_of(connection, account_of(stored, self._plans), Role.OWNER)
-        return SignedIn(profile, False, session, key)
+        return NewSession(profile, False, session, key)
 
-    async def _sign_in(self, user: StoredUser | None, password: str) -> SignedIn:
+    async def _sign_in(self, user: StoredUser | None, password: str) -> NewSession:
         right = await self._passwords.is_right(password, user.password_hash if user else None)
         if user is None or user.password_hash is None or not right:
             raise WrongPassword(WRONG)
@@ -120,7 +120,7 @@ class SigningIn:
             await repository.note(connection, stored.id, now=now, actor=user.email, action=Action.SIGNED_IN)
             session = await self._session(connection, user.id)
             profile = await profile_of(connection, account_of(stored, self._plans), present.role)
-        return SignedIn(profile, True, session)
+        return NewSession(profile, True, session)
 
     async def _session(self, connection: AsyncConnection, user_id: int) -> str:
         session, now = credentials.new_session(), self._now()

@@ -7,9 +7,9 @@ from email_validator import EmailNotValidError, validate_email
 
 from registerwatch.errors import InvalidInput
 
-LONGEST_EMAIL = 254
-LONGEST_LABEL = 80
-LONGEST_NAME = 200
+MAX_EMAIL_LENGTH = 254
+MAX_LABEL_LENGTH = 80
+MAX_NAME_LENGTH = 200
 LOOKED_AT = 4_000
 """Characters that are cleaned; more would hold up everybody."""
 
@@ -27,12 +27,12 @@ def email_address(text: str) -> str:
 
 def label(text: str) -> str:
     """A label of a key: one line, at most 80 characters."""
-    return one_line(text)[:LONGEST_LABEL].rstrip()
+    return one_line(text)[:MAX_LABEL_LENGTH].rstrip()
 
 
 def company_name(text: str, email: str) -> str:
     """A company's name: one line; the domain of its e-mail address where none is given."""
-    return one_line(text)[:LONGEST_NAME].rstrip() or email.rpartition("@")[2]
+    return one_line(text)[:MAX_NAME_LENGTH].rstrip() or email.rpartition("@")[2]
 
 
 def one_line(text: str) -> str:
@@ -46,7 +46,7 @@ def one_line(text: str) -> str:
 
 
 def _normalized(address: str) -> str:
-    if len(address) > LONGEST_EMAIL:
+    if len(address) > MAX_EMAIL_LENGTH:
         raise InvalidInput("The e-mail address is too long.")
     try:
         valid = validate_email(address, check_deliverability=False, globally_deliverable=False)

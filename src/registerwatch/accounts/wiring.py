@@ -2,14 +2,14 @@
 
 from dataclasses import dataclass
 
-from registerwatch.accounts.admin import Operating
-from registerwatch.accounts.deletion import NOTHING_OUTSIDE, Leaving
-from registerwatch.accounts.members import Managing
-from registerwatch.accounts.password_reset import Recovering
+from registerwatch.accounts.admin import AccountAdmin
+from registerwatch.accounts.deletion import NO_DELETION_HOOK, DeletionHook
+from registerwatch.accounts.members import MemberService
+from registerwatch.accounts.password_reset import PasswordResetService
 from registerwatch.accounts.passwords import Passwords
 from registerwatch.accounts.plans import plans
-from registerwatch.accounts.prune import Housekeeping
-from registerwatch.accounts.sessions import SigningIn
+from registerwatch.accounts.prune import AccountPruning
+from registerwatch.accounts.sessions import SessionService
 from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
 from registerwatch.mail.mailer import Mailer
@@ -20,16 +20,16 @@ from registerwatch.settings import Settings
 class Accounts:
     """What surfaces, commands and background work call."""
 
-    signing_in: SigningIn
-    managing: Managing
-    recovering: Recovering
-    operating: Operating
-    housekeeping: Housekeeping
+    sessions: SessionService
+    members: MemberService
+    password_reset: PasswordResetService
+    admin: AccountAdmin
+    pruning: AccountPruning
     passwords: Passwords
 
     async def close(self) -> None:
         """End what is under way."""
-        await self.recovering.close()
+        await self.password_reset.close()
         self.passwords.close()
 
 
@@ -39,16 +39,16 @@ def build_accounts(
     clock: Clock,
     mailer: Mailer,
     passwords: Passwords,
-    leaving: Leaving = NOTHING_OUTSIDE,
+    deletion_hook: DeletionHook = NO_DELETION_HOOK,
 ) -> Accounts:
     """The use cases over one database."""
     table = plans(settings.trial_watch_cap)
     trial_seconds = settings.trial_days * 24 * 3600
     return Accounts(
-        signing_in=SigningIn(database, passwords, table, clock, trial_seconds=trial_seconds),
-        managing=Managing(database, passwords, table, clock, leaving),
-        recovering=Recovering(database, passwords, table, clock, mailer, public_url=settings.public_url),
-        operating=Operating(database, table, clock),
-        housekeeping=Housekeeping(database, clock),
+        sessions=SessionService(database, passwords, table, clock, trial_seconds=trial_seconds),
+        members=MemberService(database, passwords, table, clock, deletion_hook),
+        password_reset=PasswordResetService(database, passwords, table, clock, mailer, public_url=settings.public_url),
+        admin=AccountAdmin(database, table, clock),
+        pruning=AccountPruning(database, clock),
         passwords=passwords,
     )

@@ -6,7 +6,7 @@ from collections.abc import Collection
 AGAIN_SECONDS = 1.0
 
 
-async def ended(tasks: Collection[asyncio.Task[None]]) -> None:
+async def cancel_and_wait(tasks: Collection[asyncio.Task[None]]) -> None:
     """Cancel tasks and wait for them. A cancellation can be lost on its way (`asyncio.wait_for` of Python 3.11 swallows
     one that comes with the result), so it is said again every second.
     """

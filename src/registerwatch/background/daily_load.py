@@ -1,11 +1,11 @@
 """The loop that fills the copy once a day."""
 
-from registerwatch.background.run_forever import guarded
-from registerwatch.register.ingest.daily_load import DailyFill
+from registerwatch.background.run_forever import run_forever
+from registerwatch.register.ingest.daily_load import DailyLoad
 
 LOOK_SECONDS = 60.0
 
 
-async def fill_daily(daily: DailyFill) -> None:
+async def run_daily_load(daily: DailyLoad) -> None:
     """Fill whenever it is due, until cancelled."""
-    await guarded(daily.run_where_due, every=LOOK_SECONDS, trouble="the copy could not be filled")
+    await run_forever(daily.run_where_due, every=LOOK_SECONDS, problem="the copy could not be filled")

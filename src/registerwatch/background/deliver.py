@@ -5,13 +5,13 @@ import time
 
 import structlog
 
-from registerwatch.background.run_forever import guarded
-from registerwatch.db.run_uncancelled import to_its_end
-from registerwatch.notifications.delivery import MOST_AT_ONCE, Deliverer
-from registerwatch.notifications.repository import Claimed, Ended
+from registerwatch.background.run_forever import run_forever
+from registerwatch.db.run_uncancelled import run_uncancelled
+from registerwatch.notifications.delivery import MAX_CONCURRENT, DeliveryService
+from registerwatch.notifications.repository import ClaimedDelivery, FinishedDelivery
 
 IDLE_SECONDS = 0.5
-ROOM_TO_CLAIM = MOST_AT_ONCE // 4
+ROOM_TO_CLAIM = MAX_CONCURRENT // 4
 """Room from which on claiming is worth a statement at once; less room is filled every half second."""
 CLOSING_SECONDS = 17.0
 """What three attempts with their pauses can take: deliveries under way end well before the process does."""
@@ -19,22 +19,22 @@ CLOSING_SECONDS = 17.0
 log = structlog.get_logger(__name__)
 
 
-async def deliver_due(deliverer: Deliverer) -> None:
+async def deliver_due(deliveries: DeliveryService) -> None:
     """Claim and deliver until cancelled; what is under way then is finished first."""
-    worker = _Worker(deliverer)
+    worker = _Worker(deliveries)
     try:
-        await guarded(worker.step, every=0.0, trouble="deliveries stand still")
+        await run_forever(worker.step, every=0.0, problem="deliveries stand still")
     finally:
-        await to_its_end(worker.end())
+        await run_uncancelled(worker.end())
 
 
 class _Worker:
     """What one process has under way. Ends are stored together: a statement for many."""
 
-    def __init__(self, deliverer: Deliverer) -> None:
-        self._deliverer = deliverer
-        self._under_way: set[asyncio.Task[Ended | None]] = set()
-        self._ended: list[Ended] = []
+    def __init__(self, deliveries: DeliveryService) -> None:
+        self._deliverer = deliveries
+        self._under_way: set[asyncio.Task[FinishedDelivery | None]] = set()
+        self._ended: list[FinishedDelivery] = []
         self._claimed_at = 0.0
 
     async def step(self) -> None:
@@ -43,14 +43,14 @@ class _Worker:
         What could not be stored is stored before anything else: it would be claimed again. A cancellation comes between
         statements: what is claimed is sent, and what is stored is stored once.
         """
-        await to_its_end(self._store_ended())
-        room = MOST_AT_ONCE - len(self._under_way)
+        await run_uncancelled(self._store_ended())
+        room = MAX_CONCURRENT - len(self._under_way)
         claimed = 0
         if room >= ROOM_TO_CLAIM or (room and time.monotonic() - self._claimed_at >= IDLE_SECONDS):
-            claimed = await to_its_end(self._claim(room))
+            claimed = await run_uncancelled(self._claim(room))
         if self._under_way:
             await asyncio.wait(self._under_way, timeout=IDLE_SECONDS, return_when=asyncio.FIRST_COMPLETED)
-            await to_its_end(self._store_ended())
+            await run_uncancelled(self._store_ended())
         elif not claimed:
             await asyncio.sleep(IDLE_SECONDS)
 
@@ -76,10 +76,10 @@ class _Worker:
         self._under_way -= done
 
 
-async def _deliver(deliverer: Deliverer, claimed: Claimed) -> Ended | None:
+async def _deliver(deliveries: DeliveryService, claimed: ClaimedDelivery) -> FinishedDelivery | None:
     """Its lease brings a delivery back whose end is not known: the receiver may get it twice."""
     try:
-        return await deliverer.deliver(claimed)
+        return await deliveries.deliver(claimed)
     except Exception:
         log.exception("a delivery failed unexpectedly", delivery=claimed.delivery.id)
         return None

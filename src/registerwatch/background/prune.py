@@ -2,9 +2,9 @@
 
 import structlog
 
-from registerwatch.accounts.prune import Housekeeping
-from registerwatch.background.run_forever import guarded
-from registerwatch.notifications.delivery import Deliverer
+from registerwatch.accounts.prune import AccountPruning
+from registerwatch.background.run_forever import run_forever
+from registerwatch.notifications.delivery import DeliveryService
 
 log = structlog.get_logger(__name__)
 
@@ -12,12 +12,12 @@ EVERY_SECONDS = 3600.0
 DELIVERIES_KEPT = 30 * 24 * 3600
 
 
-async def keep_house(housekeeping: Housekeeping, deliverer: Deliverer) -> None:
+async def prune(pruning: AccountPruning, deliveries: DeliveryService) -> None:
     """Tidy at once and then every hour, until cancelled."""
 
     async def tidy() -> None:
-        deleted = await housekeeping.tidy() + await deliverer.forget(DELIVERIES_KEPT)
+        deleted = await pruning.tidy() + await deliveries.forget(DELIVERIES_KEPT)
         if deleted:
             log.info("threw away what was over", rows=deleted)
 
-    await guarded(tidy, every=EVERY_SECONDS, trouble="could not throw away what is over")
+    await run_forever(tidy, every=EVERY_SECONDS, problem="could not throw away what is over")

@@ -9,22 +9,22 @@ from registerwatch.errors import RegisterwatchError
 
 log = structlog.get_logger(__name__)
 
-TROUBLE_SECONDS = 10.0
+PAUSE_AFTER_ERROR_SECONDS = 10.0
 
 
-async def guarded(work: Callable[[], Awaitable[object]], *, every: float, trouble: str) -> None:
+async def run_forever(work: Callable[[], Awaitable[object]], *, every: float, problem: str) -> None:
     """Do `work` again and again, `every` seconds after its end, until cancelled.
 
-    `trouble` is how the log calls it when something went wrong; then it is tried again no sooner than in 10 seconds.
+    `problem` is how the log calls it when something went wrong; then it is tried again no sooner than in 10 seconds.
     """
     while True:
         pause = every
         try:
             await work()
         except RegisterwatchError as error:
-            log.error(trouble, error=str(error))
-            pause = max(every, TROUBLE_SECONDS)
+            log.error(problem, error=str(error))
+            pause = max(every, PAUSE_AFTER_ERROR_SECONDS)
         except Exception:
-            log.exception(trouble)
-            pause = max(every, TROUBLE_SECONDS)
+            log.exception(problem)
+            pause = max(every, PAUSE_AFTER_ERROR_SECONDS)
         await asyncio.sleep(pause)

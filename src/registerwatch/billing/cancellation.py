@@ -9,7 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from registerwatch.billing import repository
 from registerwatch.billing.models import DAY
 from registerwatch.billing.provider import PaymentProvider
-from registerwatch.billing.subscription_sync import Following
+from registerwatch.billing.subscription_sync import SubscriptionSync
 from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
 from registerwatch.errors import PaymentRefused, PaymentsUnavailable, RegisterwatchError
@@ -22,14 +22,14 @@ FIRST_ASKED_SECONDS = 900
 ASKED_AGAIN_SECONDS = 3600
 PAGE_SECONDS = 25 * 3600
 """After which nobody can pay at a checkout's page any more."""
-MOST_AT_ONCE = 20
+MAX_CONCURRENT = 20
 KEPT_SECONDS = 60 * DAY
 """The provider repeats an event for days, and its operator can for a month."""
 
 log = structlog.get_logger(__name__)
 
 
-class Ending:
+class CancellationQueue:
     """Ends what nobody owns any more. The wish is stored with the account's deletion, and done when it can be."""
 
     def __init__(self, database: Database, clock: Clock, provider: PaymentProvider | None) -> None:
@@ -58,7 +58,7 @@ class Ending:
         """Try what was not tried in the last 5 minutes."""
         before = int(self._clock.now()) - TRIED_AGAIN_SECONDS
         async with self._database.reading() as connection:
-            due = await repository.due_ends(connection, tried_before=before, most=MOST_AT_ONCE)
+            due = await repository.due_ends(connection, tried_before=before, most=MAX_CONCURRENT)
         await self.end(due)
 
     async def _end(self, provider: PaymentProvider, subscription_id: str) -> None:
@@ -73,20 +73,22 @@ class Ending:
             await repository.ended(connection, subscription_id)
 
 
-class Tending:
+class SubscriptionUpkeep:
     """What the background does for billing."""
 
-    def __init__(self, database: Database, clock: Clock, ending: Ending, following: Following) -> None:
+    def __init__(
+        self, database: Database, clock: Clock, cancellations: CancellationQueue, subscription_sync: SubscriptionSync
+    ) -> None:
         self._database = database
         self._clock = clock
-        self._ending = ending
-        self._following = following
+        self._cancellations = cancellations
+        self._subscription_sync = subscription_sync
 
     async def run(self) -> None:
         """Forget what is old, end what is to be ended, ask about what the provider said nothing of."""
         async with self._database.transaction() as connection:
             await repository.forget(connection, int(self._clock.now()) - KEPT_SECONDS)
-        for work in (self._ending.end_due, self._ask_about_overdue, self._ask_about_open):
+        for work in (self._cancellations.end_due, self._ask_about_overdue, self._ask_about_open):
             try:
                 await work()
             except RegisterwatchError as error:
@@ -100,11 +102,11 @@ class Tending:
                 connection,
                 ended_before=now - OVERDUE_SECONDS,
                 read_before=now - READ_AGAIN_SECONDS,
-                most=MOST_AT_ONCE,
+                most=MAX_CONCURRENT,
             )
         for subscription_id in overdue:
             try:
-                await self._following.subscription(subscription_id)
+                await self._subscription_sync.subscription(subscription_id)
             finally:
                 async with self._database.transaction() as connection:
                     await repository.unread(connection, subscription_id, now)
@@ -119,12 +121,12 @@ class Tending:
                 connection,
                 started_before=now - FIRST_ASKED_SECONDS,
                 asked_before=now - ASKED_AGAIN_SECONDS,
-                most=MOST_AT_ONCE,
+                most=MAX_CONCURRENT,
             )
         for session_id, started_at in open_ones:
             is_settled = False
             try:
-                is_settled = await self._following.checkout(session_id) or started_at < now - PAGE_SECONDS
+                is_settled = await self._subscription_sync.checkout(session_id) or started_at < now - PAGE_SECONDS
             finally:
                 async with self._database.transaction() as connection:
                     await repository.asked_about(connection, session_id, now, is_settled=is_settled)

@@ -15,10 +15,10 @@ from registerwatch.accounts.models import Caller
 from registerwatch.accounts.plans import PlanName
 from registerwatch.accounts.repository import StoredAccount
 from registerwatch.billing import repository
-from registerwatch.billing.models import TRIAL_DAYS, Paid, shown
+from registerwatch.billing.models import TRIAL_DAYS, PaidSubscription, shown
 from registerwatch.billing.provider import Checkout, CheckoutOrder, PaymentProvider, Subscription
 from registerwatch.billing.repository import StartedCheckout
-from registerwatch.billing.subscription_sync import Following
+from registerwatch.billing.subscription_sync import SubscriptionSync
 from registerwatch.clock import Clock, iso_utc
 from registerwatch.db.engine import Database
 from registerwatch.errors import InvalidInput, PaymentRefused, PaymentsUnavailable
@@ -44,7 +44,7 @@ NEVER_PAID = "The account has paid nothing yet; POST /v1/billing/checkout starts
 SET_UP_WRONGLY = "The payment provider refused this; whoever runs this service has to look at its settings."
 
 
-class Subscribing:
+class CheckoutService:
     """The use cases, for anybody of an account."""
 
     def __init__(
@@ -52,7 +52,7 @@ class Subscribing:
         database: Database,
         clock: Clock,
         provider: PaymentProvider,
-        following: Following,
+        subscription_sync: SubscriptionSync,
         prices: Mapping[PlanName, str],
         *,
         public_url: str,
@@ -60,7 +60,7 @@ class Subscribing:
         self._database = database
         self._clock = clock
         self._provider = provider
-        self._following = following
+        self._subscription_sync = subscription_sync
         self._prices = prices
         self._public_url = public_url
 
@@ -90,7 +90,7 @@ class Subscribing:
             started = await repository.checkout_by_session(connection, session_id)
         if started is None or started.account_id != caller.account.id:
             raise InvalidInput(NOT_THIS_ACCOUNTS)
-        if not await self._following.checkout(session_id):
+        if not await self._subscription_sync.checkout(session_id):
             raise InvalidInput(NOT_FINISHED)
 
     async def cancel(self, caller: Caller) -> None:
@@ -113,9 +113,9 @@ class Subscribing:
         try:
             await self._provider.renew(subscription.id)
         except PaymentRefused:
-            await self._following.subscription(subscription.id)
+            await self._subscription_sync.subscription(subscription.id)
             raise InvalidInput(PERIOD_OVER) from None
-        await self._following.subscription(subscription.id)
+        await self._subscription_sync.subscription(subscription.id)
         if subscription.cancel_at_period_end:
             await self._note(caller, Action.SUBSCRIPTION_RESUMED, "")
 
@@ -129,7 +129,7 @@ class Subscribing:
         except PaymentRefused:
             raise PaymentsUnavailable(SET_UP_WRONGLY) from None
 
-    def _order(self, account: StoredAccount, paid: Sequence[Paid], price_id: str) -> CheckoutOrder:
+    def _order(self, account: StoredAccount, paid: Sequence[PaidSubscription], price_id: str) -> CheckoutOrder:
         """What the account asks the provider for, who has paid before or not."""
         latest = shown(paid)
         return CheckoutOrder(
@@ -173,10 +173,10 @@ class Subscribing:
             told = await self._provider.end_with_period(subscription_id)
         except PaymentRefused:
             told = None
-        await self._following.subscription(subscription_id)
+        await self._subscription_sync.subscription(subscription_id)
         return told
 
-    async def _paid(self, account_id: int) -> list[Paid]:
+    async def _paid(self, account_id: int) -> list[PaidSubscription]:
         async with self._database.reading() as connection:
             return list(await repository.paid(connection, account_id))
 

@@ -2,18 +2,18 @@
 
 from registerwatch.billing import repository
 from registerwatch.billing.provider_events import About, genuine_event
-from registerwatch.billing.subscription_sync import Following
+from registerwatch.billing.subscription_sync import SubscriptionSync
 from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
 
 
-class Receiving:
+class ProviderEventReceiver:
     """Takes what is posted to the service."""
 
-    def __init__(self, database: Database, clock: Clock, following: Following, secret: str) -> None:
+    def __init__(self, database: Database, clock: Clock, subscription_sync: SubscriptionSync, secret: str) -> None:
         self._database = database
         self._clock = clock
-        self._following = following
+        self._subscription_sync = subscription_sync
         self._secret = secret
 
     async def receive(self, body: bytes, signature: str | None) -> None:
@@ -28,6 +28,6 @@ class Receiving:
             if await repository.has_event(connection, event.id):
                 return
         if event.about is About.CHECKOUT:
-            await self._following.checkout(event.subject_id, event)
+            await self._subscription_sync.checkout(event.subject_id, event)
         else:
-            await self._following.subscription(event.subject_id, event)
+            await self._subscription_sync.subscription(event.subject_id, event)

@@ -21,7 +21,7 @@ _BY_SIZE = [PlanName.TRIAL, PlanName.STANDARD, PlanName.OPERATOR]
 
 
 @dataclass(frozen=True, slots=True)
-class Paid:
+class PaidSubscription:
     """A subscription of an account, with the plan that it pays for."""
 
     subscription: Subscription
@@ -57,7 +57,7 @@ def paid_until(subscription: Subscription) -> int | None:
     return min(ended_at, subscription.period_end)
 
 
-def account_period(granted: Period, paid: Sequence[Paid], now: float) -> Period:
+def account_period(granted: Period, paid: Sequence[PaidSubscription], now: float) -> Period:
     """What an account has now. `granted` is what it has without paying: its trial, or what the operator set."""
     ends = [end for each in paid if (end := paid_until(each.subscription)) is not None]
     plans = [each.plan for each in paid if each.holds]
@@ -66,7 +66,7 @@ def account_period(granted: Period, paid: Sequence[Paid], now: float) -> Period:
     return Period(max(plans, key=_BY_SIZE.index, default=granted.plan), max([granted.until, *ends]))
 
 
-def shown(paid: Sequence[Paid]) -> Paid | None:
+def shown(paid: Sequence[PaidSubscription]) -> PaidSubscription | None:
     """The subscription that the account shows: one that holds before one that is over, then the one that lasts longest.
 
     There are several where somebody subscribed again, or paid on two pages.
@@ -74,5 +74,5 @@ def shown(paid: Sequence[Paid]) -> Paid | None:
     return max(paid, key=_importance, default=None)
 
 
-def _importance(paid: Paid) -> tuple[bool, int, str]:
+def _importance(paid: PaidSubscription) -> tuple[bool, int, str]:
     return paid.holds, paid.subscription.period_end, paid.subscription.id

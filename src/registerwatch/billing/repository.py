@@ -13,7 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.accounts.plans import PlanName
 from registerwatch.billing import provider
-from registerwatch.billing.models import Paid, Period
+from registerwatch.billing.models import PaidSubscription, Period
 from registerwatch.billing.provider import Subscription
 from registerwatch.db.tables import cancellations, checkouts, payers, payment_events, subscriptions
 
@@ -66,7 +66,7 @@ class Payer:
     written: Period
 
 
-async def paid(connection: AsyncConnection, account_id: int) -> Sequence[Paid]:
+async def paid(connection: AsyncConnection, account_id: int) -> Sequence[PaidSubscription]:
     """The account's subscriptions, those that are over too."""
     return [paid_of(row) for row in await connection.execute(PAID, {"account_id": account_id})]
 
@@ -78,7 +78,7 @@ async def owner_of(connection: AsyncConnection, subscription_id: str) -> int | N
     return account_id
 
 
-async def store(connection: AsyncConnection, account_id: int, paid: Paid, now: int) -> None:
+async def store(connection: AsyncConnection, account_id: int, paid: PaidSubscription, now: int) -> None:
     """Keep what the provider told of a subscription of the account."""
     told = paid.subscription
     values = {
@@ -250,7 +250,7 @@ async def forget(connection: AsyncConnection, before: int) -> int:
     return events.rowcount + started.rowcount
 
 
-def paid_of(row: Sequence[Any]) -> Paid:
+def paid_of(row: Sequence[Any]) -> PaidSubscription:
     """A row of `PAID`."""
     *texts, cancel_at_period_end, period_start, period_end, ended_at, had_trial, plan = row
     subscription_id, customer_id, status, price_id = texts
@@ -265,7 +265,7 @@ def paid_of(row: Sequence[Any]) -> Paid:
         ended_at=ended_at,
         had_trial=bool(had_trial),
     )
-    return Paid(told, PlanName(plan))
+    return PaidSubscription(told, PlanName(plan))
 
 
 async def _add_once(connection: AsyncConnection, table: Any, values: dict[str, object]) -> None:

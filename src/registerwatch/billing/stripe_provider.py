@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 QUESTION_SECONDS = 20.0
 TRY_SECONDS = 8.0
 REPEATS = 2
-MOST_CONNECTIONS = 10
+MAX_CONNECTIONS = 10
 OUT_OF_REACH = "The payment provider does not answer; try again shortly."
 NOT_UNDERSTOOD = "The payment provider gave an answer that could not be used; try again shortly."
 REFUSED = "The payment provider refused this; the subscription may have ended."
@@ -121,7 +121,7 @@ class _Connections(stripe.HTTPClient):
         self._client = httpx2.AsyncClient(
             transport=transport,
             timeout=httpx2.Timeout(TRY_SECONDS),
-            limits=httpx2.Limits(max_connections=MOST_CONNECTIONS, max_keepalive_connections=2),
+            limits=httpx2.Limits(max_connections=MAX_CONNECTIONS, max_keepalive_connections=2),
         )
 
     async def request_async(

@@ -15,7 +15,7 @@ from registerwatch.accounts.audit import PAYMENT_PROVIDER, Action
 from registerwatch.accounts.plans import PlanName
 from registerwatch.accounts.repository import StoredAccount
 from registerwatch.billing import repository
-from registerwatch.billing.models import DAY, Paid, Period, account_period
+from registerwatch.billing.models import DAY, PaidSubscription, Period, account_period
 from registerwatch.billing.provider import CANCELED, PaymentProvider, Subscription
 from registerwatch.billing.provider_events import Event
 from registerwatch.billing.repository import Payer
@@ -30,7 +30,7 @@ OVERTAKEN = "Much is happening to this subscription at once; try again shortly."
 log = structlog.get_logger(__name__)
 
 
-class Following:
+class SubscriptionSync:
     """Brings what is stored in step with the provider, however often and in whatever order it is asked to."""
 
     def __init__(
@@ -109,7 +109,7 @@ class Following:
                 payer = _as_it_is(account, await repository.payer(connection, account.id))
                 if payer.version != version:
                     return False
-                await repository.store(connection, account.id, Paid(told, self._plan_of(told)), now)
+                await repository.store(connection, account.id, PaidSubscription(told, self._plan_of(told)), now)
                 await self._give(connection, account, payer, now)
             if event is not None:
                 await repository.add_event(connection, event.id, event.type, now)

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 from registerwatch.accounts.plans import PlanName
 from registerwatch.billing import repository
-from registerwatch.billing.cancellation import Ending, Tending
-from registerwatch.billing.checkout import Subscribing
-from registerwatch.billing.event_receiver import Receiving
-from registerwatch.billing.models import Paid, shown
+from registerwatch.billing.cancellation import CancellationQueue, SubscriptionUpkeep
+from registerwatch.billing.checkout import CheckoutService
+from registerwatch.billing.event_receiver import ProviderEventReceiver
+from registerwatch.billing.models import PaidSubscription, shown
 from registerwatch.billing.provider import PaymentProvider
-from registerwatch.billing.subscription_sync import Following
+from registerwatch.billing.subscription_sync import SubscriptionSync
 from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
 from registerwatch.db.statements import PreparedSelect
@@ -31,37 +31,37 @@ class Payments:
     """What needs a payment provider."""
 
     provider: PaymentProvider
-    subscribing: Subscribing
-    tending: Tending
-    receiving: Receiving | None
+    checkouts: CheckoutService
+    upkeep: SubscriptionUpkeep
+    event_receiver: ProviderEventReceiver | None
     """None where no secret was given to tell genuine events by."""
 
 
 class Billing:
     """What surfaces and background work call. Without payment settings accounts go on as they are."""
 
-    def __init__(self, database: Database, ending: Ending, payments: Payments | None) -> None:
+    def __init__(self, database: Database, cancellations: CancellationQueue, payments: Payments | None) -> None:
         self._database = database
-        self.ending = ending
+        self.cancellations = cancellations
         self.payments = payments
 
     @property
-    def subscribing(self) -> Subscribing:
+    def checkouts(self) -> CheckoutService:
         """Raises `PaymentsUnavailable` where payments are not set up."""
         if self.payments is None:
             raise PaymentsUnavailable(NOT_SET_UP)
-        return self.payments.subscribing
+        return self.payments.checkouts
 
     @property
-    def receiving(self) -> Receiving:
+    def event_receiver(self) -> ProviderEventReceiver:
         """Raises `PaymentsUnavailable` where payments or their events are not set up."""
         if self.payments is None:
             raise PaymentsUnavailable(NOT_SET_UP)
-        if self.payments.receiving is None:
+        if self.payments.event_receiver is None:
             raise PaymentsUnavailable(NO_SECRET)
-        return self.payments.receiving
+        return self.payments.event_receiver
 
-    async def shown(self, account_id: int) -> Paid | None:
+    async def shown(self, account_id: int) -> PaidSubscription | None:
         """The subscription that the account shows."""
         rows = await self._database.rows(_PAID, account_id=account_id)
         return shown([repository.paid_of(row) for row in rows])
@@ -77,19 +77,21 @@ def build_billing(
 ) -> Billing:
     """The use cases over one database. Tests bring a provider of their own."""
     if settings.payment_api_key is None:
-        return Billing(database, Ending(database, clock, None), None)
+        return Billing(database, CancellationQueue(database, clock, None), None)
     provider = provider or _stripe(settings.payment_api_key.get_secret_value(), settings.payment_api_url, clock)
     prices: Mapping[PlanName, str] = {PlanName(name): price for name, price in settings.payment_prices.items()}
-    following = Following(database, clock, provider, prices)
-    ending = Ending(database, clock, provider)
+    subscription_sync = SubscriptionSync(database, clock, provider, prices)
+    cancellations = CancellationQueue(database, clock, provider)
     secret = settings.payment_webhook_secret
     payments = Payments(
         provider=provider,
-        subscribing=Subscribing(database, clock, provider, following, prices, public_url=settings.public_url),
-        tending=Tending(database, clock, ending, following),
-        receiving=None if secret is None else Receiving(database, clock, following, secret.get_secret_value()),
+        checkouts=CheckoutService(database, clock, provider, subscription_sync, prices, public_url=settings.public_url),
+        upkeep=SubscriptionUpkeep(database, clock, cancellations, subscription_sync),
+        event_receiver=None
+        if secret is None
+        else ProviderEventReceiver(database, clock, subscription_sync, secret.get_secret_value()),
     )
-    return Billing(database, ending, payments)
+    return Billing(database, cancellations, payments)
 
 
 def _stripe(api_key: str, api_url: str, clock: Clock) -> PaymentProvider:

@@ -77,7 +77,7 @@ def instant(text: str) -> int:
 
 async def _list() -> None:
     async with _opened() as accounts:
-        listed = await accounts.operating.all()
+        listed = await accounts.admin.all()
     whole = [Column(title, overflow="fold") for title in ("e-mail", "name")]
     table = Table(*whole, "plan", "until", "users", box=None, pad_edge=False)
     for each in listed:
@@ -89,17 +89,17 @@ async def _list() -> None:
 
 async def _show(email: str) -> None:
     async with _opened() as accounts:
-        _print(await accounts.operating.profile(email))
+        _print(await accounts.admin.profile(email))
 
 
 async def _set(email: str, plan: PlanName | None, expires_at: int | None) -> None:
     async with _opened() as accounts:
-        _print(await accounts.operating.set_period(email, plan, expires_at))
+        _print(await accounts.admin.set_period(email, plan, expires_at))
 
 
 async def _reset_link(email: str) -> None:
     async with _opened() as accounts:
-        typer.echo(await accounts.recovering.link(email))
+        typer.echo(await accounts.password_reset.link(email))
 
 
 def _print(profile: Profile) -> None:

@@ -16,7 +16,7 @@ from registerwatch.clock import iso_utc
 from registerwatch.commands.index_process import indexing_process
 from registerwatch.commands.progress import Advance, bar
 from registerwatch.db.migrate import upgrade
-from registerwatch.register.ingest.bulk_load import FillProgress
+from registerwatch.register.ingest.bulk_load import LoadProgress
 from registerwatch.register.search.indexer import rebuild_request
 from registerwatch.settings import Settings, load_settings
 
@@ -73,10 +73,10 @@ def reindex(
         typer.echo("The running service writes the index; it builds it anew now. `copy status` shows how far it is.")
 
 
-async def _fill(settings: Settings, source: str, *, restart: bool) -> FillProgress:
+async def _fill(settings: Settings, source: str, *, restart: bool) -> LoadProgress:
     async with _opened(settings) as service:
         if restart:
-            await service.mirror.forget(source)
+            await service.bulk_loader.forget(source)
         with indexing_process() as indexing:
             with bar("stored") as advance:
                 done = await _filled(service, source, advance)
@@ -84,27 +84,27 @@ async def _fill(settings: Settings, source: str, *, restart: bool) -> FillProgre
             with bar("indexed") as advance:
                 while not indexing.ended():
                     await asyncio.sleep(0.3)
-                    state = await service.copy.state()
+                    state = await service.records.state()
                     advance(service.index.follows_until(state.copy_id), state.revision)
         return done
 
 
-async def _filled(service: Service, source: str, advance: Advance) -> FillProgress:
-    def watch(progress: FillProgress) -> None:
+async def _filled(service: Service, source: str, advance: Advance) -> LoadProgress:
+    def watch(progress: LoadProgress) -> None:
         advance(progress.records, progress.total)
 
     if source == "datalake":
-        return await service.mirror.from_datalake(service.datalake, watch)
+        return await service.bulk_loader.from_datalake(service.datalake, watch)
     if source == "register":
-        return await service.mirror.from_register(service.register, watch)
-    return await service.mirror.from_file(Path(source), watch)
+        return await service.bulk_loader.from_register(service.register, watch)
+    return await service.bulk_loader.from_file(Path(source), watch)
 
 
 async def _status(settings: Settings) -> None:
     async with _opened(settings) as service:
-        state, runs = await service.copy.state(), await service.mirror.runs()
+        state, runs = await service.records.state(), await service.bulk_loader.runs()
         service.index.refresh()
-        indexed, lag = service.index.documents, await service.follower.lag()
+        indexed, lag = service.index.documents, await service.indexer.lag()
     console = Console(highlight=False)
     console.print(f"database   {service.database.kind}, revision {state.revision:,}")
     console.print(f"copy       {state.devices:,} registrations")
@@ -127,7 +127,7 @@ async def _reindex(settings: Settings) -> bool:
         rebuild_request(service.index.folder).touch()
         started = time.monotonic()
         with bar("indexed") as advance:
-            written = await service.follower.catch_up(lambda done, of: advance(done, of))
+            written = await service.indexer.catch_up(lambda done, of: advance(done, of))
         if written:
             typer.echo(f"{service.index.documents:,} devices in {time.monotonic() - started:.1f} s.")
         return written
@@ -135,7 +135,7 @@ async def _reindex(settings: Settings) -> bool:
 
 async def _become_another(settings: Settings) -> None:
     async with _opened(settings) as service:
-        await service.copy.become_another()
+        await service.records.become_another()
 
 
 @asynccontextmanager

@@ -18,7 +18,7 @@ from registerwatch.commands.progress import bar
 from registerwatch.db.migrate import upgrade
 from registerwatch.mail.mailer import Mail
 from registerwatch.mail.memory_mailer import KeptMail
-from registerwatch.register.ingest.bulk_load import FillProgress
+from registerwatch.register.ingest.bulk_load import LoadProgress
 from registerwatch.server import SideServer, server_config
 from registerwatch.settings import Settings, load_settings
 from registerwatch_standins.payment.app import PaymentSandbox
@@ -109,12 +109,12 @@ async def _prepare(settings: Settings) -> str:
         await upgrade(service.database)
         with bar("stored") as advance:
 
-            def watch(progress: FillProgress) -> None:
+            def watch(progress: LoadProgress) -> None:
                 advance(progress.records, progress.total)
 
-            await service.mirror.from_datalake(service.datalake, watch)
-        await service.follower.catch_up()
-        opened = await service.accounts.signing_in.trial("Demo Hospital", EMAIL, PASSWORD)
+            await service.bulk_loader.from_datalake(service.datalake, watch)
+        await service.indexer.catch_up()
+        opened = await service.accounts.sessions.trial("Demo Hospital", EMAIL, PASSWORD)
     finally:
         await service.close()
     assert opened.api_key is not None, "the account is new"

@@ -13,8 +13,8 @@ from contextlib import contextmanager
 
 from registerwatch.errors import IndexUnavailable
 from registerwatch.register.search.index import SearchIndex
-from registerwatch.register.search.indexer import IndexFollower
-from registerwatch.register.store.documents import stored_documents
+from registerwatch.register.search.indexer import Indexer
+from registerwatch.register.store.documents import open_documents
 from registerwatch.settings import Settings, load_settings
 
 IDLE_SECONDS = 0.2
@@ -60,17 +60,17 @@ def indexing_process() -> Iterator[Indexing]:
 
 async def follow_fill(settings: Settings, filled: threading.Event) -> None:
     """Index what is stored, until `filled` is set and nothing is left, or where a running service does so already."""
-    documents = stored_documents(settings.database_address, cache_megabytes=2)
-    follower = IndexFollower(documents, SearchIndex(settings.index_dir))
+    documents = open_documents(settings.database_address, cache_megabytes=2)
+    indexer = Indexer(documents, SearchIndex(settings.index_dir))
     try:
-        while await follower.step():
-            if follower.is_level:
+        while await indexer.step():
+            if indexer.is_level:
                 if filled.is_set():
-                    await follower.catch_up()
+                    await indexer.catch_up()
                     break
                 await asyncio.sleep(IDLE_SECONDS)
     finally:
-        await follower.close()
+        await indexer.close()
         await documents.close()
 
 

@@ -8,7 +8,7 @@ from registerwatch import logs
 from registerwatch.bootstrap import build_service
 from registerwatch.db.migrate import upgrade
 from registerwatch.settings import Settings, load_settings
-from registerwatch.watches.recheck import Rechecked
+from registerwatch.watches.recheck import RecheckResult
 
 app = typer.Typer(help="Watches of all accounts.", no_args_is_help=True)
 
@@ -27,10 +27,10 @@ def recheck() -> None:
     typer.echo(f"{done.tried} subjects tried, {done.found} read. What changed goes out from `serve` or `work`.")
 
 
-async def _recheck(settings: Settings) -> Rechecked:
+async def _recheck(settings: Settings) -> RecheckResult:
     service = build_service(settings)
     await upgrade(service.database)
     try:
-        return await service.watches.rechecking.run()
+        return await service.watches.recheck.run()
     finally:
         await service.close()

@@ -17,7 +17,7 @@ from sqlalchemy.exc import TimeoutError as NoConnectionFree
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.pool import ConnectionPoolEntry
 
-from registerwatch.db.run_uncancelled import to_its_end
+from registerwatch.db.run_uncancelled import run_uncancelled
 from registerwatch.db.sqlite import SqliteReads, sqlite_path
 from registerwatch.db.statements import PreparedSelect
 from registerwatch.db.tcp_keepalive import SERVER_SETTINGS, silence_options
@@ -62,7 +62,7 @@ class Database:
         made = _sqlite_engine if self.kind == "sqlite" else _postgresql_engine
         kept, more = WRITERS[self.kind]
         self._engine = made(self.url, pool_size=kept, max_overflow=more, pool_timeout=FREE_SECONDS)
-        self._reading = made(
+        self._reader = made(
             self.url, pool_size=2, max_overflow=3, pool_timeout=FREE_SECONDS, isolation_level="AUTOCOMMIT"
         )
         self._quick = _quick_reads(address)
@@ -82,18 +82,18 @@ class Database:
         connection = self._engine.connect()
         with _unavailable():
             try:
-                await to_its_end(_begin(connection))
+                await run_uncancelled(_begin(connection))
                 yield connection
-                await to_its_end(connection.commit())
+                await run_uncancelled(connection.commit())
             finally:
                 if connection.sync_connection is not None:  # else the database did not answer at all
-                    await to_its_end(connection.close())  # which rolls back what was not committed
+                    await run_uncancelled(connection.close())  # which rolls back what was not committed
 
     @asynccontextmanager
     async def reading(self) -> AsyncIterator[AsyncConnection]:
         """A connection for statements that each stand alone; it never takes the write lock."""
         with _unavailable():
-            async with self._reading.connect() as connection:
+            async with self._reader.connect() as connection:
                 yield connection
 
     async def rows(self, statement: PreparedSelect, **values: object) -> Sequence[tuple[Any, ...]]:
@@ -111,7 +111,7 @@ class Database:
             self._quick.close()
         else:
             await self._quick.close()
-        await self._reading.dispose()
+        await self._reader.dispose()
         await self._engine.dispose()  # the last one folds SQLite's log into the file, which a reader may not
 
 

@@ -40,7 +40,7 @@ class _Asked:
     prepares: str | None
     """The statement that is prepared with it; None where that was done before, and once it is done."""
     rows: Rows = field(default_factory=list)
-    trouble: Error | None = None
+    problem: Error | None = None
 
 
 class PipelinedConnection:
@@ -136,8 +136,8 @@ class PipelinedConnection:
         if result.status == ExecStatus.PIPELINE_SYNC:
             self._asked.popleft()
             _tell(asked)
-            if isinstance(asked.trouble, _FORGOTTEN) and asked.statement not in self._wrong:
-                self._give_up(OperationalError(f"prepared statements were lost: {asked.trouble}"))
+            if isinstance(asked.problem, _FORGOTTEN) and asked.statement not in self._wrong:
+                self._give_up(OperationalError(f"prepared statements were lost: {asked.problem}"))
         elif result.status == ExecStatus.COMMAND_OK and asked.prepares is not None:
             self._wrong.discard(asked.prepares)
             asked.prepares = None
@@ -145,9 +145,9 @@ class PipelinedConnection:
             try:
                 asked.rows = _rows_of(result)
             except Error as error:
-                asked.trouble = error
+                asked.problem = error
         elif result.status == ExecStatus.FATAL_ERROR:
-            asked.trouble = asked.trouble or _error_of(result)
+            asked.problem = asked.problem or _error_of(result)
             if asked.prepares is not None:
                 self._wrong.add(asked.prepares)
                 self._names.pop(asked.prepares, None)
@@ -172,7 +172,7 @@ class PipelinedConnection:
             self._watch.cancel()
         while self._asked:
             asked = self._asked.popleft()
-            asked.trouble = error
+            asked.problem = error
             _tell(asked)
         self._pg.finish()
 
@@ -180,13 +180,13 @@ class PipelinedConnection:
 def _tell(asked: _Asked) -> None:
     if asked.answer.done():  # nobody waits any more
         return
-    trouble = asked.trouble
-    if trouble is None:
+    problem = asked.problem
+    if problem is None:
         asked.answer.set_result(asked.rows)
-    elif isinstance(trouble, _FORGOTTEN):
-        asked.answer.set_exception(OperationalError(str(trouble)))
+    elif isinstance(problem, _FORGOTTEN):
+        asked.answer.set_exception(OperationalError(str(problem)))
     else:
-        asked.answer.set_exception(trouble)
+        asked.answer.set_exception(problem)
 
 
 def _rows_of(result: PGresult) -> Rows:

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 
-async def to_its_end(work: Coroutine[Any, Any, T]) -> T:
+async def run_uncancelled(work: Coroutine[Any, Any, T]) -> T:
     """What `work` gives. A cancellation is kept until it has ended, however it ends, and raised then."""
     task = asyncio.ensure_future(work)
     cancelled: asyncio.CancelledError | None = None

@@ -6,7 +6,7 @@ from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
 
 
-class Ticks:
+class Schedule:
     """Slots of time that one process claims. Whoever claims one and dies leaves it; the next slot comes."""
 
     def __init__(self, database: Database, clock: Clock) -> None:

@@ -11,12 +11,12 @@ from email_validator import EmailNotValidError, ValidatedEmail, validate_email
 
 from registerwatch.errors import MailNotSent
 
-LONGEST_LINE = 998
+MAX_LINE_LENGTH = 998
 """Bytes of a line that every server lets through (RFC 5322, 2.1.1)."""
 
 
 @dataclass(frozen=True, slots=True)
-class Letter:
+class Message:
     """A mail in its envelope. With `needs_utf8` only a server with SMTPUTF8 (RFC 6531) can take it."""
 
     sender: str
@@ -31,7 +31,7 @@ def sender_of(mail_from: str) -> Address:
     return Address(valid.display_name or "", valid.local_part, valid.ascii_domain)
 
 
-def compose(to: str, subject: str, text: str, *, sender: Address, at: float) -> Letter:
+def compose(to: str, subject: str, text: str, *, sender: Address, at: float) -> Message:
     """The mail as it is sent, dated `at` (unix seconds). Raises `MailNotSent` for what no header can hold."""
     recipient = _recipient(to)
     if not subject.isprintable():
@@ -45,7 +45,7 @@ def compose(to: str, subject: str, text: str, *, sender: Address, at: float) -> 
     message["Message-ID"] = make_msgid(domain=sender.domain)
     message["Auto-Submitted"] = "auto-generated"
     message.set_content(text, cte=_encoding(text))
-    return Letter(sender.addr_spec, recipient.addr_spec, message.as_bytes(), needs_utf8)
+    return Message(sender.addr_spec, recipient.addr_spec, message.as_bytes(), needs_utf8)
 
 
 def _recipient(to: str) -> Address:
@@ -64,5 +64,5 @@ def _checked(address: str, *, allow_display_name: bool = False) -> ValidatedEmai
 
 def _encoding(text: str) -> str:
     """Plain text goes as it is, so that a long link is one line for whoever reads the mail without a mail program."""
-    is_plain = text.isascii() and all(len(line) <= LONGEST_LINE for line in text.splitlines())
+    is_plain = text.isascii() and all(len(line) <= MAX_LINE_LENGTH for line in text.splitlines())
     return "7bit" if is_plain else "quoted-printable"

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import aiosmtplib
 
-from registerwatch.mail.message import Letter
+from registerwatch.mail.message import Message
 from registerwatch.mail.server import Encryption, SmtpServer
 
 GOODBYE_SECONDS = 1.0
@@ -37,7 +37,7 @@ class Failure:
 
 
 async def hand_in(
-    letter: Letter, server: SmtpServer, *, own_name: str, seconds: float, tls: ssl.SSLContext | None
+    letter: Message, server: SmtpServer, *, own_name: str, seconds: float, tls: ssl.SSLContext | None
 ) -> Failure | None:
     """Hand a letter to the server within `seconds`; None when it is taken. `tls` replaces the system's trust."""
     client = _client(server, own_name, tls)
@@ -64,7 +64,7 @@ def _client(server: SmtpServer, own_name: str, tls: ssl.SSLContext | None) -> ai
     )
 
 
-async def _converse(client: aiosmtplib.SMTP, letter: Letter, server: SmtpServer, seconds: float) -> Failure | None:
+async def _converse(client: aiosmtplib.SMTP, letter: Message, server: SmtpServer, seconds: float) -> Failure | None:
     options = ["SMTPUTF8"] if letter.needs_utf8 else []
     try:
         async with asyncio.timeout(seconds):

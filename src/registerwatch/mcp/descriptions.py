@@ -23,7 +23,7 @@ the conversation.
 """
 
 
-class Hints(msgspec.Struct, rename="camel", frozen=True):
+class ToolAnnotations(msgspec.Struct, rename="camel", frozen=True):
     """What a client may tell its user before a tool is used."""
 
     title: str
@@ -39,15 +39,15 @@ class ToolDescription(msgspec.Struct, rename="camel", frozen=True):
     name: str
     description: str
     input_schema: Mapping[str, Any]
-    annotations: Hints
+    annotations: ToolAnnotations
 
 
-def _reading(title: str, *, asks_register: bool) -> Hints:
-    return Hints(title, True, False, True, asks_register)
+def _reader(title: str, *, asks_register: bool) -> ToolAnnotations:
+    return ToolAnnotations(title, True, False, True, asks_register)
 
 
-def _writing(title: str) -> Hints:
-    return Hints(title, False, False, True, True)
+def _writing(title: str) -> ToolAnnotations:
+    return ToolAnnotations(title, False, False, True, True)
 
 
 def _arguments(*required: str, **properties: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -104,19 +104,19 @@ DESCRIPTIONS = (
                 "description": "Most results.",
             },
         ),
-        _reading("Search devices", asks_register=False),
+        _reader("Search devices", asks_register=False),
     ),
     ToolDescription(
         "lookup_udi",
         "Read one device by its UDI-DI; the same as get_device." + _DEVICE,
         _arguments("udi", udi=_UDI),
-        _reading("Look up a UDI-DI", asks_register=True),
+        _reader("Look up a UDI-DI", asks_register=True),
     ),
     ToolDescription(
         "get_device",
         "Read one device of the EU register by its UDI-DI." + _DEVICE,
         _arguments("udi", udi=_UDI),
-        _reading("Read a device", asks_register=True),
+        _reader("Read a device", asks_register=True),
     ),
     ToolDescription(
         "get_actor",
@@ -125,14 +125,14 @@ DESCRIPTIONS = (
         " first 20 of them. An empty `name` with `error` means that there is no such actor or that the register could"
         " not be read.",
         _arguments("srn", srn=_SRN),
-        _reading("Read an actor", asks_register=True),
+        _reader("Read an actor", asks_register=True),
     ),
     ToolDescription(
         "list_watches",
         "List what the account watches: each subject with its name, status, first certificate and its expiry, when it"
         " was last read and why the last read failed, if it did." + _WITH_KEY,
         _arguments(),
-        _reading("List watches", asks_register=False),
+        _reader("List watches", asks_register=False),
     ),
     ToolDescription(
         "add_watch",
@@ -163,6 +163,6 @@ DESCRIPTIONS = (
         "List the newest 50 changes of watched devices and actors, newest first: subject, time, a summary and each"
         " field with its old and new value. Does not ask the register." + _WITH_KEY,
         _arguments(),
-        _reading("List changes", asks_register=False),
+        _reader("List changes", asks_register=False),
     ),
 )

@@ -14,10 +14,10 @@ from registerwatch.bootstrap import Service
 from registerwatch.errors import RateLimited
 from registerwatch.mcp import protocol
 from registerwatch.mcp.descriptions import INSTRUCTIONS, NAME, VERSION
-from registerwatch.mcp.protocol import INVALID_REQUEST, METHOD_NOT_FOUND, Call, Message, Refusal
-from registerwatch.mcp.tools import Asker, Tools
+from registerwatch.mcp.protocol import INVALID_REQUEST, METHOD_NOT_FOUND, Call, Message, RpcError
+from registerwatch.mcp.tools import ToolContext, Tools
 from registerwatch.web.rate_limits import Limit, RateLimits
-from registerwatch.web.responses import MOST_BODY_BYTES, error_response
+from registerwatch.web.responses import MAX_BODY_BYTES, error_response
 
 PATH = "/mcp"
 POST_ONLY = "The tool endpoint takes POST alone: one JSON-RPC message or a batch. There is no stream and no session."
@@ -57,32 +57,32 @@ class ToolEndpoint:
         body = await _body(request)
         if body is None:
             return
-        read = protocol.messages_of(body) if len(body) <= MOST_BODY_BYTES else Refusal(INVALID_REQUEST, HUGE)
+        read = protocol.messages_of(body) if len(body) <= MAX_BODY_BYTES else RpcError(INVALID_REQUEST, HUGE)
         messages: Sequence[Message] = read if isinstance(read, list) else [read]
         for _ in range(sum(map(_is_call, messages)) - 1):  # the first is counted with its request
             await self._limits.check(request, Limit.TOOLS)
-        asker = Asker(lambda: _credential(request), lambda limit: self._limits.check(request, limit))
-        answers = [answer for each in messages if (answer := await self._answer(each, asker)) is not None]
+        context = ToolContext(lambda: _credential(request), lambda limit: self._limits.check(request, limit))
+        answers = [answer for each in messages if (answer := await self._answer(each, context)) is not None]
         if answers:
             await _send(send, 200, protocol.batch(answers) if isinstance(read, list) else answers[0])
         else:
             await _send(send, 202, b"")
 
-    async def _answer(self, message: Message, asker: Asker) -> bytes | None:
+    async def _answer(self, message: Message, context: ToolContext) -> bytes | None:
         """The answer to one message; None where there is none to give."""
-        if isinstance(message, Refusal):
+        if isinstance(message, RpcError):
             return protocol.error(message)
         if not isinstance(message, Call) or message.id is None:
             return None
-        result = await self._result(message, asker)
+        result = await self._result(message, context)
         if result is None:
-            return protocol.error(Refusal(METHOD_NOT_FOUND, f"There is no method {message.method[:80]}.", message.id))
+            return protocol.error(RpcError(METHOD_NOT_FOUND, f"There is no method {message.method[:80]}.", message.id))
         return protocol.result(message.id, result)
 
-    async def _result(self, call: Call, asker: Asker) -> object | None:
+    async def _result(self, call: Call, context: ToolContext) -> object | None:
         match call.method:
             case "tools/call":
-                return await self._called(call, asker)
+                return await self._called(call, context)
             case "tools/list":
                 return {"tools": self._tools.described()}
             case "initialize":
@@ -91,8 +91,8 @@ class ToolEndpoint:
                 return {}
         return None
 
-    async def _called(self, call: Call, asker: Asker) -> dict[str, Any]:
-        payload = await self._tools.call(call.params.get("name"), call.params.get("arguments"), asker)
+    async def _called(self, call: Call, context: ToolContext) -> dict[str, Any]:
+        payload = await self._tools.call(call.params.get("name"), call.params.get("arguments"), context)
         return {"content": [{"type": "text", "text": payload.text.decode()}], "isError": payload.is_error}
 
 
@@ -113,7 +113,7 @@ def _is_call(message: Message) -> bool:
 async def _body(request: Request) -> bytes | None:
     """The body, or as much of it as shows that it is too large; None when the client has gone."""
     body = b""
-    while len(body) <= MOST_BODY_BYTES:
+    while len(body) <= MAX_BODY_BYTES:
         message = await request.receive()
         if message["type"] != "http.request":
             return None

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 PROTOCOL_VERSION = "2024-11-05"
-MOST_MESSAGES = 20
+MAX_MESSAGES = 20
 
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600
@@ -24,7 +24,7 @@ NOT_JSON = "The body is no JSON."
 NOT_A_MESSAGE = 'A message is an object with `"jsonrpc": "2.0"` and a `method`.'
 NO_OBJECT_PARAMS = "`params` is an object."
 EMPTY_BATCH = "The batch is empty."
-LONG_BATCH = f"A batch has at most {MOST_MESSAGES} messages."
+LONG_BATCH = f"A batch has at most {MAX_MESSAGES} messages."
 
 _NUMBER = frozenset(b"-0123456789")
 
@@ -50,7 +50,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class RpcError:
     """A message, or a whole body, that cannot be understood."""
 
     code: int
@@ -59,11 +59,11 @@ class Refusal:
 
 
 @dataclass(frozen=True, slots=True)
-class Silence:
+class ClientResponse:
     """A message that needs no answer: what a client answers to a server, which never asks anything here."""
 
 
-Message = Call | Refusal | Silence
+Message = Call | RpcError | ClientResponse
 
 _raw_list = msgspec.json.Decoder(list[msgspec.Raw])
 _envelope = msgspec.json.Decoder(_Envelope)
@@ -79,12 +79,12 @@ def messages_of(body: bytes) -> Message | list[Message]:
             return _message(stripped)
         each = _raw_list.decode(stripped)
         if not each:
-            return Refusal(INVALID_REQUEST, EMPTY_BATCH)
-        if len(each) > MOST_MESSAGES:
-            return Refusal(INVALID_REQUEST, LONG_BATCH)
+            return RpcError(INVALID_REQUEST, EMPTY_BATCH)
+        if len(each) > MAX_MESSAGES:
+            return RpcError(INVALID_REQUEST, LONG_BATCH)
         return [_message(raw) for raw in each]
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return Refusal(PARSE_ERROR, NOT_JSON)
+        return RpcError(PARSE_ERROR, NOT_JSON)
 
 
 def result(call_id: bytes, content: object) -> bytes:
@@ -92,7 +92,7 @@ def result(call_id: bytes, content: object) -> bytes:
     return _encode({"jsonrpc": "2.0", "id": msgspec.Raw(call_id), "result": content})
 
 
-def error(refusal: Refusal) -> bytes:
+def error(refusal: RpcError) -> bytes:
     """An answer with an error."""
     told = {"code": refusal.code, "message": refusal.message}
     return _encode({"jsonrpc": "2.0", "id": msgspec.Raw(refusal.id), "error": told})
@@ -109,18 +109,18 @@ def _message(text: bytes | msgspec.Raw) -> Message:
         envelope = _envelope.decode(text)
     except msgspec.ValidationError:
         _any.decode(text)  # JSON, but no object
-        return Refusal(INVALID_REQUEST, NOT_A_MESSAGE)
+        return RpcError(INVALID_REQUEST, NOT_A_MESSAGE)
     call_id = None if isinstance(envelope.id, msgspec.UnsetType) else bytes(envelope.id)
     if call_id is not None and not _is_id(call_id):
-        return Refusal(INVALID_REQUEST, NOT_A_MESSAGE)
+        return RpcError(INVALID_REQUEST, NOT_A_MESSAGE)
     if envelope.jsonrpc == "2.0" and envelope.method is msgspec.UNSET and _is_answer(envelope):
-        return Silence()
+        return ClientResponse()
     if envelope.jsonrpc != "2.0" or not isinstance(envelope.method, str):
-        return Refusal(INVALID_REQUEST, NOT_A_MESSAGE, call_id or NO_ID)
+        return RpcError(INVALID_REQUEST, NOT_A_MESSAGE, call_id or NO_ID)
     params = {} if envelope.params is None else envelope.params
     if isinstance(params, dict):
         return Call(envelope.method, params, call_id)
-    return Silence() if call_id is None else Refusal(INVALID_PARAMS, NO_OBJECT_PARAMS, call_id)
+    return ClientResponse() if call_id is None else RpcError(INVALID_PARAMS, NO_OBJECT_PARAMS, call_id)
 
 
 def _is_answer(envelope: _Envelope) -> bool:

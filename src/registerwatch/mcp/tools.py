@@ -26,14 +26,14 @@ from registerwatch.web.watch_objects import event_object, sync_object, watch_obj
 
 NEEDS_KEY = "API key required."
 UNKNOWN_TOOL = "Unknown tool."
-MOST_RESULTS, USUAL_RESULTS = 25, 10
-MOST_CHANGES = 50
+MAX_RESULTS, USUAL_RESULTS = 25, 10
+MAX_CHANGES = 50
 
 log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Asker:
+class ToolContext:
     """Who calls a tool: the credential that the HTTP request carried, and what counts its requests.
 
     `count` raises `RateLimited`.
@@ -44,7 +44,7 @@ class Asker:
 
 
 @dataclass(frozen=True, slots=True)
-class Payload:
+class ToolResult:
     """What a tool says, as JSON text."""
 
     text: bytes
@@ -81,7 +81,7 @@ class NoArguments(msgspec.Struct):
 
 
 Arguments = TypeVar("Arguments", bound=msgspec.Struct)
-Work = Callable[[Any, Asker], Awaitable[Payload]]
+Work = Callable[[Any, ToolContext], Awaitable[ToolResult]]
 
 _encode = msgspec.json.Encoder().encode
 
@@ -107,14 +107,14 @@ class Tools:
         """Every tool, for `tools/list`."""
         return list(DESCRIPTIONS)
 
-    async def call(self, name: object, arguments: object, asker: Asker) -> Payload:
+    async def call(self, name: object, arguments: object, context: ToolContext) -> ToolResult:
         """Use a tool. Whatever goes wrong is in the payload."""
         if not isinstance(name, str) or name not in self._work:
             return _failure(UNKNOWN_TOOL, {})
         form, work, nothing = self._work[name]
         try:
             given = msgspec.convert({} if arguments is None else arguments, form)
-            return await work(given, asker)
+            return await work(given, context)
         except msgspec.ValidationError as problem:
             return _failure(f"The arguments do not fit the tool's schema: {problem}.", nothing)
         except DatabaseUnavailable as problem:
@@ -126,66 +126,66 @@ class Tools:
             log.exception("unexpected error", tool=name)
             return _failure(INTERNAL, nothing)
 
-    async def _search_devices(self, given: SearchArguments, _asker: Asker) -> Payload:
-        most = min(given.limit, MOST_RESULTS)
+    async def _search_devices(self, given: SearchArguments, _asker: ToolContext) -> ToolResult:
+        most = min(given.limit, MAX_RESULTS)
         found = await self._service.search.search(given.q, Filters(), name_rows=most, srn_rows=most)
         return _payload(found, found.error)
 
-    async def _get_device(self, given: UdiArguments, asker: Asker) -> Payload:
+    async def _get_device(self, given: UdiArguments, context: ToolContext) -> ToolResult:
         udi = subject(given.udi)
-        answer = await self._service.devices.stored(udi) or await self._read_device(udi, asker)
+        answer = await self._service.devices.stored(udi) or await self._read_device(udi, context)
         if isinstance(answer, NoDevice):
             return _payload(no_device_object(answer), answer.reason)
-        return Payload(answer.body, is_error=answer.trouble is not None)
+        return ToolResult(answer.body, is_error=answer.problem is not None)
 
-    async def _read_device(self, udi: str, asker: Asker) -> DeviceAnswer | NoDevice:
+    async def _read_device(self, udi: str, context: ToolContext) -> DeviceAnswer | NoDevice:
         if self._service.devices.asks_register(udi):
-            await asker.count(Limit.REGISTER_READ)
+            await context.count(Limit.REGISTER_READ)
         return await self._service.devices.device(udi)
 
-    async def _get_actor(self, given: SrnArguments, asker: Asker) -> Payload:
-        answer = await actor_answer(self._service.actors, given.srn, lambda: asker.count(Limit.REGISTER_READ))
+    async def _get_actor(self, given: SrnArguments, context: ToolContext) -> ToolResult:
+        answer = await actor_answer(self._service.actors, given.srn, lambda: context.count(Limit.REGISTER_READ))
         return _payload(answer, answer.error)
 
-    async def _list_watches(self, _given: NoArguments, asker: Asker) -> Payload:
-        caller = await self._caller(asker)
+    async def _list_watches(self, _given: NoArguments, context: ToolContext) -> ToolResult:
+        caller = await self._caller(context)
         now = self._service.clock.now()
-        watches = await self._service.watches.watching.all(caller)
+        watches = await self._service.watches.service.all(caller)
         return _payload({"watches": [watch_object(each, now) for each in watches]})
 
-    async def _add_watch(self, given: SubjectArguments, asker: Asker) -> Payload:
-        caller = await self._active(asker)
-        await asker.count(Limit.WATCH_READ)
-        watch = await self._service.watches.watching.add(caller, given.subject)
+    async def _add_watch(self, given: SubjectArguments, context: ToolContext) -> ToolResult:
+        caller = await self._active(context)
+        await context.count(Limit.WATCH_READ)
+        watch = await self._service.watches.service.add(caller, given.subject)
         return _payload({"watch": watch_object(watch, self._service.clock.now()), "error": None})
 
-    async def _sync_watches(self, _given: NoArguments, asker: Asker) -> Payload:
-        caller = await self._active(asker)
-        await asker.count(Limit.SYNC)
-        synced = await self._service.watches.syncing.sync(caller)
+    async def _sync_watches(self, _given: NoArguments, context: ToolContext) -> ToolResult:
+        caller = await self._active(context)
+        await context.count(Limit.SYNC)
+        synced = await self._service.watches.sync.sync(caller)
         return _payload(sync_object(synced), synced.error)
 
-    async def _list_changes(self, _given: NoArguments, asker: Asker) -> Payload:
-        caller = await self._active(asker)
-        events = await self._service.watches.watching.events(caller, MOST_CHANGES)
+    async def _list_changes(self, _given: NoArguments, context: ToolContext) -> ToolResult:
+        caller = await self._active(context)
+        events = await self._service.watches.service.events(caller, MAX_CHANGES)
         return _payload({"events": [event_object(each) for each in events]})
 
-    async def _caller(self, asker: Asker) -> Caller:
-        credential = asker.credential()
+    async def _caller(self, context: ToolContext) -> Caller:
+        credential = context.credential()
         if credential is None:
             raise Unauthenticated(NEEDS_KEY)
-        return await self._service.accounts.signing_in.caller(credential)
+        return await self._service.accounts.sessions.caller(credential)
 
-    async def _active(self, asker: Asker) -> Caller:
-        caller = await self._caller(asker)
+    async def _active(self, context: ToolContext) -> Caller:
+        caller = await self._caller(context)
         if caller.account.has_expired(self._service.clock.now()):
             raise PeriodEnded(PERIOD_ENDED)
         return caller
 
 
-def _payload(content: object, error: str | None = None) -> Payload:
-    return Payload(_encode(content), error is not None)
+def _payload(content: object, error: str | None = None) -> ToolResult:
+    return ToolResult(_encode(content), error is not None)
 
 
-def _failure(message: str, nothing: Mapping[str, Any]) -> Payload:
-    return Payload(_encode({**nothing, "error": message}), is_error=True)
+def _failure(message: str, nothing: Mapping[str, Any]) -> ToolResult:
+    return ToolResult(_encode({**nothing, "error": message}), is_error=True)

@@ -14,7 +14,7 @@ import idna
 
 from registerwatch.errors import InvalidInput
 
-LONGEST = 2_000
+MAX_URL_LENGTH = 2_000
 PRIVATE_NAMES = ("localhost", "local", "internal", "localdomain", "home.arpa", "onion")
 LOWEST_FREE_PORT = 1024
 WEB_PORTS = (80, 443)
@@ -59,7 +59,7 @@ def target(text: str, *, allow_private: bool) -> Target:
     `allow_private` opens http and private networks, for those who host the service beside their receivers.
     """
     url = text.strip()
-    if len(url) > LONGEST or not url.isprintable() or " " in url or "\\" in url:
+    if len(url) > MAX_URL_LENGTH or not url.isprintable() or " " in url or "\\" in url:
         raise InvalidInput("This is no web address.")
     parts = _split(url)
     if parts.scheme != "https" and not (allow_private and parts.scheme == "http"):

@@ -36,7 +36,7 @@ _NO_ANSWER = (
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class PostResult:
     """How one attempt ended: an HTTP status, or a reason why there is none."""
 
     status: int | None
@@ -146,7 +146,7 @@ def _usual_authorities() -> ssl.SSLContext:
     return httpx2.create_ssl_context()
 
 
-class Poster:
+class SafeHttpClient:
     """Posts bodies over connections that check. `allow_private` is for those who host their receivers beside it."""
 
     def __init__(self, connections: Connections, *, allow_private: bool, seconds: float) -> None:
@@ -154,7 +154,7 @@ class Poster:
         self._allow_private = allow_private
         self._seconds = seconds
 
-    async def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> Answer:
+    async def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> PostResult:
         """One attempt, never longer than the time limit. Nothing is raised: whatever goes wrong is the answer."""
         deadline = asyncio.get_running_loop().time() + self._seconds
         try:
@@ -162,16 +162,16 @@ class Poster:
                 request = _request(_addressed(url, self._allow_private), body, headers)
                 response = await self._connections.handle_async_request(request)
         except TimeoutError:
-            return Answer(None, f"no answer within {self._seconds:g} s")
+            return PostResult(None, f"no answer within {self._seconds:g} s")
         except InvalidInput as refused:
-            return Answer(None, str(refused))
+            return PostResult(None, str(refused))
         except (*_NO_ANSWER, httpx2.InvalidURL) as error:
-            return Answer(None, f"the connection failed: {type(error).__name__}")
+            return PostResult(None, f"the connection failed: {type(error).__name__}")
         except OSError as error:
-            return Answer(None, f"the host cannot be found: {error.strerror or type(error).__name__}")
+            return PostResult(None, f"the host cannot be found: {error.strerror or type(error).__name__}")
         await _leave(response, deadline)
-        answer = Answer(response.status, "")
-        return answer if answer.is_accepted else Answer(response.status, f"the receiver answered {response.status}")
+        answer = PostResult(response.status, "")
+        return answer if answer.is_accepted else PostResult(response.status, f"the receiver answered {response.status}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,38 +12,40 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.clock import Clock, iso_utc
 from registerwatch.db.engine import Database
-from registerwatch.net.safe_http import Answer, Poster
+from registerwatch.net.safe_http import PostResult, SafeHttpClient
 from registerwatch.notifications import repository
 from registerwatch.notifications.channels.webhook_signature import headers
 from registerwatch.notifications.models import EventType, Webhook
-from registerwatch.notifications.repository import Claimed, Ended
+from registerwatch.notifications.repository import ClaimedDelivery, FinishedDelivery
 from registerwatch.watches import repository as watch_repository
 from registerwatch.watches.models import Event
 
 ATTEMPT_SECONDS = 5.0
 PAUSES = (0.4, 0.8)
 LEASE_SECONDS = 60
-MOST_AT_ONCE = 100
-MOST_PER_WEBHOOK = 4
+MAX_CONCURRENT = 100
+MAX_PER_WEBHOOK = 4
 
 NO_SECRET = "nothing is sent without a secret to sign it"  # noqa: S105  # a sentence
 
 _encoder = msgspec.json.Encoder()
 
 
-class Deliverer:
+class DeliveryService:
     """Sends deliveries. `service` is the word in the headers' names."""
 
-    def __init__(self, database: Database, clock: Clock, poster: Poster, *, service: str, user_agent: str) -> None:
+    def __init__(
+        self, database: Database, clock: Clock, http_client: SafeHttpClient, *, service: str, user_agent: str
+    ) -> None:
         self._database = database
         self._clock = clock
-        self._poster = poster
+        self._poster = http_client
         self._service = service
         self._user_agent = user_agent
         self.results = {"accepted": 0, "failed": 0}
         """Deliveries that have ended in this process, by how."""
 
-    async def claim(self, most: int = MOST_AT_ONCE) -> Sequence[Claimed]:
+    async def claim(self, most: int = MAX_CONCURRENT) -> Sequence[ClaimedDelivery]:
         """Claim what is due, with its body."""
         now = int(self._clock.now())
         async with self._database.transaction() as connection:
@@ -52,18 +54,18 @@ class Deliverer:
                 now=now,
                 lease_until=now + LEASE_SECONDS,
                 most=most,
-                most_per_webhook=MOST_PER_WEBHOOK,
+                most_per_webhook=MAX_PER_WEBHOOK,
             )
             return await _with_bodies(connection, claimed)
 
-    async def deliver(self, claimed: Claimed) -> Ended:
+    async def deliver(self, claimed: ClaimedDelivery) -> FinishedDelivery:
         """Send one delivery, in up to three attempts. How it ended is to be stored."""
         delivery, webhook = claimed.delivery, claimed.webhook
         assert delivery.body is not None, "claiming gives it a body"
         answer, attempts = await self.send(webhook, delivery.id, delivery.type, delivery.body.encode())
-        return Ended(delivery.id, webhook.id, claimed.leased_until, answer, attempts)
+        return FinishedDelivery(delivery.id, webhook.id, claimed.leased_until, answer, attempts)
 
-    async def store(self, ended: Sequence[Ended]) -> None:
+    async def store(self, ended: Sequence[FinishedDelivery]) -> None:
         """Remember how deliveries ended, all or none of them: what is not remembered falls due again."""
         now = int(self._clock.now())
         async with self._database.transaction() as connection:
@@ -71,10 +73,12 @@ class Deliverer:
         for each in ended:
             self.results["accepted" if each.answer.is_accepted else "failed"] += 1
 
-    async def send(self, webhook: Webhook, delivery_id: str, event_type: EventType, body: bytes) -> tuple[Answer, int]:
+    async def send(
+        self, webhook: Webhook, delivery_id: str, event_type: EventType, body: bytes
+    ) -> tuple[PostResult, int]:
         """Up to three attempts with their pauses, none without a secret; the last answer and how many there were."""
         if not webhook.secret:
-            return Answer(None, NO_SECRET), 0
+            return PostResult(None, NO_SECRET), 0
         attempts, answer = 0, await self._attempt(webhook, delivery_id, event_type, body)
         for attempts, pause in enumerate(PAUSES, start=1):
             if answer.is_accepted:
@@ -93,13 +97,13 @@ class Deliverer:
         async with self._database.transaction() as connection:
             return await repository.delete_finished(connection, int(self._clock.now()) - older_than)
 
-    async def _attempt(self, webhook: Webhook, delivery_id: str, event_type: EventType, body: bytes) -> Answer:
+    async def _attempt(self, webhook: Webhook, delivery_id: str, event_type: EventType, body: bytes) -> PostResult:
         now = int(self._clock.now())
         signed = headers(self._service, delivery_id, event_type, body, webhook.valid_secrets(now), now)
         return await self._poster.post(webhook.url, body, {**signed, "User-Agent": self._user_agent})
 
 
-async def _with_bodies(connection: AsyncConnection, claimed: Sequence[Claimed]) -> list[Claimed]:
+async def _with_bodies(connection: AsyncConnection, claimed: Sequence[ClaimedDelivery]) -> list[ClaimedDelivery]:
     """What is sent is written down at the first claim, so that every attempt and every resend is the same."""
     new = [each.delivery for each in claimed if each.delivery.body is None]
     events = await watch_repository.events_of_batches(connection, [delivery.batch for delivery in new])

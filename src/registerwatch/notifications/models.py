@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-MOST_WEBHOOKS = 10
+MAX_WEBHOOKS = 10
 OVERLAP_SECONDS = 24 * 3600
 """How long the secret before signs beside a new one."""
 LOG_LENGTH = 50

@@ -17,7 +17,7 @@ AGAIN_SECONDS = 5.0
 """After which letting deliveries go is tried again, where the database did not answer."""
 
 
-class WebhookOutbox:
+class Outbox:
     """Puts deliveries and lets held ones go."""
 
     def __init__(self, database: Database, clock: Clock) -> None:

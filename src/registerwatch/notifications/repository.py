@@ -12,7 +12,7 @@ from sqlalchemy import BigInteger, Row, bindparam, delete, func, insert, select,
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.db.tables import accounts, deliveries, webhooks
-from registerwatch.net.safe_http import Answer
+from registerwatch.net.safe_http import PostResult
 from registerwatch.notifications.channels.webhook_signature import new_delivery_id
 from registerwatch.notifications.models import Delivery, EventType, Webhook
 
@@ -59,7 +59,7 @@ def webhook_of(row: Sequence[Any]) -> Webhook:
 
 
 @dataclass(frozen=True, slots=True)
-class Claimed:
+class ClaimedDelivery:
     """A delivery that this worker may send until its lease ends, with where to and in whose name."""
 
     delivery: Delivery
@@ -69,13 +69,13 @@ class Claimed:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class FinishedDelivery:
     """How a delivery ended: its last answer, after so many attempts. It counts while the lease is the sender's."""
 
     delivery_id: str
     webhook_id: int
     leased_until: int
-    answer: Answer
+    answer: PostResult
     attempts: int
 
 
@@ -178,7 +178,7 @@ async def release(connection: AsyncConnection, batch: str, now: int) -> None:
 
 async def claim(
     connection: AsyncConnection, *, now: int, lease_until: int, most: int, most_per_webhook: int
-) -> Sequence[Claimed]:
+) -> Sequence[ClaimedDelivery]:
     """Claim deliveries that are due, few of each address, so that a slow one holds up no other.
 
     Those come first whose addresses have the fewest under way, then the oldest: slow addresses, however many, share
@@ -208,7 +208,7 @@ async def set_bodies(connection: AsyncConnection, bodies: Mapping[str, str]) -> 
         await connection.execute(_SET_BODY, rows)
 
 
-async def finish(connection: AsyncConnection, ended: Sequence[Ended], now: int) -> None:
+async def finish(connection: AsyncConnection, ended: Sequence[FinishedDelivery], now: int) -> None:
     """Deliveries have ended, well or badly; their addresses remember how.
 
     Addresses come first, as where one is removed with its deliveries: else the two could wait for each other.
@@ -306,5 +306,5 @@ def _delivery_of(row: Row[*tuple[Any, ...]]) -> Delivery:
     return Delivery(row.id, row.account_id, row.webhook_id, EventType(row.type), *row[4:12])
 
 
-def _claimed_of(row: Row[*tuple[Any, ...]], leased_until: int) -> Claimed:
-    return Claimed(_delivery_of(row), webhook_of(row[13:]), row.email, leased_until)
+def _claimed_of(row: Row[*tuple[Any, ...]], leased_until: int) -> ClaimedDelivery:
+    return ClaimedDelivery(_delivery_of(row), webhook_of(row[13:]), row.email, leased_until)

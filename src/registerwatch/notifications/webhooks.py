@@ -16,16 +16,16 @@ from registerwatch.errors import CapReached, InvalidInput
 from registerwatch.net.addresses import target
 from registerwatch.notifications import repository
 from registerwatch.notifications.channels.webhook_signature import new_delivery_id, new_secret
-from registerwatch.notifications.delivery import Deliverer, body_of
+from registerwatch.notifications.delivery import DeliveryService, body_of
 from registerwatch.notifications.models import (
     LOG_LENGTH,
-    MOST_WEBHOOKS,
+    MAX_WEBHOOKS,
     OVERLAP_SECONDS,
     Delivery,
     EventType,
     Webhook,
 )
-from registerwatch.notifications.repository import Ended
+from registerwatch.notifications.repository import FinishedDelivery
 
 _WEBHOOKS = PreparedSelect(repository.WEBHOOKS)
 
@@ -44,13 +44,13 @@ class TestResult:
     delivery_id: str
 
 
-class Configuring:
+class WebhookService:
     """What owners and API keys do with their account's webhooks."""
 
-    def __init__(self, database: Database, clock: Clock, deliverer: Deliverer, *, allow_private: bool) -> None:
+    def __init__(self, database: Database, clock: Clock, deliveries: DeliveryService, *, allow_private: bool) -> None:
         self._database = database
         self._clock = clock
-        self._deliverer = deliverer
+        self._deliverer = deliveries
         self._allow_private = allow_private
 
     async def all(self, account_id: int) -> Sequence[Webhook]:
@@ -123,7 +123,7 @@ class Configuring:
                 webhook = await _first(connection, caller)
             await repository.add_test(connection, webhook, body=body, delivery_id=delivery_id, now=now)
         answer, attempts = await self._deliverer.send(webhook, delivery_id, EventType.TEST, body.encode())
-        await self._deliverer.store([Ended(delivery_id, webhook.id, 0, answer, attempts)])
+        await self._deliverer.store([FinishedDelivery(delivery_id, webhook.id, 0, answer, attempts)])
         return TestResult(answer.is_accepted, answer.status, answer.error, delivery_id)
 
     async def log(self, caller: Caller, webhook_id: int) -> Sequence[Delivery]:
@@ -149,8 +149,8 @@ class Configuring:
     async def _add(
         self, connection: AsyncConnection, caller: Caller, present: Sequence[Webhook], url: str, *, is_first: bool
     ) -> int:
-        if len(present) >= MOST_WEBHOOKS:
-            raise CapReached(f"An account has at most {MOST_WEBHOOKS} webhook addresses.")
+        if len(present) >= MAX_WEBHOOKS:
+            raise CapReached(f"An account has at most {MAX_WEBHOOKS} webhook addresses.")
         return await repository.add(
             connection,
             caller.account.id,

@@ -4,24 +4,28 @@ from dataclasses import dataclass
 
 from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
-from registerwatch.net.safe_http import Poster
-from registerwatch.notifications.delivery import Deliverer
-from registerwatch.notifications.webhooks import Configuring
+from registerwatch.net.safe_http import SafeHttpClient
+from registerwatch.notifications.delivery import DeliveryService
+from registerwatch.notifications.webhooks import WebhookService
 from registerwatch.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
-class Webhooks:
+class Notifications:
     """What surfaces and background work call."""
 
-    configuring: Configuring
-    deliverer: Deliverer
+    webhooks: WebhookService
+    deliveries: DeliveryService
 
 
-def build_webhooks(settings: Settings, database: Database, clock: Clock, poster: Poster) -> Webhooks:
+def build_notifications(
+    settings: Settings, database: Database, clock: Clock, http_client: SafeHttpClient
+) -> Notifications:
     """The use cases over one database."""
-    deliverer = Deliverer(database, clock, poster, service=settings.service_name, user_agent=settings.user_agent)
-    return Webhooks(
-        configuring=Configuring(database, clock, deliverer, allow_private=settings.webhooks_allow_private),
-        deliverer=deliverer,
+    deliveries = DeliveryService(
+        database, clock, http_client, service=settings.service_name, user_agent=settings.user_agent
+    )
+    return Notifications(
+        webhooks=WebhookService(database, clock, deliveries, allow_private=settings.webhooks_allow_private),
+        deliveries=deliveries,
     )

@@ -7,12 +7,12 @@ from starlette.requests import ClientDisconnect, Request
 from registerwatch.errors import InvalidInput
 
 FORM = "application/x-www-form-urlencoded"
-MOST_BYTES = 16_384
+MAX_BYTES = 16_384
 """The longest password fits: 1,024 characters of 4 bytes, each byte written as 3, are 12,288."""
-MOST_FIELDS = 16
+MAX_FIELDS = 16
 
 NO_FORM = f"This address takes what its form sends, as `{FORM}`."
-TOO_LONG = f"What was sent is longer than {MOST_BYTES:,} bytes."
+TOO_LONG = f"What was sent is longer than {MAX_BYTES:,} bytes."
 UNREADABLE = "What was sent cannot be read as the fields of a form."
 BROKEN_OFF = "What was sent broke off."
 
@@ -23,7 +23,7 @@ async def form_fields(request: Request) -> dict[str, str]:
         raise InvalidInput(NO_FORM)
     body = await _body(request)
     try:
-        return dict(parse_qsl(body.decode(), keep_blank_values=True, errors="strict", max_num_fields=MOST_FIELDS))
+        return dict(parse_qsl(body.decode(), keep_blank_values=True, errors="strict", max_num_fields=MAX_FIELDS))
     except ValueError:
         raise InvalidInput(UNREADABLE) from None
 
@@ -33,7 +33,7 @@ async def _body(request: Request) -> bytes:
     try:
         async for piece in request.stream():
             body += piece
-            if len(body) > MOST_BYTES:
+            if len(body) > MAX_BYTES:
                 raise InvalidInput(TOO_LONG)
     except ClientDisconnect:
         raise InvalidInput(BROKEN_OFF) from None

@@ -13,7 +13,7 @@ from registerwatch.register.ingest.refresh import Refresher
 from registerwatch.register.models import SearchRow
 from registerwatch.register.outcomes import NotFound
 from registerwatch.register.search.index import Filters, SearchIndex
-from registerwatch.register.store.documents import StoredActor, StoredDocuments
+from registerwatch.register.store.documents import DocumentReader, StoredActor
 
 DEVICE_ROWS = 20
 
@@ -35,24 +35,24 @@ class ActorAnswer:
     error: str | None = None
 
 
-class Actors:
-    """Actors of one copy. `fresh_for` is in seconds; `trouble` tells why the index cannot list all devices."""
+class ActorService:
+    """Actors of one copy. `fresh_for` is in seconds; `problem` tells why the index cannot list all devices."""
 
     def __init__(
         self,
-        documents: StoredDocuments,
+        documents: DocumentReader,
         index: SearchIndex,
         refresher: Refresher,
         clock: Clock,
         fresh_for: float,
-        trouble: Callable[[], str | None],
+        problem: Callable[[], str | None],
     ) -> None:
         self._documents = documents
         self._index = index
         self._refresher = refresher
         self._clock = clock
         self._fresh_for = fresh_for
-        self._trouble = trouble
+        self._trouble = problem
 
     async def actor(self, srn: str, filters: Filters | None = None, *, page: int = 1) -> ActorAnswer:
         """The actor with one page (1-based, 20 rows) of its devices; read through when the copy has none."""
@@ -101,7 +101,7 @@ class Actors:
             device_total=total,
             devices=rows,
             read_at=iso_utc(stored.read_at),
-            error=self._refresher.trouble(actor.srn) or self._trouble(),
+            error=self._refresher.problem(actor.srn) or self._trouble(),
         )
 
 

@@ -8,9 +8,9 @@ from registerwatch.clock import Clock, iso_utc
 from registerwatch.register.identifiers import kind
 from registerwatch.register.ingest.refresh import Refresher
 from registerwatch.register.outcomes import NotFound
-from registerwatch.register.store.documents import SqliteDocuments, StoredDocument, StoredDocuments
+from registerwatch.register.store.documents import DocumentReader, SqliteDocumentReader, StoredDocument
 
-LONGEST_UDI = 50
+MAX_UDI_LENGTH = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class DeviceAnswer:
     tag: bytes
     in_full: bool
     """Whether it was ever read from the register itself, with its detail and certificates."""
-    trouble: str | None = None
+    problem: str | None = None
     """Why the last refresh failed, if it did; the body tells it too."""
 
 
@@ -34,15 +34,15 @@ class NoDevice:
     is_unreadable: bool = False
 
 
-class Devices:
+class DeviceService:
     """Devices of one copy. `fresh_for` is in seconds."""
 
-    def __init__(self, documents: StoredDocuments, refresher: Refresher, clock: Clock, fresh_for: float) -> None:
+    def __init__(self, documents: DocumentReader, refresher: Refresher, clock: Clock, fresh_for: float) -> None:
         self._documents = documents
         self._refresher = refresher
         self._clock = clock
         self._fresh_for = fresh_for
-        self._now = documents.device_now if isinstance(documents, SqliteDocuments) else None
+        self._now = documents.device_now if isinstance(documents, SqliteDocumentReader) else None
 
     async def stored(self, udi: str) -> DeviceAnswer | None:
         """What the copy has, None for nothing; an old record is refreshed behind the reader's back."""
@@ -75,11 +75,11 @@ class Devices:
         return NoDevice(udi, f"{UNREADABLE} {result.reason}", is_unreadable=True)
 
     def _answer(self, udi: str, stored: StoredDocument) -> DeviceAnswer:
-        trouble = self._refresher.trouble(udi)
-        error = b"null" if trouble is None else msgspec.json.encode(trouble)
+        problem = self._refresher.problem(udi)
+        error = b"null" if problem is None else msgspec.json.encode(problem)
         body = b'%s,"read_at":"%s","error":%s}' % (stored.document[:-1], iso_utc(stored.read_at).encode(), error)
-        tag = b'W/"%d.%d%s"' % (stored.revision, stored.read_at, b"" if trouble is None else b".e")
-        return DeviceAnswer(body, tag, stored.in_full, trouble)
+        tag = b'W/"%d.%d%s"' % (stored.revision, stored.read_at, b"" if problem is None else b".e")
+        return DeviceAnswer(body, tag, stored.in_full, problem)
 
 
 NOT_REGISTERED = "The register has no device with this UDI-DI."
@@ -91,6 +91,6 @@ def could_be_udi(identifier: str) -> bool:
     return (
         identifier.isascii()
         and identifier.isprintable()
-        and len(identifier) <= LONGEST_UDI
+        and len(identifier) <= MAX_UDI_LENGTH
         and kind(identifier) == "udi"
     )

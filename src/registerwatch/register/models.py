@@ -85,7 +85,7 @@ class Device(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     source: Literal["eudamed-public"] = "eudamed-public"
 
 
-class Carries(StrEnum):
+class Completeness(StrEnum):
     """How much of a device a reading tells."""
 
     EVERYTHING = "everything"
@@ -104,7 +104,7 @@ class DeviceReading(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One record as one source told it."""
 
     device: Device
-    carries: Carries
+    completeness: Completeness
     latest_version: bool = True
     detail_version: int | None = None
     """Version whose detail was read, None when this source has no detail."""
@@ -128,7 +128,7 @@ class Actor(msgspec.Struct, frozen=True, kw_only=True):
     """Whether it was read as an actor, not only named by a device."""
 
 
-class Standing(msgspec.Struct, frozen=True, gc=False):
+class RecordPrecedence(msgspec.Struct, frozen=True, gc=False):
     """What decides which of several records of one UDI-DI answers for it."""
 
     uuid: str
@@ -143,10 +143,10 @@ class Standing(msgspec.Struct, frozen=True, gc=False):
         return not self.latest_version, not in_force, -self.version_number, self.uuid
 
 
-def standing(reading: DeviceReading) -> Standing:
+def precedence_of(reading: DeviceReading) -> RecordPrecedence:
     """The standing of a record that was just read."""
     device = reading.device
-    return Standing(device.uuid, reading.latest_version, device.legislation_code, device.version or 0)
+    return RecordPrecedence(device.uuid, reading.latest_version, device.legislation_code, device.version or 0)
 
 
 def merge(stored: Device | None, reading: DeviceReading, *, stored_detail_version: int | None = None) -> Device | None:
@@ -159,9 +159,9 @@ def merge(stored: Device | None, reading: DeviceReading, *, stored_detail_versio
     new = reading.device
     if stored is None:
         return new
-    if reading.carries is Carries.EVERYTHING:
+    if reading.completeness is Completeness.EVERYTHING:
         return new
-    if reading.carries is Carries.ALL_BUT_CERTIFICATES:
+    if reading.completeness is Completeness.ALL_BUT_CERTIFICATES:
         were_read = bool(stored.certs) or stored_detail_version is not None
         return msgspec.structs.replace(new, certs=stored.certs) if were_read else new
     stored_version, new_version = stored.version or 0, new.version or 0
@@ -176,7 +176,7 @@ def merge(stored: Device | None, reading: DeviceReading, *, stored_detail_versio
     return msgspec.structs.replace(stored, **told)
 
 
-def is_latest(stored: Standing | None, reading: DeviceReading) -> bool:
+def is_latest(stored: RecordPrecedence | None, reading: DeviceReading) -> bool:
     """Whether a record counts as a latest version after a reading.
 
     Within one version a record only ever ceases to be the latest, so a source that lags can tell that it did, and not
@@ -187,7 +187,7 @@ def is_latest(stored: Standing | None, reading: DeviceReading) -> bool:
     return reading.latest_version
 
 
-def may_be_outdated(stored: Standing | None, reading: DeviceReading) -> bool:
+def may_be_outdated(stored: RecordPrecedence | None, reading: DeviceReading) -> bool:
     """Whether a reading may tell what was before a read of the register in the last `LAG_SECONDS`.
 
     A newer version of a record that the register listed then cannot be from before.

@@ -19,7 +19,7 @@ STORING_SECONDS = 45
 
 
 @dataclass(frozen=True, slots=True)
-class DeviceSighting:
+class DeviceObservation:
     """A device that answers for its UDI-DI, as a read found it."""
 
     device: Device
@@ -36,7 +36,7 @@ class DeviceSighting:
 
 
 @dataclass(frozen=True, slots=True)
-class ActorSighting:
+class ActorObservation:
     """An actor, as a read found it."""
 
     actor: Actor
@@ -48,10 +48,10 @@ class ActorSighting:
         return self.actor.srn
 
 
-Sighting = DeviceSighting | ActorSighting
+Observation = DeviceObservation | ActorObservation
 
 
-class Cause:
+class ReadContext:
     """Why subjects are read, which decides how what changed travels on.
 
     Changes of one batch reach an address in one delivery. A run (a sync, a recheck) reads many subjects and holds its
@@ -105,29 +105,29 @@ class Observer(Protocol):
     async def observe(
         self,
         connection: AsyncConnection,
-        sightings: Sequence[Sighting],
-        cause: Cause,
+        observations: Sequence[Observation],
+        context: ReadContext,
         *,
-        suspects: Sequence[str] = (),
+        unconfirmed: Sequence[str] = (),
         now: int,
     ) -> None:
         """Take in what a read found, in the transaction that stores it.
 
-        `suspects` are subjects of which something that is no proof says that they changed: a bulk source that lags, a
-        record seen only in part, a read that another one overtook.
+        `unconfirmed` are subjects that may have changed, without proof: told by a bulk source that lags, seen only in
+        part, or read while a later read was stored.
         """
 
 
-class Nobody:
+class NullObserver:
     """Observes nothing."""
 
     async def observe(
         self,
         connection: AsyncConnection,
-        sightings: Sequence[Sighting],
-        cause: Cause,
+        observations: Sequence[Observation],
+        context: ReadContext,
         *,
-        suspects: Sequence[str] = (),
+        unconfirmed: Sequence[str] = (),
         now: int,
     ) -> None:
         """Leave it."""

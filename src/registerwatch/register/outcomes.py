@@ -19,7 +19,7 @@ class NotFound:
 
 
 @dataclass(frozen=True, slots=True)
-class Unreadable:
+class ReadFailed:
     """The register could not be read; nothing follows from it. `reason` is a sentence for a person."""
 
     reason: str

@@ -20,7 +20,15 @@ from registerwatch.rest.account_schemas import (
     UserRequest,
 )
 from registerwatch.rest.parameters import RowId
-from registerwatch.rest.responses import BAD, FULL, MEMBER, NOBODY, OTHER, OUT, RATE
+from registerwatch.rest.responses import (
+    BAD_REQUEST,
+    CAP_REACHED,
+    MEMBER,
+    OTHER,
+    RATE_LIMITED,
+    UNAUTHENTICATED,
+    UNAVAILABLE,
+)
 from registerwatch.rest.security import AuthLevels
 from registerwatch.web.rate_limits import Limit, RateLimits
 from registerwatch.web.responses import private_response
@@ -31,10 +39,10 @@ def router(service: Service, levels: AuthLevels, limits: RateLimits, objects: Ac
     """The routes, over one service."""
     routes = APIRouter(
         tags=["account"],
-        responses={**NOBODY, **RATE, **OUT, **OTHER},
+        responses={**UNAUTHENTICATED, **RATE_LIMITED, **UNAVAILABLE, **OTHER},
         dependencies=[Depends(limits.counted(Limit.ACCOUNT))],
     )
-    managing = service.accounts.managing
+    members = service.accounts.members
     anybody, owner = Depends(levels.key_or_session), Depends(levels.owner_or_key)
 
     async def answer(profile: Profile) -> Response:
@@ -43,49 +51,61 @@ def router(service: Service, levels: AuthLevels, limits: RateLimits, objects: Ac
     @routes.get("/v1/me", summary="The account", response_model=AccountObject)
     async def me(caller: Annotated[Caller, anybody]) -> Response:
         """Works after the period has ended too."""
-        return await answer(await managing.profile(caller))
+        return await answer(await members.profile(caller))
 
-    @routes.post("/v1/password", summary="Set a password", response_model=AccountObject, responses={**BAD})
+    @routes.post("/v1/password", summary="Set a password", response_model=AccountObject, responses={**BAD_REQUEST})
     async def password(body: PasswordRequest, caller: Annotated[Caller, anybody]) -> Response:
         """By a session that of its user, by an API key that of the owner. The user's other sessions end."""
-        return await answer(await service.accounts.recovering.change(caller, body.password.get_secret_value()))
+        return await answer(await service.accounts.password_reset.change(caller, body.password.get_secret_value()))
 
     @routes.post(
         "/v1/account/delete",
         summary="Delete the account",
         response_model=Done,
-        responses={**BAD},
+        responses={**BAD_REQUEST},
         dependencies=[Depends(limits.counted(Limit.ACCOUNT_DELETE))],
     )
     async def delete(body: DeleteRequest, caller: Annotated[Caller, anybody]) -> Response:
         """Deletes everything of the account, for good. Needs an owner's password, whoever calls; another one is 401.
         Limit: 10 requests per address and hour.
         """
-        await managing.delete(caller, body.password.get_secret_value())
+        await members.delete(caller, body.password.get_secret_value())
         return private_response({"ok": True})
 
-    @routes.post("/v1/users", summary="Add a member", response_model=AccountObject, responses={**BAD, **MEMBER, **FULL})
+    @routes.post(
+        "/v1/users",
+        summary="Add a member",
+        response_model=AccountObject,
+        responses={**BAD_REQUEST, **MEMBER, **CAP_REACHED},
+    )
     async def add_user(body: UserRequest, caller: Annotated[Caller, owner]) -> Response:
         """The password is not mailed; tell it to them. For an owner or an API key."""
-        return await answer(await managing.add_user(caller, body.email, body.password.get_secret_value()))
+        return await answer(await members.add_user(caller, body.email, body.password.get_secret_value()))
 
-    @routes.delete("/v1/users/{id}", summary="Remove a user", response_model=AccountObject, responses={**BAD, **MEMBER})
+    @routes.delete(
+        "/v1/users/{id}", summary="Remove a user", response_model=AccountObject, responses={**BAD_REQUEST, **MEMBER}
+    )
     async def remove_user(id: RowId, caller: Annotated[Caller, owner]) -> Response:  # noqa: A002  # the contract's name
         """Their sessions end. The last owner cannot be removed (400). For an owner or an API key."""
-        return await answer(await managing.remove_user(caller, row_id(id)))
+        return await answer(await members.remove_user(caller, row_id(id)))
 
-    @routes.post("/v1/keys", summary="Make an API key", response_model=CreatedKey, responses={**BAD, **MEMBER, **FULL})
+    @routes.post(
+        "/v1/keys",
+        summary="Make an API key",
+        response_model=CreatedKey,
+        responses={**BAD_REQUEST, **MEMBER, **CAP_REACHED},
+    )
     async def create_key(body: KeyRequest, caller: Annotated[Caller, owner]) -> Response:
         """The only time that the full key is told. For an owner or an API key."""
-        new = await managing.create_key(caller, body.label or "")
+        new = await members.create_key(caller, body.label or "")
         return private_response({"api_key": new.secret, "label": new.label})
 
     @routes.delete(
-        "/v1/keys/{id}", summary="Revoke an API key", response_model=AccountObject, responses={**BAD, **MEMBER}
+        "/v1/keys/{id}", summary="Revoke an API key", response_model=AccountObject, responses={**BAD_REQUEST, **MEMBER}
     )
     async def revoke_key(id: RowId, caller: Annotated[Caller, owner]) -> Response:  # noqa: A002  # the contract's name
         """It stops working at once and for good; sessions go on. For an owner or an API key."""
-        return await answer(await managing.revoke_key(caller, row_id(id)))
+        return await answer(await members.revoke_key(caller, row_id(id)))
 
     @routes.get("/v1/audit", summary="Who did what", response_model=AuditTrail, responses={**MEMBER})
     async def trail(caller: Annotated[Caller, owner]) -> Response:
@@ -98,7 +118,7 @@ def router(service: Service, levels: AuthLevels, limits: RateLimits, objects: Ac
                 "action": entry.action,
                 "subject": entry.subject,
             }
-            for entry in await managing.trail(caller)
+            for entry in await members.trail(caller)
         ]
         return private_response({"entries": entries})
 

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from registerwatch.accounts.models import Caller, Key, Profile, Role, SignedIn, User
-from registerwatch.billing.models import Paid
+from registerwatch.accounts.models import Caller, Key, NewSession, Profile, Role, User
+from registerwatch.billing.models import PaidSubscription
 from registerwatch.billing.provider import Subscription
 from registerwatch.bootstrap import Service
 from registerwatch.clock import iso_utc
@@ -20,28 +20,28 @@ class AccountObjects:
 
     async def me(self, caller: Caller) -> dict[str, Any]:
         """The caller's account as it is now."""
-        return await self.of(await self._service.accounts.managing.profile(caller))
+        return await self.of(await self._service.accounts.members.profile(caller))
 
     async def of(self, profile: Profile) -> dict[str, Any]:
         """An account as one of its users or keys sees it."""
         account_id = profile.account.id
-        watch_count = await self._service.watches.watching.count(account_id)
-        webhooks = await self._service.webhooks.configuring.all(account_id)
+        watch_count = await self._service.watches.service.count(account_id)
+        webhooks = await self._service.notifications.webhooks.all(account_id)
         paid = await self._service.billing.shown(account_id)
         return account_object(profile, watch_count, webhooks, paid, self._service.clock.now())
 
-    async def signed_in(self, signed_in: SignedIn) -> dict[str, Any]:
+    async def signed_in(self, signed_in: NewSession) -> dict[str, Any]:
         """The same with the session that was just opened."""
         return {**await self.of(signed_in.profile), "session": signed_in.session}
 
-    async def trial(self, signed_in: SignedIn) -> dict[str, Any]:
+    async def trial(self, signed_in: NewSession) -> dict[str, Any]:
         """The same after a sign-up, with the first key of a new account."""
         key = {} if signed_in.api_key is None else {"api_key": signed_in.api_key}
         return {**await self.signed_in(signed_in), "existing": signed_in.existing, **key}
 
 
 def account_object(
-    profile: Profile, watch_count: int, webhooks: Sequence[Webhook], paid: Paid | None, now: float
+    profile: Profile, watch_count: int, webhooks: Sequence[Webhook], paid: PaidSubscription | None, now: float
 ) -> dict[str, Any]:
     """The object itself. What was delivered last is there after a first delivery."""
     account = profile.account

@@ -4,8 +4,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, SecretStr
 
-from registerwatch.accounts.passwords import LONGEST, SHORTEST
-from registerwatch.accounts.validation import LONGEST_EMAIL, LONGEST_LABEL
+from registerwatch.accounts.passwords import MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH
+from registerwatch.accounts.validation import MAX_EMAIL_LENGTH, MAX_LABEL_LENGTH
 from registerwatch.rest.bodies import Instant, Request
 from registerwatch.rest.schemas import Described
 from registerwatch.rest.webhook_schemas import WebhookObject
@@ -18,11 +18,11 @@ Email = Annotated[
 NewPassword = Annotated[
     SecretStr,
     Field(
-        description=f"{SHORTEST} to {LONGEST:,} characters, whichever they are.",
-        json_schema_extra={"minLength": SHORTEST, "maxLength": LONGEST},
+        description=f"{MIN_PASSWORD_LENGTH} to {MAX_PASSWORD_LENGTH:,} characters, whichever they are.",
+        json_schema_extra={"minLength": MIN_PASSWORD_LENGTH, "maxLength": MAX_PASSWORD_LENGTH},
     ),
 ]
-Password = Annotated[SecretStr, Field(max_length=LONGEST, description="Password.")]
+Password = Annotated[SecretStr, Field(max_length=MAX_PASSWORD_LENGTH, description="Password.")]
 
 
 class TrialRequest(Request):
@@ -64,7 +64,9 @@ class ResetRequest(Request):
 class DeleteRequest(Request):
     """The end of an account."""
 
-    password: Annotated[SecretStr, Field(max_length=LONGEST, description="An owner's password, whoever calls.")]
+    password: Annotated[
+        SecretStr, Field(max_length=MAX_PASSWORD_LENGTH, description="An owner's password, whoever calls.")
+    ]
 
 
 class UserRequest(Request):
@@ -78,7 +80,7 @@ class KeyRequest(Request):
     """A key to make."""
 
     label: str | None = Field(
-        None, description=f"What it is for; trimmed to {LONGEST_LABEL} characters.", examples=["ERP"]
+        None, description=f"What it is for; trimmed to {MAX_LABEL_LENGTH} characters.", examples=["ERP"]
     )
 
 
@@ -92,7 +94,7 @@ class AccountUser(Described):
     """A user of the account."""
 
     id: int = Field(description="Number for `DELETE /v1/users/{id}`.", examples=[7])
-    email: str = Field(description="E-mail address.", examples=[EMAIL], max_length=LONGEST_EMAIL)
+    email: str = Field(description="E-mail address.", examples=[EMAIL], max_length=MAX_EMAIL_LENGTH)
     role: Literal["owner", "member"] = Field(description="A member may not manage users, keys and webhooks.")
     created_at: str = Field(description="UTC.", **Instant)
 

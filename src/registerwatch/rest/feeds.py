@@ -14,7 +14,15 @@ from registerwatch.notifications.feeds.models import Feed
 from registerwatch.rest.account_schemas import Done
 from registerwatch.rest.bodies import NO_FIELDS, Instant
 from registerwatch.rest.parameters import RowId
-from registerwatch.rest.responses import BAD, FULL, MEMBER, NOBODY, OTHER, OUT, RATE
+from registerwatch.rest.responses import (
+    BAD_REQUEST,
+    CAP_REACHED,
+    MEMBER,
+    OTHER,
+    RATE_LIMITED,
+    UNAUTHENTICATED,
+    UNAVAILABLE,
+)
 from registerwatch.rest.schemas import Described
 from registerwatch.rest.security import AuthLevels
 from registerwatch.web.rate_limits import Limit, RateLimits
@@ -58,37 +66,37 @@ def router(service: Service, levels: AuthLevels, limits: RateLimits) -> APIRoute
     """The routes, over one service."""
     routes = APIRouter(
         tags=["feeds"],
-        responses={**NOBODY, **RATE, **OUT, **OTHER},
+        responses={**UNAUTHENTICATED, **RATE_LIMITED, **UNAVAILABLE, **OTHER},
         dependencies=[Depends(limits.counted(Limit.ACCOUNT))],
     )
-    feeding, anybody, owner = service.feeding, Depends(levels.key_or_session), Depends(levels.owner_or_key)
+    feed_service, anybody, owner = service.feeds, Depends(levels.key_or_session), Depends(levels.owner_or_key)
     public_url = service.settings.public_url
 
     @routes.get("/v1/feeds", summary="The account's feeds", response_model=FeedObjects)
     async def all_feeds(caller: Annotated[Caller, anybody]) -> Response:
         """Their tokens are masked."""
-        return private_response({"feeds": [_feed(each) for each in await feeding.all(caller)]})
+        return private_response({"feeds": [_feed(each) for each in await feed_service.all(caller)]})
 
     @routes.post(
         "/v1/feeds",
         summary="Make a feed",
         response_model=OneFeed,
-        responses={**MEMBER, **FULL},
+        responses={**MEMBER, **CAP_REACHED},
         openapi_extra=NO_FIELDS,
     )
     async def add(caller: Annotated[Caller, owner]) -> Response:
         """Two addresses that need no credential: whoever has them sees the account's changes, and nothing else."""
-        new = await feeding.add(caller)
+        new = await feed_service.add(caller)
         addresses = {
             "events": f"{public_url}/v1/events.atom?token={new.token}",
             "expiring": f"{public_url}/v1/expiring.ics?token={new.token}",
         }
         return private_response({"feed": {**_feed(new.feed), **addresses}})
 
-    @routes.delete("/v1/feeds/{id}", summary="End a feed", response_model=Done, responses={**BAD, **MEMBER})
+    @routes.delete("/v1/feeds/{id}", summary="End a feed", response_model=Done, responses={**BAD_REQUEST, **MEMBER})
     async def end(id: RowId, caller: Annotated[Caller, owner]) -> Response:  # noqa: A002
         """Its addresses stop working at once. Always `{"ok": true}` for a number."""
-        await feeding.end(caller, row_id(id))
+        await feed_service.end(caller, row_id(id))
         return private_response({"ok": True})
 
     @routes.get(
@@ -99,7 +107,7 @@ def router(service: Service, levels: AuthLevels, limits: RateLimits) -> APIRoute
     )
     async def events(token: _Token) -> Response:
         """The newest 100 changes."""
-        feed_id, found = await feeding.events(token)
+        feed_id, found = await feed_service.events(token)
         body = atom.atom(found, public_url=public_url, feed_id=feed_id, made_at=service.clock.now())
         return Response(body, headers=_HEADERS, media_type=atom.MEDIA_TYPE)
 
@@ -111,7 +119,7 @@ def router(service: Service, levels: AuthLevels, limits: RateLimits) -> APIRoute
     )
     async def expiring(token: _Token) -> Response:
         """From 30 days past to 180 days ahead."""
-        items = await feeding.expiring(token)
+        items = await feed_service.expiring(token)
         body = calendar.calendar(items, public_url=public_url, made_at=service.clock.now())
         return Response(body, headers=_HEADERS, media_type=calendar.MEDIA_TYPE)
 

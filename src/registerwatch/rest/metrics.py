@@ -60,7 +60,7 @@ def router(service: Service, counts: RequestCounts, *, has_index: bool = True) -
         registry = CollectorRegistry()
         families = [_requests(counts), *await _families(service)]
         if has_index:
-            lag = await service.follower.lag()
+            lag = await service.indexer.lag()
             families.append(GaugeMetricFamily("registerwatch_index_lag", "Changes that cannot be found yet.", lag))
         registry.register(_Found(families))
         return Response(
@@ -82,12 +82,12 @@ class _Found:
 
 async def _families(service: Service) -> list[Metric]:
     now = service.clock.now()
-    waiting, oldest = await service.webhooks.deliverer.waiting()
-    longest_unread = await service.watches.rechecking.longest_unread()
-    state = await service.copy.state()
+    waiting, oldest = await service.notifications.deliveries.waiting()
+    longest_unread = await service.watches.recheck.longest_unread()
+    state = await service.records.state()
     return [
         _by_result("registerwatch_reads", "Reads of the register.", service.refresher.results),
-        _by_result("registerwatch_deliveries", "Deliveries that have ended.", service.webhooks.deliverer.results),
+        _by_result("registerwatch_deliveries", "Deliveries that have ended.", service.notifications.deliveries.results),
         GaugeMetricFamily("registerwatch_deliveries_waiting", "Deliveries that have not ended.", waiting),
         GaugeMetricFamily(
             "registerwatch_deliveries_waiting_seconds", "Since when the oldest of them is due.", _age(oldest, now)

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from registerwatch.errors import InvalidInput, RegisterwatchError
-from registerwatch.register.devices import Devices
+from registerwatch.register.devices import DeviceService
 from registerwatch.register.identifiers import MAX_LENGTH
 from registerwatch.web.rate_limits import noted_headers
-from registerwatch.web.responses import CACHE_RECORD, MOST_BODY_BYTES, error_response, matches
+from registerwatch.web.responses import CACHE_RECORD, MAX_BODY_BYTES, error_response, matches
 
 OPEN_PATHS = ("/v1/", "/mcp")
 ALLOWED_METHODS = b"GET, POST, DELETE, OPTIONS"
@@ -80,7 +80,7 @@ class BodyRequired:
         if scope["type"] != "http" or scope["method"] != "POST" or not scope["path"].startswith("/v1/"):
             await self._app(scope, receive, send)
             return
-        if _length(scope) > MOST_BODY_BYTES:
+        if _length(scope) > MAX_BODY_BYTES:
             await error_response(HUGE_POST, 400)(scope, receive, send)
             return
         first = await receive()
@@ -96,7 +96,7 @@ class BodyRequired:
             nonlocal received
             message = pending.pop() if pending else await receive()
             received += len(message.get("body", b""))
-            if received > MOST_BODY_BYTES:
+            if received > MAX_BODY_BYTES:
                 raise InvalidInput(HUGE_POST)
             return message
 
@@ -117,7 +117,7 @@ class StoredDevices:
 
     PREFIX = "/v1/devices/"
 
-    def __init__(self, app: ASGIApp, devices: Devices) -> None:
+    def __init__(self, app: ASGIApp, devices: DeviceService) -> None:
         self._app = app
         self._devices = devices
 

@@ -12,10 +12,10 @@ from registerwatch.bootstrap import Service
 from registerwatch.register.codes import RiskFilter, StatusFilter
 from registerwatch.register.devices import NOT_REGISTERED, UNREADABLE, DeviceAnswer, NoDevice
 from registerwatch.register.identifiers import MAX_LENGTH, kind, subject
-from registerwatch.register.outcomes import NotFound, Unreadable
+from registerwatch.register.outcomes import NotFound, ReadFailed
 from registerwatch.register.search.index import Filters
-from registerwatch.register.search.queries import LONGEST_QUERY
-from registerwatch.rest.responses import BAD, OTHER, OUT, RATE, Answers
+from registerwatch.register.search.queries import MAX_QUERY_LENGTH
+from registerwatch.rest.responses import BAD_REQUEST, OTHER, RATE_LIMITED, UNAVAILABLE, Answers
 from registerwatch.rest.schemas import Actor, Device, DeviceNotFound, RefreshAnswer, SearchAnswer
 from registerwatch.web.rate_limits import Limit, RateLimits
 from registerwatch.web.register_objects import actor_answer, no_device_object
@@ -42,7 +42,7 @@ class SearchParameters(BaseModel):
 
     q: str = Field(
         "",
-        max_length=LONGEST_QUERY,
+        max_length=MAX_QUERY_LENGTH,
         description="UDI-DI, SRN, words of a name, or a catalogue reference; tried in this order.",
         examples=["ceramill zolid"],
     )
@@ -61,7 +61,7 @@ def router(service: Service, limits: RateLimits) -> APIRouter:
         "/v1/search",
         summary="Search the stored copy",
         response_model=SearchAnswer,
-        responses={**_SAME, **BAD, **RATE, **OUT},
+        responses={**_SAME, **BAD_REQUEST, **RATE_LIMITED, **UNAVAILABLE},
         dependencies=[Depends(limits.counted(Limit.SEARCH))],
     )
     async def search(request: Request, parameters: Annotated[SearchParameters, Query()]) -> Response:
@@ -77,7 +77,7 @@ def router(service: Service, limits: RateLimits) -> APIRouter:
         summary="Read one code from the register anew",
         response_model=RefreshAnswer,
         response_model_exclude_none=True,
-        responses={**BAD, **RATE, **OUT},
+        responses={**BAD_REQUEST, **RATE_LIMITED, **UNAVAILABLE},
     )
     async def refresh(
         request: Request,
@@ -96,10 +96,10 @@ def router(service: Service, limits: RateLimits) -> APIRouter:
         response_model=Device,
         responses={
             **_SAME,
-            **BAD,
+            **BAD_REQUEST,
             404: {"description": "No such device among the readable records.", "model": DeviceNotFound},
-            **RATE,
-            **OUT,
+            **RATE_LIMITED,
+            **UNAVAILABLE,
         },
     )
     async def device(
@@ -122,7 +122,7 @@ def router(service: Service, limits: RateLimits) -> APIRouter:
         "/v1/actors/{srn:path}",
         summary="Read one actor by SRN",
         response_model=Actor,
-        responses={**_SAME, **RATE, **OUT},
+        responses={**_SAME, **RATE_LIMITED, **UNAVAILABLE},
     )
     async def actor(
         request: Request,
@@ -158,13 +158,13 @@ def device_response(request: Request, answer: DeviceAnswer | NoDevice) -> Respon
 async def _refreshed(service: Service, code: str) -> Response:
     result = await service.refresher.refresh(code)
     reason = None
-    if isinstance(result, Unreadable):
+    if isinstance(result, ReadFailed):
         reason = result.reason
     elif isinstance(result, NotFound):
         reason = "The register has no record with this code."
     body: dict[str, Any] = {
         "refreshed": reason is None,
-        "changed": not isinstance(result, (NotFound, Unreadable)) and result.changed,
+        "changed": not isinstance(result, (NotFound, ReadFailed)) and result.changed,
         "error": reason,
     }
     if kind(code) == "srn":
@@ -179,5 +179,5 @@ async def _device_json(service: Service, udi: str) -> object:
     if answer is not None:
         return msgspec.Raw(answer.body)
     read = service.refresher.remembered(udi)
-    reason = f"{UNREADABLE} {read.reason}" if isinstance(read, Unreadable) else NOT_REGISTERED
+    reason = f"{UNREADABLE} {read.reason}" if isinstance(read, ReadFailed) else NOT_REGISTERED
     return no_device_object(NoDevice(udi, reason))

@@ -9,7 +9,7 @@ from fastapi.security import APIKeyHeader, HTTPAuthorizationCredentials, HTTPBea
 
 from registerwatch.accounts.credentials import Credential, credential_of
 from registerwatch.accounts.models import Caller, Role
-from registerwatch.accounts.sessions import SigningIn
+from registerwatch.accounts.sessions import SessionService
 from registerwatch.clock import Clock
 from registerwatch.errors import OwnerOnly, PeriodEnded
 from registerwatch.web.responses import PERIOD_ENDED
@@ -49,11 +49,11 @@ async def carried(
     return credential_of(api_key, bearer.credentials if bearer is not None else None)
 
 
-def auth_levels(signing_in: SigningIn, clock: Clock) -> AuthLevels:
+def auth_levels(sessions: SessionService, clock: Clock) -> AuthLevels:
     """The levels over one service."""
 
     async def key_or_session(credential: Annotated[Credential | None, Depends(carried)]) -> Caller:
-        return await signing_in.caller(credential)
+        return await sessions.caller(credential)
 
     async def active_account(caller: Annotated[Caller, Depends(key_or_session)]) -> Caller:
         if caller.account.has_expired(clock.now()):

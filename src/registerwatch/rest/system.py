@@ -53,7 +53,7 @@ def router(service: Service, readiness: Readiness) -> APIRouter:
         if readiness.is_ending:
             return error_response(ENDING, 503)
         await service.documents.revision()
-        if not service.follower.has_been_level:
+        if not service.indexer.has_been_level:
             return error_response(UNINDEXED, 503)
         return json_response({"ready": True}, headers={"Cache-Control": NOT_CACHED})
 
@@ -72,8 +72,8 @@ def router(service: Service, readiness: Readiness) -> APIRouter:
 
 async def health_of(service: Service) -> dict[str, object]:
     """What `/health` tells. Raises `DatabaseUnavailable`."""
-    state = await service.copy.state()
-    filled_at = max((run.finished_at for run in await service.mirror.runs() if run.finished_at), default=None)
+    state = await service.records.state()
+    filled_at = max((run.finished_at for run in await service.bulk_loader.runs() if run.finished_at), default=None)
     known = [moment for moment in (filled_at, state.last_read_at) if moment is not None]
     return {
         "status": "ok",
@@ -85,7 +85,7 @@ async def health_of(service: Service) -> dict[str, object]:
             "filled_at": _iso(filled_at),
             "age_seconds": max(0, int(service.clock.now()) - max(known)) if known else None,
         },
-        "index": {"devices": service.index.documents, "lag": await service.follower.lag()},
+        "index": {"devices": service.index.documents, "lag": await service.indexer.lag()},
         "register": {"last_read_at": _iso(state.last_read_at), "reads": dict(service.refresher.results)},
     }
 

@@ -16,7 +16,7 @@ NUMBER, EXPIRY, STATUS = "certificate", "cert_expiry", "cert_status"
 """How changes of certificates are called."""
 
 
-class Change(msgspec.Struct, frozen=True, omit_defaults=True):
+class FieldChange(msgspec.Struct, frozen=True, omit_defaults=True):
     """One field that changed. `certificate` is the number of the certificate whose field it is."""
 
     field: str
@@ -25,9 +25,11 @@ class Change(msgspec.Struct, frozen=True, omit_defaults=True):
     certificate: str | None = None
 
 
-def compare(seen: Snapshot, now: Snapshot) -> tuple[list[Change], Snapshot]:
+def compare(seen: Snapshot, now: Snapshot) -> tuple[list[FieldChange], Snapshot]:
     """The changes from `seen` to `now`, and the snapshot to keep."""
-    changes = [Change(name, getattr(seen, name), getattr(now, name)) for name in COMPARED if _differs(name, seen, now)]
+    changes = [
+        FieldChange(name, getattr(seen, name), getattr(now, name)) for name in COMPARED if _differs(name, seen, now)
+    ]
     kept = {name: value for name in _PLAIN if (value := getattr(now, name))}
     if now.certs is None:
         return changes, msgspec.structs.replace(seen, **kept)
@@ -36,7 +38,7 @@ def compare(seen: Snapshot, now: Snapshot) -> tuple[list[Change], Snapshot]:
     return changes + certificate_changes, msgspec.structs.replace(seen, **kept, certs=certs, searched=searched)
 
 
-def summary_of(changes: Sequence[Change]) -> str:
+def summary_of(changes: Sequence[FieldChange]) -> str:
     """`status: On the EU market → No longer placed on the EU market`; semicolons between several changes."""
     return "; ".join(f"{change.field}: {change.old} → {change.new}" for change in changes)
 
@@ -55,7 +57,7 @@ def _differs(name: str, seen: Snapshot, now: Snapshot) -> bool:
     return code is None or not getattr(now, code) or getattr(now, code) != getattr(seen, code)
 
 
-def _compare_certificates(seen: Snapshot, now: Snapshot) -> tuple[list[Change], tuple[SeenCertificate, ...]]:
+def _compare_certificates(seen: Snapshot, now: Snapshot) -> tuple[list[FieldChange], tuple[SeenCertificate, ...]]:
     """Changes of certificates, and those to keep: present ones, and ones that are gone, in case they come back.
 
     Where only one of the two reads could search, what is missing or new proves nothing.
@@ -67,7 +69,7 @@ def _compare_certificates(seen: Snapshot, now: Snapshot) -> tuple[list[Change], 
     replaced = [(going.pop(), come.pop())] if is_comparable and len(going) == len(come) == 1 else []
     changes = [change for before, after in pairs + replaced for change in _changes_of(before, after)]
     if is_comparable:
-        changes += [Change(NUMBER, "", each.number, each.number) for each in come]
+        changes += [FieldChange(NUMBER, "", each.number, each.number) for each in come]
     if now.searched or not seen.searched:
         going = [msgspec.structs.replace(each, is_gone=True) for each in going]
     present = [*(_filled(before, after) for before, after in pairs), *(after for _, after in replaced)]
@@ -97,14 +99,14 @@ def _paired(
     return pairs, going, gone, come
 
 
-def _changes_of(before: SeenCertificate, after: SeenCertificate) -> Iterator[Change]:
+def _changes_of(before: SeenCertificate, after: SeenCertificate) -> Iterator[FieldChange]:
     if after.number != before.number:
-        yield Change(NUMBER, before.number, after.number, after.number)
+        yield FieldChange(NUMBER, before.number, after.number, after.number)
     if after.expiry and after.expiry != before.expiry:
-        yield Change(EXPIRY, before.expiry, after.expiry, after.number)
+        yield FieldChange(EXPIRY, before.expiry, after.expiry, after.number)
     same_code = after.status_code and after.status_code == before.status_code
     if after.status and after.status != before.status and not same_code:
-        yield Change(STATUS, before.status, after.status, after.number)
+        yield FieldChange(STATUS, before.status, after.status, after.number)
 
 
 def _filled(before: SeenCertificate, after: SeenCertificate) -> SeenCertificate:

@@ -15,23 +15,23 @@ from registerwatch.accounts.models import Caller
 from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
 from registerwatch.errors import InvalidInput
-from registerwatch.register.observation import Sighting
-from registerwatch.register.store.records import StoredCopy
+from registerwatch.register.observation import Observation
+from registerwatch.register.store.records import RecordStore
 from registerwatch.watches import repository
 from registerwatch.watches.repository import NewWatch
 from registerwatch.watches.snapshot import encoded, label_of, snapshot_of
 from registerwatch.watches.subjects import subject as subject_of
 
-MOST_LINES = 500
-MOST_ERRORS = 5
-LONGEST_LINE = 2_000
+MAX_LINES = 500
+MAX_ERRORS = 5
+MAX_LINE_LENGTH = 2_000
 HEADERS = frozenset({"udi", "srn", "udi-di", "subject", "identifier"})
 
 _CELL = re.compile(r'[^\S\t]*(?:"((?:[^"]|"")*)"|([^,;\t]*))')
 
 
 @dataclass(frozen=True, slots=True)
-class Imported:
+class ImportResult:
     """How many watches were added, how many lines were watched already, what was wrong with others (at most five)."""
 
     added: int
@@ -39,16 +39,16 @@ class Imported:
     errors: Sequence[str]
 
 
-class Importing:
+class ImportService:
     """Adds many watches at once. `fresh_for` is for how many seconds a stored read is as good as one now."""
 
-    def __init__(self, database: Database, clock: Clock, copy: StoredCopy, *, fresh_for: float) -> None:
+    def __init__(self, database: Database, clock: Clock, copy: RecordStore, *, fresh_for: float) -> None:
         self._database = database
         self._clock = clock
         self._copy = copy
         self._fresh_for = fresh_for
 
-    async def add_all(self, caller: Caller, csv: str) -> Imported:
+    async def add_all(self, caller: Caller, csv: str) -> ImportResult:
         """Add what is not watched yet, until the cap is reached; what was added stays. Raises `InvalidInput`."""
         lines = identifiers(csv)
         now = int(self._clock.now())
@@ -57,14 +57,14 @@ class Importing:
             present = await repository.subjects(connection, caller.account.id)
             sorted_out = _sorted_out(lines, present, caller.account.plan.watches)
             await repository.add(connection, caller.account.id, await self._watches(connection, sorted_out.new), now)
-        return Imported(len(sorted_out.new), sorted_out.skipped, _first(sorted_out.errors))
+        return ImportResult(len(sorted_out.new), sorted_out.skipped, _first(sorted_out.errors))
 
     async def _watches(self, connection: AsyncConnection, subjects: Sequence[str]) -> list[NewWatch]:
         """What is added, with its baseline where the copy has a fresh one."""
         since = int(self._clock.now() - self._fresh_for)
         baselines = {
-            sighting.subject: _with_baseline(sighting, read_at)
-            for sighting, read_at in await self._copy.fresh(connection, subjects, since=since)
+            observation.subject: _with_baseline(observation, read_at)
+            for observation, read_at in await self._copy.fresh(connection, subjects, since=since)
         }
         return [baselines.get(subject) or NewWatch(subject) for subject in subjects]
 
@@ -99,12 +99,12 @@ def _sorted_out(lines: Sequence[tuple[int, str]], present: Collection[str], cap:
 
 def _first(errors: Sequence[str]) -> Sequence[str]:
     """The first errors and the last one, which tells where the list was left."""
-    return errors if len(errors) <= MOST_ERRORS else [*errors[: MOST_ERRORS - 1], errors[-1]]
+    return errors if len(errors) <= MAX_ERRORS else [*errors[: MAX_ERRORS - 1], errors[-1]]
 
 
-def _with_baseline(sighting: Sighting, read_at: int) -> NewWatch:
-    snapshot = snapshot_of(sighting)
-    return NewWatch(sighting.subject, label_of(snapshot, sighting.subject), encoded(snapshot), read_at)
+def _with_baseline(observation: Observation, read_at: int) -> NewWatch:
+    snapshot = snapshot_of(observation)
+    return NewWatch(observation.subject, label_of(snapshot, observation.subject), encoded(snapshot), read_at)
 
 
 def identifiers(csv: str) -> list[tuple[int, str]]:
@@ -118,8 +118,8 @@ def identifiers(csv: str) -> list[tuple[int, str]]:
         if not cell or cell.lower() in HEADERS:
             continue
         found.append((number, cell))
-        if len(found) > MOST_LINES:
-            raise InvalidInput(f"The list has more than {MOST_LINES} lines; nothing was added. Send it in parts.")
+        if len(found) > MAX_LINES:
+            raise InvalidInput(f"The list has more than {MAX_LINES} lines; nothing was added. Send it in parts.")
     return found
 
 
@@ -127,9 +127,9 @@ def _lines(csv: str) -> Iterator[str]:
     if "\0" in csv:
         raise InvalidInput("This is no list in CSV: it holds NUL. Nothing was added.")
     for line in csv.replace("\r\n", "\n").replace("\r", "\n").split("\n"):
-        if len(line) > LONGEST_LINE:
+        if len(line) > MAX_LINE_LENGTH:
             raise InvalidInput(
-                f"This is no list in CSV: a line has more than {LONGEST_LINE:,} characters. Nothing was added."
+                f"This is no list in CSV: a line has more than {MAX_LINE_LENGTH:,} characters. Nothing was added."
             )
         yield line
 

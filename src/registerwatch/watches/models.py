@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from registerwatch.watches.diff import Change
+from registerwatch.watches.diff import FieldChange
 from registerwatch.watches.snapshot import Kind, Snapshot
 
 FAILING_AFTER = 3 * 24 * 3600
@@ -39,7 +39,7 @@ class Event:
     label: str
     created_at: int
     summary: str
-    changes: Sequence[Change]
+    changes: Sequence[FieldChange]
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,9 @@ from typing import Protocol
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registerwatch.register.observation import Cause, DeviceSighting, Sighting, new_batch
+from registerwatch.register.observation import DeviceObservation, Observation, ReadContext, new_batch
 from registerwatch.watches import repository
-from registerwatch.watches.diff import Change, compare, summary_of
+from registerwatch.watches.diff import FieldChange, compare, summary_of
 from registerwatch.watches.repository import NewEvent, Watched
 from registerwatch.watches.snapshot import decoded, encoded, label_of, snapshot_of
 
@@ -35,12 +35,12 @@ class Outbox(Protocol):
 class _Compared:
     """What comparing a sighting with one kept snapshot brought."""
 
-    changes: Sequence[Change]
+    changes: Sequence[FieldChange]
     kept: str
     label: str
 
 
-class Observing:
+class WatchObserver:
     """Turns sightings into snapshots, events and deliveries."""
 
     def __init__(self, outbox: Outbox) -> None:
@@ -49,26 +49,26 @@ class Observing:
     async def observe(
         self,
         connection: AsyncConnection,
-        sightings: Sequence[Sighting],
-        cause: Cause,
+        observations: Sequence[Observation],
+        context: ReadContext,
         *,
-        suspects: Sequence[str] = (),
+        unconfirmed: Sequence[str] = (),
         now: int,
     ) -> None:
         """Compare and store; suspects are read again soon."""
-        seen = {sighting.subject: sighting for sighting in sightings}
-        if not seen and not suspects:
+        seen = {observation.subject: observation for observation in observations}
+        if not seen and not unconfirmed:
             return
-        found = await repository.watched(connection, [*seen, *suspects], now)
+        found = await repository.watched(connection, [*seen, *unconfirmed], now)
         await repository.make_due(connection, [watch.id for watch in found if watch.subject not in seen])
-        await self._compare(connection, [watch for watch in found if _has_a_say(seen, watch)], seen, cause, now)
+        await self._compare(connection, [watch for watch in found if _has_a_say(seen, watch)], seen, context, now)
 
     async def _compare(
         self,
         connection: AsyncConnection,
         watched: Sequence[Watched],
-        seen: Mapping[str, Sighting],
-        cause: Cause,
+        seen: Mapping[str, Observation],
+        context: ReadContext,
         now: int,
     ) -> None:
         if not watched:
@@ -81,18 +81,18 @@ class Observing:
         )
         changed = [(watch, result) for watch, result in compared if result.changes]
         if changed:
-            await self._store_events(connection, changed, cause, now)
+            await self._store_events(connection, changed, context, now)
 
     async def _store_events(
-        self, connection: AsyncConnection, changed: Sequence[tuple[Watched, _Compared]], cause: Cause, now: int
+        self, connection: AsyncConnection, changed: Sequence[tuple[Watched, _Compared]], context: ReadContext, now: int
     ) -> None:
         """Events and their deliveries: held back in the cause's batch where they can join it, else at once."""
         joining = {
             watch.account_id
             for watch, _ in changed
-            if cause.holds(now) and cause.account_id in (None, watch.account_id)
+            if context.holds(now) and context.account_id in (None, watch.account_id)
         }
-        begun = await self._outbox.put(connection, cause.batch, joining, due_at=cause.held_until, now=now)
+        begun = await self._outbox.put(connection, context.batch, joining, due_at=context.held_until, now=now)
         joining.difference_update(begun)
         apart, others = new_batch(), {watch.account_id for watch, _ in changed} - joining
         await self._outbox.put(connection, apart, others, due_at=now, now=now)
@@ -104,8 +104,8 @@ class Observing:
                 label=_label(watch, result),
                 summary=summary_of(result.changes),
                 changes=result.changes,
-                batch=cause.batch if watch.account_id in joining else apart,
-                awaits_sync=not cause.is_recheck,
+                batch=context.batch if watch.account_id in joining else apart,
+                awaits_sync=not context.is_recheck,
             )
             for watch, result in changed
         ]
@@ -115,7 +115,7 @@ class Observing:
 class _Comparing:
     """Comparisons of one read. Most watches on a subject keep the same snapshot, which is compared once."""
 
-    def __init__(self, seen: Mapping[str, Sighting]) -> None:
+    def __init__(self, seen: Mapping[str, Observation]) -> None:
         self._seen = seen
         self._known: dict[tuple[str, str | None], _Compared] = {}
 
@@ -127,28 +127,28 @@ class _Comparing:
 
     def _compare(self, subject: str, kept: str | None) -> _Compared:
         now = snapshot_of(self._seen[subject])
-        changes: Sequence[Change] = []
+        changes: Sequence[FieldChange] = []
         if kept is not None:
             changes, now = compare(decoded(kept), now)
         return _Compared(changes, encoded(now), label_of(now, subject))
 
 
-def _has_a_say(seen: Mapping[str, Sighting], watch: Watched) -> bool:
+def _has_a_say(seen: Mapping[str, Observation], watch: Watched) -> bool:
     """Whether a reading is compared with a watch: the first one, its baseline, is one in full."""
-    sighting = seen.get(watch.subject)
-    return sighting is not None and (sighting.in_full or watch.snapshot is not None)
+    observation = seen.get(watch.subject)
+    return observation is not None and (observation.in_full or watch.snapshot is not None)
 
 
 async def _note(
-    connection: AsyncConnection, watched: Sequence[Watched], seen: Mapping[str, Sighting], now: int
+    connection: AsyncConnection, watched: Sequence[Watched], seen: Mapping[str, Observation], now: int
 ) -> None:
     """When the watches were read, and whether something is missing in it. A reading in part is no read of theirs."""
     whole, without = [], []
     for watch in watched:
-        sighting = seen[watch.subject]
-        if isinstance(sighting, DeviceSighting) and sighting.in_full and not sighting.certificates_read:
+        observation = seen[watch.subject]
+        if isinstance(observation, DeviceObservation) and observation.in_full and not observation.certificates_read:
             without.append(watch.id)
-        elif sighting.in_full:
+        elif observation.in_full:
             whole.append(watch.id)
     await repository.note_seen(connection, whole, now)
     await repository.note_seen_without(connection, without, NO_CERTIFICATES, now)

@@ -4,8 +4,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Protocol
 
-from registerwatch.db.run_uncancelled import to_its_end
-from registerwatch.register.observation import Cause
+from registerwatch.db.run_uncancelled import run_uncancelled
+from registerwatch.register.observation import ReadContext
 
 
 class HeldOutbox(Protocol):
@@ -16,14 +16,14 @@ class HeldOutbox(Protocol):
 
 
 @asynccontextmanager
-async def run(cause: Cause, outbox: HeldOutbox) -> AsyncIterator[None]:
+async def run(context: ReadContext, outbox: HeldOutbox) -> AsyncIterator[None]:
     """The length of one run: at its end, however it comes, the delivery that was held back goes out."""
     try:
         yield
     finally:
-        await to_its_end(_ended(cause, outbox))
+        await run_uncancelled(_ended(context, outbox))
 
 
-async def _ended(cause: Cause, outbox: HeldOutbox) -> None:
-    await cause.close()
-    await outbox.release(cause.batch)
+async def _ended(context: ReadContext, outbox: HeldOutbox) -> None:
+    await context.close()
+    await outbox.release(context.batch)

@@ -3,16 +3,16 @@
 from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
 from registerwatch.register.ingest.refresh import Refresher
-from registerwatch.register.observation import Cause
-from registerwatch.register.outcomes import NotFound, Unreadable
-from registerwatch.register.sources.request_budget import Priority
+from registerwatch.register.observation import ReadContext
+from registerwatch.register.outcomes import NotFound, ReadFailed
+from registerwatch.register.sources.request_budget import RequestPriority
 from registerwatch.watches import repository
 
 NOT_REGISTERED = "The register has no such record."
 DEFECT = "Reading it met a fault of this service, which is in the log."
 
 
-class Reading:
+class SubjectReader:
     """Reads subjects past every cache. What is found is observed by whoever stores it; failures are noted here."""
 
     def __init__(self, database: Database, clock: Clock, refresher: Refresher) -> None:
@@ -20,14 +20,14 @@ class Reading:
         self._clock = clock
         self._refresher = refresher
 
-    async def read(self, subject: str, priority: Priority, cause: Cause) -> bool:
+    async def read(self, subject: str, priority: RequestPriority, context: ReadContext) -> bool:
         """Whether the register was read and has the subject.
 
         A read that was overtaken while it went on was compared with nothing; then there is a second one.
         """
         for _ in range(2):
             began_at = int(self._clock.now())
-            reason = await self._trouble(subject, priority, cause)
+            reason = await self._trouble(subject, priority, context)
             if reason is not None:
                 await self._note_failure(subject, reason)
                 return False
@@ -36,15 +36,15 @@ class Reading:
         await self._note_tried(subject, began_at)
         return True
 
-    async def _trouble(self, subject: str, priority: Priority, cause: Cause) -> str | None:
+    async def _trouble(self, subject: str, priority: RequestPriority, context: ReadContext) -> str | None:
         """Why nothing was found; None when something was."""
         try:
-            result = await self._refresher.refresh(subject, priority=priority, cause=cause)
+            result = await self._refresher.refresh(subject, priority=priority, context=context)
         except Exception:  # noqa: BLE001  # the refresher logs it; a run goes on with the other subjects
             return DEFECT
         if isinstance(result, NotFound):
             return NOT_REGISTERED
-        return result.reason if isinstance(result, Unreadable) else None
+        return result.reason if isinstance(result, ReadFailed) else None
 
     async def _note_failure(self, subject: str, reason: str) -> None:
         async with self._database.transaction() as connection:

@@ -6,11 +6,11 @@ import structlog
 
 from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
-from registerwatch.register.observation import Cause
-from registerwatch.register.sources.request_budget import Priority
+from registerwatch.register.observation import ReadContext
+from registerwatch.register.sources.request_budget import RequestPriority
 from registerwatch.watches import repository
 from registerwatch.watches.read_run import HeldOutbox, run
-from registerwatch.watches.read_subject import Reading
+from registerwatch.watches.read_subject import SubjectReader
 
 HELD_SECONDS = 900
 """A run that was killed holds its deliveries back for so long."""
@@ -19,22 +19,22 @@ log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Rechecked:
+class RecheckResult:
     """A run: subjects that were tried, and how many of them the register had."""
 
     tried: int
     found: int
 
 
-class Rechecking:
+class RecheckService:
     """Reads the watches of active accounts that were not read for the longest time, one read for each subject."""
 
     def __init__(
-        self, database: Database, clock: Clock, reading: Reading, outbox: HeldOutbox, *, watches_per_run: int
+        self, database: Database, clock: Clock, reading: SubjectReader, outbox: HeldOutbox, *, watches_per_run: int
     ) -> None:
         self._database = database
         self._clock = clock
-        self._reading = reading
+        self._reader = reading
         self._outbox = outbox
         self._watches_per_run = watches_per_run
 
@@ -46,18 +46,18 @@ class Rechecking:
         async with self._database.reading() as connection:
             return await repository.longest_unread(connection, int(self._clock.now()))
 
-    async def run(self) -> Rechecked:
+    async def run(self) -> RecheckResult:
         """One run."""
         now = int(self._clock.now())
         async with self._database.reading() as connection:
             due = await repository.due(connection, now, self._watches_per_run)
         subjects = list(dict.fromkeys(watch.subject for watch in due))
-        cause = Cause(held_until=now + HELD_SECONDS, is_recheck=True)
+        context = ReadContext(held_until=now + HELD_SECONDS, is_recheck=True)
         found = 0
-        async with run(cause, self._outbox):
+        async with run(context, self._outbox):
             for subject in subjects:
-                is_found = await self._reading.read(subject, Priority.RECHECK, cause)
+                is_found = await self._reader.read(subject, RequestPriority.RECHECK, context)
                 found += is_found
         if subjects:
             log.info("rechecked watches", tried=len(subjects), found=found)
-        return Rechecked(len(subjects), found)
+        return RecheckResult(len(subjects), found)

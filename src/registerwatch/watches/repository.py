@@ -15,11 +15,11 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.db.tables import accounts, events, watches
 from registerwatch.register.identifiers import kind
-from registerwatch.watches.diff import Change
+from registerwatch.watches.diff import FieldChange
 from registerwatch.watches.models import Event, Watch
 from registerwatch.watches.snapshot import decoded
 
-_changes = msgspec.json.Decoder(list[Change])
+_changes = msgspec.json.Decoder(list[FieldChange])
 _encoder = msgspec.json.Encoder()
 
 _CHUNK = 1_000
@@ -89,7 +89,7 @@ class NewEvent:
     subject: str
     label: str
     summary: str
-    changes: Sequence[Change]
+    changes: Sequence[FieldChange]
     batch: str
     awaits_sync: bool
 

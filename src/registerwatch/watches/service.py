@@ -10,11 +10,11 @@ from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
 from registerwatch.db.statements import PreparedSelect
 from registerwatch.errors import InvalidInput
-from registerwatch.register.observation import Cause
-from registerwatch.register.sources.request_budget import Priority
+from registerwatch.register.observation import ReadContext
+from registerwatch.register.sources.request_budget import RequestPriority
 from registerwatch.watches import repository
 from registerwatch.watches.models import Event, Watch
-from registerwatch.watches.read_subject import Reading
+from registerwatch.watches.read_subject import SubjectReader
 from registerwatch.watches.subjects import subject as subject_of
 
 _COUNT = PreparedSelect(repository.COUNT)
@@ -22,13 +22,13 @@ NEWEST_EVENTS = 100
 NO_WATCH = "The account has no watch with this id; GET /v1/watches lists them."
 
 
-class Watching:
+class WatchService:
     """What an account does with its watches."""
 
-    def __init__(self, database: Database, clock: Clock, reading: Reading) -> None:
+    def __init__(self, database: Database, clock: Clock, reading: SubjectReader) -> None:
         self._database = database
         self._clock = clock
-        self._reading = reading
+        self._reader = reading
 
     async def all(self, caller: Caller) -> Sequence[Watch]:
         """The account's watches, oldest first."""
@@ -48,7 +48,7 @@ class Watching:
         subject = subject_of(text)
         existing = await self._added(caller, subject)
         if existing is None:
-            await self._reading.read(subject, Priority.WAITING, Cause())
+            await self._reader.read(subject, RequestPriority.INTERACTIVE, ReadContext())
         async with self._database.reading() as connection:
             watch = existing or await repository.by_subject(connection, caller.account.id, subject)
         if watch is None:

@@ -10,7 +10,7 @@ import msgspec
 
 from registerwatch.register.codes import label as label_of_code
 from registerwatch.register.models import Actor, Certificate, Device
-from registerwatch.register.observation import ActorSighting, Sighting
+from registerwatch.register.observation import ActorObservation, Observation
 
 Kind = Literal["udi", "srn"]
 
@@ -118,11 +118,13 @@ def snapshot_of_actor(actor: Actor, status: str) -> Snapshot:
     )
 
 
-def snapshot_of(sighting: Sighting) -> Snapshot:
+def snapshot_of(observation: Observation) -> Snapshot:
     """What is compared of a sighting."""
-    if isinstance(sighting, ActorSighting):
-        return snapshot_of_actor(sighting.actor, label_of_code(sighting.actor.status_code))
-    return snapshot_of_device(sighting.device, certificates_read=sighting.certificates_read, searched=sighting.searched)
+    if isinstance(observation, ActorObservation):
+        return snapshot_of_actor(observation.actor, label_of_code(observation.actor.status_code))
+    return snapshot_of_device(
+        observation.device, certificates_read=observation.certificates_read, searched=observation.searched
+    )
 
 
 def label_of(snapshot: Snapshot, subject: str) -> str:

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from registerwatch.accounts.models import Caller
 from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
-from registerwatch.register.observation import Cause
-from registerwatch.register.sources.request_budget import Priority
+from registerwatch.register.observation import ReadContext
+from registerwatch.register.sources.request_budget import RequestPriority
 from registerwatch.watches import repository
 from registerwatch.watches.models import Event
 from registerwatch.watches.read_run import HeldOutbox, run
-from registerwatch.watches.read_subject import Reading
+from registerwatch.watches.read_subject import SubjectReader
 from registerwatch.watches.repository import Due
 
 SIDE_BY_SIDE = 8
@@ -22,7 +22,7 @@ GRACE_SECONDS = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Synced:
+class SyncResult:
     """What a sync brought: how many watches were read, every event that no sync had listed, why some were not read."""
 
     synced: int
@@ -30,41 +30,41 @@ class Synced:
     error: str | None
 
 
-class Syncing:
+class SyncService:
     """Reads an account's watches side by side, the longest unread first, until a time limit in seconds."""
 
     def __init__(
-        self, database: Database, clock: Clock, reading: Reading, outbox: HeldOutbox, *, time_limit: float
+        self, database: Database, clock: Clock, reading: SubjectReader, outbox: HeldOutbox, *, time_limit: float
     ) -> None:
         self._database = database
         self._clock = clock
-        self._reading = reading
+        self._reader = reading
         self._outbox = outbox
         self._time_limit = time_limit
 
-    async def sync(self, caller: Caller) -> Synced:
+    async def sync(self, caller: Caller) -> SyncResult:
         """Read everything. What is not reached stays as it is and is first in line for the recheck."""
         account_id = caller.account.id
         async with self._database.reading() as connection:
             due = await repository.due_of_account(connection, account_id)
         held_until = int(self._clock.now() + self._time_limit) + GRACE_SECONDS
-        cause = Cause(held_until=held_until, account_id=account_id)
-        reads = _Reads(self._reading, cause, due)
-        async with run(cause, self._outbox):
+        context = ReadContext(held_until=held_until, account_id=account_id)
+        reads = _Reads(self._reader, context, due)
+        async with run(context, self._outbox):
             with suppress(TimeoutError):
                 async with asyncio.timeout(self._time_limit):
                     await reads.read_all()
         async with self._database.transaction() as connection:
             events = await repository.take_awaiting(connection, account_id)
-        return Synced(reads.found, events, _shortfall(len(due) - reads.tried, self._time_limit))
+        return SyncResult(reads.found, events, _shortfall(len(due) - reads.tried, self._time_limit))
 
 
 class _Reads:
     """Some watches, read side by side."""
 
-    def __init__(self, reading: Reading, cause: Cause, due: Sequence[Due]) -> None:
-        self._reading = reading
-        self._cause = cause
+    def __init__(self, reading: SubjectReader, context: ReadContext, due: Sequence[Due]) -> None:
+        self._reader = reading
+        self._cause = context
         self._due = iter(due)
         self.tried = 0
         self.found = 0
@@ -75,12 +75,12 @@ class _Reads:
             async with asyncio.TaskGroup() as group:
                 for _ in range(SIDE_BY_SIDE):
                     group.create_task(self._read_some())
-        except ExceptionGroup as trouble:
-            raise trouble.exceptions[0] from trouble
+        except ExceptionGroup as problem:
+            raise problem.exceptions[0] from problem
 
     async def _read_some(self) -> None:
         for watch in self._due:
-            is_found = await self._reading.read(watch.subject, Priority.WAITING, self._cause)
+            is_found = await self._reader.read(watch.subject, RequestPriority.INTERACTIVE, self._cause)
             self.found += is_found
             self.tried += 1
 

@@ -10,13 +10,13 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
-MOST_HEAD_BYTES = 32 * 1024
+MAX_HEAD_BYTES = 32 * 1024
 """The longest request line with all its headers."""
 ARRIVAL_SECONDS = 30.0
 """In which a request has to be here as a whole, and a new connection has to say something."""
 
 MALFORMED = "This is no HTTP request."
-HUGE_HEAD = f"The request line and its headers have more than {MOST_HEAD_BYTES // 1024} KiB."
+HUGE_HEAD = f"The request line and its headers have more than {MAX_HEAD_BYTES // 1024} KiB."
 LATE = f"The request took longer than {ARRIVAL_SECONDS:g} s to arrive."
 
 
@@ -24,7 +24,7 @@ class _HeadRefused(Exception):
     """Ends the parsing of a request that was answered already."""
 
 
-class BoundedRequests(HttpToolsProtocol):
+class BoundedHttpProtocol(HttpToolsProtocol):
     """uvicorn's protocol with these two limits, and with errors in the form of the service."""
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
@@ -46,7 +46,7 @@ class BoundedRequests(HttpToolsProtocol):
             return
         self._head_bytes += len(data)  # at most: what follows the head in the same packet is looked at further down
         super().data_received(data)
-        if self._is_arriving and self._head_bytes > MOST_HEAD_BYTES:
+        if self._is_arriving and self._head_bytes > MAX_HEAD_BYTES:
             self._refuse(431, HUGE_HEAD)
         elif self._is_arriving and self._deadline is None:
             self._deadline = self.loop.call_later(ARRIVAL_SECONDS, self._give_up)
@@ -57,7 +57,7 @@ class BoundedRequests(HttpToolsProtocol):
         self._end_waiting()  # its time begins now
 
     def on_headers_complete(self) -> None:
-        if self._head_bytes > MOST_HEAD_BYTES and self._length_of_head() > MOST_HEAD_BYTES:
+        if self._head_bytes > MAX_HEAD_BYTES and self._length_of_head() > MAX_HEAD_BYTES:
             self._refuse(431, HUGE_HEAD)
             raise _HeadRefused
         self._is_in_head, self._head_bytes = False, 0

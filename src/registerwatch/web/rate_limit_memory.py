@@ -9,7 +9,7 @@ from typing import Protocol
 
 from registerwatch.clock import Clock
 
-MOST_ADDRESSES = 200_000
+MAX_ADDRESSES = 200_000
 """Addresses that this process remembers for one allowance, some 50 MB; beyond it the longest unseen is forgotten."""
 
 FORGOTTEN_AT_ONCE = 1_000
@@ -17,7 +17,7 @@ FORGOTTEN_AT_ONCE = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Allowance:
+class RateLimitRule:
     """At most `amount` requests of one address within any `seconds`. `name` tells it from others."""
 
     name: str
@@ -26,29 +26,29 @@ class Allowance:
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
+class RateLimitUsage:
     """How much an address has used of an allowance after a request, which was `allowed` or one too many.
 
     `remaining` requests are left now; in `reset` whole seconds, at least 1, the oldest one counted counts no longer.
     """
 
-    allowance: Allowance
+    allowance: RateLimitRule
     allowed: bool
     remaining: int
     reset: int
 
 
-class Counts(Protocol):
+class RateCounter(Protocol):
     """Counts requests by allowance and address. What is refused is not counted."""
 
-    async def hit(self, allowance: Allowance, address: str) -> Usage:
+    async def hit(self, allowance: RateLimitRule, address: str) -> RateLimitUsage:
         """Count a request, if it is allowed."""
 
     async def aclose(self) -> None:
         """Give connections back."""
 
 
-class CountsInMemory:
+class MemoryRateCounter:
     """Counts of this process alone: the times of each address's requests.
 
     Per allowance, addresses are in the order of their last counted request, so the ones to forget are in front: every
@@ -56,17 +56,17 @@ class CountsInMemory:
     request 32.
     """
 
-    def __init__(self, clock: Clock, most_addresses: int = MOST_ADDRESSES) -> None:
+    def __init__(self, clock: Clock, most_addresses: int = MAX_ADDRESSES) -> None:
         self._clock = clock
         self._most_addresses = most_addresses
-        self._counted: dict[Allowance, OrderedDict[str, list[float]]] = {}
+        self._counted: dict[RateLimitRule, OrderedDict[str, list[float]]] = {}
 
     @property
     def addresses(self) -> int:
         """How many counts are remembered, an address once for each allowance."""
         return sum(map(len, self._counted.values()))
 
-    async def hit(self, allowance: Allowance, address: str) -> Usage:
+    async def hit(self, allowance: RateLimitRule, address: str) -> RateLimitUsage:
         """Count a request, if it is allowed."""
         now = self._clock.now()
         self._forget(now)
@@ -99,8 +99,8 @@ def _leading(counted: OrderedDict[str, list[float]], over: float) -> list[str]:
     return [address for address, _ in takewhile(lambda entry: entry[1][-1] <= over, oldest)]
 
 
-def usage_of(allowance: Allowance, allowed: bool, counted: int, seconds_left: float) -> Usage:
+def usage_of(allowance: RateLimitRule, allowed: bool, counted: int, seconds_left: float) -> RateLimitUsage:
     """The usage when `counted` requests count and the oldest does so for `seconds_left` more."""
     reset = min(allowance.seconds, max(1, math.ceil(seconds_left)))
     remaining = max(0, allowance.amount - counted) if allowed else 0
-    return Usage(allowance, allowed, remaining, reset)
+    return RateLimitUsage(allowance, allowed, remaining, reset)

@@ -15,7 +15,7 @@ from redis.exceptions import RedisError
 
 from registerwatch.clock import Clock
 from registerwatch.errors import ConfigurationError
-from registerwatch.web.rate_limit_memory import Allowance, Counts, Usage, usage_of
+from registerwatch.web.rate_limit_memory import RateCounter, RateLimitRule, RateLimitUsage, usage_of
 
 TIMEOUT = 0.5
 """Seconds that one count may take in all: a connection, both questions."""
@@ -23,13 +23,13 @@ TIMEOUT = 0.5
 PAUSE = 5.0
 """Seconds after a failure until Redis is asked again."""
 
-MOST_CONNECTIONS = 20
+MAX_CONNECTIONS = 20
 KEY_PREFIX = "registerwatch"
 
 log = structlog.get_logger(__name__)
 
 
-class CountsInRedis:
+class RedisRateCounter:
     """Counts in Redis or Valkey, under `registerwatch:limit/…`; every key expires with its window.
 
     Two round trips for a request: the library counts by one script and tells what is left by another.
@@ -53,7 +53,7 @@ class CountsInRedis:
         asked: dict[str, object] = self._connections.connection_kwargs
         return str(asked.get("path") or f"{asked.get('host', 'localhost')}:{asked.get('port', 6379)}")
 
-    async def hit(self, allowance: Allowance, address: str) -> Usage:
+    async def hit(self, allowance: RateLimitRule, address: str) -> RateLimitUsage:
         """Count a request, if it is allowed."""
         item = RateLimitItemPerSecond(allowance.amount, allowance.seconds, namespace="limit")
         async with asyncio.timeout(self._timeout):
@@ -67,21 +67,21 @@ class CountsInRedis:
             await self._connections.aclose()
 
 
-class SharedCounts:
+class FallbackRateCounter:
     """Counts in Redis, and in memory while Redis does not answer. What one of them counted the other does not know.
 
     After a failure Redis is left alone for `PAUSE` seconds; then one request asks it again, while the others go on in
     memory.
     """
 
-    def __init__(self, shared: CountsInRedis, own: Counts, clock: Clock) -> None:
+    def __init__(self, shared: RedisRateCounter, own: RateCounter, clock: Clock) -> None:
         self._shared = shared
         self._own = own
         self._clock = clock
         self._asked_at: float | None = None
         """When Redis was last asked in vain, None while it answers."""
 
-    async def hit(self, allowance: Allowance, address: str) -> Usage:
+    async def hit(self, allowance: RateLimitRule, address: str) -> RateLimitUsage:
         """Count a request, if it is allowed. Takes `TIMEOUT` seconds at most."""
         if not self._takes_turn():
             return await self._own.hit(allowance, address)
@@ -132,7 +132,7 @@ def _connections(url: str, timeout: float) -> BlockingConnectionPool:
     try:
         pool = BlockingConnectionPool.from_url(
             url,
-            max_connections=MOST_CONNECTIONS,
+            max_connections=MAX_CONNECTIONS,
             timeout=None,
             socket_timeout=None,
             socket_connect_timeout=timeout,

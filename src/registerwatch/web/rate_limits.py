@@ -11,32 +11,32 @@ from registerwatch.clock import Clock
 from registerwatch.errors import RateLimited
 from registerwatch.settings import Network, Settings
 from registerwatch.web.client_address import client_address
-from registerwatch.web.rate_limit_memory import Allowance, Counts, CountsInMemory, Usage
+from registerwatch.web.rate_limit_memory import MemoryRateCounter, RateCounter, RateLimitRule, RateLimitUsage
 
 
 class Limit(Enum):
     """What is limited, each for itself."""
 
-    SEARCH = Allowance("search", 40, 60)
-    REGISTER_READ = Allowance("register-read", 20, 60)
+    SEARCH = RateLimitRule("search", 40, 60)
+    REGISTER_READ = RateLimitRule("register-read", 20, 60)
     """Requests that make the service read the register: a refresh, a record that is not in the copy."""
-    PAGES = Allowance("pages", 120, 60)
-    TOOLS = Allowance("tools", 60, 60)
-    ACCOUNT = Allowance("account", 240, 60)
+    PAGES = RateLimitRule("pages", 120, 60)
+    TOOLS = RateLimitRule("tools", 60, 60)
+    ACCOUNT = RateLimitRule("account", 240, 60)
     """Requests with a credential that no other limit counts."""
-    WATCH_READ = Allowance("watch-read", 60, 60)
+    WATCH_READ = RateLimitRule("watch-read", 60, 60)
     """Watches that are added: each reads the register."""
-    SYNC = Allowance("sync", 10, 60)
-    WEBHOOK_TEST = Allowance("webhook-test", 20, 60)
-    PAYMENT = Allowance("payment", 20, 60)
+    SYNC = RateLimitRule("sync", 10, 60)
+    WEBHOOK_TEST = RateLimitRule("webhook-test", 20, 60)
+    PAYMENT = RateLimitRule("payment", 20, 60)
     """Requests that make the service ask the payment provider."""
-    PAYMENT_EVENT = Allowance("payment-event", 600, 60)
+    PAYMENT_EVENT = RateLimitRule("payment-event", 600, 60)
     """Events of the payment provider, which come from few addresses; it sends again what was refused."""
-    TRIAL = Allowance("trial", 8, 3600)
-    LOGIN = Allowance("login", 20, 3600)
-    PASSWORD_FORGOT = Allowance("password-forgot", 5, 3600)
-    PASSWORD_RESET = Allowance("password-reset", 20, 3600)
-    ACCOUNT_DELETE = Allowance("account-delete", 10, 3600)
+    TRIAL = RateLimitRule("trial", 8, 3600)
+    LOGIN = RateLimitRule("login", 20, 3600)
+    PASSWORD_FORGOT = RateLimitRule("password-forgot", 5, 3600)
+    PASSWORD_RESET = RateLimitRule("password-reset", 20, 3600)
+    ACCOUNT_DELETE = RateLimitRule("account-delete", 10, 3600)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class RateLimits:
 
     enabled: bool
     trusted_proxies: tuple[Network, ...]
-    _counts: Counts
+    _counts: RateCounter
 
     async def check(self, request: Request, limit: Limit) -> None:
         """Count a request and note what its answer will tell; raises `RateLimited` when it is one too many."""
@@ -78,7 +78,7 @@ class RateLimits:
 
 def noted_headers(scope: MutableMapping[str, Any]) -> dict[str, str]:
     """`RateLimit-*` headers for the answer to this request, none when it was not counted."""
-    usage: Usage | None = scope.get("state", {}).get(_NOTED)
+    usage: RateLimitUsage | None = scope.get("state", {}).get(_NOTED)
     if usage is None:
         return {}
     allowance = usage.allowance
@@ -100,21 +100,24 @@ def build_limits(settings: Settings, clock: Clock) -> RateLimits:
     return RateLimits(settings.rate_limits, settings.trusted_proxies, _counts(settings, clock))
 
 
-def _counts(settings: Settings, clock: Clock) -> Counts:
+def _counts(settings: Settings, clock: Clock) -> RateCounter:
     if settings.redis_url is None:
-        return CountsInMemory(clock)
-    from registerwatch.web.rate_limit_redis import CountsInRedis, SharedCounts  # costs a tenth of a second to load
+        return MemoryRateCounter(clock)
+    from registerwatch.web.rate_limit_redis import (
+        FallbackRateCounter,
+        RedisRateCounter,
+    )  # costs a tenth of a second to load
 
-    return SharedCounts(CountsInRedis(settings.redis_url.get_secret_value()), CountsInMemory(clock), clock)
+    return FallbackRateCounter(RedisRateCounter(settings.redis_url.get_secret_value()), MemoryRateCounter(clock), clock)
 
 
 _NOTED = "rate_limit"
 """Where a request's state has its usage."""
 
 
-def _note(scope: MutableMapping[str, Any], usage: Usage) -> None:
+def _note(scope: MutableMapping[str, Any], usage: RateLimitUsage) -> None:
     """Of several limits the one with the fewest requests left is told, of two alike the later."""
     state = scope.setdefault("state", {})
-    noted: Usage | None = state.get(_NOTED)
+    noted: RateLimitUsage | None = state.get(_NOTED)
     if noted is None or usage.remaining <= noted.remaining:
         state[_NOTED] = usage

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 
 from registerwatch.errors import InvalidInput
-from registerwatch.register.actors import ActorAnswer, Actors
+from registerwatch.register.actors import ActorAnswer, ActorService
 from registerwatch.register.devices import NoDevice
 from registerwatch.register.identifiers import MAX_LENGTH, subject
 from registerwatch.web.filters import filters_of, page_of
@@ -15,7 +15,7 @@ def no_device_object(answer: NoDevice) -> dict[str, object]:
 
 
 async def actor_answer(
-    actors: Actors,
+    actors: ActorService,
     srn: str,
     count: Callable[[], Awaitable[None]],
     *,

@@ -12,7 +12,7 @@ CACHE_RECORD = "public, max-age=60"
 CACHE_SEARCH = "public, max-age=30"
 NOT_CACHED = "no-store"
 
-MOST_BODY_BYTES = 2 * 1024 * 1024
+MAX_BODY_BYTES = 2 * 1024 * 1024
 """The largest body of a request that is taken."""
 
 PERIOD_ENDED = "The account's period has ended. What is stored can still be read; a subscription starts it again."

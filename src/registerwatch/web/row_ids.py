@@ -5,7 +5,7 @@ import re
 from registerwatch.errors import InvalidInput
 
 _NUMBER = re.compile(r"-?[0-9]{1,40}")
-LARGEST = 2**63 - 1
+MAX_ROW_ID = 2**63 - 1
 
 
 def row_id(text: str) -> int:
@@ -13,4 +13,4 @@ def row_id(text: str) -> int:
     if not _NUMBER.fullmatch(text):
         raise InvalidInput("The id is a whole number.")
     number = int(text)
-    return number if 0 < number <= LARGEST else 0
+    return number if 0 < number <= MAX_ROW_ID else 0

@@ -5,7 +5,7 @@ from typing import Any
 from registerwatch.clock import iso_utc
 from registerwatch.watches.models import Event, Watch
 from registerwatch.watches.snapshot import Snapshot
-from registerwatch.watches.sync import Synced
+from registerwatch.watches.sync import SyncResult
 
 _NOTHING = Snapshot()
 
@@ -46,7 +46,7 @@ def sync_event(event: Event) -> dict[str, Any]:
     }
 
 
-def sync_object(synced: Synced) -> dict[str, Any]:
+def sync_object(synced: SyncResult) -> dict[str, Any]:
     """What a sync brought."""
     return {"synced": synced.synced, "events": [sync_event(each) for each in synced.events], "error": synced.error}
 

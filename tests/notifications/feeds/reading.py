@@ -9,7 +9,7 @@ import icalendar
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class AuditEntry:
     """One entry of a feed."""
 
     id: str
@@ -20,13 +20,13 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class ReadFeed:
-    """A feed; `trouble` is None when it is well formed."""
+    """A feed; `problem` is None when it is well formed."""
 
     id: str
     version: str
-    trouble: object
+    problem: object
     is_dated: bool
-    entries: list[Entry]
+    entries: list[AuditEntry]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +42,11 @@ class Day:
 def feed_of(body: bytes) -> ReadFeed:
     """What a feed reader sees."""
     read: Any = feedparser.parse(body)
-    trouble = read.bozo_exception if read.bozo else None
+    problem = read.bozo_exception if read.bozo else None
     entries = [
-        Entry(each.id, each.link, each.content[0].value, bool(each.get("updated_parsed"))) for each in read.entries
+        AuditEntry(each.id, each.link, each.content[0].value, bool(each.get("updated_parsed"))) for each in read.entries
     ]
-    return ReadFeed(read.feed.get("id", ""), read.version, trouble, bool(read.feed.get("updated_parsed")), entries)
+    return ReadFeed(read.feed.get("id", ""), read.version, problem, bool(read.feed.get("updated_parsed")), entries)
 
 
 def days_of(body: bytes) -> list[Day]:

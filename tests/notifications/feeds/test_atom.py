@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from registerwatch.notifications.feeds.atom import atom
 from registerwatch.notifications.feeds.calendar import calendar
-from registerwatch.watches.diff import Change
+from registerwatch.watches.diff import FieldChange
 from registerwatch.watches.models import Event, Expiring
 from tests.notifications.feeds.reading import days_of, feed_of
 
@@ -15,9 +15,9 @@ TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
 @settings(deadline=None)
 @given(label=TEXTS, value=TEXTS, subject=TEXTS.filter(str.strip))
 def test_a_feed_of_any_text_is_well_formed(label: str, value: str, subject: str) -> None:
-    event = Event(1, 1, subject, label, 1_800_000_000, f"reference:  → {value}", [Change("reference", "", value)])
+    event = Event(1, 1, subject, label, 1_800_000_000, f"reference:  → {value}", [FieldChange("reference", "", value)])
     read = feed_of(atom([event], public_url="https://watch.example", feed_id=7, made_at=1_800_000_000))
-    assert read.trouble is None
+    assert read.problem is None
     assert len(read.entries) == 1
 
 

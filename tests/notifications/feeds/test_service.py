@@ -50,7 +50,7 @@ async def test_a_reader_sees_every_change_once_newest_first(staged: StageMaker) 
 
     read = feed_of(answer.content)
     assert answer.headers["content-type"] == "application/atom+xml; charset=utf-8"
-    assert read.trouble is None
+    assert read.problem is None
     assert read.version == "atom10"
     assert len(read.entries) == 2
     assert len({entry.id for entry in read.entries} | {read.id}) == 3
@@ -64,7 +64,7 @@ async def test_an_empty_feed_is_a_feed(staged: StageMaker) -> None:
         key = (await stage.sign_up()).api_key
         answer = await stage.get("/v1/events.atom", token=_token(await _feed(stage, key)))
     read = feed_of(answer.content)
-    assert read.trouble is None
+    assert read.problem is None
     assert read.is_dated
     assert read.entries == []
 

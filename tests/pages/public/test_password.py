@@ -8,8 +8,8 @@ import httpx2
 import pytest
 from structlog.testing import capture_logs
 
-from registerwatch.accounts.password_reset import LONGEST_TOKEN, TOKEN_SECONDS
-from registerwatch.accounts.passwords import LONGEST
+from registerwatch.accounts.password_reset import MAX_TOKEN_LENGTH, TOKEN_SECONDS
+from registerwatch.accounts.passwords import MAX_PASSWORD_LENGTH
 from tests.conftest import StageMaker
 from tests.pages.markup import Markup, accessibility_problems
 from tests.support.stage import EMAIL, PASSWORD, Stage, carrying
@@ -154,9 +154,9 @@ async def test_opening_a_link_uses_nothing_up(stage: Stage) -> None:
 
 async def test_a_password_is_what_was_typed(stage: Stage) -> None:
     await stage.sign_up()
-    for password in (" +a&b=c%20d; ", "contraseña 🩺", "12345678", "a\x00b\tcdefgh", "🩺" * LONGEST):
+    for password in (" +a&b=c%20d; ", "contraseña 🩺", "12345678", "a\x00b\tcdefgh", "🩺" * MAX_PASSWORD_LENGTH):
         stage.clock.move(TOKEN_SECONDS)  # only so many links are made within an hour
-        token = (await stage.service.accounts.recovering.link(EMAIL)).rpartition("=")[2]
+        token = (await stage.service.accounts.password_reset.link(EMAIL)).rpartition("=")[2]
         shown(await fill_in(stage, token, password), 200, "Your new password is set")
         assert await login(stage, password) == 200, password
 
@@ -230,7 +230,11 @@ async def test_an_address_is_found_with_spaces_around_it_and_in_capitals(stage: 
 @both_databases
 async def test_a_password_that_cannot_be_set_is_asked_for_again_and_the_link_goes_on_working(stage: Stage) -> None:
     token = await new_token(stage)
-    for password, complaint in {"": "at least 8", "1234567": "at least 8", "x" * (LONGEST + 1): "more than"}.items():
+    for password, complaint in {
+        "": "at least 8",
+        "1234567": "at least 8",
+        "x" * (MAX_PASSWORD_LENGTH + 1): "more than",
+    }.items():
         page = shown(await fill_in(stage, token, password), 400, "Set a new password")
         assert complaint in _complaint(page, "password")
         assert "value" not in page.one("input", id="password").attributes
@@ -260,7 +264,7 @@ async def test_a_link_that_works_no_longer_leads_to_a_new_one(stage: Stage, why:
 
 
 @pytest.mark.parametrize(
-    "token", ["", "nobody's", "\x00", "🩺", "t" * (LONGEST_TOKEN + 1), "t" * 10_000, "' OR 1=1 --"]
+    "token", ["", "nobody's", "\x00", "🩺", "t" * (MAX_TOKEN_LENGTH + 1), "t" * 10_000, "' OR 1=1 --"]
 )
 async def test_a_token_that_nobody_was_given_sets_nothing(stage: Stage, token: str) -> None:
     await new_token(stage)
@@ -271,14 +275,14 @@ async def test_a_token_that_nobody_was_given_sets_nothing(stage: Stage, token: s
     assert stage.tables() == before
 
 
-@pytest.mark.parametrize("query", ["", "?token=", "?token", f"?token={'t' * (LONGEST_TOKEN + 1)}", "?other=t"])
+@pytest.mark.parametrize("query", ["", "?token=", "?token", f"?token={'t' * (MAX_TOKEN_LENGTH + 1)}", "?other=t"])
 async def test_an_address_without_a_token_or_with_too_long_a_one_is_no_link(stage: Stage, query: str) -> None:
     page = shown(await stage.client.get(RESET + query), 400, "This link does not work")
 
     assert page.link("Ask for a new link") == FORGOT
 
 
-@pytest.mark.parametrize("token", ["%00", "%ff%fe", "%22%3E%3Cscript%3E", "a&token=b", "t" * LONGEST_TOKEN])
+@pytest.mark.parametrize("token", ["%00", "%ff%fe", "%22%3E%3Cscript%3E", "a&token=b", "t" * MAX_TOKEN_LENGTH])
 async def test_any_other_token_gets_the_form_and_stays_a_value_in_it(stage: Stage, token: str) -> None:
     page = shown(await stage.client.get(f"{RESET}?token={token}"), 200, "Set a new password")
 
@@ -328,7 +332,7 @@ async def test_a_failure_inside_tells_no_token_to_the_page_or_the_log(
     async def broken(*_args: object) -> None:
         raise RuntimeError("secret detail")
 
-    monkeypatch.setattr(type(stage.service.accounts.recovering), "reset", broken)
+    monkeypatch.setattr(type(stage.service.accounts.password_reset), "reset", broken)
     with capture_logs() as logged:
         response = await fill_in(stage, token)
 

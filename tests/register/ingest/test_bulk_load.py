@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from sqlalchemy import text
 
 from registerwatch.db.engine import Database
-from registerwatch.errors import FillRefused
-from registerwatch.register.ingest.bulk_load import KNOWN_PAGES_TO_STOP, FillProgress
+from registerwatch.errors import BulkLoadRefused
+from registerwatch.register.ingest.bulk_load import KNOWN_PAGES_TO_STOP, LoadProgress
 from registerwatch.register.sources.eudamed.client import PAGE_SIZE
 from registerwatch_standins.register.generated import GeneratedWorld
 from registerwatch_standins.register.identifiers import sibling_udi_di
@@ -22,20 +22,20 @@ from tests.support.stage import Stage
 
 pytestmark = pytest.mark.anyio
 
-Watch = Callable[[FillProgress], None]
-Fill = Callable[[Stage, Path, Watch], Awaitable[FillProgress]]
+Watch = Callable[[LoadProgress], None]
+Fill = Callable[[Stage, Path, Watch], Awaitable[LoadProgress]]
 
 DEVICES = {"datalake": 2_300, "register": 1_000, "file": 4_300}
 BATCHES = {"datalake": 3, "register": 4, "file": 3}
 
 
-async def fill(stage: Stage, source: str, folder: Path, watch: Watch = lambda _progress: None) -> FillProgress:
+async def fill(stage: Stage, source: str, folder: Path, watch: Watch = lambda _progress: None) -> LoadProgress:
     """Fill the copy from one source."""
     if source == "datalake":
-        return await stage.service.mirror.from_datalake(stage.service.datalake, watch)
+        return await stage.service.bulk_loader.from_datalake(stage.service.datalake, watch)
     if source == "register":
-        return await stage.service.mirror.from_register(stage.service.register, watch)
-    return await stage.service.mirror.from_file(folder / "records.jsonl", watch)
+        return await stage.service.bulk_loader.from_register(stage.service.register, watch)
+    return await stage.service.bulk_loader.from_file(folder / "records.jsonl", watch)
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +61,7 @@ class Killed(Exception):
     """The process ends here."""
 
 
-def killed(_progress: FillProgress) -> None:
+def killed(_progress: LoadProgress) -> None:
     """Stand in for a kill at this point."""
     raise Killed
 
@@ -75,16 +75,16 @@ on_sqlite = pytest.mark.parametrize("database_kind", ["sqlite"])
 async def test_a_fill_stores_every_record_once_and_tells_its_progress(
     staged: StageMaker, folder: Path, source: str
 ) -> None:
-    told: list[FillProgress] = []
+    told: list[LoadProgress] = []
     async with staged(world=world_for(source)) as stage:
         done = await fill(stage, source, folder, told.append)
 
         assert done.records == done.changed == DEVICES[source]
-        assert (await stage.service.copy.state()).devices == DEVICES[source]
+        assert (await stage.service.records.state()).devices == DEVICES[source]
         assert len(told) == BATCHES[source]
         assert [each.records for each in told] == sorted({each.records for each in told})
         assert {each.total for each in told} == {DEVICES[source] if source == "register" else None}
-        [run] = await stage.service.mirror.runs()
+        [run] = await stage.service.bulk_loader.runs()
         assert (run.records, run.changed, run.cursor) == (DEVICES[source], DEVICES[source], "")
         assert run.finished_at is not None
 
@@ -103,7 +103,7 @@ async def test_a_fill_that_is_interrupted_after_every_batch_makes_the_same_copy(
             with pytest.raises(Killed):
                 await fill(stage, source, folder, killed)
             await _everything_settled()
-            stored.append((await stage.service.copy.state()).devices)
+            stored.append((await stage.service.records.state()).devices)
         done = await fill(stage, source, folder)
 
         assert stored == sorted(set(stored)), "each run stored one batch more"
@@ -133,7 +133,7 @@ async def test_a_fill_that_is_interrupted_after_its_last_batch_has_nothing_left_
 
         assert await rows(stage.service.database) == before
         assert done.records <= DEVICES[source], "no record is counted twice"
-        assert (await stage.service.copy.state()).devices == DEVICES[source]
+        assert (await stage.service.records.state()).devices == DEVICES[source]
 
 
 @on_sqlite
@@ -154,13 +154,13 @@ async def test_a_fill_that_is_interrupted_leaves_nothing_going_on(
 async def test_a_second_fill_of_the_same_changes_nothing(staged: StageMaker, folder: Path, source: str) -> None:
     async with staged(world=world_for(source)) as stage:
         await fill(stage, source, folder)
-        before, state = await rows(stage.service.database), await stage.service.copy.state()
+        before, state = await rows(stage.service.database), await stage.service.records.state()
 
         done = await fill(stage, source, folder)
 
         assert done.changed == 0
         assert await rows(stage.service.database) == before
-        assert (await stage.service.copy.state()).revision == state.revision
+        assert (await stage.service.records.state()).revision == state.revision
 
 
 @on_sqlite
@@ -190,10 +190,10 @@ async def test_a_fill_that_cannot_go_on_says_so_and_keeps_what_it_has(
     size = 1_000 if source == "datalake" else 300
     async with staged(world=world_for(source)) as stage:
         stage.faults.fail("datalake" if source == "datalake" else "search", mode, skip=1)  # type: ignore[arg-type]
-        with pytest.raises(FillRefused, match="What was read is stored; the same command goes on"):
+        with pytest.raises(BulkLoadRefused, match="What was read is stored; the same command goes on"):
             await fill(stage, source, folder)
-        assert (await stage.service.copy.state()).devices == size
-        run = await stage.service.mirror.run(source)
+        assert (await stage.service.records.state()).devices == size
+        run = await stage.service.bulk_loader.run(source)
         assert run is not None
         assert run.finished_at is None
 
@@ -201,7 +201,7 @@ async def test_a_fill_that_cannot_go_on_says_so_and_keeps_what_it_has(
         done = await fill(stage, source, folder)
 
         assert done.records == DEVICES[source]
-        assert (await stage.service.copy.state()).devices == DEVICES[source]
+        assert (await stage.service.records.state()).devices == DEVICES[source]
 
 
 @on_sqlite
@@ -212,15 +212,15 @@ async def test_an_empty_page_of_the_register_is_never_taken_for_its_end(
     async with staged(world=world_for("register")) as stage:
         stage.faults.fail("search", "empty-page", contains=f"page={page}&")
 
-        with pytest.raises(FillRefused):
+        with pytest.raises(BulkLoadRefused):
             await fill(stage, "register", folder)
 
-        run = await stage.service.mirror.run("register")
+        run = await stage.service.bulk_loader.run("register")
         assert run is None or run.finished_at is None
         stage.faults.clear()
         stage.clock.move(120)
         await fill(stage, "register", folder)
-        assert (await stage.service.copy.state()).devices == DEVICES["register"]
+        assert (await stage.service.records.state()).devices == DEVICES["register"]
 
 
 @on_sqlite
@@ -236,7 +236,7 @@ async def test_a_walk_of_a_known_register_stops_at_known_pages(staged: StageMake
 
         assert done.changed == 1
         assert stage.log.kinds["search"] <= 5, "one page with news, three known ones, one asked for ahead"
-        run = await stage.service.mirror.run("register")
+        run = await stage.service.bulk_loader.run("register")
         assert run is not None
         assert run.finished_at is not None
 
@@ -248,7 +248,7 @@ async def test_a_walk_of_a_known_register_that_is_interrupted_still_stops_at_kno
     async with staged(world=GeneratedWorld(3_000, seed=7)) as stage:
         await fill(stage, "register", folder)
         stage.faults.fail("search", "http-400", contains="page=1&")
-        with pytest.raises(FillRefused):
+        with pytest.raises(BulkLoadRefused):
             await fill(stage, "register", folder)
         stage.faults.clear()
         stage.log.clear()
@@ -290,10 +290,10 @@ async def test_a_data_lake_whose_actors_cannot_be_read_keeps_its_devices_and_say
     async with staged(world=GeneratedWorld(50, seed=7)) as stage:
         stage.faults.fail("datalake", "http-400", contains="/actors")
 
-        with pytest.raises(FillRefused):
+        with pytest.raises(BulkLoadRefused):
             await fill(stage, "datalake", folder)
 
-        assert (await stage.service.copy.state()).devices == 50
+        assert (await stage.service.records.state()).devices == 50
 
 
 # Files
@@ -308,21 +308,21 @@ async def test_a_broken_line_stops_the_fill_by_its_number_and_keeps_the_batches_
     whole = path.read_bytes().splitlines()
     path.write_bytes(b"\n".join([*whole[:2_049], b"{broken", *whole[2_050:]]))
     async with staged(world=world_for("file")) as stage:
-        with pytest.raises(FillRefused, match="Line 2050 of"):
-            await stage.service.mirror.from_file(path, lambda _progress: None)
-        assert (await stage.service.copy.state()).devices == 2_000
+        with pytest.raises(BulkLoadRefused, match="Line 2050 of"):
+            await stage.service.bulk_loader.from_file(path, lambda _progress: None)
+        assert (await stage.service.records.state()).devices == 2_000
 
         path.write_bytes(b"\n".join(whole))
-        await stage.service.mirror.from_file(path, lambda _progress: None)
-        assert (await stage.service.copy.state()).devices == 2_100
+        await stage.service.bulk_loader.from_file(path, lambda _progress: None)
+        assert (await stage.service.records.state()).devices == 2_100
 
 
 @on_sqlite
 async def test_a_file_that_is_not_there_is_refused(staged: StageMaker, tmp_path: Path) -> None:
     async with staged(world=world_for("file")) as stage:
         for path in (tmp_path / "missing.jsonl", tmp_path):
-            with pytest.raises(FillRefused, match="There is no file"):
-                await stage.service.mirror.from_file(path, lambda _progress: None)
+            with pytest.raises(BulkLoadRefused, match="There is no file"):
+                await stage.service.bulk_loader.from_file(path, lambda _progress: None)
 
 
 @on_sqlite
@@ -331,7 +331,7 @@ async def test_blank_lines_and_an_empty_file_are_no_records(staged: StageMaker, 
     (tmp_path / "empty.jsonl").write_bytes(b"")
     async with staged(world=world_for("file")) as stage:
         for name in ("blank.jsonl", "empty.jsonl"):
-            done = await stage.service.mirror.from_file(tmp_path / name, lambda _progress: None)
+            done = await stage.service.bulk_loader.from_file(tmp_path / name, lambda _progress: None)
             assert (done.records, done.changed) == (0, 0)
 
 
@@ -371,7 +371,7 @@ async def test_a_walk_to_what_is_known_that_is_broken_off_leaves_no_gap(staged: 
             _register(world, 5 * PAGE_SIZE)
             await fill(stage, "register", Path())
 
-            assert (await stage.service.copy.state()).devices == world.count
+            assert (await stage.service.records.state()).devices == world.count
 
         asked = stage.log.total
         await fill(stage, "register", Path())
@@ -389,9 +389,9 @@ def _register(world: World, number: int) -> None:
 
 def _killed_after(batches: int) -> Watch:
     """Stand in for a kill after so many batches."""
-    told: list[FillProgress] = []
+    told: list[LoadProgress] = []
 
-    def watch(progress: FillProgress) -> None:
+    def watch(progress: LoadProgress) -> None:
         told.append(progress)
         if len(told) == batches:
             raise Killed

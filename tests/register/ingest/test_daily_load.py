@@ -9,8 +9,8 @@ import pytest
 from pydantic import ValidationError
 
 from registerwatch.bootstrap import Service, build_service
-from registerwatch.register.ingest.bulk_load import DEAD_SECONDS, FillProgress
-from registerwatch.register.ingest.daily_load import DAY, HOUR, DailyFill
+from registerwatch.register.ingest.bulk_load import DEAD_SECONDS, LoadProgress
+from registerwatch.register.ingest.daily_load import DAY, HOUR, DailyLoad
 from registerwatch.settings import Settings
 from registerwatch_standins.register.generated import GeneratedWorld
 from tests.conftest import StageMaker
@@ -30,9 +30,9 @@ async def stage(staged: StageMaker) -> AsyncIterator[Stage]:
         yield stage
 
 
-def daily_of(service: Service) -> DailyFill:
-    assert service.daily is not None
-    return service.daily
+def daily_of(service: Service) -> DailyLoad:
+    assert service.daily_load is not None
+    return service.daily_load
 
 
 def another_node(stage: Stage, folder: Path) -> Service:
@@ -83,7 +83,7 @@ async def test_where_a_node_dies_another_goes_on_behind_its_last_batch(stage: St
     asked = stage.log.total
     done = await daily_of(other).run_where_due()
 
-    assert done == FillProgress(DEVICES, DEVICES, None)
+    assert done == LoadProgress(DEVICES, DEVICES, None)
     assert await stored(stage) == DEVICES
     assert stage.log.total - asked <= PAGES, "what was stored was not asked for again"
     await other.close()
@@ -106,7 +106,7 @@ async def test_a_source_that_fails_is_asked_again_half_an_hour_later(stage: Stag
 async def test_what_the_fill_finds_changed_becomes_an_event_once_the_register_confirms_it(stage: Stage) -> None:
     owner = await stage.sign_up()
     record = stage.world.newest(0, 1)[0]
-    await stage.service.accounts.operating.set_period(owner.email, None, int(stage.clock.now()) + 10 * DAY)
+    await stage.service.accounts.admin.set_period(owner.email, None, int(stage.clock.now()) + 10 * DAY)
     await stage.post("/v1/watches", owner.session, subject=record.primary_di)
     await daily_of(stage.service).run_where_due()
     stage.clock.move(2 * DAY)
@@ -114,7 +114,7 @@ async def test_what_the_fill_finds_changed_becomes_an_event_once_the_register_co
 
     await daily_of(stage.service).run_where_due()
     assert (await events(stage, owner.session)) == [], "the Data Lake lags: it proves nothing"
-    await stage.service.watches.rechecking.run()
+    await stage.service.watches.recheck.run()
 
     [event] = await events(stage, owner.session)
     assert [change["field"] for change in event["changes"]] == ["reference", "version"]
@@ -138,14 +138,14 @@ async def test_from_the_register_only_what_is_new_is_asked_for(staged: StageMake
 
 async def test_without_the_setting_there_is_none(staged: StageMaker) -> None:
     async with staged() as stage:
-        assert stage.service.daily is None
+        assert stage.service.daily_load is None
     for wrong in ({"mirror": "everything"}, {"mirror_hour": 24}):
         with pytest.raises(ValidationError):
             Settings(**wrong)
 
 
 async def stored(stage: Stage) -> int:
-    return (await stage.service.copy.state()).devices
+    return (await stage.service.records.state()).devices
 
 
 async def events(stage: Stage, session: str) -> list[dict[str, list[dict[str, str]]]]:

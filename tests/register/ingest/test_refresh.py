@@ -11,15 +11,15 @@ from msgspec.structs import replace
 
 from registerwatch.bootstrap import Service, build_service, running
 from registerwatch.register.ingest.refresh import (
+    MAX_BACKGROUND_REFRESHES,
     MEMORY_SECONDS,
-    MOST_BEHIND,
     READ_THROUGH_SECONDS,
     Refreshed,
     Refresher,
     RefreshResult,
 )
-from registerwatch.register.outcomes import NotFound, Unreadable
-from registerwatch.register.sources.request_budget import Priority
+from registerwatch.register.outcomes import NotFound, ReadFailed
+from registerwatch.register.sources.request_budget import RequestPriority
 from registerwatch.settings import Settings
 from registerwatch_standins.register.filters import DeviceFilter
 from registerwatch_standins.register.generated import GeneratedWorld
@@ -66,7 +66,7 @@ def a_service(database_url: str, folder: Path, transport: httpx2.AsyncBaseTransp
         ),
         clock=SteppedClock(),
         transport=transport,
-        patience=IMPATIENT,
+        retry_policies=IMPATIENT,
     )
 
 
@@ -119,7 +119,7 @@ async def test_a_read_behind_a_readers_back_gives_way_and_answers_all_who_share_
 ) -> None:
     register = SilentRegister(one_device(a_row()))
     async with running(a_service(database_url, tmp_path, register.transport)) as service:
-        recheck = asyncio.create_task(service.refresher.refresh(NOBODYS, priority=Priority.RECHECK))
+        recheck = asyncio.create_task(service.refresher.refresh(NOBODYS, priority=RequestPriority.RECHECK))
         await register.reached.wait()
         waiting = asyncio.create_task(service.refresher.refresh(NOBODYS))
         await asyncio.sleep(0)
@@ -198,7 +198,7 @@ async def test_a_failed_read_through_is_remembered_for_a_minute_and_costs_nothin
     udi = stage.world.newest(0, 1)[0].primary_di
     stage.faults.fail("search", mode)
     first = await stage.service.refresher.read_through(udi)
-    assert isinstance(first, Unreadable)
+    assert isinstance(first, ReadFailed)
     asked = stage.log.total
 
     stage.clock.move(MEMORY_SECONDS - 2)
@@ -223,12 +223,12 @@ async def test_that_the_register_has_no_such_record_is_remembered_too_and_apart_
 async def test_who_asks_for_a_refresh_is_not_put_off_with_what_is_remembered(stage: Stage) -> None:
     udi = stage.world.newest(0, 1)[0].primary_di
     stage.faults.fail("search", "http-400")
-    assert isinstance(await stage.service.refresher.refresh(udi), Unreadable)
+    assert isinstance(await stage.service.refresher.refresh(udi), ReadFailed)
     stage.faults.clear()
 
     assert await stage.service.refresher.refresh(udi) == Refreshed(changed=True)
     assert stage.service.refresher.remembered(udi) is None
-    assert stage.service.refresher.trouble(udi) is None
+    assert stage.service.refresher.problem(udi) is None
 
 
 async def test_trouble_with_a_stored_record_is_told_until_a_read_goes_well(stage: Stage) -> None:
@@ -240,14 +240,14 @@ async def test_trouble_with_a_stored_record_is_told_until_a_read_goes_well(stage
 
     await refresher.refresh(udi)
 
-    assert "status 400" in (refresher.trouble(udi) or "")
+    assert "status 400" in (refresher.problem(udi) or "")
     assert stored(stage.service.database) == before
     stage.clock.move(3_600)
     assert refresher.remembered(udi) is None
-    assert refresher.trouble(udi)
+    assert refresher.problem(udi)
     stage.faults.clear()
     await refresher.refresh(udi)
-    assert refresher.trouble(udi) is None
+    assert refresher.problem(udi) is None
 
 
 @on_sqlite
@@ -261,7 +261,7 @@ async def test_a_stored_record_that_the_register_no_longer_lists_stays_and_says_
         assert await stage.service.refresher.refresh(record.primary_di) == NotFound()
 
         assert await stage.service.documents.device(record.primary_di) is not None
-        assert "no longer lists" in (stage.service.refresher.trouble(record.primary_di) or "")
+        assert "no longer lists" in (stage.service.refresher.problem(record.primary_di) or "")
 
 
 # Bounded time and work
@@ -282,7 +282,7 @@ async def test_a_read_through_of_a_silent_register_ends_in_bounded_time_and_the_
             time.move(1.5)
             result = await reader
 
-        assert isinstance(result, Unreadable)
+        assert isinstance(result, ReadFailed)
         assert "taking long" in result.reason
         register.let.set()
         await service.refresher.settled()
@@ -293,11 +293,11 @@ async def test_a_read_through_of_a_silent_register_ends_in_bounded_time_and_the_
 async def test_reads_behind_readers_backs_are_dropped_where_too_many_wait(database_url: str, tmp_path: Path) -> None:
     register = SilentRegister(one_device(a_row()))
     async with running(a_service(database_url, tmp_path, register.transport)) as service:
-        for number in range(MOST_BEHIND + 50):
+        for number in range(MAX_BACKGROUND_REFRESHES + 50):
             service.refresher.refresh_behind(f"{number:014}")
         await register.reached.wait()
 
-        assert _under_way() == MOST_BEHIND
+        assert _under_way() == MAX_BACKGROUND_REFRESHES
         await service.refresher.close()
         assert _under_way() == 0
 
@@ -341,7 +341,7 @@ async def test_a_record_without_a_version_is_read_in_full_once_and_not_at_every_
 async def test_an_identifier_that_no_database_can_hold_is_answered_all_the_same(stage: Stage, subject: str) -> None:
     result: RefreshResult = await stage.service.refresher.refresh(subject)
 
-    assert isinstance(result, NotFound | Unreadable)
+    assert isinstance(result, NotFound | ReadFailed)
 
 
 @on_sqlite

@@ -10,7 +10,7 @@ from registerwatch.register.search.index_writer import IndexWriter
 COPY = "a copy"
 EVERYTHING = 10_000
 
-Search = Callable[[int, int], Hits]
+SearchService = Callable[[int, int], Hits]
 """One page of a search, by its limit and its offset."""
 
 
@@ -30,7 +30,7 @@ def indexed(folder: Path, devices: Iterable[Device], *, batches: int = 1) -> Sea
     return index
 
 
-def page_through(search: Search, size: int) -> tuple[list[int], set[int]]:
+def page_through(search: SearchService, size: int) -> tuple[list[int], set[int]]:
     """All ids over all pages of a search, in order, and the totals that the pages told."""
     ids: list[int] = []
     totals: set[int] = set()

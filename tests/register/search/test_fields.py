@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registerwatch.register.search.fields import LONGEST_WORD, analyzer, folded, reference_key
+from registerwatch.register.search.fields import MAX_WORD_LENGTH, analyzer, folded, reference_key
 from registerwatch.register.search.index import SearchIndex
 from tests.register.builders import PROPERTY
 
@@ -80,7 +80,7 @@ def test_no_text_at_all_makes_cutting_fail(text: str) -> None:
 def test_a_word_of_any_length_stays_a_word_and_counts_by_its_first_letters(letter: str, length: int) -> None:
     [word] = index.words(letter * length)
 
-    assert len(word) == min(LONGEST_WORD, length * len(folded(letter)))
+    assert len(word) == min(MAX_WORD_LENGTH, length * len(folded(letter)))
     assert index.words(f"Titan ({letter * length}) screw") == ["titan", word, "screw"]
 
 
@@ -89,7 +89,7 @@ def test_a_word_of_any_length_stays_a_word_and_counts_by_its_first_letters(lette
 def test_long_words_are_cut_as_a_whole_text_is_cut(parts: list[str]) -> None:
     words = index.words("".join(parts))
 
-    assert words == list(dict.fromkeys(word[:LONGEST_WORD] for word in analyzer().analyze(folded("".join(parts)))))
+    assert words == list(dict.fromkeys(word[:MAX_WORD_LENGTH] for word in analyzer().analyze(folded("".join(parts)))))
     assert index.words(" ".join(words)) == words
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from registerwatch.register.codes import RISK_PREFIX, STATUS_PREFIX, RiskFilter, StatusFilter
 from registerwatch.register.models import Device
-from registerwatch.register.search.index import COMMON, MOST_EXPANSIONS, Filters, Hits, SearchIndex
+from registerwatch.register.search.index import COMMON, MAX_EXPANSIONS, Filters, Hits, SearchIndex
 from registerwatch_standins.register.generated import GeneratedWorld
 from tests.register.builders import FEW, a_device
 from tests.register.search.index_folder import EVERYTHING, indexed, page_through
@@ -304,7 +304,7 @@ def test_pages_of_a_common_word_have_every_device_once(
 
 
 def test_a_beginning_with_more_words_than_are_spelled_out_finds_all_of_them(tmp_path: Path) -> None:
-    count = 3 * MOST_EXPANSIONS
+    count = 3 * MAX_EXPANSIONS
     index = indexed(
         tmp_path, [a_device(f"u-{each}", f"di-{each}", trade_name=f"Tita{each:03}") for each in range(count)]
     )

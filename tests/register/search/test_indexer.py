@@ -13,9 +13,9 @@ from registerwatch.db.engine import Database
 from registerwatch.errors import IndexUnavailable
 from registerwatch.register.models import DeviceReading, from_document
 from registerwatch.register.search.index import Filters, SearchIndex
-from registerwatch.register.search.indexer import BATCH, NOTICEABLE, IndexFollower, rebuild_request
-from registerwatch.register.store.documents import StoredDocuments, stored_documents
-from registerwatch.register.store.records import StoredCopy
+from registerwatch.register.search.indexer import BATCH, NOTICEABLE, Indexer, rebuild_request
+from registerwatch.register.store.documents import DocumentReader, open_documents
+from registerwatch.register.store.records import RecordStore
 from tests.register.builders import FEW, a_full_reading, a_row, readings
 
 pytestmark = pytest.mark.anyio
@@ -30,10 +30,10 @@ class Node:
     """One process's view: the copy, its quick reads, its index."""
 
     database: Database
-    copy: StoredCopy
-    documents: StoredDocuments
+    copy: RecordStore
+    documents: DocumentReader
     index: SearchIndex
-    follower: IndexFollower
+    indexer: Indexer
 
     async def store(self, *readings: DeviceReading) -> None:
         """Store some readings."""
@@ -47,34 +47,34 @@ class Node:
 
 @pytest.fixture
 async def node(database: Database, database_url: str, tmp_path: Path) -> AsyncIterator[Node]:
-    documents, index = stored_documents(database_url), SearchIndex(tmp_path / "index")
-    node = Node(database, StoredCopy(database), documents, index, IndexFollower(documents, index))
+    documents, index = open_documents(database_url), SearchIndex(tmp_path / "index")
+    node = Node(database, RecordStore(database), documents, index, Indexer(documents, index))
     yield node
-    await node.follower.close()
+    await node.indexer.close()
     await documents.close()
 
 
 async def test_what_is_stored_is_found_once_the_index_has_caught_up(node: Node) -> None:
     await node.store(a_row(trade_name="Alpha"))
-    assert await node.follower.lag() == 1
+    assert await node.indexer.lag() == 1
     assert await node.found("alpha") == []
 
-    assert await node.follower.catch_up()
+    assert await node.indexer.catch_up()
 
     assert await node.found("alpha") == ["u-1"]
-    assert await node.follower.lag() == 0
-    assert node.follower.trouble() is None
+    assert await node.indexer.lag() == 0
+    assert node.indexer.problem() is None
 
 
 async def test_a_preferred_twin_takes_the_place_of_the_other_and_gives_it_back(node: Node) -> None:
     await node.store(a_full_reading("u-1", legislation_code=MDD, trade_name="Alpha legacy"))
-    await node.follower.catch_up()
+    await node.indexer.catch_up()
     await node.store(a_full_reading("u-2", legislation_code=MDR, trade_name="Alpha"))
-    await node.follower.catch_up()
+    await node.indexer.catch_up()
     assert (await node.found("alpha"), await node.found("legacy")) == (["u-2"], [])
 
     await node.store(a_full_reading("u-2", legislation_code=MDR, trade_name="Alpha", latest=False))
-    await node.follower.catch_up()
+    await node.indexer.catch_up()
 
     assert (await node.found("alpha"), await node.found("legacy")) == (["u-1"], ["u-1"])
 
@@ -97,7 +97,7 @@ async def test_after_any_readings_the_index_has_exactly_the_records_that_answer(
 ) -> None:
     for batch in batches:
         await node.store(*batch)
-        await node.follower.catch_up()
+        await node.indexer.catch_up()
 
     async with node.database.reading() as connection:
         rows = (await connection.execute(text("SELECT id FROM devices WHERE is_current ORDER BY id"))).all()
@@ -110,7 +110,7 @@ async def test_progress_is_told_by_revision_up_to_the_last_one(node: Node) -> No
     await node.store(*(a_row(f"u-{each}", f"di-{each}") for each in range(count)))
     told: list[tuple[int, int]] = []
 
-    await node.follower.catch_up(lambda done, of: told.append((done, of)))
+    await node.indexer.catch_up(lambda done, of: told.append((done, of)))
 
     assert told == [(BATCH, count), (2 * BATCH, count), (count, count)]
 
@@ -118,40 +118,40 @@ async def test_progress_is_told_by_revision_up_to_the_last_one(node: Node) -> No
 async def test_searches_say_so_while_the_index_is_far_behind(node: Node) -> None:
     count = NOTICEABLE + BATCH + 10
     await node.store(*(a_row(f"u-{each}", f"di-{each}") for each in range(count)))
-    assert await node.follower.step()
+    assert await node.indexer.step()
 
-    trouble = node.follower.trouble()
+    problem = node.indexer.problem()
 
-    assert trouble == f"The search index is being built; {count - BATCH:,} of {count:,} changes are not findable yet."
-    assert await node.follower.lag() == count
-    await node.follower.catch_up()
-    assert node.follower.trouble() is None
+    assert problem == f"The search index is being built; {count - BATCH:,} of {count:,} changes are not findable yet."
+    assert await node.indexer.lag() == count
+    await node.indexer.catch_up()
+    assert node.indexer.problem() is None
 
 
 async def test_a_second_process_reads_what_the_first_one_indexes_and_takes_over_when_it_ends(node: Node) -> None:
     other_index = SearchIndex(node.index.folder.parent)
-    other = IndexFollower(node.documents, other_index)
+    other = Indexer(node.documents, other_index)
     await node.store(a_row(trade_name="Alpha"))
-    await node.follower.catch_up()
+    await node.indexer.catch_up()
 
     assert not await other.catch_up(), "the first process writes"
     assert await Node(node.database, node.copy, node.documents, other_index, other).found("alpha") == ["u-1"]
-    assert other.trouble() is None
+    assert other.problem() is None
 
-    await node.follower.close()
+    await node.indexer.close()
     await node.store(a_row("u-2", "di-B", trade_name="Beta"))
     assert await other.catch_up()
-    assert await node.follower.lag() == 0
+    assert await node.indexer.lag() == 0
     await other.close()
 
 
 async def test_a_rebuild_that_is_asked_for_is_done_once_and_finds_the_same(node: Node) -> None:
     await node.store(*(a_row(f"u-{each}", f"di-{each}", trade_name="Alpha") for each in range(10)))
-    await node.follower.catch_up()
+    await node.indexer.catch_up()
     before = await node.found("alpha")
     rebuild_request(node.index.folder).touch()
 
-    await node.follower.catch_up()
+    await node.indexer.catch_up()
 
     assert await node.found("alpha") == before
     assert len(before) == node.index.documents == 10
@@ -160,13 +160,13 @@ async def test_a_rebuild_that_is_asked_for_is_done_once_and_finds_the_same(node:
 
 async def test_a_rebuild_that_a_kill_interrupts_is_done_by_the_next_process(node: Node) -> None:
     await node.store(*(a_row(f"u-{each}", f"di-{each}", trade_name="Alpha") for each in range(2 * BATCH)))
-    await node.follower.catch_up()
+    await node.indexer.catch_up()
     rebuild_request(node.index.folder).touch()
-    await node.follower.step()
-    await node.follower.close()  # without a commit, as a kill would leave it
+    await node.indexer.step()
+    await node.indexer.close()  # without a commit, as a kill would leave it
 
     told: list[int] = []
-    next_one = IndexFollower(node.documents, SearchIndex(node.index.folder.parent))
+    next_one = Indexer(node.documents, SearchIndex(node.index.folder.parent))
     await next_one.catch_up(lambda done, _of: told.append(done))
 
     await next_one.close()
@@ -175,13 +175,13 @@ async def test_a_rebuild_that_a_kill_interrupts_is_done_by_the_next_process(node
 
 async def test_an_index_whose_folder_vanishes_under_the_writer_is_built_anew(node: Node) -> None:
     await node.store(a_row("u-1", "di-A", trade_name="Alpha"))
-    await node.follower.catch_up()
+    await node.indexer.catch_up()
     node.index.folder.rename(node.index.folder.with_name("gone"))  # as if it were deleted, at once
     await node.store(a_row("u-2", "di-B", trade_name="Alpha"))
     with pytest.raises(IndexUnavailable):
-        await node.follower.catch_up()
+        await node.indexer.catch_up()
 
-    assert await node.follower.catch_up()
+    assert await node.indexer.catch_up()
 
     assert await node.found("alpha") == ["u-1", "u-2"]
 
@@ -191,14 +191,14 @@ async def test_a_database_that_is_restored_from_a_backup_is_indexed_as_it_is(nod
     async with node.database.reading() as connection:
         backup = (await connection.execute(text("SELECT revision FROM copy_state"))).scalar_one()
     await node.store(a_row("u-2", "di-B", trade_name="Beta"), a_row("u-3", "di-C", trade_name="Beta"))
-    await node.follower.catch_up()
+    await node.indexer.catch_up()
     async with node.database.transaction() as connection:  # what restoring an older backup leaves
         await connection.execute(text(f"DELETE FROM devices WHERE revision > {backup}"))
         await connection.execute(text(f"UPDATE copy_state SET revision = {backup}, devices = 1"))
     await node.store(a_row("u-4", "di-D", trade_name="Gamma"))
 
-    await node.follower.catch_up()
+    await node.indexer.catch_up()
 
     assert await node.found("gamma") == ["u-4"]
-    assert await node.follower.lag() == 0
+    assert await node.indexer.lag() == 0
     assert node.index.documents == 2

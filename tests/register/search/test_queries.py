@@ -7,7 +7,7 @@ import pytest
 from registerwatch.errors import InvalidInput
 from registerwatch.register.codes import RiskFilter, StatusFilter
 from registerwatch.register.search.index import Filters
-from registerwatch.register.search.queries import LONGEST_QUERY, SearchPage
+from registerwatch.register.search.queries import MAX_QUERY_LENGTH, SearchPage
 from registerwatch_standins.register.generated import GeneratedWorld
 from registerwatch_standins.register.records import Registration
 from tests.conftest import StageMaker
@@ -74,7 +74,7 @@ async def test_a_udi_is_found_however_it_is_typed(stage: Stage, made: list[Regis
 
 async def test_a_udi_is_found_before_the_index_has_it(staged: StageMaker) -> None:
     async with staged(world=Made()) as stage:
-        await stage.service.mirror.from_datalake(stage.service.datalake, lambda _progress: None)
+        await stage.service.bulk_loader.from_datalake(stage.service.datalake, lambda _progress: None)
         udi = stage.world.newest(0, 1)[0].primary_di
 
         assert udis(await search(stage, udi)) == [udi]
@@ -146,7 +146,7 @@ async def test_an_unknown_code_offers_to_ask_the_register(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize(
-    ("query", "filters"), [("", NO_FILTERS), ("  ", NO_FILTERS), ("x" * (LONGEST_QUERY + 1), NO_FILTERS)]
+    ("query", "filters"), [("", NO_FILTERS), ("  ", NO_FILTERS), ("x" * (MAX_QUERY_LENGTH + 1), NO_FILTERS)]
 )
 async def test_a_query_that_makes_no_sense_is_refused(stage: Stage, query: str, filters: Filters) -> None:
     with pytest.raises(InvalidInput):

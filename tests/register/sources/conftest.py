@@ -7,14 +7,14 @@ import httpx2
 import pytest
 
 from registerwatch.db.engine import Database
-from registerwatch.register.sources.request_budget import Priority, RequestBudget
-from registerwatch.register.sources.requests import Patience, RegisterRequests
+from registerwatch.register.sources.request_budget import RequestBudget, RequestPriority
+from registerwatch.register.sources.requests import RegisterHttpClient, RetryPolicy
 from tests.conftest import RECORDS
 from tests.support.clocks import SteppedClock
 
-PATIENCE = {priority: Patience(tries=3, pause=1.0, limit=60.0) for priority in Priority}
+RETRY_POLICIES = {priority: RetryPolicy(tries=3, pause=1.0, limit=60.0) for priority in RequestPriority}
 
-Sender = Callable[..., RegisterRequests]
+Sender = Callable[..., RegisterHttpClient]
 
 
 @pytest.fixture
@@ -37,15 +37,15 @@ def sender(database: Database, clock: SteppedClock) -> Sender:
         *,
         timeout: float = 5.0,
         user_agent: str = "Registerwatch/1.0 (+https://example.org)",
-        patience: dict[Priority, Patience] | None = None,
+        retry_policies: dict[RequestPriority, RetryPolicy] | None = None,
         per_minute: int = 1_000,
-    ) -> RegisterRequests:
-        return RegisterRequests(
+    ) -> RegisterHttpClient:
+        return RegisterHttpClient(
             httpx2.AsyncClient(transport=transport),
             RequestBudget(database, per_minute, clock),
             user_agent=user_agent,
             timeout=timeout,
-            patience=patience or PATIENCE,
+            retry_policies=retry_policies or RETRY_POLICIES,
         )
 
     return make

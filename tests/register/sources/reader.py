@@ -13,9 +13,9 @@ from registerwatch.db.engine import Database
 from registerwatch.register.models import DeviceReading
 from registerwatch.register.outcomes import Found
 from registerwatch.register.sources.eudamed.client import EudamedClient, KnownRecord
-from registerwatch.register.sources.eudamed.guards import MADE_UP_VALUE
-from registerwatch.register.sources.request_budget import Priority, RequestBudget
-from registerwatch.register.sources.requests import Patience, RegisterRequests
+from registerwatch.register.sources.eudamed.guards import PROBE_VALUE
+from registerwatch.register.sources.request_budget import RequestBudget, RequestPriority
+from registerwatch.register.sources.requests import RegisterHttpClient, RetryPolicy
 from registerwatch_standins.register.app import create_app
 from registerwatch_standins.register.faults import Faults
 from registerwatch_standins.register.layers.logged import RequestLog
@@ -24,7 +24,7 @@ from registerwatch_standins.register.world import World
 from tests.support.clocks import SteppedClock
 
 BASE = "http://register.test/eudamed"
-IMPATIENT = {priority: Patience(tries=2, pause=0.1, limit=30.0) for priority in Priority}
+IMPATIENT = {priority: RetryPolicy(tries=2, pause=0.1, limit=30.0) for priority in RequestPriority}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Reader:
     def asked(self) -> Counter[str]:
         """Kinds of the requests since the last call, probes apart."""
         kinds = Counter(
-            f"{request.kind} probe" if MADE_UP_VALUE in request.query else request.kind for request in self.log.requests
+            f"{request.kind} probe" if PROBE_VALUE in request.query else request.kind for request in self.log.requests
         )
         self.log.clear()
         return kinds
@@ -72,12 +72,12 @@ async def reading(world: World, database: Database, clock: SteppedClock, **optio
     faults = Faults()
     register = create_app(world, faults, **options)  # type: ignore[arg-type]  # switches are all that is passed
     async with httpx2.AsyncClient(transport=InProcessTransport(register)) as http:
-        requests = RegisterRequests(
+        requests = RegisterHttpClient(
             http,
             RequestBudget(database, 100_000, clock),
             user_agent="Registerwatch/1.0 (+https://example.org)",
             timeout=5.0,
-            patience=IMPATIENT,
+            retry_policies=IMPATIENT,
         )
         client = EudamedClient(requests, BASE, clock)
         yield Reader(client, world, faults, register.state.log, clock, register.state)

@@ -7,12 +7,12 @@ import httpx2
 import pytest
 
 from registerwatch.db.engine import Database
-from registerwatch.register.models import ActorReference, Carries
+from registerwatch.register.models import ActorReference, Completeness
 from registerwatch.register.outcomes import RegisterFailure
 from registerwatch.register.sources.data_lake import ActorRow as BulkActorRow
 from registerwatch.register.sources.data_lake import DataLakeClient, DeviceRow, actor_of_row, reading_of_row
-from registerwatch.register.sources.request_budget import Priority, RequestBudget
-from registerwatch.register.sources.requests import Patience, RegisterRequests
+from registerwatch.register.sources.request_budget import RequestBudget, RequestPriority
+from registerwatch.register.sources.requests import RegisterHttpClient, RetryPolicy
 from registerwatch_standins.register.app import create_app
 from registerwatch_standins.register.generated import GeneratedWorld
 from registerwatch_standins.register.transport import InProcessTransport
@@ -38,12 +38,12 @@ def lake(database: Database) -> LakeMaker:
     """Makes a client: `lake(transport)`."""
 
     def make(transport: httpx2.AsyncBaseTransport) -> DataLakeClient:
-        requests = RegisterRequests(
+        requests = RegisterHttpClient(
             httpx2.AsyncClient(transport=transport),
             RequestBudget(database, 10_000, SteppedClock()),
             user_agent="Registerwatch/1.0",
             timeout=5,
-            patience={Priority.MIRROR: Patience(tries=2, pause=0.1, limit=60)},
+            retry_policies={RequestPriority.BULK_LOAD: RetryPolicy(tries=2, pause=0.1, limit=60)},
         )
         return DataLakeClient(requests, BASE + "/")
 
@@ -298,7 +298,7 @@ def test_a_row_tells_some_of_a_device_and_lags() -> None:
         )
     )
 
-    assert (reading.carries, reading.lags, reading.detail_version) == (Carries.SOME, True, None)
+    assert (reading.completeness, reading.lags, reading.detail_version) == (Completeness.SOME, True, None)
     assert reading.device.trade_name == "Alpha"
     assert reading.device.emdn == ("A01", "B02")
     assert reading.device.authorised_representative == ActorReference("DE-AR-000000002", "Representative")

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 from structlog.testing import capture_logs
 
 from registerwatch.db.engine import Database
-from registerwatch.register.models import Carries
-from registerwatch.register.outcomes import Found, NotFound, RegisterFailure, Unreadable
+from registerwatch.register.models import Completeness
+from registerwatch.register.outcomes import Found, NotFound, ReadFailed, RegisterFailure
 from registerwatch.register.sources.eudamed.client import EudamedClient
 from registerwatch_standins.register.generated import GeneratedWorld
 from registerwatch_standins.register.records import Certificate, Registration
@@ -159,10 +159,10 @@ async def test_a_search_whose_probe_finds_something_is_not_relied_on(reader: Rea
 
     result = await reader.client.read_device(reader.world.newest(0, 1)[0].primary_di)
 
-    assert isinstance(result, Unreadable)
+    assert isinstance(result, ReadFailed)
     assert "ignored the filter" in result.reason
     assert reader.asked() == {"search probe": 1}
-    assert isinstance(await reader.client.read_device(NOBODYS), Unreadable)
+    assert isinstance(await reader.client.read_device(NOBODYS), ReadFailed)
     assert reader.asked() == {"search probe": 1}, "what is not proven is probed before each read"
 
 
@@ -175,7 +175,7 @@ async def test_a_filter_that_stops_filtering_after_its_probe_brings_nobody_elses
 
     result = await reader.client.read_device(NOBODYS)
 
-    assert isinstance(result, Unreadable)
+    assert isinstance(result, ReadFailed)
     assert "ignored the filter" in result.reason
 
 
@@ -186,7 +186,7 @@ async def test_a_refuted_certificate_filter_is_left_alone_for_a_day_and_costs_th
     async with reading(world, database, clock, basic_udi_filter_works=False) as reader:
         [told] = await reader.found(record.primary_di)
         assert reader.asked()["certificates probe"] == 1
-        assert told.carries is Carries.EVERYTHING
+        assert told.completeness is Completeness.EVERYTHING
         assert [each.number for each in told.device.certs] == ["D-1"], "what the Basic UDI-DI record lists"
 
         clock.move(DAY - 60)
@@ -213,7 +213,7 @@ async def test_a_certificate_filter_that_stops_filtering_brings_nobody_elses_cer
         [after] = await reader.found(record.primary_di, known_from([before]))
 
         assert "FOREIGN" not in [each.number for each in after.device.certs]
-        assert after.carries is Carries.ALL_BUT_CERTIFICATES
+        assert after.completeness is Completeness.ALL_BUT_CERTIFICATES
 
 
 async def test_certificates_that_were_read_while_the_filter_worked_do_not_vanish_once_it_is_refuted(
@@ -227,7 +227,7 @@ async def test_certificates_that_were_read_while_the_filter_worked_do_not_vanish
 
         [after] = await reader.found(record.primary_di, known_from(before))
 
-        kept = after.carries is Carries.ALL_BUT_CERTIFICATES
+        kept = after.completeness is Completeness.ALL_BUT_CERTIFICATES
         assert kept or [each.number for each in after.device.certs] == ["D-1", "Z-2"]
 
 
@@ -270,7 +270,7 @@ async def test_certificates_of_both_sources_stand_together_in_order(reader: Read
     assert [each.number for each in told.device.certs] == ["A-3", "D-1", "Z-2"]
     assert [each.status for each in told.device.certs] == ["Issued"] * 3
     assert told.device.certs[1].notified_body_name == "Body"
-    assert told.carries is Carries.EVERYTHING
+    assert told.completeness is Completeness.EVERYTHING
 
 
 async def test_one_certificate_in_both_sources_is_one_certificate(reader: Reader) -> None:
@@ -300,7 +300,7 @@ async def test_a_certificate_search_that_cannot_be_read_leaves_the_rest_of_the_r
 
     [told] = await reader.found(record.primary_di)
 
-    assert told.carries is Carries.ALL_BUT_CERTIFICATES
+    assert told.completeness is Completeness.ALL_BUT_CERTIFICATES
     assert told.device.reference == "NEW-1"
 
 
@@ -310,7 +310,7 @@ async def test_a_record_without_a_basic_udi_di_asks_for_no_certificates(reader: 
     [told] = await reader.found(record.primary_di)
 
     assert reader.asked().keys() & {"certificates", "certificates probe"} == set()
-    assert told.carries is Carries.EVERYTHING
+    assert told.completeness is Completeness.EVERYTHING
 
 
 # Twins
@@ -336,7 +336,7 @@ async def test_the_record_that_answers_is_the_first_and_the_only_one_read_in_ful
     first, second = await reader.found(record.primary_di)
 
     assert (first.device.uuid != record.uuid) is wins
-    assert (first.carries, second.carries) == (Carries.EVERYTHING, Carries.SOME)
+    assert (first.completeness, second.completeness) == (Completeness.EVERYTHING, Completeness.SOME)
     assert first.device.legislation_code
     assert second.device.legislation_code
     assert reader.asked()["detail"] == 1
@@ -369,7 +369,7 @@ async def test_too_many_records_under_one_udi_are_no_answer_rather_than_a_wrong_
 
     result = await reader.client.read_device(record.primary_di)
 
-    assert isinstance(result, Unreadable)
+    assert isinstance(result, ReadFailed)
     assert "too many records" in result.reason
 
 
@@ -380,7 +380,7 @@ async def test_a_record_that_is_listed_twice_is_read_once_and_in_full(sender: Se
     result = await client.read_device(NOBODYS)
 
     assert isinstance(result, Found)
-    assert [(each.device.uuid, each.carries) for each in result.value] == [("u-1", Carries.EVERYTHING)]
+    assert [(each.device.uuid, each.completeness) for each in result.value] == [("u-1", Completeness.EVERYTHING)]
 
 
 async def test_a_list_that_breaks_off_before_its_total_is_not_taken_for_the_whole(
@@ -396,7 +396,7 @@ async def test_a_list_that_breaks_off_before_its_total_is_not_taken_for_the_whol
     whole = one_device(row)
     client = EudamedClient(sender(CannedRegister(answer)), "http://register.test", clock)
 
-    assert isinstance(await client.read_device(NOBODYS), Unreadable), "a stored twin may be on the rest of the list"
+    assert isinstance(await client.read_device(NOBODYS), ReadFailed), "a stored twin may be on the rest of the list"
 
 
 # Other records, no records
@@ -415,7 +415,7 @@ async def test_a_record_that_is_another_devices_or_missing_is_unreadable_and_nev
     record = a_record(reader.world)
     reader.faults.fail(kind, mode)
 
-    assert isinstance(await reader.client.read_device(record.primary_di), Unreadable)
+    assert isinstance(await reader.client.read_device(record.primary_di), ReadFailed)
 
 
 @pytest.mark.parametrize("uuid", ["a\nb", "\x00", "../../other", "a?b#c", "a/b", "http://elsewhere.test/"])
@@ -518,7 +518,7 @@ async def test_rows_that_cannot_be_read_hide_no_row_of_somebody_else(
     others = {**ITS_ROW, "manufacturerSrn": "FR-MF-000000002"}
     for rows in ((row, others), (row, ITS_ROW, others), (row,)):
         client = EudamedClient(sender(a_manufacturer(*rows)), "http://register.test", clock)
-        assert isinstance(await client.read_actor(SRN), Unreadable)
+        assert isinstance(await client.read_actor(SRN), ReadFailed)
 
 
 @unreadable_rows
@@ -530,7 +530,7 @@ async def test_a_device_one_of_whose_records_cannot_be_read_is_unreadable(
 
     result = await client.read_device(NOBODYS)
 
-    assert isinstance(result, Unreadable), "it may be the record that counts"
+    assert isinstance(result, ReadFailed), "it may be the record that counts"
 
 
 @pytest.mark.parametrize("mode", ["ignored-filter", "wrong-rows", "empty-page"])
@@ -540,7 +540,7 @@ async def test_an_actor_search_that_cannot_be_believed_is_unreadable(reader: Rea
     assert isinstance(await reader.client.read_actor(one), Found)
     reader.faults.fail(kind, mode, contains=other)
 
-    assert isinstance(await reader.client.read_actor(other), Unreadable)
+    assert isinstance(await reader.client.read_actor(other), ReadFailed)
 
 
 # The newest registrations
@@ -654,5 +654,5 @@ async def test_only_the_register_is_asked_and_no_redirect_of_it_followed(sender:
 
     result = await client.read_device(NOBODYS)
 
-    assert isinstance(result, Unreadable), "a search that finds nothing answers 200, so a redirect is a failure"
+    assert isinstance(result, ReadFailed), "a search that finds nothing answers 200, so a redirect is a failure"
     assert {request.url.host for request in register.asked} == {"register.test"}

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from registerwatch.register.outcomes import RegisterFailure
-from registerwatch.register.sources.eudamed.guards import MOST_ROWS, Proofs, check_page, check_probe
+from registerwatch.register.sources.eudamed.guards import MAX_ROWS, FilterProofs, check_page, check_probe
 from registerwatch.register.sources.eudamed.wire import DeviceRow, Page
 from tests.register.builders import PROPERTY
 
@@ -22,34 +22,34 @@ def carries_asked(row: DeviceRow) -> bool:
     return row.primary_di == ASKED
 
 
-@pytest.mark.parametrize("total", [2, 3, MOST_ROWS])
+@pytest.mark.parametrize("total", [2, 3, MAX_ROWS])
 def test_rows_that_all_carry_the_asked_value_are_believed(total: int) -> None:
-    check_page(a_page(ASKED, ASKED, total=total), carries=carries_asked)
+    check_page(a_page(ASKED, ASKED, total=total), matches=carries_asked)
 
 
 def test_finding_nothing_is_believed() -> None:
-    check_page(a_page(), carries=carries_asked)
+    check_page(a_page(), matches=carries_asked)
 
 
 @pytest.mark.parametrize("udis", [("other",), (ASKED, "other"), ("",), (ASKED + " ",), (ASKED[1:],)])
 def test_one_row_of_another_value_discredits_the_page(udis: tuple[str, ...]) -> None:
     with pytest.raises(RegisterFailure, match="ignored the filter") as caught:
-        check_page(a_page(*udis), carries=carries_asked)
+        check_page(a_page(*udis), matches=carries_asked)
 
     assert not caught.value.passing
 
 
 def test_more_than_a_hundred_thousand_rows_are_not_believed_even_where_rows_cannot_tell() -> None:
-    check_page(a_page(ASKED, total=MOST_ROWS), carries=None)
+    check_page(a_page(ASKED, total=MAX_ROWS), matches=None)
     with pytest.raises(RegisterFailure, match="ignored the filter"):
-        check_page(a_page(ASKED, total=MOST_ROWS + 1), carries=None)
+        check_page(a_page(ASKED, total=MAX_ROWS + 1), matches=None)
     with pytest.raises(RegisterFailure, match="ignored the filter"):
-        check_page(a_page(ASKED, total=MOST_ROWS + 1), carries=carries_asked)
+        check_page(a_page(ASKED, total=MAX_ROWS + 1), matches=carries_asked)
 
 
 def test_an_empty_page_that_contradicts_its_total_is_throttling_and_no_empty_answer() -> None:
     with pytest.raises(RegisterFailure) as caught:
-        check_page(a_page(total=1), carries=carries_asked)
+        check_page(a_page(total=1), matches=carries_asked)
 
     assert caught.value.throttled
     assert caught.value.passing
@@ -58,9 +58,9 @@ def test_an_empty_page_that_contradicts_its_total_is_throttling_and_no_empty_ans
 @PROPERTY
 @given(st.lists(st.sampled_from([ASKED, "other"]), max_size=4), st.integers(-5, 200_000))
 def test_a_page_is_believed_only_if_its_rows_and_its_total_agree(udis: list[str], total: int) -> None:
-    believable = len(udis) <= total <= MOST_ROWS and set(udis) <= {ASKED} and (bool(udis) or total == 0)
+    believable = len(udis) <= total <= MAX_ROWS and set(udis) <= {ASKED} and (bool(udis) or total == 0)
     try:
-        check_page(a_page(*udis, total=total), carries=carries_asked)
+        check_page(a_page(*udis, total=total), matches=carries_asked)
     except RegisterFailure:
         assert not believable
     else:
@@ -82,23 +82,23 @@ def test_a_probe_that_counts_rows_and_shows_none_is_throttled_and_proves_and_ref
 
 
 def test_a_proof_holds_for_a_day_and_for_its_own_filter() -> None:
-    proofs = Proofs()
-    assert not proofs.stands("primaryDi", 1_000.0)
+    proofs = FilterProofs()
+    assert not proofs.precedence("primaryDi", 1_000.0)
 
     proofs.prove("primaryDi", 1_000.0)
 
-    assert proofs.stands("primaryDi", 1_000.0 + DAY - 1)
-    assert not proofs.stands("primaryDi", 1_000.0 + DAY)
-    assert not proofs.stands("srn", 1_000.0)
+    assert proofs.precedence("primaryDi", 1_000.0 + DAY - 1)
+    assert not proofs.precedence("primaryDi", 1_000.0 + DAY)
+    assert not proofs.precedence("srn", 1_000.0)
 
 
 def test_a_refutation_holds_for_a_day_and_replaces_the_proof() -> None:
-    proofs = Proofs()
+    proofs = FilterProofs()
     proofs.prove("basicUdi", 1_000.0)
 
     proofs.refute("basicUdi", 2_000.0)
 
-    assert not proofs.stands("basicUdi", 2_000.0)
+    assert not proofs.precedence("basicUdi", 2_000.0)
     assert proofs.refuted("basicUdi", 2_000.0 + DAY - 1)
     assert not proofs.refuted("basicUdi", 2_000.0 + DAY)
     proofs.prove("basicUdi", 3_000.0)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registerwatch.register.models import Carries, document
+from registerwatch.register.models import Completeness, document
 from registerwatch.register.sources import data_lake
 from registerwatch.register.sources.eudamed import mapping, wire
 from registerwatch.register.sources.eudamed.wire import BasicUdiRecord, Code, DeviceDetail, DeviceRow
@@ -73,7 +73,7 @@ def test_rows_of_real_searches_become_devices(captures: Path, name: str) -> None
     for row, told in zip(page.content, raw, strict=True):
         reading = mapping.reading_of_row(row)
         device = reading.device
-        assert reading.carries is Carries.SOME
+        assert reading.completeness is Completeness.SOME
         assert (device.uuid, device.udi) == (told["uuid"], told["primaryDi"])
         assert (device.manufacturer_srn, device.version) == (told["manufacturerSrn"], told["versionNumber"])
         assert device.status_code == told["deviceStatusType"]["code"]

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from registerwatch.errors import FillRefused
-from registerwatch.register.models import Carries
+from registerwatch.errors import BulkLoadRefused
+from registerwatch.register.models import Completeness
 from registerwatch.register.sources.record_file import lines, reading_of_line
 from registerwatch_standins.register.generated import GeneratedArchive
 from registerwatch_standins.register.writing import write_records
@@ -34,7 +34,7 @@ def test_every_line_becomes_a_device_whether_the_file_is_gzipped_or_not(tmp_path
         assert device.status_code.endswith(record.status)
         assert {each.number for each in device.certs} == {each.number for each in record.certificates}
         assert device.updated
-        assert (reading.carries, reading.lags) == (Carries.SOME, True), "a file is older than the register"
+        assert (reading.completeness, reading.lags) == (Completeness.SOME, True), "a file is older than the register"
 
 
 def test_a_file_is_known_to_be_gzipped_by_its_content_and_not_by_its_name(tmp_path: Path) -> None:
@@ -65,20 +65,20 @@ def test_an_empty_file_has_no_lines(tmp_path: Path, name: str) -> None:
     ],
 )
 def test_a_broken_line_is_refused_by_its_number_and_file(line: bytes) -> None:
-    with pytest.raises(FillRefused, match=r"^Line 17 of records\.jsonl is no register record: "):
+    with pytest.raises(BulkLoadRefused, match=r"^Line 17 of records\.jsonl is no register record: "):
         reading_of_line(line, 17, HERE)
 
 
 def test_a_line_that_nests_without_end_is_refused_by_its_number() -> None:
     line = b'{"uuid": "u-1", "primary_di": "x", "more": ' + b"[" * 5_000 + b"]" * 5_000 + b"}"
 
-    with pytest.raises(FillRefused, match="Line 17"):
+    with pytest.raises(BulkLoadRefused, match="Line 17"):
         reading_of_line(line, 17, HERE)
 
 
 @pytest.mark.parametrize("fields", [{"uuid": ""}, {"primary_di": ""}, {"uuid": " "}, {"primary_di": " "}])
 def test_a_line_with_an_empty_identifier_is_refused_by_its_number(fields: dict[str, str]) -> None:
-    with pytest.raises(FillRefused, match="Line 17"):
+    with pytest.raises(BulkLoadRefused, match="Line 17"):
         reading_of_line(a_line(**fields), 17, HERE)
 
 
@@ -88,7 +88,7 @@ def test_a_gzipped_file_that_breaks_off_is_refused_after_the_lines_that_can_be_r
     path.write_bytes(path.read_bytes()[:-2_000])
     read: list[bytes] = []
 
-    with pytest.raises(FillRefused, match="cannot be read"):
+    with pytest.raises(BulkLoadRefused, match="cannot be read"):
         read.extend(lines(path))
 
     assert len(read) > 100
@@ -102,13 +102,13 @@ def test_a_gzipped_file_that_is_damaged_inside_is_refused(tmp_path: Path) -> Non
         damaged[place] ^= 0xFF
     path.write_bytes(damaged)
 
-    with pytest.raises(FillRefused, match="cannot be read"):
+    with pytest.raises(BulkLoadRefused, match="cannot be read"):
         list(lines(path))
 
 
 def test_a_file_that_is_not_there_or_is_a_folder_is_refused(tmp_path: Path) -> None:
     for path in (tmp_path / "missing.jsonl", tmp_path):
-        with pytest.raises(FillRefused, match="cannot be read"):
+        with pytest.raises(BulkLoadRefused, match="cannot be read"):
             list(lines(path))
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sqlalchemy import text
 
 from registerwatch.db.engine import Database
-from registerwatch.register.sources.request_budget import BudgetSpent, Priority, RequestBudget
+from registerwatch.register.sources.request_budget import BudgetSpent, RequestBudget, RequestPriority
 from tests.register.builders import FEW
 from tests.support.clocks import SteppedClock
 
@@ -25,7 +25,7 @@ arrivals = st.lists(
     st.tuples(
         st.sampled_from([0.0, 0.0, 0.4, 3.0, 17.3, 45.0, 61.5]),
         st.booleans(),
-        st.sampled_from(Priority),
+        st.sampled_from(RequestPriority),
         st.sampled_from([1, 1, 2]),
     ),
     min_size=12,
@@ -88,7 +88,7 @@ async def test_no_minute_ever_sees_more_requests_than_the_setting(
     nodes: tuple[RequestBudget, RequestBudget],
     node_databases: tuple[Database, Database],
     clock: SteppedClock,
-    arrivals: list[tuple[float, bool, Priority, int]],
+    arrivals: list[tuple[float, bool, RequestPriority, int]],
 ) -> None:
     await forget(node_databases[0])
     clock.move(1_000)
@@ -107,7 +107,7 @@ async def test_requests_that_come_at_once_from_two_processes_share_the_minute(
     left: list[tuple[float, int]] = []
 
     async def one(budget: RequestBudget) -> None:
-        await budget.take(Priority.WAITING, deadline=FOREVER)
+        await budget.take(RequestPriority.INTERACTIVE, deadline=FOREVER)
         left.append((clock.seen, 1))
 
     await asyncio.gather(*(one(nodes[number % 2]) for number in range(3 * PER_MINUTE)))
@@ -121,7 +121,7 @@ async def test_all_places_are_given_where_nobody_waits_longer_than_needed(
 ) -> None:
     begin = clock.now()
     for number in range(3 * PER_MINUTE):
-        await nodes[number % 2].take(Priority.WAITING, deadline=FOREVER)
+        await nodes[number % 2].take(RequestPriority.INTERACTIVE, deadline=FOREVER)
 
     assert clock.now() - begin <= 2 * 61.1
 
@@ -131,7 +131,7 @@ async def test_the_mirror_and_the_recheck_leave_places_for_whoever_waits(
 ) -> None:
     given = [
         await _places_left(nodes[0], priority, clock)
-        for priority in (Priority.MIRROR, Priority.RECHECK, Priority.WAITING)
+        for priority in (RequestPriority.BULK_LOAD, RequestPriority.RECHECK, RequestPriority.INTERACTIVE)
     ]
 
     assert given == [6, 2, 2]
@@ -142,27 +142,27 @@ async def test_a_request_that_counts_double_takes_two_places(
 ) -> None:
     budget, now = nodes[0], clock.now()
     for _ in range(PER_MINUTE // 2):
-        await budget.take(Priority.WAITING, deadline=now, cost=2)
+        await budget.take(RequestPriority.INTERACTIVE, deadline=now, cost=2)
     with pytest.raises(BudgetSpent):
-        await budget.take(Priority.WAITING, deadline=now)
+        await budget.take(RequestPriority.INTERACTIVE, deadline=now)
 
     await forget_then_fill_but_one(budget, now)
     with pytest.raises(BudgetSpent):
-        await budget.take(Priority.WAITING, deadline=now, cost=2)
-    await budget.take(Priority.WAITING, deadline=now)
+        await budget.take(RequestPriority.INTERACTIVE, deadline=now, cost=2)
+    await budget.take(RequestPriority.INTERACTIVE, deadline=now)
 
 
 async def forget_then_fill_but_one(budget: RequestBudget, now: float) -> None:
     """One place is left of the minute."""
     await forget(budget._database)
     for _ in range(PER_MINUTE - 1):
-        await budget.take(Priority.WAITING, deadline=now)
+        await budget.take(RequestPriority.INTERACTIVE, deadline=now)
 
 
 @pytest.mark.parametrize("per_minute", [1, 2])
-@pytest.mark.parametrize("priority", Priority)
+@pytest.mark.parametrize("priority", RequestPriority)
 async def test_the_smallest_budgets_still_let_everybody_through_in_time(
-    database: Database, clock: SteppedClock, per_minute: int, priority: Priority
+    database: Database, clock: SteppedClock, per_minute: int, priority: RequestPriority
 ) -> None:
     budget = RequestBudget(database, per_minute, clock)
     for cost in (1, 2, 1):
@@ -174,16 +174,16 @@ async def test_who_cannot_be_served_before_the_deadline_is_told_at_once_when_to_
 ) -> None:
     begin = clock.now()
     for _ in range(PER_MINUTE):
-        await nodes[0].take(Priority.WAITING, deadline=begin)
+        await nodes[0].take(RequestPriority.INTERACTIVE, deadline=begin)
     clock.move(20)
 
     with pytest.raises(BudgetSpent, match="used up") as caught:
-        await nodes[1].take(Priority.WAITING, deadline=clock.now() + 30)
+        await nodes[1].take(RequestPriority.INTERACTIVE, deadline=clock.now() + 30)
 
     assert clock.slept == []
     assert 40 <= caught.value.wait <= 41
     clock.move(caught.value.wait)
-    await nodes[1].take(Priority.WAITING, deadline=clock.now())
+    await nodes[1].take(RequestPriority.INTERACTIVE, deadline=clock.now())
 
 
 class HeldClock(SteppedClock):
@@ -200,15 +200,15 @@ async def test_who_has_little_time_is_told_at_once_even_while_others_of_the_same
 ) -> None:
     clock = HeldClock()
     budget = RequestBudget(database, 1, clock)
-    await budget.take(Priority.WAITING, deadline=clock.now())
-    patient = asyncio.create_task(budget.take(Priority.WAITING, deadline=FOREVER))
+    await budget.take(RequestPriority.INTERACTIVE, deadline=clock.now())
+    patient = asyncio.create_task(budget.take(RequestPriority.INTERACTIVE, deadline=FOREVER))
     while not clock.slept:
         await asyncio.sleep(0)
 
     try:
         with pytest.raises(BudgetSpent):
             async with asyncio.timeout(2):
-                await budget.take(Priority.WAITING, deadline=clock.now())
+                await budget.take(RequestPriority.INTERACTIVE, deadline=clock.now())
     finally:
         patient.cancel()
         await asyncio.wait([patient])
@@ -220,11 +220,11 @@ async def test_a_pause_after_throttling_holds_for_every_process(
     await nodes[0].throttled(30)
 
     with pytest.raises(BudgetSpent, match="asked us to slow down") as caught:
-        await nodes[1].take(Priority.WAITING, deadline=clock.now() + 10)
+        await nodes[1].take(RequestPriority.INTERACTIVE, deadline=clock.now() + 10)
 
     assert 30 <= caught.value.wait <= 31
     clock.move(31)
-    await nodes[1].take(Priority.WAITING, deadline=clock.now())
+    await nodes[1].take(RequestPriority.INTERACTIVE, deadline=clock.now())
 
 
 async def test_pauses_grow_while_the_register_goes_on_throttling_and_start_short_after_an_answer(
@@ -274,15 +274,15 @@ async def test_places_return_only_when_they_are_a_minute_old(
     taken: list[float] = []
     for _ in range(PER_MINUTE):
         clock.move(chance.random() * 3)
-        await nodes[0].take(Priority.WAITING, deadline=clock.now())
+        await nodes[0].take(RequestPriority.INTERACTIVE, deadline=clock.now())
         taken.append(clock.now())
 
-    await nodes[1].take(Priority.WAITING, deadline=FOREVER)
+    await nodes[1].take(RequestPriority.INTERACTIVE, deadline=FOREVER)
 
     assert 60 <= clock.now() - taken[0] <= 61.1
 
 
-async def _places_left(budget: RequestBudget, priority: Priority, clock: SteppedClock) -> int:
+async def _places_left(budget: RequestBudget, priority: RequestPriority, clock: SteppedClock) -> int:
     """Take all places that somebody of this priority can have now; how many they were."""
     taken = 0
     while True:
@@ -296,7 +296,7 @@ async def _places_left(budget: RequestBudget, priority: Priority, clock: Stepped
 async def _pause_left(budget: RequestBudget, clock: SteppedClock) -> float:
     """Seconds that a request would have to wait now."""
     try:
-        await budget.take(Priority.WAITING, deadline=clock.now())
+        await budget.take(RequestPriority.INTERACTIVE, deadline=clock.now())
     except BudgetSpent as spent:
         return spent.wait
     return 0
@@ -307,13 +307,13 @@ async def _both_at_once(database: Database, *writes: Coroutine[Any, Any, None]) 
     if database.kind == "sqlite":  # a transaction holds the write lock from its start
         await asyncio.gather(*writes)
         return
-    async with database.transaction() as holding, database.reading() as watching:
+    async with database.transaction() as holding, database.reading() as watch_service:
         await holding.execute(text("SELECT * FROM register_budget FOR UPDATE"))
         tasks = []
         for count, write in enumerate(writes, start=1):
             tasks.append(asyncio.create_task(write))
             for _ in range(2_000):
-                waiting = await watching.execute(_WAITING)
+                waiting = await watch_service.execute(_WAITING)
                 if waiting.scalar_one() == count:
                     break
             else:

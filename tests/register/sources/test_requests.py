@@ -17,13 +17,13 @@ from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
 from registerwatch.register.outcomes import NoSuchRecord, RegisterFailure
-from registerwatch.register.sources.request_budget import Priority
+from registerwatch.register.sources.request_budget import RequestPriority
 from registerwatch.register.sources.requests import (
-    LARGEST_BODY,
-    PATIENCE,
-    Patience,
-    Question,
-    RegisterRequests,
+    MAX_BODY_BYTES,
+    RETRY_POLICIES,
+    ApiRequest,
+    RegisterHttpClient,
+    RetryPolicy,
     decode,
 )
 from tests.register.builders import PROPERTY
@@ -48,8 +48,8 @@ NOW = 1_800_000_000.0
 """Far from the machine's own time, so that nothing can be reckoned by it unnoticed."""
 
 
-def a_question(**differs: Any) -> Question[Reply]:
-    return Question(URL, {"page": "0"}, REPLY, **differs)
+def a_question(**differs: Any) -> ApiRequest[Reply]:
+    return ApiRequest(URL, {"page": "0"}, REPLY, **differs)
 
 
 def decoded(response: httpx2.Response) -> Reply:
@@ -57,10 +57,12 @@ def decoded(response: httpx2.Response) -> Reply:
     return decode(response, REPLY, now=NOW)
 
 
-async def ask(requests: RegisterRequests, question: Question[Reply] | None = None, *, within: float = 60.0) -> Reply:
+async def ask(
+    requests: RegisterHttpClient, question: ApiRequest[Reply] | None = None, *, within: float = 60.0
+) -> Reply:
     """One answer, somebody waiting for it."""
-    deadline = requests.deadline(Priority.WAITING) - 60.0 + within
-    return await requests.get(question or a_question(), priority=Priority.WAITING, deadline=deadline)
+    deadline = requests.deadline(RequestPriority.INTERACTIVE) - 60.0 + within
+    return await requests.get(question or a_question(), priority=RequestPriority.INTERACTIVE, deadline=deadline)
 
 
 # The failure table
@@ -193,10 +195,12 @@ async def test_a_request_names_the_service_asks_for_json_and_carries_its_paramet
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 async def test_no_redirect_is_followed(sender: Sender, status: int) -> None:
     register = in_turn(httpx2.Response(status, headers={"location": "http://elsewhere.test/"}), GOOD)
-    requests = sender(register, patience={Priority.WAITING: Patience(1, 1.0, 60.0)})
+    requests = sender(register, retry_policies={RequestPriority.INTERACTIVE: RetryPolicy(1, 1.0, 60.0)})
 
     with pytest.raises((RegisterFailure, NoSuchRecord)):
-        await requests.get(a_question(), priority=Priority.WAITING, deadline=requests.deadline(Priority.WAITING))
+        await requests.get(
+            a_question(), priority=RequestPriority.INTERACTIVE, deadline=requests.deadline(RequestPriority.INTERACTIVE)
+        )
 
     assert [request.url.host for request in register.asked] == ["register.test"]
 
@@ -263,16 +267,18 @@ async def test_a_lasting_failure_is_not_tried_again(
 
 async def test_a_fill_says_why_it_waits_and_for_how_long_and_nobody_else_does(sender: Sender) -> None:
     told = {}
-    for priority in Priority:
-        requests = sender(in_turn(httpx2.ConnectError("refused"), httpx2.Response(503), GOOD), patience=PATIENCE)
+    for priority in RequestPriority:
+        requests = sender(
+            in_turn(httpx2.ConnectError("refused"), httpx2.Response(503), GOOD), retry_policies=RETRY_POLICIES
+        )
         with capture_logs() as logged:
             await requests.get(a_question(), priority=priority, deadline=requests.deadline(priority))
         told[priority] = [(each["reason"], each["seconds"], each["tries_left"]) for each in logged]
 
     assert told == {
-        Priority.WAITING: [],
-        Priority.RECHECK: [],
-        Priority.MIRROR: [
+        RequestPriority.INTERACTIVE: [],
+        RequestPriority.RECHECK: [],
+        RequestPriority.BULK_LOAD: [
             ("The register could not be reached.", 4.0, 7),
             ("The register has a fault of its own (status 503).", 8.0, 6),
         ],
@@ -336,7 +342,7 @@ ANSWERED: dict[str, httpx2.Response] = {
 UNANSWERED: dict[str, httpx2.Response | Exception] = {
     **BROKEN,
     **{str(status): httpx2.Response(status) for status in (401, 403, 404)},
-    "an answer without end": httpx2.Response(200, content=b" " * (LARGEST_BODY + 1)),
+    "an answer without end": httpx2.Response(200, content=b" " * (MAX_BODY_BYTES + 1)),
 }
 
 
@@ -344,15 +350,15 @@ async def pause_after(
     sender: Sender,
     clock: SteppedClock,
     between: httpx2.Response | Exception,
-    question: Question[Reply] | None = None,
+    question: ApiRequest[Reply] | None = None,
 ) -> float:
     """Seconds for which a throttled request waits that was throttled before, with this answer between the two."""
     throttled = httpx2.Response(429)
-    once = {Priority.WAITING: Patience(1, 0.0, 600.0)}
+    once = {RequestPriority.INTERACTIVE: RetryPolicy(1, 0.0, 600.0)}
     with suppress(RegisterFailure):
-        await ask(sender(in_turn(throttled), patience=once))
+        await ask(sender(in_turn(throttled), retry_policies=once))
     with suppress(RegisterFailure, NoSuchRecord):
-        await ask(sender(in_turn(between), patience=once), question)
+        await ask(sender(in_turn(between), retry_policies=once), question)
     clock.move(60)
     begin = clock.now()
     await ask(sender(in_turn(throttled, GOOD)), within=120)
@@ -432,12 +438,12 @@ async def test_a_body_larger_than_any_real_one_is_refused_before_it_is_read_to_i
     with pytest.raises(RegisterFailure, match="too large"):
         await ask(sender(register))
 
-    assert sent <= LARGEST_BODY + 2_000_000
+    assert sent <= MAX_BODY_BYTES + 2_000_000
     assert len(register.asked) == 1, "it would be too large again"
 
 
 async def test_a_packed_body_counts_by_its_unpacked_size(sender: Sender) -> None:
-    packed = gzip.compress(b'{"total": 7}' + b" " * (LARGEST_BODY + 1))
+    packed = gzip.compress(b'{"total": 7}' + b" " * (MAX_BODY_BYTES + 1))
     register = CannedRegister(
         lambda _request: httpx2.Response(200, headers={"content-encoding": "gzip"}, content=packed)
     )
@@ -505,10 +511,14 @@ async def test_a_read_ends_by_its_deadline_however_long_one_request_may_take(
 
     begin = clock.now()
     register = CannedRegister(slow)
-    requests = sender(register, timeout=20, patience={Priority.WAITING: Patience(tries=3, pause=0.4, limit=25)})
+    requests = sender(
+        register, timeout=20, retry_policies={RequestPriority.INTERACTIVE: RetryPolicy(tries=3, pause=0.4, limit=25)}
+    )
 
     with pytest.raises(RegisterFailure):
-        await requests.get(a_question(), priority=Priority.WAITING, deadline=requests.deadline(Priority.WAITING))
+        await requests.get(
+            a_question(), priority=RequestPriority.INTERACTIVE, deadline=requests.deadline(RequestPriority.INTERACTIVE)
+        )
 
     granted = [request.extensions["timeout"]["read"] for request in register.asked]
     assert clock.now() - begin <= 25 or granted[-1] <= 25 - 20.4, "the second try may take what is left, not 20 s more"
@@ -517,14 +527,14 @@ async def test_a_read_ends_by_its_deadline_however_long_one_request_may_take(
 async def test_reads_end_sooner_for_whoever_waits_than_for_the_recheck_and_the_mirror(sender: Sender) -> None:
     requests = sender(
         in_turn(GOOD),
-        patience={
-            Priority.WAITING: Patience(1, 1.0, 25.0),
-            Priority.RECHECK: Patience(1, 1.0, 180.0),
-            Priority.MIRROR: Patience(1, 1.0, 900.0),
+        retry_policies={
+            RequestPriority.INTERACTIVE: RetryPolicy(1, 1.0, 25.0),
+            RequestPriority.RECHECK: RetryPolicy(1, 1.0, 180.0),
+            RequestPriority.BULK_LOAD: RetryPolicy(1, 1.0, 900.0),
         },
     )
 
-    waiting, recheck, mirror = (requests.deadline(priority) for priority in Priority)
+    waiting, recheck, bulk_loader = (requests.deadline(priority) for priority in RequestPriority)
 
     assert recheck - waiting == pytest.approx(155)
-    assert mirror - waiting == pytest.approx(875)
+    assert bulk_loader - waiting == pytest.approx(875)

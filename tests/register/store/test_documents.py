@@ -13,8 +13,8 @@ from sqlalchemy import text
 from registerwatch.db.engine import Database
 from registerwatch.errors import DatabaseUnavailable
 from registerwatch.register.models import Actor, DeviceReading, document
-from registerwatch.register.store.documents import StoredDocuments, stored_documents
-from registerwatch.register.store.records import StoredCopy
+from registerwatch.register.store.documents import DocumentReader, open_documents
+from registerwatch.register.store.records import RecordStore
 from tests.register.builders import FEW, a_device, a_full_reading, a_row, readings
 
 pytestmark = pytest.mark.anyio
@@ -28,8 +28,8 @@ class Kept:
     """One database: its copy and its quick reads."""
 
     database: Database
-    copy: StoredCopy
-    documents: StoredDocuments
+    copy: RecordStore
+    documents: DocumentReader
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ async def both(database_url: str, sqlite_template: Path, tmp_path: Path) -> Asyn
     kept = []
     for address in (f"sqlite:///{path}", database_url):
         database = Database(address)
-        kept.append(Kept(database, StoredCopy(database), stored_documents(address)))
+        kept.append(Kept(database, RecordStore(database), open_documents(address)))
     yield kept[0], kept[1]
     for each in kept:
         await each.documents.close()
@@ -129,13 +129,13 @@ async def test_reads_can_be_closed_twice_and_before_the_first_one(both: tuple[Ke
 
 
 async def test_a_database_that_is_not_there_is_unavailable_and_no_empty_copy(tmp_path: Path) -> None:
-    missing = stored_documents(f"sqlite:///{tmp_path / 'missing.db'}")
+    missing = open_documents(f"sqlite:///{tmp_path / 'missing.db'}")
     with pytest.raises(DatabaseUnavailable):
         await missing.device("04012345678901")
 
     (tmp_path / "text.db").write_text("this is no database, " * 100)
     with pytest.raises(DatabaseUnavailable):
-        await stored_documents(f"sqlite:///{tmp_path / 'text.db'}").revision()
+        await open_documents(f"sqlite:///{tmp_path / 'text.db'}").revision()
 
 
 @pytest.mark.parametrize("name", ["a folder", "a?b", "a#b", "100%", "ä"])
@@ -146,9 +146,9 @@ async def test_a_sqlite_file_is_found_whatever_its_folder_is_called(
     folder.mkdir()
     shutil.copyfile(sqlite_template, folder / "registerwatch.db")
     address = f"sqlite:///{folder / 'registerwatch.db'}"
-    database, documents = Database(address), stored_documents(address)
+    database, documents = Database(address), open_documents(address)
 
-    await StoredCopy(database).store([a_row()], read_at=NOW)
+    await RecordStore(database).store([a_row()], read_at=NOW)
 
     assert await documents.device(a_device().udi) is not None
     await documents.close()

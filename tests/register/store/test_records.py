@@ -13,17 +13,17 @@ from registerwatch.db.engine import Database
 from registerwatch.register.models import (
     LAG_SECONDS,
     Actor,
-    Carries,
     Certificate,
+    Completeness,
     Device,
     DeviceReading,
-    Standing,
+    RecordPrecedence,
     from_document,
     merge,
-    standing,
+    precedence_of,
 )
-from registerwatch.register.store.documents import ChangedRow, StoredDocuments, stored_documents
-from registerwatch.register.store.records import StoredCopy
+from registerwatch.register.store.documents import ChangedRow, DocumentReader, open_documents
+from registerwatch.register.store.records import RecordStore
 from tests.register.builders import FEW, UDI, a_device, a_full_reading, a_row, readings
 from tests.support.dumps import stored
 
@@ -50,8 +50,8 @@ batches = st.lists(
 
 
 @pytest.fixture
-async def documents(database_url: str) -> AsyncIterator[StoredDocuments]:
-    opened = stored_documents(database_url)
+async def documents(database_url: str) -> AsyncIterator[DocumentReader]:
+    opened = open_documents(database_url)
     yield opened
     await opened.close()
 
@@ -72,27 +72,31 @@ class Expected:
 
     def __init__(self) -> None:
         self.devices: dict[str, Device] = {}
-        self.standings: dict[str, Standing] = {}
+        self.precedences: dict[str, RecordPrecedence] = {}
         self._details: dict[str, int | None] = {}
 
     def read(self, batch: list[DeviceReading], *, lists_all: bool) -> None:
         """Take up some readings; where they are all there is, other records of their UDI-DIs are superseded."""
         told = {reading.device.uuid for reading in batch}
         udis = {reading.device.udi for reading in batch}
-        for uuid, stands in self.standings.items():
+        for uuid, precedence in self.precedences.items():
             if lists_all and uuid not in told and UDI_OF[uuid] in udis:
-                self.standings[uuid] = msgspec.structs.replace(stands, latest_version=False)
+                self.precedences[uuid] = msgspec.structs.replace(precedence, latest_version=False)
         read_lately = {UDI_OF[uuid] for uuid in self._details}
         for reading in batch:
             if not reading.lags or reading.device.udi not in read_lately or self._is_newer_of_a_latest(reading):
                 self._read(reading)
 
     def _is_newer_of_a_latest(self, reading: DeviceReading) -> bool:
-        stands = self.standings.get(reading.device.uuid)
-        return stands is not None and stands.latest_version and (reading.device.version or 0) > stands.version_number
+        precedence = self.precedences.get(reading.device.uuid)
+        return (
+            precedence is not None
+            and precedence.latest_version
+            and (reading.device.version or 0) > precedence.version_number
+        )
 
     def _read(self, reading: DeviceReading) -> None:
-        uuid, before = reading.device.uuid, self.standings.get(reading.device.uuid)
+        uuid, before = reading.device.uuid, self.precedences.get(reading.device.uuid)
         merged = merge(self.devices.get(uuid), reading, stored_detail_version=self._details.get(uuid))
         if merged is None:
             return
@@ -100,15 +104,15 @@ class Expected:
         latest = reading.latest_version
         if reading.lags and before and not before.latest_version:
             latest = latest and (reading.device.version or 0) > before.version_number
-        as_merged = DeviceReading(device=merged, carries=reading.carries, latest_version=latest)
-        self.standings[uuid] = standing(as_merged)
+        as_merged = DeviceReading(device=merged, completeness=reading.completeness, latest_version=latest)
+        self.precedences[uuid] = precedence_of(as_merged)
         if reading.detail_version is not None:
             self._details[uuid] = reading.detail_version
 
     def current(self) -> dict[str, Device]:
         """The record that answers, by UDI-DI."""
         preferred: dict[str, Device] = {}
-        for each in sorted(self.standings.values(), key=lambda each: each.rank, reverse=True):
+        for each in sorted(self.precedences.values(), key=lambda each: each.rank, reverse=True):
             preferred[UDI_OF[each.uuid]] = self.devices[each.uuid]
         return preferred
 
@@ -116,7 +120,7 @@ class Expected:
 class Follower:
     """Somebody who follows the revisions, a few at a time."""
 
-    def __init__(self, documents: StoredDocuments) -> None:
+    def __init__(self, documents: DocumentReader) -> None:
         self._documents = documents
         self._position = 0
         self.rows: dict[int, ChangedRow] = {}
@@ -140,20 +144,20 @@ class Follower:
 @FEW
 @given(batches)
 async def test_any_readings_in_any_order_leave_one_answer_for_each_udi_and_no_change_is_missed(
-    database: Database, documents: StoredDocuments, batches: list[tuple[list[DeviceReading], bool]]
+    database: Database, documents: DocumentReader, batches: list[tuple[list[DeviceReading], bool]]
 ) -> None:
     await empty(database)
-    copy, expected, follower = StoredCopy(database), Expected(), Follower(documents)
+    copy, expected, indexer = RecordStore(database), Expected(), Follower(documents)
     for batch, lists_all in batches:
         before = (await copy.state()).revision
         changes = await copy.store(batch, read_at=NOW, lists_all=lists_all)
         expected.read(batch, lists_all=lists_all)
-        await follower.follow()
+        await indexer.follow()
 
         state = await copy.state()
-        assert follower.current() == expected.current()
-        assert {row.udi for row in follower.rows.values()} == {each.udi for each in expected.devices.values()}
-        assert state.devices == len(expected.devices) == len(follower.rows)
+        assert indexer.current() == expected.current()
+        assert {row.udi for row in indexer.rows.values()} == {each.udi for each in expected.devices.values()}
+        assert state.devices == len(expected.devices) == len(indexer.rows)
         assert state.revision - before >= len(changes)
         assert {change.new.uuid for change in changes} <= {reading.device.uuid for reading in batch}
         for change in changes:
@@ -161,7 +165,7 @@ async def test_any_readings_in_any_order_leave_one_answer_for_each_udi_and_no_ch
             assert change.is_current is (change.new.uuid == expected.current()[change.new.udi].uuid)
 
         assert await copy.store(batch, read_at=NOW + 1, lists_all=lists_all) == [], "the same again is no news"
-        full = {each.device.uuid for each in batch if each.carries is not Carries.SOME}
+        full = {each.device.uuid for each in batch if each.completeness is not Completeness.SOME}
         assert (await copy.state()).revision <= state.revision + len(full), "only reads in full are counted"
 
 
@@ -171,7 +175,7 @@ async def test_what_is_known_of_a_udi_is_what_is_stored_of_it(
     database: Database, batches: list[tuple[list[DeviceReading], bool]]
 ) -> None:
     await empty(database)
-    copy, expected = StoredCopy(database), Expected()
+    copy, expected = RecordStore(database), Expected()
     for batch, lists_all in batches:
         await copy.store(batch, read_at=NOW, lists_all=lists_all)
         expected.read(batch, lists_all=lists_all)
@@ -185,10 +189,10 @@ async def test_what_is_known_of_a_udi_is_what_is_stored_of_it(
 
 
 async def test_records_that_many_processes_store_at_once_leave_one_answer(
-    database: Database, database_url: str, documents: StoredDocuments
+    database: Database, database_url: str, documents: DocumentReader
 ) -> None:
     other = Database(database_url)
-    copies = (StoredCopy(database), StoredCopy(other))
+    copies = (RecordStore(database), RecordStore(other))
     told = [
         a_full_reading(uuid, udi, version=version, legislation_code=MDR)
         for version in (1, 2, 3)
@@ -197,9 +201,9 @@ async def test_records_that_many_processes_store_at_once_leave_one_answer(
 
     await asyncio.gather(*(copies[number % 2].store([reading], read_at=NOW) for number, reading in enumerate(told)))
 
-    follower = Follower(documents)
-    await follower.follow()
-    assert set(follower.current()) == {"di-A", "di-B"}
+    indexer = Follower(documents)
+    await indexer.follow()
+    assert set(indexer.current()) == {"di-A", "di-B"}
     state = await copies[0].state()
     assert state.devices == len(UDI_OF)
     assert state.revision >= len(UDI_OF)
@@ -207,7 +211,7 @@ async def test_records_that_many_processes_store_at_once_leave_one_answer(
 
 
 async def test_a_failed_transaction_stores_nothing_and_takes_no_revision(database: Database) -> None:
-    copy = StoredCopy(database)
+    copy = RecordStore(database)
     await copy.store([a_row()], read_at=NOW)
     before = stored(database)
 
@@ -234,7 +238,7 @@ async def current(database: Database) -> list[str]:
 async def test_a_twin_that_is_preferred_displaces_the_other_and_gives_way_when_it_is_superseded(
     database: Database,
 ) -> None:
-    copy = StoredCopy(database)
+    copy = RecordStore(database)
     await copy.store([a_full_reading("u-1", legislation_code=MDD)], read_at=NOW)
     assert await current(database) == ["u-1"]
 
@@ -247,23 +251,23 @@ async def test_a_twin_that_is_preferred_displaces_the_other_and_gives_way_when_i
 
 
 async def test_a_key_that_appears_under_another_udi_leaves_one_answer_for_each(
-    database: Database, documents: StoredDocuments
+    database: Database, documents: DocumentReader
 ) -> None:
-    copy, follower = StoredCopy(database), Follower(documents)
+    copy, indexer = RecordStore(database), Follower(documents)
     await copy.store([a_full_reading("u-1", "di-A")], read_at=NOW)
 
     await copy.store([a_full_reading("u-1", "di-B"), a_full_reading("u-2", "di-A")], read_at=NOW)
 
-    await follower.follow()
-    assert set(follower.current()) == {"di-A", "di-B"}
-    assert (await copy.state()).devices == len(follower.rows)
+    await indexer.follow()
+    assert set(indexer.current()) == {"di-A", "di-B"}
+    assert (await copy.state()).devices == len(indexer.rows)
 
 
 # Sources that lag
 
 
 async def test_a_bulk_row_does_not_bring_a_superseded_record_back_at_the_same_version(database: Database) -> None:
-    copy = StoredCopy(database)
+    copy = RecordStore(database)
     await copy.store([a_row("u-1", version=2), a_row("u-2", version=1)], read_at=NOW)
     await copy.store([a_row("u-1", version=2, latest=False)], read_at=NOW + 60)  # as a walk through the register tells
     assert await current(database) == ["u-2"]
@@ -277,7 +281,7 @@ async def test_a_bulk_row_does_not_bring_a_superseded_record_back_at_the_same_ve
 
 
 async def test_a_bulk_row_may_tell_that_a_record_is_superseded(database: Database) -> None:
-    copy = StoredCopy(database)
+    copy = RecordStore(database)
     await copy.store([a_row("u-1", version=2), a_row("u-2", version=1)], read_at=NOW)
 
     await copy.store([a_row("u-1", version=2, lags=True, latest=False)], read_at=NOW + 60)
@@ -290,7 +294,7 @@ async def test_a_bulk_row_may_tell_that_a_record_is_superseded(database: Databas
 async def test_a_bulk_row_of_a_record_that_the_register_just_listed_no_more_does_not_answer(
     database: Database, stored_before: bool, version: int
 ) -> None:
-    copy = StoredCopy(database)
+    copy = RecordStore(database)
     if stored_before:
         await copy.store([a_row("u-2", version=1, lags=True, legislation_code=MDR)], read_at=NOW - 100)
     await copy.store([a_full_reading("u-1", legislation_code=MDD)], read_at=NOW, lists_all=True)
@@ -303,7 +307,7 @@ async def test_a_bulk_row_of_a_record_that_the_register_just_listed_no_more_does
 
 
 async def test_a_bulk_row_that_is_later_than_the_last_read_of_the_register_can_answer(database: Database) -> None:
-    copy = StoredCopy(database)
+    copy = RecordStore(database)
     await copy.store([a_full_reading("u-1", legislation_code=MDD)], read_at=NOW, lists_all=True)
 
     await copy.store([a_row("u-2", version=1, lags=True, legislation_code=MDR)], read_at=NOW + LAG_SECONDS)
@@ -314,7 +318,7 @@ async def test_a_bulk_row_that_is_later_than_the_last_read_of_the_register_can_a
 async def test_a_newer_version_of_a_record_that_the_register_listed_is_taken_from_a_bulk_row_at_once(
     database: Database,
 ) -> None:
-    copy = StoredCopy(database)
+    copy = RecordStore(database)
     await copy.store([a_full_reading("u-1", version=1, reference="R-1")], read_at=NOW, lists_all=True)
 
     [change] = await copy.store([a_row("u-1", version=2, lags=True, reference="R-2")], read_at=NOW + 60)
@@ -337,7 +341,7 @@ async def read_at(database: Database) -> dict[object, object]:
 async def test_a_full_reading_that_says_nothing_new_renews_its_time_and_its_number_and_nothing_else(
     database: Database,
 ) -> None:
-    copy = StoredCopy(database)
+    copy = RecordStore(database)
     await copy.store([a_full_reading()], read_at=NOW)
     (before,) = await rows_of(database)
 
@@ -348,7 +352,7 @@ async def test_a_full_reading_that_says_nothing_new_renews_its_time_and_its_numb
 
 
 async def test_a_bulk_row_that_says_nothing_new_does_not_make_a_record_look_fresh(database: Database) -> None:
-    copy = StoredCopy(database)
+    copy = RecordStore(database)
     await copy.store([a_full_reading()], read_at=NOW)
 
     await copy.store([a_row(version=1)], read_at=NOW + 100)
@@ -358,7 +362,7 @@ async def test_a_bulk_row_that_says_nothing_new_does_not_make_a_record_look_fres
 
 
 async def test_a_record_that_only_its_twin_displaced_does_not_count_as_read(database: Database) -> None:
-    copy = StoredCopy(database)
+    copy = RecordStore(database)
     await copy.store([a_full_reading("u-1", legislation_code=MDD)], read_at=NOW)
     await copy.store([a_full_reading("u-2", legislation_code=MDR)], read_at=NOW + 100)
     assert await current(database) == ["u-2"]
@@ -367,10 +371,10 @@ async def test_a_record_that_only_its_twin_displaced_does_not_count_as_read(data
 
 
 async def test_a_partial_reading_keeps_the_certificates_and_counts_as_read(database: Database) -> None:
-    copy = StoredCopy(database)
+    copy = RecordStore(database)
     await copy.store([a_full_reading(certs=(Certificate(number="Z-1"),))], read_at=NOW)
     partial = DeviceReading(
-        device=a_device(version=2, reference="R-2"), carries=Carries.ALL_BUT_CERTIFICATES, detail_version=2
+        device=a_device(version=2, reference="R-2"), completeness=Completeness.ALL_BUT_CERTIFICATES, detail_version=2
     )
 
     [change] = await copy.store([partial], read_at=NOW + 100)
@@ -384,7 +388,7 @@ def without_search(*numbers: str) -> DeviceReading:
     """A reading while the certificate search was down; the Basic UDI-DI record lists these certificates."""
     certs = tuple(Certificate(number=number) for number in numbers)
     return DeviceReading(
-        device=a_device(version=1, certs=certs), carries=Carries.ALL_BUT_CERTIFICATES, detail_version=1
+        device=a_device(version=1, certs=certs), completeness=Completeness.ALL_BUT_CERTIFICATES, detail_version=1
     )
 
 
@@ -392,7 +396,7 @@ def without_search(*numbers: str) -> DeviceReading:
 async def test_the_certificates_that_a_first_read_without_the_search_brings_are_better_than_none(
     database: Database, bulk_row_before: bool
 ) -> None:
-    copy = StoredCopy(database)
+    copy = RecordStore(database)
     if bulk_row_before:
         await copy.store([a_row(version=1, lags=True)], read_at=NOW - LAG_SECONDS)
 
@@ -405,7 +409,7 @@ async def test_the_certificates_that_a_first_read_without_the_search_brings_are_
 async def test_a_full_read_that_found_no_certificate_is_not_overruled_by_one_without_the_search(
     database: Database,
 ) -> None:
-    copy = StoredCopy(database)
+    copy = RecordStore(database)
     await copy.store([a_full_reading()], read_at=NOW)
 
     assert await copy.store([without_search("D-1")], read_at=NOW + 100) == []
@@ -422,7 +426,7 @@ async def actors(database: Database) -> dict[str, tuple[object, ...]]:
 
 async def test_a_manufacturer_that_a_device_names_is_known_thinly(database: Database) -> None:
     named = a_row(manufacturer_srn="DE-MF-000000001", manufacturer_name="Alpha GmbH")
-    await StoredCopy(database).store([named, a_row("u-2", manufacturer_srn="FR-MF-000000002")], read_at=NOW)
+    await RecordStore(database).store([named, a_row("u-2", manufacturer_srn="FR-MF-000000002")], read_at=NOW)
 
     rows = await actors(database)
 
@@ -434,7 +438,7 @@ async def test_a_manufacturer_that_a_device_names_is_known_thinly(database: Data
 
 
 async def test_an_actor_that_was_read_itself_is_not_renamed_by_a_device_or_a_bulk_row(database: Database) -> None:
-    copy = StoredCopy(database)
+    copy = RecordStore(database)
     actor = Actor(srn="DE-MF-000000001", name="Alpha GmbH", country="DE", device_total=7, complete=True)
     assert await copy.store_actor(actor, read_at=NOW)
 
@@ -445,7 +449,7 @@ async def test_an_actor_that_was_read_itself_is_not_renamed_by_a_device_or_a_bul
 
 
 async def test_reading_the_same_actor_again_is_no_news_but_counts_as_read(database: Database) -> None:
-    copy = StoredCopy(database)
+    copy = RecordStore(database)
     actor = Actor(srn="DE-MF-000000001", name="Alpha GmbH", country="DE", device_total=7, complete=True)
     await copy.store_actor(actor, read_at=NOW)
 
@@ -457,7 +461,7 @@ async def test_reading_the_same_actor_again_is_no_news_but_counts_as_read(databa
 
 
 async def test_an_actor_read_without_a_status_keeps_the_one_that_is_stored(database: Database) -> None:
-    copy = StoredCopy(database)
+    copy = RecordStore(database)
     known = Actor(srn="DE-MF-000000001", name="Alpha", status_code="refdata.actor-status.active", complete=True)
     await copy.store_actor(known, read_at=NOW)
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-MOST_FEEDS = 10
+MAX_FEEDS = 10
 TOKEN_PREFIX = "ft_"  # noqa: S105  # how tokens begin
 
 

@@ -13,17 +13,17 @@ from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
 from registerwatch.errors import CapReached, Unauthenticated
 from registerwatch.notifications.feeds import repository
-from registerwatch.notifications.feeds.models import MOST_FEEDS, TOKEN_PREFIX, Feed, NewFeed
+from registerwatch.notifications.feeds.models import MAX_FEEDS, TOKEN_PREFIX, Feed, NewFeed
 from registerwatch.watches import repository as watch_repository
 from registerwatch.watches.expiring import expiring
 from registerwatch.watches.models import Event, Expiring
 
-LONGEST_TOKEN = 100
+MAX_TOKEN_LENGTH = 100
 SHOWN_EVENTS = 100
 ENDED = "This feed's address is not valid, or was ended. Make a new one with POST /v1/feeds."
 
 
-class Feeding:
+class FeedService:
     """What an account does with its feeds, and what whoever has an address sees."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
@@ -41,8 +41,8 @@ class Feeding:
         prefix = f"{token[: len(TOKEN_PREFIX) + 2]}…{token[-4:]}"
         async with self._database.transaction() as connection:
             await locked(connection, caller.account.id)
-            if len(await repository.of_account(connection, caller.account.id)) >= MOST_FEEDS:
-                raise CapReached(f"An account has at most {MOST_FEEDS} feeds; end one first.")
+            if len(await repository.of_account(connection, caller.account.id)) >= MAX_FEEDS:
+                raise CapReached(f"An account has at most {MAX_FEEDS} feeds; end one first.")
             now = int(self._clock.now())
             feed = await repository.add(connection, caller.account.id, prefix=prefix, token=token, now=now)
             await self._note(connection, caller, Action.FEED_MADE, prefix)
@@ -77,7 +77,7 @@ class Feeding:
 
 async def _holder(connection: AsyncConnection, token: str) -> tuple[int, int]:
     """The feed of a token and its account."""
-    holder = await repository.of_token(connection, token[:LONGEST_TOKEN])
+    holder = await repository.of_token(connection, token[:MAX_TOKEN_LENGTH])
     if holder is None:
         raise Unauthenticated(ENDED)
     return holder

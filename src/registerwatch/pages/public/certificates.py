@@ -20,7 +20,7 @@ EXPIRING_DAYS = 180
 ENDED_STATUSES = frozenset({"withdrawn", "cancelled"})
 
 
-class Standing(Enum):
+class CertificateState(Enum):
     """How a certificate stands: its words, and its tone (`good`, `warn`, `bad`, `none`)."""
 
     EXPIRED = ("Expired", "bad")
@@ -43,18 +43,18 @@ class Standing(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class StandingCertificate:
+class ShownCertificate:
     """A certificate with its standing; `remaining` days until it expires, negative after, None without a date."""
 
     certificate: Certificate
-    standing: Standing
+    state: CertificateState
     remaining: int | None
 
     @property
     def words(self) -> str:
         """The standing, with the register's own word where that is what ended the certificate."""
-        told = self.certificate.status if self.standing is Standing.ENDED else ""
-        return told or self.standing.words
+        told = self.certificate.status if self.state is CertificateState.ENDED else ""
+        return told or self.state.words
 
     @property
     def when(self) -> str:
@@ -67,35 +67,33 @@ class StandingCertificate:
         return kind_of_certificate(self.certificate.type_code)
 
 
-def standings(certificates: Iterable[Certificate], today: date) -> list[StandingCertificate]:
+def shown_certificates(certificates: Iterable[Certificate], today: date) -> list[ShownCertificate]:
     """Certificates with their standing, the first to expire first, those without a date last."""
-    standing = [
-        StandingCertificate(each, standing_of(each, today), _remaining(each.expiry, today)) for each in certificates
-    ]
-    return sorted(standing, key=lambda each: (each.remaining is None, each.remaining or 0, each.certificate.key))
+    state = [ShownCertificate(each, state_of(each, today), _remaining(each.expiry, today)) for each in certificates]
+    return sorted(state, key=lambda each: (each.remaining is None, each.remaining or 0, each.certificate.key))
 
 
-def standing_of(certificate: Certificate, today: date) -> Standing:
+def state_of(certificate: Certificate, today: date) -> CertificateState:
     """How a certificate stands. On the day of its expiry it is still valid. The register's status goes before dates."""
     status = segment(certificate.status_code)
     remaining, lead = _remaining(certificate.expiry, today), _remaining(certificate.valid_from, today)
     if status in ENDED_STATUSES:
-        return Standing.ENDED
+        return CertificateState.ENDED
     if status == "suspended":
-        return Standing.SUSPENDED
+        return CertificateState.SUSPENDED
     if status == "expired" or (remaining is not None and remaining < 0):
-        return Standing.EXPIRED
+        return CertificateState.EXPIRED
     if lead is not None and lead > 0:
-        return Standing.NOT_YET
+        return CertificateState.NOT_YET
     if remaining is None:
-        return Standing.UNDATED
-    return Standing.EXPIRING if remaining <= EXPIRING_DAYS else Standing.VALID
+        return CertificateState.UNDATED
+    return CertificateState.EXPIRING if remaining <= EXPIRING_DAYS else CertificateState.VALID
 
 
-def tally(certificates: Iterable[StandingCertificate]) -> list[tuple[Standing, int]]:
+def tally(certificates: Iterable[ShownCertificate]) -> list[tuple[CertificateState, int]]:
     """How many certificates stand how, what needs attention first."""
-    counted = Counter(each.standing for each in certificates)
-    return [(standing, counted[standing]) for standing in Standing if counted[standing]]
+    counted = Counter(each.state for each in certificates)
+    return [(state, counted[state]) for state in CertificateState if counted[state]]
 
 
 LAWS = ("AIMDD", "IVDD", "IVDR", "MDD", "MDR")

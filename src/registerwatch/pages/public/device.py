@@ -10,7 +10,7 @@ from starlette.responses import RedirectResponse, Response
 from registerwatch.bootstrap import Service
 from registerwatch.pages.addresses import device_address
 from registerwatch.pages.languages import language_name, language_tag
-from registerwatch.pages.public.certificates import Standing, StandingCertificate, standings, tally
+from registerwatch.pages.public.certificates import CertificateState, ShownCertificate, shown_certificates, tally
 from registerwatch.pages.public.structured_data import medical_device, script_text
 from registerwatch.pages.rendering import page, unindexed_page
 from registerwatch.register.codes import REGULATIONS, segment
@@ -91,12 +91,12 @@ class DeviceView:
         return code in LEGISLATIONS and code not in REGULATIONS
 
     @property
-    def certificates(self) -> list[StandingCertificate]:
+    def certificates(self) -> list[ShownCertificate]:
         """Its certificates with their standing."""
-        return standings(self.device.certs, self.today)
+        return shown_certificates(self.device.certs, self.today)
 
     @property
-    def tally(self) -> list[tuple[Standing, int]]:
+    def tally(self) -> list[tuple[CertificateState, int]]:
         """How many of its certificates stand how."""
         return tally(self.certificates)
 

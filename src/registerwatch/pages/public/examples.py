@@ -8,7 +8,7 @@ from registerwatch.register.codes import label
 from registerwatch.register.models import SearchRow
 from registerwatch.register.search.index import Filters
 
-SHORTEST_WORD = 4
+MIN_WORD_LENGTH = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,4 +36,4 @@ def examples(rows: Sequence[SearchRow], filters: Filters) -> list[Example]:
 def _word(row: SearchRow) -> str:
     """The first word of the trade name that is long enough to be searched for, empty when there is none."""
     words = (word.strip("-–.,;:()®™") for word in row.trade_name.split())
-    return next((word for word in words if len(word) >= SHORTEST_WORD and word.isalpha()), "")
+    return next((word for word in words if len(word) >= MIN_WORD_LENGTH and word.isalpha()), "")

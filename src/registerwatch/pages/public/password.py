@@ -7,8 +7,8 @@ The address of a mailed link holds a token that sets a password. No page under i
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from registerwatch.accounts.password_reset import BAD_TOKEN, LONGEST_TOKEN
-from registerwatch.accounts.passwords import SHORTEST
+from registerwatch.accounts.password_reset import BAD_TOKEN, MAX_TOKEN_LENGTH
+from registerwatch.accounts.passwords import MIN_PASSWORD_LENGTH
 from registerwatch.bootstrap import Service
 from registerwatch.errors import InvalidInput, LinkNotValid
 from registerwatch.pages.forms import form_fields
@@ -23,7 +23,7 @@ UNTOLD = {"Referrer-Policy": "no-referrer"}
 def router(service: Service, limits: RateLimits) -> APIRouter:
     """The routes, over one service."""
     routes = APIRouter()
-    recovering = service.accounts.recovering
+    password_reset = service.accounts.password_reset
 
     @routes.get("/password/forgot")
     async def forgot(request: Request) -> Response:
@@ -37,7 +37,7 @@ def router(service: Service, limits: RateLimits) -> APIRouter:
         await limits.check(request, Limit.PASSWORD_FORGOT)
         email = (await form_fields(request)).get("email", "")
         try:
-            recovering.send_link(email)
+            password_reset.send_link(email)
         except InvalidInput as error:
             return _forgot_form(email, str(error))
         return _page("password_mailed.html", email=email)
@@ -47,7 +47,7 @@ def router(service: Service, limits: RateLimits) -> APIRouter:
         """The form that sets a password. `show` has its field visible from the start."""
         await limits.check(request, Limit.PAGES)
         token = request.query_params.get("token", "")
-        if not 0 < len(token) <= LONGEST_TOKEN:
+        if not 0 < len(token) <= MAX_TOKEN_LENGTH:
             return _bad_link()
         return _reset_form(token, shown="show" in request.query_params)
 
@@ -58,7 +58,7 @@ def router(service: Service, limits: RateLimits) -> APIRouter:
         fields = await form_fields(request)
         token = fields.get("token", "")
         try:
-            await recovering.reset(token, fields.get("password", ""))
+            await password_reset.reset(token, fields.get("password", ""))
         except LinkNotValid:
             return _bad_link()
         except InvalidInput as error:
@@ -74,7 +74,12 @@ def _forgot_form(email: str = "", problem: str = "") -> Response:
 
 def _reset_form(token: str, *, shown: bool = False, problem: str = "") -> Response:
     return _page(
-        "password_reset.html", 400 if problem else 200, token=token, shown=shown, problem=problem, shortest=SHORTEST
+        "password_reset.html",
+        400 if problem else 200,
+        token=token,
+        shown=shown,
+        problem=problem,
+        shortest=MIN_PASSWORD_LENGTH,
     )
 
 

@@ -74,11 +74,11 @@ class Results:
 
 @dataclass(frozen=True, slots=True)
 class Introduction:
-    """What stands where the results will be: searches to try, how many devices `stored` can be found, `trouble`."""
+    """What stands where the results will be: searches to try, how many devices `stored` can be found, `problem`."""
 
     examples: list[Example]
     stored: int
-    trouble: str | None
+    problem: str | None
 
 
 def router(service: Service, limits: RateLimits) -> APIRouter:

@@ -14,13 +14,13 @@ from sqlalchemy import text
 
 from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
-from registerwatch.errors import FillRefused
+from registerwatch.errors import BulkLoadRefused
 from registerwatch.register.models import DeviceReading
 from registerwatch.register.outcomes import RegisterFailure
 from registerwatch.register.sources.data_lake import DataLakeClient
 from registerwatch.register.sources.eudamed.client import PAGE_SIZE, EudamedClient
 from registerwatch.register.sources.record_file import lines, reading_of_line
-from registerwatch.register.store.records import StoredCopy
+from registerwatch.register.store.records import RecordStore
 
 FILE_BATCH = 2_000
 DEAD_SECONDS = 1_800
@@ -30,7 +30,7 @@ KNOWN_PAGES_TO_STOP = 3
 
 
 @dataclass(frozen=True, slots=True)
-class FillProgress:
+class LoadProgress:
     """How far a fill is: records read and stored (new or changed) in this run, and the expected total if known."""
 
     records: int
@@ -39,7 +39,7 @@ class FillProgress:
 
 
 @dataclass(frozen=True, slots=True)
-class FillRun:
+class LoadRun:
     """A run of one source as it is noted in the database. Instants are unix seconds."""
 
     source: str
@@ -63,26 +63,32 @@ class _Batch:
     """The copy's revision when the register was asked; None for a source that lags behind it anyway."""
 
 
-Watcher = Callable[[FillProgress], None]
+ProgressCallback = Callable[[LoadProgress], None]
 
 
-class Mirror:
+class BulkLoader:
     """Fills one copy."""
 
-    def __init__(self, database: Database, copy: StoredCopy, clock: Clock) -> None:
+    def __init__(self, database: Database, copy: RecordStore, clock: Clock) -> None:
         self._database = database
         self._copy = copy
         self._clock = clock
 
-    async def from_file(self, path: Path, watch: Watcher) -> FillProgress:
-        """Fill from a file of records; an unfinished run goes on behind its last stored line. Raises `FillRefused`."""
+    async def from_file(self, path: Path, watch: ProgressCallback) -> LoadProgress:
+        """Fill from a file of records; an unfinished run continues after its last stored line.
+
+        Raises `BulkLoadRefused`.
+        """
         path = path.resolve()
         if not path.is_file():
-            raise FillRefused(f"There is no file {path}.")
+            raise BulkLoadRefused(f"There is no file {path}.")
         return await self._run(f"file:{path}", lambda cursor: _file_batches(path, cursor), watch)
 
-    async def from_datalake(self, datalake: DataLakeClient, watch: Watcher) -> FillProgress:
-        """Fill from the bulk Data Lake, page by page, then its actors. Raises `FillRefused` when it cannot be read."""
+    async def from_datalake(self, datalake: DataLakeClient, watch: ProgressCallback) -> LoadProgress:
+        """Fill from the bulk Data Lake, page by page, then its actors.
+
+        Raises `BulkLoadRefused` when it cannot be read.
+        """
 
         async def batches(cursor: str) -> AsyncIterator[_Batch]:
             async for page in datalake.devices(cursor or None):
@@ -93,13 +99,13 @@ class Mirror:
             async for actors in datalake.actors():
                 await self._copy.store_bulk_actors(actors, read_at=self._now())
         except RegisterFailure as failure:
-            raise FillRefused(
+            raise BulkLoadRefused(
                 f"{failure.reason} What was read is stored; the same command goes on there, with --restart anew."
             ) from failure
         return done
 
-    async def from_register(self, register: EudamedClient, watch: Watcher) -> FillProgress:
-        """Fill from the register, newest registrations first, until pages bring nothing new. Raises `FillRefused`.
+    async def from_register(self, register: EudamedClient, watch: ProgressCallback) -> LoadProgress:
+        """Fill from the register, newest registrations first, until pages bring nothing new. Raises `BulkLoadRefused`.
 
         New registrations push older ones to later pages while the walk goes on; rows that come twice change nothing.
         A walk to what is known begins at the newest page even where an earlier one was broken off, and what that one
@@ -124,7 +130,7 @@ class Mirror:
         try:
             return await self._run("register", batches, watch, known_at=known_at if knows_all else None)
         except RegisterFailure as failure:
-            raise FillRefused(
+            raise BulkLoadRefused(
                 f"{failure.reason} What was read is stored; the same command goes on there, with --restart anew."
             ) from failure
 
@@ -147,23 +153,23 @@ class Mirror:
         async with self._database.transaction() as connection:
             return (await connection.execute(_CLAIM, asked)).rowcount == 1
 
-    async def run(self, source: str) -> FillRun | None:
+    async def run(self, source: str) -> LoadRun | None:
         """The last run of a source."""
         return next((run for run in await self.runs() if run.source == source), None)
 
-    async def runs(self) -> list[FillRun]:
+    async def runs(self) -> list[LoadRun]:
         """The last run of every source, newest first."""
         async with self._database.reading() as connection:
-            return [FillRun(*row) for row in (await connection.execute(_RUNS)).all()]
+            return [LoadRun(*row) for row in (await connection.execute(_RUNS)).all()]
 
     async def _run(
         self,
         source: str,
         batches: "Callable[[str], AsyncIterator[_Batch]]",
-        watch: Watcher,
+        watch: ProgressCallback,
         *,
         known_at: int | None = None,
-    ) -> FillProgress:
+    ) -> LoadProgress:
         """Store every batch with its cursor; begin where an unfinished run stopped.
 
         `known_at` is a revision: the run ends at batches of which nothing was stored after it.
@@ -172,7 +178,7 @@ class Mirror:
         cursor, records, changed, started_at = "", 0, 0, self._now()
         if run is not None and run.finished_at is None:
             cursor, records, changed, started_at = run.cursor, run.records, run.changed, run.started_at
-        progress, known = FillProgress(records, changed, None), 0
+        progress, known = LoadProgress(records, changed, None), 0
         upcoming = batches(cursor)
         reading = asyncio.ensure_future(anext(upcoming, None))
         try:
@@ -185,10 +191,10 @@ class Mirror:
                         newest = await self._copy.newest_of(connection, batch.readings)
                         known = known + 1 if newest <= known_at else 0
                     ended = not batch.cursor or known == KNOWN_PAGES_TO_STOP
-                    noted = FillRun(source, batch.cursor, records, changed, started_at, now, now if ended else None)
+                    noted = LoadRun(source, batch.cursor, records, changed, started_at, now, now if ended else None)
                     await connection.execute(_NOTE, asdict(noted))
                     reading = asyncio.ensure_future(anext(upcoming, None))  # goes on while the commit is written
-                progress = FillProgress(records, changed, batch.total)
+                progress = LoadProgress(records, changed, batch.total)
                 watch(progress)
                 if ended:
                     return progress
@@ -197,7 +203,7 @@ class Mirror:
             await asyncio.gather(reading, return_exceptions=True)
         now = self._now()
         async with self._database.transaction() as connection:
-            await connection.execute(_NOTE, asdict(FillRun(source, "", records, changed, started_at, now, now)))
+            await connection.execute(_NOTE, asdict(LoadRun(source, "", records, changed, started_at, now, now)))
         return progress
 
     def _now(self) -> int:

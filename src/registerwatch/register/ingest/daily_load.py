@@ -6,8 +6,8 @@ from typing import Literal
 import structlog
 
 from registerwatch.clock import Clock
-from registerwatch.errors import FillRefused
-from registerwatch.register.ingest.bulk_load import FillProgress, Mirror, Watcher
+from registerwatch.errors import BulkLoadRefused
+from registerwatch.register.ingest.bulk_load import BulkLoader, LoadProgress, ProgressCallback
 
 log = structlog.get_logger(__name__)
 
@@ -15,7 +15,7 @@ HOUR, DAY = 3_600, 86_400
 TELL_SECONDS = 300.0
 
 
-class DailyFill:
+class DailyLoad:
     """Fills the copy from one source in each day, from an hour (UTC) on, until it is through.
 
     One process does it at a time. Where that one dies or the source fails, any goes on behind the last stored batch
@@ -24,28 +24,28 @@ class DailyFill:
 
     def __init__(
         self,
-        mirror: Mirror,
+        bulk_loader: BulkLoader,
         source: Literal["datalake", "register"],
-        fill: Callable[[Watcher], Awaitable[FillProgress]],
+        fill: Callable[[ProgressCallback], Awaitable[LoadProgress]],
         clock: Clock,
         *,
         hour: int,
     ) -> None:
-        self._mirror = mirror
+        self._bulk_loader = bulk_loader
         self._source = source
         self._fill = fill
         self._clock = clock
         self._hour = hour
 
-    async def run_where_due(self) -> FillProgress | None:
+    async def run_where_due(self) -> LoadProgress | None:
         """Fill if that is due and nobody else does; what came of it, None where nothing was to be done."""
-        if not await self._mirror.claim(self._source, since=self._last_hour()):
+        if not await self._bulk_loader.claim(self._source, since=self._last_hour()):
             return None
         teller = _Teller(self._source, self._clock)
         log.info("filling the copy", source=self._source)
         try:
             done = await self._fill(teller.tell)
-        except FillRefused as refused:
+        except BulkLoadRefused as refused:
             log.warning("the copy could not be filled to the end", source=self._source, reason=str(refused))
             return None
         log.info("filled the copy", source=self._source, records=done.records, changed=done.changed)
@@ -65,7 +65,7 @@ class _Teller:
         self._clock = clock
         self._told_at = clock.now()
 
-    def tell(self, progress: FillProgress) -> None:
+    def tell(self, progress: LoadProgress) -> None:
         now = self._clock.now()
         if now >= self._told_at + TELL_SECONDS:
             self._told_at = now

@@ -13,11 +13,11 @@ import structlog
 from registerwatch.clock import Clock
 from registerwatch.errors import RegisterwatchError
 from registerwatch.register.identifiers import kind
-from registerwatch.register.observation import Cause
-from registerwatch.register.outcomes import Found, NotFound, Unreadable
+from registerwatch.register.observation import ReadContext
+from registerwatch.register.outcomes import Found, NotFound, ReadFailed
 from registerwatch.register.sources.eudamed.client import EudamedClient
-from registerwatch.register.sources.request_budget import Priority
-from registerwatch.register.store.records import StoredCopy
+from registerwatch.register.sources.request_budget import RequestPriority
+from registerwatch.register.store.records import RecordStore
 
 log = structlog.get_logger(__name__)
 
@@ -26,8 +26,8 @@ NOT_STORED = "What the register said could not be stored; try again in a moment.
 MEMORY_SECONDS = 60.0
 READ_THROUGH_SECONDS = 15.0
 CLOSING_SECONDS = 2.0
-REMEMBERED = 10_000
-MOST_BEHIND = 50
+MAX_REMEMBERED = 10_000
+MAX_BACKGROUND_REFRESHES = 50
 """Refreshes that may wait behind readers' backs; more are dropped, the next reader asks again."""
 
 
@@ -38,29 +38,33 @@ class Refreshed:
     changed: bool
 
 
-RefreshResult = Refreshed | NotFound | Unreadable
+RefreshResult = Refreshed | NotFound | ReadFailed
 
 
 @dataclass(frozen=True, slots=True)
 class _Running:
     task: "asyncio.Task[RefreshResult]"
-    priority: Priority
+    priority: RequestPriority
 
 
 class Refresher:
     """Reads single subjects from the register into the copy."""
 
-    def __init__(self, register: EudamedClient, copy: StoredCopy, clock: Clock) -> None:
+    def __init__(self, register: EudamedClient, copy: RecordStore, clock: Clock) -> None:
         self._register = register
         self._copy = copy
         self._clock = clock
         self._running: dict[str, _Running] = {}
-        self._remembered: OrderedDict[str, tuple[float, NotFound | Unreadable]] = OrderedDict()
+        self._remembered: OrderedDict[str, tuple[float, NotFound | ReadFailed]] = OrderedDict()
         self._is_closed = False
         self.results: dict[str, int] = {"found": 0, "not_found": 0, "unreadable": 0}
 
     async def refresh(
-        self, subject: str, *, priority: Priority = Priority.WAITING, cause: Cause | None = None
+        self,
+        subject: str,
+        *,
+        priority: RequestPriority = RequestPriority.INTERACTIVE,
+        context: ReadContext | None = None,
     ) -> RefreshResult:
         """Read a UDI-DI or an SRN from the register now, or share the read that is under way.
 
@@ -68,17 +72,17 @@ class Refresher:
         """
         while True:
             running = self._running.get(subject)
-            if running is not None and running.priority is not priority and priority is Priority.WAITING:
+            if running is not None and running.priority is not priority and priority is RequestPriority.INTERACTIVE:
                 running.task.cancel()
                 running = None
-            task = self._start(subject, priority, cause) if running is None else running.task
+            task = self._start(subject, priority, context) if running is None else running.task
             await asyncio.wait([task])
             if not task.cancelled():
                 return task.result()
             if self._is_closed:
                 raise asyncio.CancelledError
 
-    async def read_through(self, subject: str) -> NotFound | Unreadable | None:
+    async def read_through(self, subject: str) -> NotFound | ReadFailed | None:
         """Read a subject that the copy has not, in bounded time; None when the copy has it now."""
         remembered = self.remembered(subject)
         if remembered is not None:
@@ -87,28 +91,32 @@ class Refresher:
             async with asyncio.timeout(READ_THROUGH_SECONDS):
                 result = await self.refresh(subject)
         except TimeoutError:
-            return Unreadable("The register is taking long to answer; try again in a moment.")
+            return ReadFailed("The register is taking long to answer; try again in a moment.")
         return None if isinstance(result, Refreshed) else result
 
     def refresh_behind(self, subject: str) -> None:
         """The same without waiting; nothing when it failed a moment ago or too much is waiting already."""
-        if subject in self._running or len(self._running) >= MOST_BEHIND or self.remembered(subject) is not None:
+        if (
+            subject in self._running
+            or len(self._running) >= MAX_BACKGROUND_REFRESHES
+            or self.remembered(subject) is not None
+        ):
             return
-        self._start(subject, Priority.RECHECK, None)
+        self._start(subject, RequestPriority.RECHECK, None)
 
-    def remembered(self, subject: str) -> NotFound | Unreadable | None:
+    def remembered(self, subject: str) -> NotFound | ReadFailed | None:
         """How the last read went, if it brought nothing and that was a moment ago."""
         if not self._remembered:
             return None
         entry = self._remembered.get(subject)
         return entry[1] if entry is not None and entry[0] > self._clock.now() - MEMORY_SECONDS else None
 
-    def trouble(self, subject: str) -> str | None:
+    def problem(self, subject: str) -> str | None:
         """Why the last read of a stored subject brought nothing: a sentence; None if it went well or was not tried."""
         entry = self._remembered.get(subject) if self._remembered else None
         if entry is None:
             return None
-        if isinstance(entry[1], Unreadable):
+        if isinstance(entry[1], ReadFailed):
             return entry[1].reason
         return "The register no longer lists this record; what is shown was read before."
 
@@ -127,8 +135,10 @@ class Refresher:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    def _start(self, subject: str, priority: Priority, cause: Cause | None) -> "asyncio.Task[RefreshResult]":
-        task = asyncio.create_task(self._read(subject, priority, cause or Cause()), name=f"refresh {subject}")
+    def _start(
+        self, subject: str, priority: RequestPriority, context: ReadContext | None
+    ) -> "asyncio.Task[RefreshResult]":
+        task = asyncio.create_task(self._read(subject, priority, context or ReadContext()), name=f"refresh {subject}")
         self._running[subject] = _Running(task, priority)
         task.add_done_callback(lambda ended: self._ended(subject, ended))
         return task
@@ -140,15 +150,15 @@ class Refresher:
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("refresh failed unexpectedly", subject=subject, exc_info=error)
 
-    async def _read(self, subject: str, priority: Priority, cause: Cause) -> RefreshResult:
+    async def _read(self, subject: str, priority: RequestPriority, context: ReadContext) -> RefreshResult:
         if not (subject.isascii() and subject.isprintable()):
             return NotFound()
         read = self._actor if kind(subject) == "srn" else self._device
         try:
-            result = await read(subject, priority, cause)
+            result = await read(subject, priority, context)
         except RegisterwatchError as error:  # the database, not the register; the reader has an answer all the same
             log.warning("refresh could not be stored", subject=subject, error=str(error))
-            result = Unreadable(NOT_STORED)
+            result = ReadFailed(NOT_STORED)
         self._remember(subject, result)
         return result
 
@@ -159,25 +169,25 @@ class Refresher:
             return
         self.results["not_found" if isinstance(result, NotFound) else "unreadable"] += 1
         self._remembered[subject] = (self._clock.now(), result)
-        if len(self._remembered) > REMEMBERED:
+        if len(self._remembered) > MAX_REMEMBERED:
             self._remembered.popitem(last=False)
 
-    async def _device(self, udi: str, priority: Priority, cause: Cause) -> RefreshResult:
+    async def _device(self, udi: str, priority: RequestPriority, context: ReadContext) -> RefreshResult:
         since = await self._copy.revision()
         known = await self._copy.known(udi)
         result = await self._register.read_device(udi, known=known, priority=priority)
         if not isinstance(result, Found):
             return result
         now = int(self._clock.now())
-        changes = await self._copy.store(result.value, read_at=now, lists_all=True, cause=cause, since=since)
+        changes = await self._copy.store(result.value, read_at=now, lists_all=True, context=context, since=since)
         return Refreshed(any(change.is_current for change in changes))
 
-    async def _actor(self, srn: str, priority: Priority, cause: Cause) -> RefreshResult:
+    async def _actor(self, srn: str, priority: RequestPriority, context: ReadContext) -> RefreshResult:
         since, reads_before = await self._copy.revision(), await self._copy.actor_reads(srn)
         result = await self._register.read_actor(srn, priority=priority)
         if not isinstance(result, Found):
             return result
         now = int(self._clock.now())
-        changes = await self._copy.store(result.value.rows, read_at=now, cause=cause, since=since)
-        changed = await self._copy.store_actor(result.value.actor, read_at=now, cause=cause, since=reads_before)
+        changes = await self._copy.store(result.value.rows, read_at=now, context=context, since=since)
+        changed = await self._copy.store_actor(result.value.actor, read_at=now, context=context, since=reads_before)
         return Refreshed(changed or bool(changes))

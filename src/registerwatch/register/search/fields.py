@@ -19,7 +19,7 @@ LAYOUT = "v2"
 """Changes with the fields or the way words are cut; an index of another layout is built anew."""
 
 TRADE_NAME_WEIGHT = 4
-LONGEST_WORD = 60
+MAX_WORD_LENGTH = 60
 """Letters of a word that count; what follows is cut off, of names and of queries alike."""
 
 
@@ -49,9 +49,9 @@ _MARKS = dict.fromkeys(map(ord, "™℠®©"), " ")
 def indexable(text: str) -> str:
     """A text as the index takes it, of names and of queries alike: folded, no word longer than the longest one."""
     text = folded(text)
-    if len(text) <= LONGEST_WORD or not _LONG.search(text):
+    if len(text) <= MAX_WORD_LENGTH or not _LONG.search(text):
         return text
-    return " ".join(word[:LONGEST_WORD] for word in _words.analyze(text))
+    return " ".join(word[:MAX_WORD_LENGTH] for word in _words.analyze(text))
 
 
 def folded(text: str) -> str:
@@ -88,7 +88,7 @@ def analyzer() -> tantivy.TextAnalyzer:
 
 
 _words = analyzer()
-_LONG = re.compile(rf"\S{{{LONGEST_WORD + 1}}}")
+_LONG = re.compile(rf"\S{{{MAX_WORD_LENGTH + 1}}}")
 """What may be a word that is too long; only the analyzer knows where words end."""
 
 

@@ -13,7 +13,7 @@ from registerwatch.errors import IndexUnavailable
 from registerwatch.register.codes import RiskFilter, StatusFilter
 from registerwatch.register.search.fields import LAYOUT, analyzer, facet, indexable, reference_key, schema
 
-MOST_EXPANSIONS = 48
+MAX_EXPANSIONS = 48
 """Words that a prefix is spelled out into, so that they can be ranked; more are matched without ranking."""
 
 REST_BOOST = 0.2
@@ -177,12 +177,12 @@ class SearchIndex:
         searcher = self._searcher()
         if len(word) <= 2 and searcher.doc_freq("names", word):
             return []
-        found = [term for term, _ in searcher.terms_with_prefix("names", word, limit=MOST_EXPANSIONS + 1)]
+        found = [term for term, _ in searcher.terms_with_prefix("names", word, limit=MAX_EXPANSIONS + 1)]
         return [term for term in found if term != word]
 
     def _beginning(self, field: str, word: str, longer: list[str]) -> Query:
         """The word or one that begins with it; the word itself ranks first."""
-        if len(longer) < MOST_EXPANSIONS:
+        if len(longer) < MAX_EXPANSIONS:
             others = [self._word(field, term) for term in longer]
         else:
             others = [Query.fuzzy_term_query(self._schema, field, word, distance=0, prefix=True)]

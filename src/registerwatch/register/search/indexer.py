@@ -9,7 +9,7 @@ from typing import TypeVar
 from registerwatch.errors import IndexUnavailable
 from registerwatch.register.search.index import SearchIndex
 from registerwatch.register.search.index_writer import IndexWriter
-from registerwatch.register.store.documents import ChangedRow, StoredDocuments
+from registerwatch.register.store.documents import ChangedRow, DocumentReader
 
 Result = TypeVar("Result")
 
@@ -23,10 +23,10 @@ NOTICEABLE = 5_000
 Progress = Callable[[int, int], None]
 
 
-class IndexFollower:
+class Indexer:
     """Follows the copy's revisions with the index of this node, or only reads it while another process writes."""
 
-    def __init__(self, documents: StoredDocuments, index: SearchIndex) -> None:
+    def __init__(self, documents: DocumentReader, index: SearchIndex) -> None:
         self._documents = documents
         self._index = index
         self._writer = IndexWriter(index)
@@ -41,7 +41,7 @@ class IndexFollower:
         # One thread writes: what a cancelled task left under way there ends before anything else begins.
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="index")
 
-    def trouble(self) -> str | None:
+    def problem(self) -> str | None:
         """Why searches cannot show everything right now: a sentence, None when they can."""
         behind = self._goal - self._position
         if behind <= NOTICEABLE:
@@ -90,7 +90,7 @@ class IndexFollower:
         if not await self._in_thread(self._writer.acquire, copy_id):
             await self._in_thread(self._index.refresh)
             self._position = self._index.follows_until(copy_id)
-            self.has_been_level |= self.trouble() is None
+            self.has_been_level |= self.problem() is None
             return False
         if not self._pending:
             self._position = self._writer.revision
@@ -122,7 +122,7 @@ class IndexFollower:
             self._rebuilds = False
             rebuild_request(self._index.folder).unlink(missing_ok=True)
         await self._in_thread(self._index.refresh)
-        self.has_been_level |= self.trouble() is None
+        self.has_been_level |= self.problem() is None
 
     def _put(self, rows: list[ChangedRow]) -> None:
         for row in rows:

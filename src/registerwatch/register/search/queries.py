@@ -12,11 +12,11 @@ from registerwatch.errors import InvalidInput
 from registerwatch.register.identifiers import kind, looks_like_udi, udi_spellings
 from registerwatch.register.models import SearchRow
 from registerwatch.register.search.index import Filters, Hits, SearchIndex
-from registerwatch.register.store.documents import StoredDocuments
+from registerwatch.register.store.documents import DocumentReader
 
 NAME_ROWS = 8
 SRN_ROWS = 20
-LONGEST_QUERY = 200
+MAX_QUERY_LENGTH = 200
 
 Match = Literal["udi", "srn", "name", "reference"]
 
@@ -42,13 +42,13 @@ class SearchPage:
     error: str | None
 
 
-class Search:
-    """Searches one copy through one index. `trouble` tells why the index cannot answer in full, None if it can."""
+class SearchService:
+    """Searches one copy through one index. `problem` tells why the index cannot answer in full, None if it can."""
 
-    def __init__(self, documents: StoredDocuments, index: SearchIndex, trouble: Callable[[], str | None]) -> None:
+    def __init__(self, documents: DocumentReader, index: SearchIndex, problem: Callable[[], str | None]) -> None:
         self._documents = documents
         self._index = index
-        self._trouble = trouble
+        self._trouble = problem
 
     async def search(
         self, query: str, filters: Filters, *, page: int = 1, name_rows: int = NAME_ROWS, srn_rows: int = SRN_ROWS
@@ -60,9 +60,9 @@ class Search:
         text = query.encode("utf-8", "replace").decode().strip()  # half a surrogate pair is no text
         if not text and filters == Filters():
             raise InvalidInput("Send a query in `q`, or a filter in `status` or `risk`.")
-        if len(text) > LONGEST_QUERY:
+        if len(text) > MAX_QUERY_LENGTH:
             raise InvalidInput(
-                f"The query has {len(text)} characters; the longest that is possible has {LONGEST_QUERY}."
+                f"The query has {len(text)} characters; the longest that is possible has {MAX_QUERY_LENGTH}."
             )
         if page < 1:
             raise InvalidInput("`page` counts from 1.")

@@ -8,12 +8,12 @@ from urllib.parse import parse_qsl, urlsplit
 import msgspec
 
 from registerwatch.register.codes import LEGISLATION_PREFIX, RISK_PREFIX, STATUS_PREFIX, label
-from registerwatch.register.models import Actor, ActorReference, Carries, Device, DeviceReading
+from registerwatch.register.models import Actor, ActorReference, Completeness, Device, DeviceReading
 from registerwatch.register.outcomes import NoSuchRecord, RegisterFailure
 from registerwatch.register.sources.eudamed.mapping import key, text
-from registerwatch.register.sources.eudamed.wire import MOST
-from registerwatch.register.sources.request_budget import Priority
-from registerwatch.register.sources.requests import Question, RegisterRequests
+from registerwatch.register.sources.eudamed.wire import MAX_NUMBER
+from registerwatch.register.sources.request_budget import RequestPriority
+from registerwatch.register.sources.requests import ApiRequest, RegisterHttpClient
 from registerwatch.register.sources.rows import readable
 
 Row = TypeVar("Row")
@@ -85,7 +85,7 @@ class BulkPage(Generic[Row]):
 class DataLakeClient:
     """Pages through the Data Lake at `base_url`, at the mirror's pace."""
 
-    def __init__(self, requests: RegisterRequests, base_url: str) -> None:
+    def __init__(self, requests: RegisterHttpClient, base_url: str) -> None:
         self._requests = requests
         self._base = base_url.rstrip("/")
 
@@ -122,10 +122,10 @@ class DataLakeClient:
             url, params = link
 
     async def _page(self, url: str, params: dict[str, str]) -> "Page[msgspec.Raw]":
-        deadline = self._requests.deadline(Priority.MIRROR)
+        deadline = self._requests.deadline(RequestPriority.BULK_LOAD)
         try:
             return await self._requests.get(
-                Question(url, params, _pages, _check_page), priority=Priority.MIRROR, deadline=deadline
+                ApiRequest(url, params, _pages, _check_page), priority=RequestPriority.BULK_LOAD, deadline=deadline
             )
         except NoSuchRecord as redirect:
             raise RegisterFailure("The Data Lake redirected the request to another page.") from redirect
@@ -178,7 +178,7 @@ def reading_of_row(row: DeviceRow) -> DeviceReading:
         version=_whole(row.version_number),
     )
     superseded = text(row.latest_version).lower() in {"false", "0", "n", "no"}
-    return DeviceReading(device=device, carries=Carries.SOME, latest_version=not superseded, lags=True)
+    return DeviceReading(device=device, completeness=Completeness.SOME, latest_version=not superseded, lags=True)
 
 
 def actor_of_row(row: ActorRow) -> Actor:
@@ -204,4 +204,4 @@ def _whole(value: int | str | None) -> int | None:
         number = None if value is None else int(value)
     except ValueError:
         return None
-    return number if number is not None and abs(number) <= MOST else None
+    return number if number is not None and abs(number) <= MAX_NUMBER else None

@@ -7,9 +7,9 @@ from typing import BinaryIO, cast
 
 import msgspec
 
-from registerwatch.errors import FillRefused
+from registerwatch.errors import BulkLoadRefused
 from registerwatch.register.codes import label
-from registerwatch.register.models import ActorReference, Carries, Certificate, Device, DeviceReading
+from registerwatch.register.models import ActorReference, Certificate, Completeness, Device, DeviceReading
 from registerwatch.register.sources.eudamed.mapping import key, preferred_name
 from registerwatch.register.times import date_of, utc_from_brussels
 
@@ -58,24 +58,24 @@ _decoder = msgspec.json.Decoder(FileRecord)
 
 
 def lines(path: Path) -> Iterator[bytes]:
-    """The file's lines, unzipped when it is gzipped. Raises `FillRefused` when it cannot be read to its end."""
+    """The file's lines, unzipped when it is gzipped. Raises `BulkLoadRefused` when it cannot be read to its end."""
     try:
         with open(path, "rb") as file:
             packed = file.read(2) == b"\x1f\x8b"
             file.seek(0)
             yield from cast("BinaryIO", gzip.GzipFile(fileobj=file)) if packed else file
     except (OSError, EOFError) as error:
-        raise FillRefused(f"The file {path} cannot be read: {error}") from error
+        raise BulkLoadRefused(f"The file {path} cannot be read: {error}") from error
 
 
 def reading_of_line(line: bytes, number: int, path: Path) -> DeviceReading:
-    """The record in a line. Raises `FillRefused` naming the line (counted from 1) when it is no record."""
+    """The record in a line. Raises `BulkLoadRefused` naming the line (counted from 1) when it is no record."""
     try:
         reading = reading_of_record(_decoder.decode(line))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise FillRefused(f"Line {number} of {path} is no register record: {error}") from error
+        raise BulkLoadRefused(f"Line {number} of {path} is no register record: {error}") from error
     if not (reading.device.uuid and reading.device.udi):
-        raise FillRefused(f"Line {number} of {path} is no register record: it lacks a possible uuid or primary_di")
+        raise BulkLoadRefused(f"Line {number} of {path} is no register record: it lacks a possible uuid or primary_di")
     return reading
 
 
@@ -112,7 +112,7 @@ def reading_of_record(record: FileRecord) -> DeviceReading:
         ),
         updated=utc_from_brussels(record.version_date),
     )
-    return DeviceReading(device=device, carries=Carries.SOME, lags=True)
+    return DeviceReading(device=device, completeness=Completeness.SOME, lags=True)
 
 
 def _certificate(entry: FileCertificate) -> Certificate:

@@ -16,18 +16,18 @@ from sqlalchemy import text
 from registerwatch.clock import Clock, SystemClock
 from registerwatch.db.engine import Database
 
-WINDOW = 60
-PAUSE_FIRST = 5
-PAUSE_LONGEST = 60
+WINDOW_SECONDS = 60
+FIRST_PAUSE_SECONDS = 5
+MAX_PAUSE_SECONDS = 60
 
 
-class Priority(Enum):
+class RequestPriority(Enum):
     """Who asks, with the share of the budget that may be used up before this one has to wait."""
 
-    WAITING = 1.0
+    INTERACTIVE = 1.0
     """Somebody waits for the answer: a new watch, a sync, a read-through, a refresh."""
     RECHECK = 0.8
-    MIRROR = 0.6
+    BULK_LOAD = 0.6
 
 
 class BudgetSpent(Exception):
@@ -52,14 +52,14 @@ class RequestBudget:
         self._per_minute = per_minute
         self._clock: Clock = clock or SystemClock()
         # Of those in this process who wait with the same priority, the first asks the database, the rest queue here.
-        self._turns = {priority: asyncio.Lock() for priority in Priority}
+        self._turns = {priority: asyncio.Lock() for priority in RequestPriority}
 
     @property
     def clock(self) -> Clock:
         """The clock that deadlines are measured by."""
         return self._clock
 
-    async def take(self, priority: Priority, *, deadline: float, cost: int = 1) -> None:
+    async def take(self, priority: RequestPriority, *, deadline: float, cost: int = 1) -> None:
         """Wait for a place. Raises `BudgetSpent` when none comes free before `deadline` (unix seconds).
 
         `cost` is how many places the request counts for: actor searches count double, as the register tolerates half.
@@ -84,8 +84,12 @@ class RequestBudget:
         """The register throttled us: nobody asks it again before `retry_after` seconds, else 5 s, 20 s, 60 s."""
         async with self._database.transaction() as connection:
             row = (await connection.execute(_LOCK[self._database.kind])).one()
-            pause = retry_after if retry_after is not None else min(PAUSE_LONGEST, PAUSE_FIRST * 4**row.throttled)
-            until = max(row.paused_until, math.ceil(self._clock.now() + min(pause, 10 * PAUSE_LONGEST)))
+            pause = (
+                retry_after
+                if retry_after is not None
+                else min(MAX_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * 4**row.throttled)
+            )
+            until = max(row.paused_until, math.ceil(self._clock.now() + min(pause, 10 * MAX_PAUSE_SECONDS)))
             await connection.execute(_PAUSE, {"until": until, "throttled": min(row.throttled + 1, 9)})
 
     async def answered(self) -> None:
@@ -104,7 +108,7 @@ class RequestBudget:
             if row.paused_until > now:
                 return row.paused_until - now, True
             second = math.floor(now)
-            spent = {int(at): n for at, n in json.loads(row.spent).items() if int(at) >= second - WINDOW}
+            spent = {int(at): n for at, n in json.loads(row.spent).items() if int(at) >= second - WINDOW_SECONDS}
             if sum(spent.values()) + cost > ceiling:
                 return _seconds_until_free(spent, ceiling - cost, now), False
             spent[second] = spent.get(second, 0) + cost
@@ -118,8 +122,8 @@ def _seconds_until_free(spent: dict[int, int], allowed: int, now: float) -> floa
     for second in sorted(spent):
         remaining -= spent[second]
         if remaining <= allowed:
-            return max(0.01, second + WINDOW + 1 - now)
-    return float(WINDOW)
+            return max(0.01, second + WINDOW_SECONDS + 1 - now)
+    return float(WINDOW_SECONDS)
 
 
 _ROW = text("SELECT spent, paused_until, throttled FROM register_budget WHERE id = 1")

@@ -13,18 +13,18 @@ import msgspec
 import structlog
 
 from registerwatch.register.outcomes import NoSuchRecord, RegisterFailure
-from registerwatch.register.sources.request_budget import BudgetSpent, Priority, RequestBudget
+from registerwatch.register.sources.request_budget import BudgetSpent, RequestBudget, RequestPriority
 
 log = structlog.get_logger(__name__)
 
 Answer = TypeVar("Answer")
 
-LARGEST_BODY = 20_000_000
+MAX_BODY_BYTES = 20_000_000
 """Bytes of one answer that are read; the largest real page has under 500,000."""
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class RetryPolicy:
     """How long a read may go on: `tries` per request, pauses doubling from `pause` seconds, `limit` seconds in all."""
 
     tries: int
@@ -32,10 +32,10 @@ class Patience:
     limit: float
 
 
-PATIENCE = {
-    Priority.WAITING: Patience(tries=3, pause=0.4, limit=25.0),
-    Priority.RECHECK: Patience(tries=4, pause=2.0, limit=180.0),
-    Priority.MIRROR: Patience(tries=8, pause=4.0, limit=900.0),
+RETRY_POLICIES = {
+    RequestPriority.INTERACTIVE: RetryPolicy(tries=3, pause=0.4, limit=25.0),
+    RequestPriority.RECHECK: RetryPolicy(tries=4, pause=2.0, limit=180.0),
+    RequestPriority.BULK_LOAD: RetryPolicy(tries=8, pause=4.0, limit=900.0),
 }
 
 
@@ -44,7 +44,7 @@ def _unchecked(_answer: object) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Question(Generic[Answer]):
+class ApiRequest(Generic[Answer]):
     """One GET request: its address, parameters, how to decode the answer and how to doubt it.
 
     `check` raises `RegisterFailure` for an answer that cannot be true. `cost` is the request's weight in the budget.
@@ -57,7 +57,7 @@ class Question(Generic[Answer]):
     cost: int = 1
 
 
-class RegisterRequests:
+class RegisterHttpClient:
     """Sends GET requests to one of the register's hosts and decodes what comes.
 
     Every failure is a `RegisterFailure` with a reason a person understands; a redirect to the page-not-found route is
@@ -71,32 +71,32 @@ class RegisterRequests:
         *,
         user_agent: str,
         timeout: float,
-        patience: dict[Priority, Patience] | None = None,
+        retry_policies: dict[RequestPriority, RetryPolicy] | None = None,
     ) -> None:
         self._http = http
         self._budget = budget
         self._headers = {"User-Agent": user_agent, "Accept": "application/json"}
         self._timeout = timeout
-        self._patience = patience or PATIENCE
+        self._patience = retry_policies or RETRY_POLICIES
 
-    def deadline(self, priority: Priority) -> float:
+    def deadline(self, priority: RequestPriority) -> float:
         """When a read that starts now has to be over, in unix seconds."""
         return self._budget.clock.now() + self._patience[priority].limit
 
-    async def get(self, question: Question[Answer], *, priority: Priority, deadline: float) -> Answer:
+    async def get(self, question: ApiRequest[Answer], *, priority: RequestPriority, deadline: float) -> Answer:
         """One decoded and checked answer. Raises `RegisterFailure` or `NoSuchRecord`."""
-        patience = self._patience[priority]
-        pause = patience.pause
-        for attempt in range(1, patience.tries + 1):
+        retry_policies = self._patience[priority]
+        pause = retry_policies.pause
+        for attempt in range(1, retry_policies.tries + 1):
             try:
                 return await self._once(question, priority, deadline)
             except RegisterFailure as failure:
                 late = self._budget.clock.now() + pause > deadline
-                if not failure.passing or attempt == patience.tries or late:
+                if not failure.passing or attempt == retry_policies.tries or late:
                     raise
                 if not failure.throttled:  # a throttled request waits in the budget instead
-                    if priority is Priority.MIRROR:  # whose pauses take minutes
-                        left = patience.tries - attempt
+                    if priority is RequestPriority.BULK_LOAD:  # whose pauses take minutes
+                        left = retry_policies.tries - attempt
                         log.warning(
                             "the register is asked again", reason=failure.reason, seconds=pause, tries_left=left
                         )
@@ -104,7 +104,7 @@ class RegisterRequests:
                 pause *= 2
         raise AssertionError("unreachable: the last try returns or raises")
 
-    async def _once(self, question: Question[Answer], priority: Priority, deadline: float) -> Answer:
+    async def _once(self, question: ApiRequest[Answer], priority: RequestPriority, deadline: float) -> Answer:
         response = await self._response(question, priority, deadline)
         try:
             answer = decode(response, question.decoder, now=self._budget.clock.now())
@@ -121,7 +121,9 @@ class RegisterRequests:
         await self._budget.answered()
         return answer
 
-    async def _response(self, question: Question[Answer], priority: Priority, deadline: float) -> httpx2.Response:
+    async def _response(
+        self, question: ApiRequest[Answer], priority: RequestPriority, deadline: float
+    ) -> httpx2.Response:
         """What comes back once the request has its place in the budget."""
         try:
             await self._budget.take(priority, deadline=deadline, cost=question.cost)
@@ -157,7 +159,7 @@ async def _read_bounded(response: httpx2.Response) -> httpx2.Response:
     chunks, size = [], 0
     async for chunk in response.aiter_bytes():
         size += len(chunk)
-        if size > LARGEST_BODY:
+        if size > MAX_BODY_BYTES:
             raise RegisterFailure("The register's answer was too large to be a real one.")
         chunks.append(chunk)
     headers = [(name, value) for name, value in response.headers.items() if name.lower() != "content-encoding"]

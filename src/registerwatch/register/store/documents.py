@@ -33,7 +33,7 @@ class StoredActor:
     read_at: int
 
 
-class StoredDocuments(Protocol):
+class DocumentReader(Protocol):
     """Reads of the copy that must be quick."""
 
     async def device(self, udi: str) -> StoredDocument | None:
@@ -76,19 +76,19 @@ CHANGED = (
 REVISION = "SELECT copy_id, revision FROM copy_state WHERE id = 1"
 
 
-def stored_documents(address: str, *, cache_megabytes: int = 16) -> StoredDocuments:
+def open_documents(address: str, *, cache_megabytes: int = 16) -> DocumentReader:
     """The reader that fits a database's address."""
     path = sqlite_path(address)
     if path is not None:
-        return SqliteDocuments(path, cache_megabytes)
+        return SqliteDocumentReader(path, cache_megabytes)
     from registerwatch.register.store.documents_postgresql import (
-        PostgresDocuments,  # needs a driver that takes time to load
+        PostgresDocumentReader,  # needs a driver that takes time to load
     )
 
-    return PostgresDocuments(address)
+    return PostgresDocumentReader(address)
 
 
-class SqliteDocuments:
+class SqliteDocumentReader:
     """Over a read-only connection that is opened at the first read."""
 
     def __init__(self, path: Path, cache_megabytes: int) -> None:

@@ -16,7 +16,7 @@ from registerwatch.register.store.documents import (
 )
 
 
-class PostgresDocuments:
+class PostgresDocumentReader:
     """Over a pool of autocommit connections that is opened at the first read."""
 
     def __init__(self, conninfo: str) -> None:

@@ -19,17 +19,24 @@ from registerwatch.db.engine import Database
 from registerwatch.register.models import (
     LAG_SECONDS,
     Actor,
-    Carries,
+    Completeness,
     Device,
     DeviceReading,
-    Standing,
+    RecordPrecedence,
     document,
     from_document,
     is_latest,
     may_be_outdated,
     merge,
 )
-from registerwatch.register.observation import ActorSighting, Cause, DeviceSighting, Nobody, Observer, Sighting
+from registerwatch.register.observation import (
+    ActorObservation,
+    DeviceObservation,
+    NullObserver,
+    Observation,
+    Observer,
+    ReadContext,
+)
 from registerwatch.register.sources.eudamed.client import KnownRecord
 
 
@@ -57,7 +64,7 @@ class _Stored:
     """A row as it stands before storing."""
 
     device_json: str
-    standing: Standing
+    precedence_of: RecordPrecedence
     is_current: bool
     detail_version: int | None
     revision: int
@@ -69,24 +76,24 @@ class _Stored:
     @property
     def is_full(self) -> bool:
         """Whether the register itself was read in full at the version that is stored, so that nothing lags in it."""
-        return self.detail_version is not None and self.detail_version == self.standing.version_number
+        return self.detail_version is not None and self.detail_version == self.precedence_of.version_number
 
     def superseded(self) -> "_Stored":
         """The same row, no latest version any more."""
-        stands = msgspec.structs.replace(self.standing, latest_version=False)
-        return replace(self, standing=stands, is_altered=self.standing.latest_version)
+        precedence = msgspec.structs.replace(self.precedence_of, latest_version=False)
+        return replace(self, precedence_of=precedence, is_altered=self.precedence_of.latest_version)
 
 
 Key = tuple[str, str]
 """UDI-DI and uuid, which together tell a record."""
 
 
-class StoredCopy:
+class RecordStore:
     """The copy in one database."""
 
     def __init__(self, database: Database, observer: Observer | None = None) -> None:
         self._database = database
-        self._observer = observer or Nobody()
+        self._observer = observer or NullObserver()
 
     async def state(self) -> CopyState:
         """Size, age and identity of the copy."""
@@ -106,7 +113,7 @@ class StoredCopy:
         *,
         read_at: int,
         lists_all: bool = False,
-        cause: Cause | None = None,
+        context: ReadContext | None = None,
         since: int | None = None,
     ) -> list[DeviceChange]:
         """Store what one read or one page of a source told, in one transaction with what observers make of it.
@@ -115,10 +122,10 @@ class StoredCopy:
         no latest version any more, so it does not answer for its UDI-DI. `since` is the copy's revision when the read
         began: what was stored of a record after that is newer than what the read may have seen, so the read is left.
         """
-        cause = cause or Cause()
-        async with cause.storing(), self._database.transaction() as connection:
+        context = context or ReadContext()
+        async with context.storing(), self._database.transaction() as connection:
             return await self.store_in(
-                connection, readings, read_at=read_at, lists_all=lists_all, cause=cause, since=since
+                connection, readings, read_at=read_at, lists_all=lists_all, context=context, since=since
             )
 
     async def store_in(
@@ -128,7 +135,7 @@ class StoredCopy:
         *,
         read_at: int,
         lists_all: bool = False,
-        cause: Cause | None = None,
+        context: ReadContext | None = None,
         since: int | None = None,
     ) -> list[DeviceChange]:
         """The same inside a transaction that the caller has open."""
@@ -139,7 +146,7 @@ class StoredCopy:
         stored = await _stored(connection, told)
         if lists_all and any(_is_overtaken(row, since) for row in stored.values()):
             overtaken = list({udi for udi, _ in told})
-            await self._observer.observe(connection, [], cause or Cause(), suspects=overtaken, now=read_at)
+            await self._observer.observe(connection, [], context or ReadContext(), unconfirmed=overtaken, now=read_at)
             return []
         if lists_all:
             stored = {key: row if key in told else row.superseded() for key, row in stored.items()}
@@ -153,7 +160,7 @@ class StoredCopy:
             )
         await _name_actors(connection, [change.new for change in batch.changes], read_at)
         await self._observer.observe(
-            connection, batch.sightings, cause or Cause(), suspects=batch.suspects, now=read_at
+            connection, batch.observations, context or ReadContext(), unconfirmed=batch.unconfirmed, now=read_at
         )
         return batch.changes
 
@@ -163,25 +170,25 @@ class StoredCopy:
         return (await connection.execute(_NEWEST, asked)).scalar_one() or 0
 
     async def store_actor(
-        self, actor: Actor, *, read_at: int, cause: Cause | None = None, since: int | None = None
+        self, actor: Actor, *, read_at: int, context: ReadContext | None = None, since: int | None = None
     ) -> bool:
         """Store an actor that was read, with what observers make of it. True when a field changed.
 
         `since` is how often the actor had been read when this read began.
         """
-        cause = cause or Cause()
-        async with cause.storing(), self._database.transaction() as connection:
+        context = context or ReadContext()
+        async with context.storing(), self._database.transaction() as connection:
             await connection.execute(_LOCK[self._database.kind])
             before = (await connection.execute(_ACTOR, {"srn": actor.srn})).one_or_none()
             if before is not None and since is not None and before.reads > since:
-                await self._observer.observe(connection, [], cause, suspects=[actor.srn], now=read_at)
+                await self._observer.observe(connection, [], context, unconfirmed=[actor.srn], now=read_at)
                 return False
             known_code = before.status_code if before is not None else ""
             kept = msgspec.structs.replace(actor, status_code=actor.status_code or known_code)
             is_changed = before is None or _actor(before) != kept
             await connection.execute(_UPSERT_ACTOR, {**_actor_row(kept), "read_at": read_at})
             await connection.execute(_READ, {"read_at": read_at})
-            await self._observer.observe(connection, [ActorSighting(kept)], cause, now=read_at)
+            await self._observer.observe(connection, [ActorObservation(kept)], context, now=read_at)
         return is_changed
 
     async def become_another(self) -> None:
@@ -201,7 +208,7 @@ class StoredCopy:
 
     async def fresh(
         self, connection: AsyncConnection, subjects: Sequence[str], *, since: int
-    ) -> list[tuple[Sighting, int]]:
+    ) -> list[tuple[Observation, int]]:
         """What the copy has of subjects that were read in full after an instant, and when; without certificates, since
         the copy does not tell whether they could be read.
         """
@@ -211,8 +218,8 @@ class StoredCopy:
         devices = (await connection.execute(_FRESH_DEVICES, asked)).all()
         actors = (await connection.execute(_FRESH_ACTORS, asked)).all()
         return [
-            *((DeviceSighting(from_document(row.document)), row.read_at) for row in devices),
-            *((ActorSighting(_actor(row)), row.read_at) for row in actors),
+            *((DeviceObservation(from_document(row.document)), row.read_at) for row in devices),
+            *((ActorObservation(_actor(row)), row.read_at) for row in actors),
         ]
 
     async def store_bulk_actors(self, actors: Sequence[Actor], *, read_at: int) -> None:
@@ -232,16 +239,18 @@ class _Batch:
         self.revision, self._read_at = revision, read_at
         self.rows: list[tuple[Any, ...]] = []
         self.changes: list[DeviceChange] = []
-        self.sightings: list[DeviceSighting] = []
-        self.suspects: list[str] = []
+        self.observations: list[DeviceObservation] = []
+        self.unconfirmed: list[str] = []
         """UDI-DIs of which something says, without proof, that they changed."""
         self.added = 0
-        self.live = any(reading.carries is not Carries.SOME for reading in told.values())
+        self.live = any(reading.completeness is not Completeness.SOME for reading in told.values())
         merged = {key: news for key, reading in told.items() if (news := _merged(reading, stored.get(key))) is not None}
-        standings = {key: row.standing for key, row in stored.items()} | {key: news[1] for key, news in merged.items()}
-        current, records = _current_keys(standings), Counter(udi for udi, _ in standings)
-        for key, (device, stands) in merged.items():
-            self._put(told[key], device, stands, stored.get(key), key in current)
+        precedences = {key: row.precedence_of for key, row in stored.items()} | {
+            key: news[1] for key, news in merged.items()
+        }
+        current, records = _current_keys(precedences), Counter(udi for udi, _ in precedences)
+        for key, (device, precedence) in merged.items():
+            self._put(told[key], device, precedence, stored.get(key), key in current)
             if key in current:
                 self._see(told[key], device, stored.get(key), is_alone=records[device.udi] == 1)
         for key, row in stored.items():
@@ -249,20 +258,29 @@ class _Batch:
                 self._flag(row, key in current)
 
     def _put(
-        self, reading: DeviceReading, device: Device, stands: Standing, row: _Stored | None, is_current: bool
+        self,
+        reading: DeviceReading,
+        device: Device,
+        precedence: RecordPrecedence,
+        row: _Stored | None,
+        is_current: bool,
     ) -> None:
         detail_version = reading.detail_version
         if detail_version is None and row is not None:
             detail_version = row.detail_version
         text_form = document(device).decode()
-        is_same = row and row.device_json == text_form and row.standing == stands and row.is_current == is_current
-        if is_same and reading.carries is Carries.SOME:
+        is_same = (
+            row and row.device_json == text_form and row.precedence_of == precedence and row.is_current == is_current
+        )
+        if is_same and reading.completeness is Completeness.SOME:
             return
         if row is None:
             self.added += 1
-        in_part = row is not None and reading.carries is Carries.SOME  # that does not make the whole record fresh
+        in_part = (
+            row is not None and reading.completeness is Completeness.SOME
+        )  # that does not make the whole record fresh
         read_at = row.read_at if row is not None and in_part else self._read_at
-        self._write(device, text_form, stands, is_current, detail_version, read_at)
+        self._write(device, text_form, precedence, is_current, detail_version, read_at)
         if not is_same:
             self.changes.append(DeviceChange(from_document(row.device_json) if row else None, device, is_current))
 
@@ -272,27 +290,27 @@ class _Batch:
         A part of it proves something only about a record that was read in full at this version and answered then, too;
         and not where the UDI-DI has another one, since a part does not tell all that decides which of them answers.
         """
-        if reading.carries is not Carries.SOME:
-            has_all = reading.carries is Carries.EVERYTHING
-            self.sightings.append(DeviceSighting(device, has_all, has_all and reading.searched))
+        if reading.completeness is not Completeness.SOME:
+            has_all = reading.completeness is Completeness.EVERYTHING
+            self.observations.append(DeviceObservation(device, has_all, has_all and reading.searched))
         elif row is None or not row.is_current or not row.is_full or reading.lags or not is_alone:
             if row is None or not row.is_current or row.device_json != document(device).decode():
-                self.suspects.append(device.udi)
+                self.unconfirmed.append(device.udi)
         elif row.device_json != document(device).decode():
-            self.sightings.append(DeviceSighting(device, in_full=False))
+            self.observations.append(DeviceObservation(device, in_full=False))
 
     def _flag(self, row: _Stored, is_current: bool) -> None:
         """A record that another one displaced, or that stands again. It was not read now."""
         device = from_document(row.device_json)
         if is_current:
-            self.suspects.append(device.udi)
-        self._write(device, row.device_json, row.standing, is_current, row.detail_version, row.read_at)
+            self.unconfirmed.append(device.udi)
+        self._write(device, row.device_json, row.precedence_of, is_current, row.detail_version, row.read_at)
 
     def _write(
         self,
         device: Device,
         text_form: str,
-        stands: Standing,
+        precedence: RecordPrecedence,
         is_current: bool,
         detail_version: int | None,
         read_at: int,
@@ -303,9 +321,9 @@ class _Batch:
                 device.udi,
                 device.uuid,
                 is_current,
-                stands.latest_version,
-                stands.version_number,
-                stands.legislation_code,
+                precedence.latest_version,
+                precedence.version_number,
+                precedence.legislation_code,
                 detail_version,
                 self.revision,
                 read_at,
@@ -314,14 +332,14 @@ class _Batch:
         )
 
 
-def _merged(reading: DeviceReading, row: _Stored | None) -> tuple[Device, Standing] | None:
+def _merged(reading: DeviceReading, row: _Stored | None) -> tuple[Device, RecordPrecedence] | None:
     """The device after a reading and its standing, None when the reading changes nothing."""
     before = from_document(row.device_json) if row else None
     device = merge(before, reading, stored_detail_version=row.detail_version if row else None)
     if device is None:
         return None
-    latest = is_latest(_standing(row), reading)
-    return device, Standing(device.uuid, latest, device.legislation_code, device.version or 0)
+    latest = is_latest(_precedence_of(row), reading)
+    return device, RecordPrecedence(device.uuid, latest, device.legislation_code, device.version or 0)
 
 
 def _is_overtaken(row: _Stored | None, since: int | None) -> bool:
@@ -340,23 +358,23 @@ def _without_outdated(
     return {
         key: reading
         for key, reading in told.items()
-        if (key[0] not in lately or not may_be_outdated(_standing(stored.get(key)), reading))
-        and (reading.carries is not Carries.SOME or not _is_overtaken(stored.get(key), since))
+        if (key[0] not in lately or not may_be_outdated(_precedence_of(stored.get(key)), reading))
+        and (reading.completeness is not Completeness.SOME or not _is_overtaken(stored.get(key), since))
     }
 
 
-def _standing(row: _Stored | None) -> Standing | None:
-    return row.standing if row else None
+def _precedence_of(row: _Stored | None) -> RecordPrecedence | None:
+    return row.precedence_of if row else None
 
 
-def _current_keys(standings: Mapping[Key, Standing]) -> set[Key]:
+def _current_keys(precedences: Mapping[Key, RecordPrecedence]) -> set[Key]:
     """Of every UDI-DI in sight, the record that answers for it."""
-    best: dict[str, Standing] = {}
-    for (udi, _), stands in standings.items():
+    best: dict[str, RecordPrecedence] = {}
+    for (udi, _), precedence in precedences.items():
         other = best.get(udi)
-        if other is None or stands.rank < other.rank:
-            best[udi] = stands
-    return {(udi, stands.uuid) for udi, stands in best.items()}
+        if other is None or precedence.rank < other.rank:
+            best[udi] = precedence
+    return {(udi, precedence.uuid) for udi, precedence in best.items()}
 
 
 async def _stored(connection: AsyncConnection, told: Mapping[Key, DeviceReading]) -> dict[Key, _Stored]:
@@ -366,8 +384,8 @@ async def _stored(connection: AsyncConnection, told: Mapping[Key, DeviceReading]
 
 
 def _row(row: Row[Any]) -> _Stored:
-    stands = Standing(row.uuid, bool(row.latest_version), row.legislation_code, row.version_number)
-    return _Stored(row.document, stands, bool(row.is_current), row.detail_version, row.revision, row.read_at)
+    precedence = RecordPrecedence(row.uuid, bool(row.latest_version), row.legislation_code, row.version_number)
+    return _Stored(row.document, precedence, bool(row.is_current), row.detail_version, row.revision, row.read_at)
 
 
 def _key(device: Device) -> Key:

@@ -15,21 +15,21 @@ import structlog
 from registerwatch.clock import Clock
 from registerwatch.register.codes import label
 from registerwatch.register.identifiers import is_actor_of_devices
-from registerwatch.register.models import Actor, Device, DeviceReading, standing
-from registerwatch.register.outcomes import Found, NoSuchRecord, NotFound, RegisterFailure, Unreadable
+from registerwatch.register.models import Actor, Device, DeviceReading, precedence_of
+from registerwatch.register.outcomes import Found, NoSuchRecord, NotFound, ReadFailed, RegisterFailure
 from registerwatch.register.sources.eudamed import mapping, wire
 from registerwatch.register.sources.eudamed.guards import (
     EMPTY_PAGE,
-    MADE_UP_VALUE,
-    Proofs,
+    PROBE_VALUE,
+    FilterProofs,
     check_answered,
     check_page,
     check_probe,
     check_rows,
     finds_nothing,
 )
-from registerwatch.register.sources.request_budget import Priority
-from registerwatch.register.sources.requests import Question, RegisterRequests
+from registerwatch.register.sources.request_budget import RequestPriority
+from registerwatch.register.sources.requests import ApiRequest, RegisterHttpClient
 from registerwatch.register.sources.rows import readable
 
 log = structlog.get_logger(__name__)
@@ -42,7 +42,7 @@ LANGUAGE = {"languageIso2Code": "en"}
 PAGE_SIZE = 300
 ACTOR_PAGE_SIZE = 20
 CERTIFICATE_PAGE_SIZE = 100
-MOST_TWINS = 8
+MAX_TWINS = 8
 EOS_COST = 2
 """The register tolerates half as many actor searches as device searches a minute."""
 
@@ -84,15 +84,19 @@ class NewestPage:
 class EudamedClient:
     """Reads the register at `base_url` through one paced sender of requests."""
 
-    def __init__(self, requests: RegisterRequests, base_url: str, clock: Clock) -> None:
+    def __init__(self, requests: RegisterHttpClient, base_url: str, clock: Clock) -> None:
         self._requests = requests
         self._base = base_url.rstrip("/")
         self._clock = clock
-        self._proofs = Proofs()
+        self._proofs = FilterProofs()
 
     async def read_device(
-        self, udi: str, *, known: Mapping[str, KnownRecord] | None = None, priority: Priority = Priority.WAITING
-    ) -> Found[list[DeviceReading]] | NotFound | Unreadable:
+        self,
+        udi: str,
+        *,
+        known: Mapping[str, KnownRecord] | None = None,
+        priority: RequestPriority = RequestPriority.INTERACTIVE,
+    ) -> Found[list[DeviceReading]] | NotFound | ReadFailed:
         """Every record of a UDI-DI that the register lists, the current one first and read in full.
 
         `known` are the stored records of the same UDI-DI, by uuid.
@@ -101,17 +105,17 @@ class EudamedClient:
         try:
             readings = await read.device(udi)
         except RegisterFailure as failure:
-            return Unreadable(failure.reason)
+            return ReadFailed(failure.reason)
         return Found(readings) if readings else NotFound()
 
     async def read_actor(
-        self, srn: str, *, priority: Priority = Priority.WAITING
-    ) -> Found[ActorReading] | NotFound | Unreadable:
+        self, srn: str, *, priority: RequestPriority = RequestPriority.INTERACTIVE
+    ) -> Found[ActorReading] | NotFound | ReadFailed:
         """An actor, the count of its registrations and its first device rows."""
         try:
             reading = await _Read(self, priority, {}).actor(srn)
         except RegisterFailure as failure:
-            return Unreadable(failure.reason)
+            return ReadFailed(failure.reason)
         return Found(reading) if reading else NotFound()
 
     async def newest(self, page: int) -> NewestPage:
@@ -119,7 +123,7 @@ class EudamedClient:
 
         Whether it is the last one is told by the rows that the register sent, readable or not.
         """
-        read = _Read(self, Priority.MIRROR, {})
+        read = _Read(self, RequestPriority.BULK_LOAD, {})
         params = {"page": str(page), **_sized(PAGE_SIZE)}
 
         def check(answer: wire.Page[msgspec.Raw]) -> None:
@@ -150,7 +154,7 @@ class _Searched:
 class _Read:
     """One read: its priority, its deadline, what is known before."""
 
-    def __init__(self, client: EudamedClient, priority: Priority, known: Mapping[str, KnownRecord]) -> None:
+    def __init__(self, client: EudamedClient, priority: RequestPriority, known: Mapping[str, KnownRecord]) -> None:
         self._requests, self._base = client._requests, client._base
         self._proofs, self._clock = client._proofs, client._clock
         self._priority, self._known = priority, known
@@ -166,7 +170,7 @@ class _Read:
             listed = [
                 await self._with_legislation(row, reading, basics) for row, reading in zip(rows, listed, strict=True)
             ]
-        current = min(listed, key=lambda reading: standing(reading).rank)
+        current = min(listed, key=lambda reading: precedence_of(reading).rank)
         row = next(row for row in rows if row.uuid == current.device.uuid)
         full = await self._in_full(row, basics.get(row.uuid))
         return [full, *(reading for reading in listed if reading is not current)]
@@ -191,7 +195,7 @@ class _Read:
             "/devices/udiDiData",
             {"srn": srn, **params},
             _listing,
-            check=lambda page: check_page(page, carries=None),
+            check=lambda page: check_page(page, matches=None),
         )
 
     def _first_readings(self, srn: str, page: "wire.Page[msgspec.Raw]") -> list[DeviceReading]:
@@ -207,7 +211,7 @@ class _Read:
             "/devices/udiDiData",
             {"primaryDi": udi, **params},
             _device_page,
-            check=lambda page: check_page(page, carries=lambda row: row.primary_di == udi),
+            check=lambda page: check_page(page, matches=lambda row: row.primary_di == udi),
         )
         if page.total_elements > len(page.content):
             raise RegisterFailure("The register broke off the list of this device's records.", passing=True)
@@ -222,7 +226,7 @@ class _Read:
             "/eos",
             {"srn": srn, **params},
             _actor_page,
-            check=lambda page: check_page(page, carries=lambda row: srn in (row.srn, row.eudamed_identifier)),
+            check=lambda page: check_page(page, matches=lambda row: srn in (row.srn, row.eudamed_identifier)),
             cost=EOS_COST,
         )
         return page.content
@@ -235,7 +239,7 @@ class _Read:
         if known and known.device.legislation_code and known.device.version == row.version_number:
             legislation, legislation_code = known.device.legislation, known.device.legislation_code
         else:
-            if len(basics) >= MOST_TWINS:
+            if len(basics) >= MAX_TWINS:
                 raise RegisterFailure(
                     "The register lists too many records under this one UDI-DI to tell which one counts."
                 )
@@ -291,7 +295,9 @@ class _Read:
     ) -> Answer:
         try:
             return await self._requests.get(
-                Question(self._base + path, LANGUAGE, decoder, check), priority=self._priority, deadline=self._deadline
+                ApiRequest(self._base + path, LANGUAGE, decoder, check),
+                priority=self._priority,
+                deadline=self._deadline,
             )
         except NoSuchRecord as redirect:
             raise RegisterFailure("The register lists the device but has no record behind the listing.") from redirect
@@ -304,7 +310,7 @@ class _Read:
         path, params = "/certificates/search/", {"page": "0", **_sized(CERTIFICATE_PAGE_SIZE)}
 
         def check(page: wire.Page[wire.CertificateRow]) -> None:
-            check_page(page, carries=lambda each: each.actor_srn in (None, row.manufacturer_srn))
+            check_page(page, matches=lambda each: each.actor_srn in (None, row.manufacturer_srn))
             if page.total_elements > len(page.content):
                 raise RegisterFailure("The register names more certificates of this device than it can be asked for.")
 
@@ -322,9 +328,9 @@ class _Read:
     ) -> None:
         """Make sure that a filter filters, by a control probe where the last one is a day old."""
         now = self._clock.now()
-        if self._proofs.stands(name, now):
+        if self._proofs.precedence(name, now):
             return
-        probe = {parameter or name: MADE_UP_VALUE, **params}
+        probe = {parameter or name: PROBE_VALUE, **params}
         await self.ask(path, probe, _listing, check=check_probe, cost=cost)
         self._proofs.prove(name, now)
 
@@ -333,8 +339,8 @@ class _Read:
         now = self._clock.now()
         if self._proofs.refuted(name, now):
             return False
-        if not self._proofs.stands(name, now):
-            page = await self.ask(path, {name: MADE_UP_VALUE, **params}, _listing, check=check_answered)
+        if not self._proofs.precedence(name, now):
+            page = await self.ask(path, {name: PROBE_VALUE, **params}, _listing, check=check_answered)
             if not finds_nothing(page):
                 self._proofs.refute(name, now)
                 return False
@@ -351,7 +357,7 @@ class _Read:
         cost: int = 1,
     ) -> Answer:
         """One page of a search. A redirect of a search is a failure: a search that finds nothing answers 200."""
-        question = Question(self._base + path, {**params, "iso2Code": "en", **LANGUAGE}, decoder, check, cost)
+        question = ApiRequest(self._base + path, {**params, "iso2Code": "en", **LANGUAGE}, decoder, check, cost)
         try:
             return await self._requests.get(question, priority=self._priority, deadline=self._deadline)
         except NoSuchRecord as redirect:

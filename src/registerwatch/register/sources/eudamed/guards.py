@@ -11,33 +11,33 @@ from dataclasses import dataclass, field
 from registerwatch.register.outcomes import RegisterFailure
 from registerwatch.register.sources.eudamed.wire import Page, Row
 
-MOST_ROWS = 100_000
+MAX_ROWS = 100_000
 PROBE_SECONDS = 24 * 3600
-MADE_UP_VALUE = "RW-CONTROL-00000000"
+PROBE_VALUE = "RW-CONTROL-00000000"
 
 EMPTY_PAGE = "The register is throttling requests (an empty page)."
 IGNORED_FILTER = "The register ignored the filter and answered with other records; nothing of the answer was used."
 
 
-def check_page(page: "Page[Row]", *, carries: Callable[[Row], bool] | None) -> None:
-    """Doubt one page of an exact filter. `carries` tells whether a row has the asked value, None if rows cannot tell.
+def check_page(page: "Page[Row]", *, matches: Callable[[Row], bool] | None) -> None:
+    """Doubt one page of an exact filter. `matches` tells whether a row has the asked value, None if rows cannot tell.
 
     Raises `RegisterFailure`.
     """
     if page.total_elements < 0:
         raise RegisterFailure("The register's answer has an unexpected form (a negative total).")
-    if page.total_elements > MOST_ROWS:
+    if page.total_elements > MAX_ROWS:
         raise RegisterFailure(IGNORED_FILTER)
     check_answered(page)
     if len(page.content) > page.total_elements:
         raise RegisterFailure("The register's answer contradicts itself (more rows than its total).")
-    if carries is not None:
-        check_rows(page.content, carries)
+    if matches is not None:
+        check_rows(page.content, matches)
 
 
-def check_rows(rows: Sequence[Row], carries: Callable[[Row], bool]) -> None:
+def check_rows(rows: Sequence[Row], matches: Callable[[Row], bool]) -> None:
     """Every row must carry the value that was asked for. Raises `RegisterFailure`."""
-    if not all(carries(row) for row in rows):
+    if not all(matches(row) for row in rows):
         raise RegisterFailure(IGNORED_FILTER)
 
 
@@ -60,13 +60,13 @@ def finds_nothing(page: "Page[Row]") -> bool:
 
 
 @dataclass
-class Proofs:
+class FilterProofs:
     """Which filters a control probe has proven, and until when (unix seconds). One process keeps its own."""
 
     _until: dict[str, float] = field(default_factory=dict)
     _refuted_until: dict[str, float] = field(default_factory=dict)
 
-    def stands(self, filter_name: str, now: float) -> bool:
+    def precedence(self, filter_name: str, now: float) -> bool:
         """Whether the last probe of this filter is less than a day old and found nothing."""
         return self._until.get(filter_name, 0.0) > now
 

@@ -8,8 +8,8 @@ from registerwatch.register.identifiers import MAX_LENGTH
 from registerwatch.register.models import (
     Actor,
     ActorReference,
-    Carries,
     Certificate,
+    Completeness,
     Device,
     DeviceReading,
 )
@@ -30,7 +30,7 @@ def reading_of_row(row: wire.DeviceRow) -> DeviceReading:
         version=row.version_number,
         **_coded(status=row.device_status_type, risk_class=row.risk_class, manufacturer_status=row.manufacturer_status),
     )
-    return DeviceReading(device=device, carries=Carries.SOME, latest_version=row.latest_version is not False)
+    return DeviceReading(device=device, completeness=Completeness.SOME, latest_version=row.latest_version is not False)
 
 
 def reading_of_device(
@@ -83,7 +83,7 @@ def reading_of_device(
     )
     return DeviceReading(
         device=device,
-        carries=Carries.ALL_BUT_CERTIFICATES if certificates is None else Carries.EVERYTHING,
+        completeness=Completeness.ALL_BUT_CERTIFICATES if certificates is None else Completeness.EVERYTHING,
         latest_version=row.latest_version is not False,
         detail_version=row.version_number or 0,
         searched=searched and certificates is not None,

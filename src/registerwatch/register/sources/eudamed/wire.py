@@ -11,10 +11,10 @@ import msgspec
 
 Row = TypeVar("Row")
 
-MOST = 2**31 - 1
+MAX_NUMBER = 2**31 - 1
 """Largest number that is believed and that both databases hold."""
 
-Version = Annotated[int, msgspec.Meta(ge=0, le=MOST)]
+Version = Annotated[int, msgspec.Meta(ge=0, le=MAX_NUMBER)]
 
 
 class Wire(msgspec.Struct, frozen=True, rename="camel"):
@@ -50,7 +50,7 @@ class Page(Wire, Generic[Row], frozen=True):
     """A Spring page. `content` and `total_elements` are always there in a real answer."""
 
     content: list[Row]
-    total_elements: Annotated[int, msgspec.Meta(ge=0, le=MOST)]
+    total_elements: Annotated[int, msgspec.Meta(ge=0, le=MAX_NUMBER)]
     last: bool | None = None
 
 

@@ -5,7 +5,7 @@ import socket
 
 import pytest
 
-from tests.support.ending import Noted, end
+from tests.support.closing_server import Noted, end
 from tests.support.mailbox import mailbox
 from tests.support.receiver import receiver
 
