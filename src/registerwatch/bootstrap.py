@@ -186,9 +186,9 @@ async def running(service: Service, *, background: bool = True) -> AsyncIterator
     """
     await upgrade(service.database)
     service.index.refresh()
-    subscription_sync = asyncio.create_task(run_indexer(service.indexer), name="follow the copy")
+    indexing = asyncio.create_task(run_indexer(service.indexer), name="index")
     try:
-        async with _going_on([subscription_sync, *(_background(service) if background else ())]):
+        async with _going_on([indexing, *(_background(service) if background else ())]):
             yield service
     finally:
         await service.close()
@@ -218,13 +218,13 @@ def _background(service: Service) -> list[asyncio.Task[None]]:
     """What one process does for all: any number of them may."""
     interval = service.settings.recheck_interval
     loops = [
-        asyncio.create_task(prune(service.accounts.pruning, service.notifications.deliveries), name="keep house"),
+        asyncio.create_task(prune(service.accounts.pruning, service.notifications.deliveries), name="prune"),
         asyncio.create_task(deliver_due(service.notifications.deliveries), name="deliver"),
         asyncio.create_task(recheck_watches(service.watches.recheck, service.schedule, interval), name="recheck"),
     ]
     if service.daily_load is not None:
-        loops.append(asyncio.create_task(run_daily_load(service.daily_load), name="fill daily"))
+        loops.append(asyncio.create_task(run_daily_load(service.daily_load), name="daily load"))
     if service.billing.payments is not None:
         upkeep = sync_subscriptions(service.billing.payments.upkeep, service.schedule)
-        loops.append(asyncio.create_task(upkeep, name="tend payments"))
+        loops.append(asyncio.create_task(upkeep, name="sync subscriptions"))
     return loops

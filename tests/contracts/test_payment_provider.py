@@ -145,9 +145,9 @@ async def test_a_bought_subscription_is_active_for_a_month(counter: Counter) -> 
 async def test_it_can_be_ended_with_its_period_and_renewed_as_often_as_one_likes(counter: Counter) -> None:
     id_, _ = await counter.buy()
     for _ in range(2):
-        cancellations = await counter.provider.end_with_period(id_)
-        assert (cancellations.cancel_at_period_end, cancellations.status) == (True, ACTIVE)
-        assert await counter.provider.subscription(id_) == cancellations
+        ending = await counter.provider.end_with_period(id_)
+        assert (ending.cancel_at_period_end, ending.status) == (True, ACTIVE)
+        assert await counter.provider.subscription(id_) == ending
         again = await counter.provider.renew(id_)
         assert (again.cancel_at_period_end, again.status) == (False, ACTIVE)
         assert await counter.provider.subscription(id_) == again
@@ -247,9 +247,9 @@ async def test_the_portal_leads_back_and_its_cancellation_is_seen_and_undone(
     portal = await provider.portal(subscription.customer_id, "http://service.test/account")
     assert "http://service.test/account" in (await payments.browser.get(portal)).text
     await payments.wish(portal, "end")
-    cancellations = await provider.subscription(id_)
-    assert cancellations is not None
-    assert (cancellations.cancel_at_period_end, cancellations.period_end) == (True, subscription.period_end)
+    ending = await provider.subscription(id_)
+    assert ending is not None
+    assert (ending.cancel_at_period_end, ending.period_end) == (True, subscription.period_end)
     assert (await provider.renew(id_)).cancel_at_period_end is False
 
 

@@ -60,8 +60,8 @@ def router() -> APIRouter:
     @routes.get("/static/{stamped}")
     async def asset(stamped: str) -> Response:
         """A file. An address with an older digest gets the present file, as while a new version is rolled out."""
-        stem, _, cancellations = stamped.partition(".")
-        found = assets().get(f"{stem}.{cancellations.rpartition('.')[2]}")
+        stem, _, extension = stamped.partition(".")
+        found = assets().get(f"{stem}.{extension.rpartition('.')[2]}")
         if found is None:
             raise HTTPException(404)
         kept = KEPT_FOR_A_YEAR if stamped == found.stamped else REVALIDATED
@@ -76,5 +76,5 @@ def router() -> APIRouter:
 
 
 def _asset(name: str, body: bytes) -> Asset:
-    stem, _, cancellations = name.rpartition(".")
-    return Asset(name, f"{stem}.{blake2b(body, digest_size=8).hexdigest()}.{cancellations}", body)
+    stem, _, extension = name.rpartition(".")
+    return Asset(name, f"{stem}.{blake2b(body, digest_size=8).hexdigest()}.{extension}", body)

@@ -96,8 +96,8 @@ async def test_names_come_eight_a_page_and_links_lead_through_all_of_them(site: 
             page = Markup.of(await stage.client.get(address))
             lengths.append(len(page.rows))
             seen |= {row[0] for row in page.rows}
-            subscription_sync = page.all("a", rel="next")
-            address = subscription_sync[0]["href"] if subscription_sync else ""
+            next_links = page.all("a", rel="next")
+            address = next_links[0]["href"] if next_links else ""
 
         assert lengths == [8, 8, 3]
         assert len(seen) == 19

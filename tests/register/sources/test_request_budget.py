@@ -307,13 +307,13 @@ async def _both_at_once(database: Database, *writes: Coroutine[Any, Any, None]) 
     if database.kind == "sqlite":  # a transaction holds the write lock from its start
         await asyncio.gather(*writes)
         return
-    async with database.transaction() as holding, database.reading() as watch_service:
+    async with database.transaction() as holding, database.reading() as onlooker:
         await holding.execute(text("SELECT * FROM register_budget FOR UPDATE"))
         tasks = []
         for count, write in enumerate(writes, start=1):
             tasks.append(asyncio.create_task(write))
             for _ in range(2_000):
-                waiting = await watch_service.execute(_WAITING)
+                waiting = await onlooker.execute(_WAITING)
                 if waiting.scalar_one() == count:
                     break
             else:
