@@ -36,9 +36,9 @@ async def test_without_them_there_is_none_and_the_message_says_what_is_missing(
 ) -> None:
     billing = build_billing(Settings(data_dir=tmp_path), database, SystemClock())
 
-    for door in ("subscribing", "receiving"):
+    for use_case in ("checkouts", "event_receiver"):
         with pytest.raises(PaymentsUnavailable, match="REGISTERWATCH_PAYMENT_API_KEY"):
-            getattr(billing, door)
+            getattr(billing, use_case)
     assert await billing.shown(1) is None
     await billing.close()
 

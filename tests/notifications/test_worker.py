@@ -96,7 +96,7 @@ async def test_what_is_under_way_when_the_process_ends_is_finished_and_nothing_m
 async def test_an_end_that_could_not_be_stored_is_stored_later_and_not_delivered_twice(
     room: PostRoom, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(run_forever, "TROUBLE_SECONDS", 0.01)
+    monkeypatch.setattr(run_forever, "PAUSE_AFTER_ERROR_SECONDS", 0.01)
     caller, _ = await room.with_first()
     await room.change(caller)
     deliveries = room.another_worker(Forgetful)

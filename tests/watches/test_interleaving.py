@@ -32,7 +32,7 @@ def anew(**differs: Any) -> DeviceReading:
 
 def without_certificates(reading: DeviceReading) -> DeviceReading:
     """The same reading, of which the certificate search could not be read."""
-    return replace(reading, carries=Completeness.ALL_BUT_CERTIFICATES, searched=False)
+    return replace(reading, completeness=Completeness.ALL_BUT_CERTIFICATES, searched=False)
 
 
 async def test_a_read_that_a_row_overtook_is_left_and_its_watch_is_due_at_once(room: Room) -> None:

@@ -354,7 +354,7 @@ async def test_a_row_that_says_nothing_new_leaves_the_watch_in_its_place(room: R
 async def test_certificates_that_could_not_be_read_are_compared_when_they_can(room: Room) -> None:
     caller = await room.watch_service()
     await room.read(anew(certs=(Certificate("Z-1"),)))
-    partial = replace(anew(reference="R-2"), carries=Completeness.ALL_BUT_CERTIFICATES, searched=False)
+    partial = replace(anew(reference="R-2"), completeness=Completeness.ALL_BUT_CERTIFICATES, searched=False)
 
     await room.read(partial)
     await room.read(anew(reference="R-2", certs=(Certificate("Z-1", expiry="2030-01-01"),)))
