@@ -12,11 +12,13 @@ from registerwatch.mcp.endpoint import ToolEndpoint
 from registerwatch.pages import routes
 from registerwatch.rest import account, billing, errors, feeds, metrics, register, sessions, system, watches, webhooks
 from registerwatch.rest.account_object import AccountObjects
+from registerwatch.rest.description import DescribedApi
 from registerwatch.rest.middleware import BodyRequired, HeadAsGet, LimitHeaders, OpenCors, StoredDevices
 from registerwatch.rest.security import auth_levels
 from registerwatch.settings import Settings
 from registerwatch.web.rate_limits import build_limits
 
+ROUTERS = (system.liveness, system.router, metrics.router)
 API_VERSION = "1.0.0"
 DESCRIPTION = """\
 A stored copy of the public EU register of medical devices, EUDAMED: search it, read a device by UDI-DI, an actor
@@ -38,8 +40,9 @@ def create_app(settings: Settings, *, background: bool = True) -> FastAPI:
 def work_app(service: Service) -> FastAPI:
     """What can be asked of a process that serves nobody: metrics, and whether it lives."""
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
-    app.include_router(metrics.router(service, Counter(), has_index=False))
-    app.include_router(system.liveness())
+    app.state.service, app.state.request_counts, app.state.has_index = service, Counter(), False
+    app.include_router(metrics.router)
+    app.include_router(system.liveness)
     return app
 
 
@@ -53,7 +56,7 @@ def app_over(service: Service, *, background: bool = True) -> FastAPI:
 
     limits = build_limits(service.settings, service.clock)
     counts: metrics.RequestCounts = Counter()
-    app = FastAPI(
+    app = DescribedApi(
         title="Registerwatch",
         version=API_VERSION,
         description=DESCRIPTION,
@@ -82,10 +85,10 @@ def app_over(service: Service, *, background: bool = True) -> FastAPI:
     app.include_router(webhooks.router(service, levels, limits, objects))
     app.include_router(billing.router(service, levels, limits, objects))
     app.include_router(feeds.router(service, levels, limits))
-    app.state.readiness = system.Readiness()
-    app.include_router(system.liveness())
-    app.include_router(system.router(service, app.state.readiness))
-    app.include_router(metrics.router(service, counts))
+    app.state.service, app.state.limits, app.state.readiness = service, limits, system.Readiness()
+    app.state.request_counts, app.state.has_index = counts, True
+    for router in ROUTERS:
+        app.include_router(router)
     app.include_router(routes.router(service, limits))
     errors.install(app, routes.error_page)
     return app

@@ -5,6 +5,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from registerwatch.accounts.plans import Plan
+from registerwatch.errors import PeriodEnded
+
+PERIOD_ENDED = "The account's period has ended. What is stored can still be read; a subscription starts it again."
 
 
 class Role(StrEnum):
@@ -28,6 +31,11 @@ class Account:
     def has_expired(self, now: float) -> bool:
         """Whether the current period is over."""
         return now >= self.expires_at
+
+    def require_active(self, now: float) -> None:
+        """Raise `PeriodEnded` when the current period is over: adding, changing and syncing watches needs one."""
+        if self.has_expired(now):
+            raise PeriodEnded(PERIOD_ENDED)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ the garbage collector is told to leave them alone (`gc=False`), which a fill of 
 """
 
 from enum import StrEnum
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -16,18 +16,39 @@ LAG_SECONDS = 24 * 3600
 """How far the Data Lake may be behind the register; it is hours, nobody promises how many."""
 
 
-class Certificate(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
-    """One certificate of a device. `expiry` is missing when the register gives none."""
+def field_doc(description: str, *examples: object) -> msgspec.Meta:
+    """What a field means, for the description of the interface: `Annotated[str, field_doc("Trade name.", "Zolid")]`."""
+    return msgspec.Meta(description=description, examples=list(examples) or None)
 
-    number: str
-    revision: str = msgspec.field(default="")
-    expiry: str | None = None
-    status: str = ""
-    status_code: str = ""
-    valid_from: str | None = None
-    type_code: str = ""
-    notified_body: str = ""
-    notified_body_name: str = ""
+
+Text = Annotated[str, field_doc("Empty when the register has nothing.")]
+UdiDi = Annotated[str, field_doc("UDI-DI (of GS1, HIBCC, ICCBBA or IFA), as registered.", "04012345678901")]
+TradeName = Annotated[str, field_doc("Trade name, empty when none is registered.", "Ceramill Zolid HT+")]
+ManufacturerName = Annotated[str, field_doc("Manufacturer's name.", "Amann Girrbach AG")]
+ManufacturerSrn = Annotated[str, field_doc("Manufacturer's single registration number (SRN).", "AT-MF-000000252")]
+Status = Annotated[str, field_doc("Market status in English.", "On the EU market")]
+StatusCode = Annotated[
+    str, field_doc("The register's code of the market status.", "refdata.device-model-status.on-the-market")
+]
+RiskClass = Annotated[str, field_doc("Risk class in English.", "Class IIa")]
+
+
+class Certificate(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """A certificate that the register names for the device."""
+
+    number: Annotated[str, field_doc("Certificate number.", "Z-25-052-S-IX-E")]
+    revision: Annotated[str, field_doc("Revision, missing when the register has none.", "2")] = msgspec.field(
+        default=""
+    )
+    expiry: Annotated[str | None, field_doc("Date of expiry, missing when the register has none.", "2030-09-16")] = None
+    status: Annotated[str, field_doc("Status in English, missing when the register has none.", "Issued")] = ""
+    status_code: Annotated[
+        str, field_doc("The register's code of the status.", "refdata.certificate-status.issued")
+    ] = ""
+    valid_from: Annotated[str | None, field_doc("Date from which it is valid.", "2025-09-17")] = None
+    type_code: Annotated[str, field_doc("The register's code of the kind of certificate.")] = ""
+    notified_body: Annotated[str, field_doc("Number of the notified body.", "0633")] = ""
+    notified_body_name: Annotated[str, field_doc("Name of the notified body.")] = ""
 
     @property
     def key(self) -> tuple[str, str]:
@@ -38,51 +59,60 @@ class Certificate(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 class ActorReference(msgspec.Struct, frozen=True, gc=False):
     """An actor as a device names it."""
 
-    srn: str
-    name: str
+    srn: Annotated[str, field_doc("Single registration number.", "IE-AR-000004113")]
+    name: Annotated[str, field_doc("Registered name.", "CS Life Sciences Europe Ltd")]
 
 
 class SearchRow(msgspec.Struct, frozen=True, gc=False):
-    """A device as a search lists it: seven of its fields."""
+    """A device as a search lists it."""
 
-    udi: str
-    trade_name: str
-    manufacturer_name: str
-    manufacturer_srn: str
-    status: str
-    status_code: str
-    risk_class: str
+    udi: UdiDi
+    trade_name: TradeName
+    manufacturer_name: ManufacturerName
+    manufacturer_srn: ManufacturerSrn
+    status: Status
+    status_code: StatusCode
+    risk_class: RiskClass
 
 
 class Device(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One register record of a device (its UDI-DI, its version), in the order and form that is served."""
+    """One device, as the register has it, in the order and form that is served."""
 
-    found: Literal[True] = True
-    udi: str
-    trade_name: str = ""
-    manufacturer_name: str = ""
-    manufacturer_srn: str = ""
-    status: str = ""
-    status_code: str = ""
-    status_date: str | None = None
-    risk_class: str = ""
-    risk_class_code: str = ""
-    manufacturer_status: str = ""
-    manufacturer_status_code: str = ""
-    basic_udi: str = ""
-    legislation: str = ""
-    legislation_code: str = ""
-    reference: str = ""
-    version: int | None = None
-    updated: str | None = None
-    device_name: str = ""
-    device_model: str = ""
-    trade_names: dict[str, str] = msgspec.field(default_factory=dict)
-    emdn: tuple[str, ...] = ()
-    authorised_representative: ActorReference | None = None
-    certs: tuple[Certificate, ...] = ()
-    uuid: str
-    source: Literal["eudamed-public"] = "eudamed-public"
+    found: Annotated[Literal[True], field_doc("Always true with status 200.")] = True
+    udi: UdiDi
+    trade_name: TradeName = ""
+    manufacturer_name: ManufacturerName = ""
+    manufacturer_srn: ManufacturerSrn = ""
+    status: Status = ""
+    status_code: StatusCode = ""
+    status_date: Annotated[str | None, field_doc("Date of the market status, null when unknown.", "2021-10-08")] = None
+    risk_class: RiskClass = ""
+    risk_class_code: Text = ""
+    manufacturer_status: Annotated[str, field_doc("Manufacturer's status in English.", "Active")] = ""
+    manufacturer_status_code: Text = ""
+    basic_udi: Annotated[str, field_doc("Basic UDI-DI, empty for legacy devices.", "++E494ZIRKON5F5")] = ""
+    legislation: Annotated[str, field_doc("Applicable legislation.", "MDR")] = ""
+    legislation_code: Text = ""
+    reference: Annotated[str, field_doc("Catalogue reference.", "766061")] = ""
+    version: Annotated[int | None, field_doc("The register's version number, null when unknown.", 1)] = None
+    updated: Annotated[
+        str | None, field_doc("Last change in the register, UTC, null when unknown.", "2021-10-08T10:42:27Z")
+    ] = None
+    device_name: Text = ""
+    device_model: Text = ""
+    trade_names: Annotated[
+        dict[str, str],
+        field_doc("By language code (ISO 639-1); the empty code stands for all languages.", {"en": "Clamp"}),
+    ] = msgspec.field(default_factory=dict)
+    emdn: Annotated[tuple[str, ...], field_doc("Codes of the European Medical Device Nomenclature.", ["Q010699"])] = ()
+    authorised_representative: Annotated[
+        ActorReference | None, field_doc("Null when the manufacturer is in the EU.")
+    ] = None
+    certs: Annotated[
+        tuple[Certificate, ...], field_doc("Certificates; empty never means uncertified, only that none is named.")
+    ] = ()
+    uuid: Annotated[str, field_doc("The register's own id of the record.", "c7418f9f-3f31-4329-b2c1-956377dbe23b")]
+    source: Annotated[Literal["eudamed-public"], field_doc("The register's public name.")] = "eudamed-public"
 
 
 class Completeness(StrEnum):

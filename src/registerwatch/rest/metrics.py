@@ -17,6 +17,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from registerwatch.bootstrap import Service
+from registerwatch.web.injection import InjectedService
 from registerwatch.web.responses import NOT_CACHED
 
 PASSED_ON = ("x-forwarded-for", "forwarded", "x-real-ip")
@@ -49,25 +50,21 @@ class CountedRequests:
         await self._app(scope, receive, send_counted)
 
 
-def router(service: Service, counts: RequestCounts, *, has_index: bool = True) -> APIRouter:
-    """The route, over one service. `has_index` tells that this process keeps a search index."""
-    routes = APIRouter(include_in_schema=False)
+router = APIRouter(include_in_schema=False)
 
-    @routes.get("/metrics")
-    async def metrics(request: Request) -> Response:
-        if not _is_near(request):
-            raise HTTPException(404)
-        registry = CollectorRegistry()
-        families = [_requests(counts), *await _families(service)]
-        if has_index:
-            lag = await service.indexer.lag()
-            families.append(GaugeMetricFamily("registerwatch_index_lag", "Changes that cannot be found yet.", lag))
-        registry.register(_Found(families))
-        return Response(
-            generate_latest(registry), headers={"Cache-Control": NOT_CACHED}, media_type=CONTENT_TYPE_LATEST
-        )
 
-    return routes
+@router.get("/metrics")
+async def metrics(request: Request, service: InjectedService) -> Response:
+    """Everything that is measured, with the lag of the search index where this process keeps one."""
+    if not _is_near(request):
+        raise HTTPException(404)
+    families = [_requests(request.app.state.request_counts), *await _families(service)]
+    if request.app.state.has_index:
+        lag = await service.indexer.lag()
+        families.append(GaugeMetricFamily("registerwatch_index_lag", "Changes that cannot be found yet.", lag))
+    registry = CollectorRegistry()
+    registry.register(_Found(families))
+    return Response(generate_latest(registry), headers={"Cache-Control": NOT_CACHED}, media_type=CONTENT_TYPE_LATEST)
 
 
 class _Found:

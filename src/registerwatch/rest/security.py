@@ -11,8 +11,7 @@ from registerwatch.accounts.credentials import Credential, credential_of
 from registerwatch.accounts.models import Caller, Role
 from registerwatch.accounts.sessions import SessionService
 from registerwatch.clock import Clock
-from registerwatch.errors import OwnerOnly, PeriodEnded
-from registerwatch.web.responses import PERIOD_ENDED
+from registerwatch.errors import OwnerOnly
 
 API_KEY = APIKeyHeader(
     name="X-API-Key",
@@ -56,8 +55,7 @@ def auth_levels(sessions: SessionService, clock: Clock) -> AuthLevels:
         return await sessions.caller(credential)
 
     async def active_account(caller: Annotated[Caller, Depends(key_or_session)]) -> Caller:
-        if caller.account.has_expired(clock.now()):
-            raise PeriodEnded(PERIOD_ENDED)
+        caller.account.require_active(clock.now())
         return caller
 
     async def owner_or_key(caller: Annotated[Caller, Depends(key_or_session)]) -> Caller:

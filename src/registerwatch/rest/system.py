@@ -1,18 +1,26 @@
 """Health of the service: for people, for who restarts it, for who sends it requests."""
 
 from dataclasses import dataclass
+from typing import Annotated, Literal
 
+import msgspec
 from fastapi import APIRouter
+from starlette.requests import Request
 from starlette.responses import Response
 
 import registerwatch
 from registerwatch.bootstrap import Service
-from registerwatch.clock import iso_utc
-from registerwatch.rest.schemas import ErrorBody, Health, Live, Ready
-from registerwatch.web.responses import NOT_CACHED, error_response, json_response
+from registerwatch.rest.description import answer, error
+from registerwatch.web.answers import Answer, doc, iso_or_none
+from registerwatch.web.injection import InjectedService
+from registerwatch.web.responses import error_response, private_response
 
 UNINDEXED = "The search index is not built yet."
 ENDING = "The process is ending."
+
+liveness = APIRouter(tags=["system"])
+"""The route that needs nothing."""
+router = APIRouter(tags=["system"])
 
 
 @dataclass(slots=True)
@@ -22,73 +30,109 @@ class Readiness:
     is_ending: bool = False
 
 
-def liveness() -> APIRouter:
-    """The route that needs nothing."""
-    routes = APIRouter(tags=["system"])
+class Live(Answer):
+    """That the process answers."""
 
-    @routes.get("/live", summary="Whether the process answers", response_model=Live)
-    async def live() -> Response:
-        """200 as long as the process works at all; nothing else is looked at. A process that does not answer is to be
-        restarted.
-        """
-        return json_response({"live": True}, headers={"Cache-Control": NOT_CACHED})
-
-    return routes
+    live: Annotated[Literal[True], doc("Always true.")] = True
 
 
-def router(service: Service, readiness: Readiness) -> APIRouter:
-    """The routes, over one service."""
-    routes = APIRouter(tags=["system"])
+class Ready(Answer):
+    """That the process takes requests."""
 
-    @routes.get(
-        "/ready",
-        summary="Whether the process takes requests",
-        response_model=Ready,
-        responses={503: {"model": ErrorBody, "description": "It does not now; `error` says why."}},
-    )
-    async def ready() -> Response:
-        """200 when the database answers and the search index has been up to date once since the start. A process that
-        is ending is not ready, though it serves for a while yet.
-        """
-        if readiness.is_ending:
-            return error_response(ENDING, 503)
-        await service.documents.revision()
-        if not service.indexer.has_been_level:
-            return error_response(UNINDEXED, 503)
-        return json_response({"ready": True}, headers={"Cache-Control": NOT_CACHED})
-
-    @routes.get(
-        "/health",
-        summary="Health of the service",
-        response_model=Health,
-        responses={503: {"model": ErrorBody, "description": "The database does not answer."}},
-    )
-    async def health() -> Response:
-        """Version, database, size and age of the copy, lag of the search index, last read of the register."""
-        return json_response(await health_of(service), headers={"Cache-Control": NOT_CACHED})
-
-    return routes
+    ready: Annotated[Literal[True], doc("Always true; a 503 has the shape of an error.")] = True
 
 
-async def health_of(service: Service) -> dict[str, object]:
+class HealthDatabase(Answer):
+    """The database behind the service."""
+
+    kind: Annotated[Literal["sqlite", "postgresql"], doc("Which database it is.")]
+
+
+class HealthCopy(Answer):
+    """The stored copy."""
+
+    devices: Annotated[int, doc("Stored registrations.", 3200000)]
+    revision: Annotated[int, doc("Number of the last stored change or read.", 3200417)]
+    filled_at: Annotated[str | None, doc("End of the last fill, UTC, null when there was none.")]
+    age_seconds: Annotated[int | None, doc("Seconds since the copy was last brought up to date, null when never.")]
+
+
+class HealthIndex(Answer):
+    """The search index of this node."""
+
+    devices: Annotated[int, doc("Devices that can be found.", 3150000)]
+    lag: Annotated[int, doc("Stored changes that cannot be found yet.", 0)]
+
+
+class HealthRegister(Answer):
+    """Reading the register."""
+
+    last_read_at: Annotated[str | None, doc("Last successful read, UTC, null when there was none.")]
+    reads: Annotated[dict[str, int], doc("Reads of this process by result: found, not_found, unreadable.")]
+
+
+class Health(Answer):
+    """Whether the service works, and with what."""
+
+    status: Annotated[Literal["ok"], doc("`ok` with status 200; a 503 has the shape of an error.")]
+    version: Annotated[str, doc("Version of the program.", "0.1.0")]
+    database: Annotated[HealthDatabase, doc("The database behind the service.")]
+    stored_copy: Annotated[HealthCopy, doc("The stored copy.")] = msgspec.field(name="copy")
+    index: Annotated[HealthIndex, doc("The search index of this node.")]
+    register: Annotated[HealthRegister, doc("Reading the register.")]
+
+
+@liveness.get("/live", summary="Whether the process answers", responses=answer(Live))
+async def live() -> Response:
+    """200 as long as the process works at all; nothing else is looked at. A process that does not answer is to be
+    restarted.
+    """
+    return private_response(Live())
+
+
+@router.get(
+    "/ready",
+    summary="Whether the process takes requests",
+    responses=answer(Ready) | error(503, "It does not now; `error` says why."),
+)
+async def ready(request: Request, service: InjectedService) -> Response:
+    """200 when the database answers and the search index has been up to date once since the start. A process that
+    is ending is not ready, though it serves for a while yet.
+    """
+    readiness: Readiness = request.app.state.readiness
+    if readiness.is_ending:
+        return error_response(ENDING, 503)
+    await service.documents.revision()
+    if not service.indexer.has_been_level:
+        return error_response(UNINDEXED, 503)
+    return private_response(Ready())
+
+
+@router.get(
+    "/health",
+    summary="Health of the service",
+    responses=answer(Health) | error(503, "The database does not answer."),
+)
+async def health(service: InjectedService) -> Response:
+    """Version, database, size and age of the copy, lag of the search index, last read of the register."""
+    return private_response(await health_of(service))
+
+
+async def health_of(service: Service) -> Health:
     """What `/health` tells. Raises `DatabaseUnavailable`."""
     state = await service.records.state()
     filled_at = max((run.finished_at for run in await service.bulk_loader.runs() if run.finished_at), default=None)
     known = [moment for moment in (filled_at, state.last_read_at) if moment is not None]
-    return {
-        "status": "ok",
-        "version": registerwatch.__version__,
-        "database": {"kind": service.database.kind},
-        "copy": {
-            "devices": state.devices,
-            "revision": state.revision,
-            "filled_at": _iso(filled_at),
-            "age_seconds": max(0, int(service.clock.now()) - max(known)) if known else None,
-        },
-        "index": {"devices": service.index.documents, "lag": await service.indexer.lag()},
-        "register": {"last_read_at": _iso(state.last_read_at), "reads": dict(service.refresher.results)},
-    }
-
-
-def _iso(moment: int | None) -> str | None:
-    return None if moment is None else iso_utc(moment)
+    return Health(
+        status="ok",
+        version=registerwatch.__version__,
+        database=HealthDatabase(service.database.kind),
+        stored_copy=HealthCopy(
+            devices=state.devices,
+            revision=state.revision,
+            filled_at=iso_or_none(filled_at),
+            age_seconds=max(0, int(service.clock.now()) - max(known)) if known else None,
+        ),
+        index=HealthIndex(service.index.documents, await service.indexer.lag()),
+        register=HealthRegister(iso_or_none(state.last_read_at), dict(service.refresher.results)),
+    )

@@ -1,0 +1,115 @@
+"""How routes are described in `/openapi.json`: answers by the structs that they are, errors, parameters.
+
+FastAPI describes requests from their pydantic models; answers are msgspec structs, whose schemas are added here.
+"""
+
+from typing import Any
+
+import msgspec
+from fastapi import FastAPI
+from pydantic import BaseModel, ConfigDict
+
+from registerwatch.web.answers import ErrorBody
+
+Responses = dict[int | str, dict[str, Any]]
+
+_REF = "#/components/schemas/{name}"
+
+_described: dict[str, type] = {}
+"""Every type that a route answers, by name; filled while the modules of routes are imported."""
+
+
+class RequestBody(BaseModel):
+    """Base of request bodies. Fields that are not named are ignored."""
+
+    model_config = ConfigDict(hide_input_in_errors=True)
+
+
+def schema_of(model: type) -> dict[str, Any]:
+    """A reference to the schema of a struct or dataclass that is answered."""
+    _described[model.__name__] = model
+    return {"$ref": _REF.format(name=model.__name__)}
+
+
+def answer(model: type, *, status: int = 200, description: str = "The answer.") -> Responses:
+    """The description of an answer of one status."""
+    return {status: {"description": description, "content": {"application/json": {"schema": schema_of(model)}}}}
+
+
+def error(status: int | str, description: str) -> Responses:
+    """The description of an error."""
+    return {status: {"description": description, "content": {"application/json": {"schema": schema_of(ErrorBody)}}}}
+
+
+BAD_REQUEST = error(400, "The request cannot be understood; the message says what would be.")
+UNAUTHENTICATED = error(401, "Missing or unknown key or session.")
+EXPIRED = error(402, "The account's period has ended.")
+FORBIDDEN = error(403, "A member may not do this; or the POST had no body.")
+CAP_REACHED = error(409, "The account has as many as its plan allows.")
+RATE_LIMITED = error(429, "Too many requests of this address; `Retry-After` says when to try again.")
+UNAVAILABLE = error(503, "The database or the index is out of reach; try again shortly.")
+PAYMENTS_UNAVAILABLE = error(
+    503,
+    "The payment provider does not answer, or the service takes no payments: that needs the settings"
+    " REGISTERWATCH_PAYMENT_API_KEY and REGISTERWATCH_PAYMENT_PRICES, and for the provider's events"
+    " REGISTERWATCH_PAYMENT_WEBHOOK_SECRET.",
+)
+OTHER_ERROR = error("default", "Any other error.")
+
+NO_FIELDS: dict[str, Any] = {
+    "requestBody": {"required": True, "content": {"application/json": {"schema": {"type": "object"}}}}
+}
+"""For `openapi_extra` of a POST that needs a body, `{}`, and reads nothing of it."""
+
+
+class DescribedApi(FastAPI):
+    """FastAPI whose description holds the schemas of all answers."""
+
+    def openapi(self) -> dict[str, Any]:
+        """The description, built once."""
+        if not self.openapi_schema:
+            components = super().openapi()["components"]["schemas"]
+            components.update(answer_schemas())
+        assert self.openapi_schema is not None, "FastAPI keeps what it built"
+        return self.openapi_schema
+
+
+def answer_schemas() -> dict[str, dict[str, Any]]:
+    """JSON schemas of every type that is answered, by name: no other fields, and all of them present but those that
+    can be left out.
+    """
+    types = list(_described.values())
+    _, schemas = msgspec.json.schema_components(types, ref_template=_REF)
+    reached = {each.cls.__name__: each.cls for each in _objects(msgspec.inspect.multi_type_info(types))}
+    for name, schema in schemas.items():
+        schema.pop("title", None)
+        for about in schema["properties"].values():
+            about.pop("default", None)
+        schema["required"] = [field for field in schema["properties"] if not _may_be_missing(reached[name], field)]
+        schema["additionalProperties"] = False
+    return schemas
+
+
+def _objects(types: Any) -> list[Any]:
+    """The structs and dataclasses among types and in their fields, however deep."""
+    found: dict[type, Any] = {}
+    pending = list(types)
+    while pending:
+        each = pending.pop()
+        if isinstance(each, (msgspec.inspect.StructType, msgspec.inspect.DataclassType)):
+            if each.cls not in found:
+                found[each.cls] = each
+                pending.extend(field.type for field in each.fields)
+        else:
+            inner = (getattr(each, name, None) for name in ("type", "types", "item_type", "item_types", "value_type"))
+            for part in inner:
+                pending.extend(part if isinstance(part, tuple) else [part] if part is not None else [])
+    return list(found.values())
+
+
+def _may_be_missing(model: type, name: str) -> bool:
+    """Whether an answer can lack the field: it is unset, or left out where it has its default."""
+    if not issubclass(model, msgspec.Struct):
+        return False
+    field = next(each for each in msgspec.structs.fields(model) if each.encode_name == name)
+    return field.default is msgspec.UNSET or (model.__struct_config__.omit_defaults and not field.required)

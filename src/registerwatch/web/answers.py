@@ -1,0 +1,42 @@
+"""What every described answer is built from: a struct whose fields say what they mean.
+
+One struct is both the answer and its description: msgspec encodes it, and `/openapi.json` shows its schema.
+"""
+
+from typing import Annotated, Literal
+
+import msgspec
+
+from registerwatch.clock import iso_utc
+from registerwatch.register.models import field_doc
+
+doc = field_doc
+"""What a field means, with examples: `Annotated[str, doc("Name of the watch.", "Ceramill Zolid")]`."""
+
+EXAMPLE_INSTANT = "2026-11-28T03:38:00Z"
+
+
+class Answer(msgspec.Struct):
+    """Base of answers. A field that may be missing has the default `msgspec.UNSET`."""
+
+
+def instant(description: str) -> msgspec.Meta:
+    """The same for an instant, ISO 8601 in UTC."""
+    return doc(description, EXAMPLE_INSTANT)
+
+
+def iso_or_none(unix_seconds: int | None) -> str | None:
+    """An instant as it is answered; None stays None."""
+    return None if unix_seconds is None else iso_utc(unix_seconds)
+
+
+class ErrorBody(Answer):
+    """Every error has this shape. Match on the status code, not on the message."""
+
+    error: Annotated[str, doc("A sentence for a person.", "`page` counts from 1.")]
+
+
+class Done(Answer):
+    """It is done, or there was nothing to do."""
+
+    ok: Annotated[Literal[True], doc("Always true.")] = True
