@@ -8,13 +8,14 @@ import psycopg
 import pytest
 
 from registerwatch.accounts.credentials import credential_of
+from registerwatch.accounts.models import PERIOD_ENDED
 from registerwatch.accounts.plans import PlanName
 from registerwatch.mcp.descriptions import DESCRIPTIONS
 from registerwatch.mcp.tools import NEEDS_KEY
 from registerwatch.register.actors import ActorAnswer
 from registerwatch.register.search.queries import SearchPage
 from registerwatch.watches import repository
-from registerwatch.web.responses import NO_DATABASE, PERIOD_ENDED
+from registerwatch.web.responses import NO_DATABASE
 from tests.mcp.speaking import TOOLS, Said, answered, asking, posted, used, using
 from tests.support.stage import PASSWORD, SignedUp, Stage, carrying
 from tests.watches.room import lone_devices, watched_at

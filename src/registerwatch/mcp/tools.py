@@ -14,15 +14,15 @@ import structlog
 from registerwatch.accounts.credentials import Credential
 from registerwatch.accounts.models import Caller
 from registerwatch.bootstrap import Service
-from registerwatch.errors import DatabaseUnavailable, PeriodEnded, RegisterwatchError, Unauthenticated
+from registerwatch.errors import DatabaseUnavailable, RegisterwatchError, Unauthenticated
 from registerwatch.mcp.descriptions import DESCRIPTIONS, ToolDescription
 from registerwatch.register.devices import DeviceAnswer, NoDevice
 from registerwatch.register.identifiers import subject
 from registerwatch.register.search.index import Filters
 from registerwatch.web.rate_limits import Limit
 from registerwatch.web.register_objects import actor_answer, no_device_object
-from registerwatch.web.responses import INTERNAL, NO_DATABASE, PERIOD_ENDED
-from registerwatch.web.watch_objects import event_object, sync_object, watch_object
+from registerwatch.web.responses import INTERNAL, NO_DATABASE
+from registerwatch.web.watch_answers import EventList, SyncAnswer, WatchList, WatchObject
 
 NEEDS_KEY = "API key required."
 UNKNOWN_TOOL = "Unknown tool."
@@ -149,26 +149,25 @@ class Tools:
 
     async def _list_watches(self, _given: NoArguments, context: ToolContext) -> ToolResult:
         caller = await self._caller(context)
-        now = self._service.clock.now()
         watches = await self._service.watches.service.all(caller)
-        return _payload({"watches": [watch_object(each, now) for each in watches]})
+        return _payload(WatchList.of(watches, self._service.clock.now()))
 
     async def _add_watch(self, given: SubjectArguments, context: ToolContext) -> ToolResult:
         caller = await self._active(context)
         await context.count(Limit.WATCH_READ)
         watch = await self._service.watches.service.add(caller, given.subject)
-        return _payload({"watch": watch_object(watch, self._service.clock.now()), "error": None})
+        return _payload({"watch": WatchObject.of(watch, self._service.clock.now()), "error": None})
 
     async def _sync_watches(self, _given: NoArguments, context: ToolContext) -> ToolResult:
         caller = await self._active(context)
         await context.count(Limit.SYNC)
         synced = await self._service.watches.sync.sync(caller)
-        return _payload(sync_object(synced), synced.error)
+        return _payload(SyncAnswer.of(synced), synced.error)
 
     async def _list_changes(self, _given: NoArguments, context: ToolContext) -> ToolResult:
         caller = await self._active(context)
         events = await self._service.watches.service.events(caller, MAX_CHANGES)
-        return _payload({"events": [event_object(each) for each in events]})
+        return _payload(EventList.of(events))
 
     async def _caller(self, context: ToolContext) -> Caller:
         credential = context.credential()
@@ -178,8 +177,7 @@ class Tools:
 
     async def _active(self, context: ToolContext) -> Caller:
         caller = await self._caller(context)
-        if caller.account.has_expired(self._service.clock.now()):
-            raise PeriodEnded(PERIOD_ENDED)
+        caller.account.require_active(self._service.clock.now())
         return caller
 
 

@@ -19,7 +19,7 @@ from registerwatch.rest.account_schemas import (
     PasswordRequest,
     UserRequest,
 )
-from registerwatch.rest.parameters import RowId
+from registerwatch.rest.parameters import RowId, row_id
 from registerwatch.rest.responses import (
     BAD_REQUEST,
     CAP_REACHED,
@@ -32,7 +32,6 @@ from registerwatch.rest.responses import (
 from registerwatch.rest.security import AuthLevels
 from registerwatch.web.rate_limits import Limit, RateLimits
 from registerwatch.web.responses import private_response
-from registerwatch.web.row_ids import row_id
 
 
 def router(service: Service, levels: AuthLevels, limits: RateLimits, objects: AccountObjects) -> APIRouter:

@@ -13,7 +13,7 @@ from registerwatch.notifications.feeds import atom, calendar
 from registerwatch.notifications.feeds.models import Feed
 from registerwatch.rest.account_schemas import Done
 from registerwatch.rest.bodies import NO_FIELDS, Instant
-from registerwatch.rest.parameters import RowId
+from registerwatch.rest.parameters import RowId, row_id
 from registerwatch.rest.responses import (
     BAD_REQUEST,
     CAP_REACHED,
@@ -27,7 +27,6 @@ from registerwatch.rest.schemas import Described
 from registerwatch.rest.security import AuthLevels
 from registerwatch.web.rate_limits import Limit, RateLimits
 from registerwatch.web.responses import NOT_CACHED, private_response
-from registerwatch.web.row_ids import row_id
 
 
 class FeedObject(Described):

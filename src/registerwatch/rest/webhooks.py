@@ -11,7 +11,7 @@ from registerwatch.notifications.webhooks import TestResult
 from registerwatch.rest.account_object import AccountObjects
 from registerwatch.rest.account_schemas import AccountObject, Done
 from registerwatch.rest.bodies import NO_FIELDS
-from registerwatch.rest.parameters import RowId
+from registerwatch.rest.parameters import RowId, row_id
 from registerwatch.rest.responses import (
     BAD_REQUEST,
     CAP_REACHED,
@@ -33,7 +33,6 @@ from registerwatch.rest.webhook_schemas import (
 )
 from registerwatch.web.rate_limits import Limit, RateLimits
 from registerwatch.web.responses import private_response
-from registerwatch.web.row_ids import row_id
 
 
 def router(service: Service, levels: AuthLevels, limits: RateLimits, objects: AccountObjects) -> APIRouter:

@@ -7,8 +7,10 @@ gone is no change; one gone and one come in the same read is a change of number.
 
 from collections.abc import Iterator, Sequence
 from operator import attrgetter
+from typing import Annotated
 
 import msgspec
+from msgspec import Meta
 
 from registerwatch.watches.snapshot import CODED, COMPARED, SeenCertificate, Snapshot
 
@@ -17,12 +19,14 @@ NUMBER, EXPIRY, STATUS = "certificate", "cert_expiry", "cert_status"
 
 
 class FieldChange(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One field that changed. `certificate` is the number of the certificate whose field it is."""
+    """One field that changed."""
 
-    field: str
-    old: str
-    new: str
-    certificate: str | None = None
+    field: Annotated[str, Meta(description="Name of the field.", examples=["status"])]
+    old: Annotated[str, Meta(description="Value before, empty when there was none.", examples=["On the EU market"])]
+    new: Annotated[str, Meta(description="Value now, never empty.", examples=["No longer placed on the EU market"])]
+    certificate: Annotated[
+        str | None, Meta(description="Number of the certificate whose field it is.", examples=["Z-25-052"])
+    ] = None
 
 
 def compare(seen: Snapshot, now: Snapshot) -> tuple[list[FieldChange], Snapshot]:

@@ -7,7 +7,9 @@ first successful read, by the next recheck or whoever reads the subject before.
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
+from msgspec import Meta
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.accounts.locking import locked
@@ -32,11 +34,11 @@ _CELL = re.compile(r'[^\S\t]*(?:"((?:[^"]|"")*)"|([^,;\t]*))')
 
 @dataclass(frozen=True, slots=True)
 class ImportResult:
-    """How many watches were added, how many lines were watched already, what was wrong with others (at most five)."""
+    """What an import brought."""
 
-    added: int
-    skipped: int
-    errors: Sequence[str]
+    added: Annotated[int, Meta(description="New watches.", examples=[120])]
+    skipped: Annotated[int, Meta(description="Lines whose subject was watched already.", examples=[3])]
+    errors: Annotated[Sequence[str], Meta(description="At most five lines that could not be used, and why.")]
 
 
 class ImportService:

@@ -2,6 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
+
+from msgspec import Meta
 
 from registerwatch.watches.diff import FieldChange
 from registerwatch.watches.snapshot import Kind, Snapshot
@@ -44,10 +47,10 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Expiring:
-    """A certificate of a watched device that ends soon or has ended; `days` until then, negative when past."""
+    """A certificate of a watched device that ends soon or ended lately."""
 
-    subject: str
-    label: str
-    certificate: str
-    expiry: str
-    days: int
+    subject: Annotated[str, Meta(description="UDI-DI.", examples=["04012345678901"])]
+    label: Annotated[str, Meta(description="Name of the watch.", examples=["Ceramill Zolid"])]
+    certificate: Annotated[str, Meta(description="Certificate number.", examples=["Z-25-052"])]
+    expiry: Annotated[str, Meta(description="Date.", examples=["2026-12-24"])]
+    days: Annotated[int, Meta(description="Days until then, negative when past.", examples=[33])]

@@ -15,7 +15,6 @@ NOT_CACHED = "no-store"
 MAX_BODY_BYTES = 2 * 1024 * 1024
 """The largest body of a request that is taken."""
 
-PERIOD_ENDED = "The account's period has ended. What is stored can still be read; a subscription starts it again."
 NO_DATABASE = "The database is out of reach; try again shortly."
 """What its driver says names hosts and files, which is for the log alone."""
 INTERNAL = "Something went wrong in the service. It is in the log; please try again."

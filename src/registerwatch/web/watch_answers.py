@@ -1,0 +1,144 @@
+"""The contract's watch, event and sync objects, as REST and the tools answer them."""
+
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+from registerwatch.clock import iso_utc
+from registerwatch.watches.diff import FieldChange
+from registerwatch.watches.models import Event, Watch
+from registerwatch.watches.snapshot import Snapshot
+from registerwatch.watches.sync import SyncResult
+from registerwatch.web.answers import Answer, doc, instant, iso_or_none
+
+UDI = "04012345678901"
+SUMMARY = "status: On the EU market → No longer placed on the EU market"
+
+_EMPTY = Snapshot()
+
+
+class WatchHealth(Answer):
+    """Whether the watch does its work."""
+
+    state: Annotated[Literal["ok", "failing"], doc("`failing` when it could not be read for 3 days.")]
+    since: Annotated[str | None, instant("First failed read since the last good one, UTC; null when there was none.")]
+
+
+class WatchObject(Answer):
+    """One watched subject."""
+
+    id: Annotated[int, doc("Number for `PATCH` and `DELETE /v1/watches/{id}`.", 12)]
+    kind: Annotated[Literal["udi", "srn"], doc("What the subject is.")]
+    subject: Annotated[str, doc("UDI-DI or SRN.", UDI)]
+    label: Annotated[str, doc("Trade name or actor's name, unless a person gave another.", "Ceramill Zolid")]
+    status: Annotated[str, doc("Market status of a device, status of an actor.", "On the EU market")]
+    status_code: Annotated[str, doc("The register's code of it.", "refdata.device-model-status.on-the-market")]
+    manufacturer_name: Annotated[str, doc("Can be empty.", "Amann Girrbach AG")]
+    manufacturer_srn: Annotated[str, doc("Can be empty.", "AT-MF-000000252")]
+    risk_class: Annotated[str, doc("Can be empty.", "Class IIa")]
+    certificate: Annotated[str, doc("Number of the first certificate that has one, or empty.", "Z-25-052")]
+    cert_expiry: Annotated[str, doc("Date of the first certificate that has one, or empty.", "2030-09-16")]
+    last_sync: Annotated[str | None, instant("Last successful read, UTC; null before the first.")]
+    last_error: Annotated[str, doc("Why the last read failed, empty when it did not; the snapshot is kept.")]
+    health: Annotated[WatchHealth, doc("Whether the watch does its work.")]
+    created_at: Annotated[str, instant("UTC.")]
+
+    @classmethod
+    def of(cls, watch: Watch, now: float) -> "WatchObject":
+        """A watch with what was last seen of its subject, at `now` (unix seconds)."""
+        seen = watch.snapshot or _EMPTY
+        certificates, is_device = seen.shown_certs, watch.kind == "udi"
+        return cls(
+            id=watch.id,
+            kind=watch.kind,
+            subject=watch.subject,
+            label=watch.label,
+            status=seen.status if is_device else seen.manufacturer_status,
+            status_code=seen.status_code if is_device else seen.manufacturer_status_code,
+            manufacturer_name=seen.manufacturer_name,
+            manufacturer_srn=seen.manufacturer_srn,
+            risk_class=seen.risk_class,
+            certificate=next((each.number for each in certificates if each.number), ""),
+            cert_expiry=next((each.expiry for each in certificates if each.expiry), ""),
+            last_sync=iso_or_none(watch.last_sync),
+            last_error=watch.last_error,
+            health=WatchHealth(
+                state="failing" if watch.is_failing(now) else "ok", since=iso_or_none(watch.failing_since)
+            ),
+            created_at=iso_utc(watch.created_at),
+        )
+
+
+class WatchList(Answer):
+    """The account's watches."""
+
+    watches: Annotated[list[WatchObject], doc("Oldest first.")]
+
+    @classmethod
+    def of(cls, watches: Sequence[Watch], now: float) -> "WatchList":
+        """Watches as they are at `now` (unix seconds)."""
+        return cls(watches=[WatchObject.of(each, now) for each in watches])
+
+
+class OneWatch(Answer):
+    """A watch."""
+
+    watch: Annotated[WatchObject, doc("The watch as it is now.")]
+
+
+class SyncEvent(Answer):
+    """A change, as a sync tells it."""
+
+    subject: Annotated[str, doc("UDI-DI or SRN.", UDI)]
+    label: Annotated[str, doc("Name of the watch.", "Ceramill Zolid")]
+    summary: Annotated[str, doc("The changes in a line.", SUMMARY)]
+    changes: Annotated[Sequence[FieldChange], doc("Every field that changed.")]
+
+    @classmethod
+    def of(cls, event: Event) -> "SyncEvent":
+        """An event without what only a stored one has."""
+        return cls(subject=event.subject, label=event.label, summary=event.summary, changes=event.changes)
+
+
+class EventObject(SyncEvent):
+    """A change that was seen."""
+
+    id: Annotated[int, doc("Increasing number.", 41)]
+    watch_id: Annotated[int, doc("The watch, which may be gone.", 12)]
+    created_at: Annotated[str, instant("When it was seen, UTC.")]
+
+    @classmethod
+    def of(cls, event: Event) -> "EventObject":
+        """A stored event."""
+        return cls(
+            subject=event.subject,
+            label=event.label,
+            summary=event.summary,
+            changes=event.changes,
+            id=event.id,
+            watch_id=event.watch_id,
+            created_at=iso_utc(event.created_at),
+        )
+
+
+class EventList(Answer):
+    """Changes that were seen."""
+
+    events: Annotated[list[EventObject], doc("The newest first, at most 100.")]
+
+    @classmethod
+    def of(cls, events: Sequence[Event]) -> "EventList":
+        """Stored events in the order given."""
+        return cls(events=[EventObject.of(each) for each in events])
+
+
+class SyncAnswer(Answer):
+    """What a sync brought."""
+
+    synced: Annotated[int, doc("Watches that were read.", 25)]
+    events: Annotated[list[SyncEvent], doc("Changes that no sync had told; empty when the baseline held.")]
+    error: Annotated[str | None, doc("Why some watches were not read, null when all were tried.")]
+
+    @classmethod
+    def of(cls, result: SyncResult) -> "SyncAnswer":
+        """The result of a sync."""
+        return cls(synced=result.synced, events=[SyncEvent.of(each) for each in result.events], error=result.error)
