@@ -1,0 +1,96 @@
+"""What the routes of webhooks answer."""
+
+from typing import Annotated, Literal
+
+from registerwatch.clock import iso_utc
+from registerwatch.notifications.models import Delivery, Webhook
+from registerwatch.notifications.webhooks import TestResult
+from registerwatch.web.answers import Answer, doc, instant, iso_or_none
+
+EXAMPLE_URL = "https://example.org/registerwatch"
+
+
+class WebhookObject(Answer):
+    """An address of the account."""
+
+    id: Annotated[int, doc("Number.", 5)]
+    url: Annotated[str, doc("Where deliveries go.", EXAMPLE_URL)]
+    secret: Annotated[str, doc("What they are signed with.", "whsec_…")]
+    created_at: Annotated[str, instant("UTC.")]
+    last_at: Annotated[str | None, instant("End of the last delivery, UTC; null when there was none.")]
+    last_ok: Annotated[bool | None, doc("Whether it was accepted.")]
+    last_error: Annotated[str | None, doc("Why it was not; empty when it was.")]
+
+    @classmethod
+    def of(cls, webhook: Webhook, *, shows_secret: bool = True) -> "WebhookObject":
+        """An address with how its last delivery ended."""
+        return cls(
+            id=webhook.id,
+            url=webhook.url,
+            secret=webhook.secret if shows_secret else "",
+            created_at=iso_utc(webhook.created_at),
+            last_at=iso_or_none(webhook.last_at),
+            last_ok=webhook.last_ok,
+            last_error=webhook.last_error,
+        )
+
+
+class OneWebhook(Answer):
+    """A webhook."""
+
+    webhook: Annotated[WebhookObject, doc("The address as it is now.")]
+
+
+class WebhookList(Answer):
+    """The account's webhooks."""
+
+    webhooks: Annotated[list[WebhookObject], doc("The first one first, then the oldest.")]
+
+
+class TestAnswer(Answer):
+    """How a test was received."""
+
+    ok: Annotated[bool, doc("Whether the receiver answered with 2xx.")]
+    status: Annotated[int | None, doc("HTTP status of its last answer, null when there was none.", 200)]
+    error: Annotated[str, doc("Why it was not accepted; empty when it was.")]
+    delivery: Annotated[str, doc("Id of the delivery.", "whd_…")]
+
+    @classmethod
+    def of(cls, result: TestResult) -> "TestAnswer":
+        """The result of a test."""
+        return cls(ok=result.is_accepted, status=result.status, error=result.error, delivery=result.delivery_id)
+
+
+class DeliveryObject(Answer):
+    """One delivery."""
+
+    id: Annotated[str, doc("As in its body and headers.", "whd_…")]
+    type: Annotated[Literal["watch.changed", "watch.test"], doc("What it is about.")]
+    created_at: Annotated[str, instant("UTC.")]
+    finished_at: Annotated[str | None, instant("UTC; null while it is under way.")]
+    ok: Annotated[bool | None, doc("Whether it was accepted; null while it is under way.")]
+    attempts: Annotated[int, doc("Attempts so far.", 1)]
+    status: Annotated[int | None, doc("HTTP status of the last answer, null when there was none.", 200)]
+    error: Annotated[str, doc("Why the last attempt failed, or empty.")]
+    body: Annotated[str | None, doc("What is sent, to the byte; null before the first attempt.")]
+
+    @classmethod
+    def of(cls, delivery: Delivery) -> "DeliveryObject":
+        """What was sent and answered."""
+        return cls(
+            id=delivery.id,
+            type=delivery.type.value,
+            created_at=iso_utc(delivery.created_at),
+            finished_at=iso_or_none(delivery.finished_at),
+            ok=delivery.is_accepted,
+            attempts=delivery.attempts,
+            status=delivery.status,
+            error=delivery.error,
+            body=delivery.body,
+        )
+
+
+class DeliveryList(Answer):
+    """Deliveries to one address."""
+
+    deliveries: Annotated[list[DeliveryObject], doc("The newest 50, newest first.")]
