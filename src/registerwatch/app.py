@@ -18,7 +18,15 @@ from registerwatch.rest.security import auth_levels
 from registerwatch.settings import Settings
 from registerwatch.web.rate_limits import build_limits
 
-ROUTERS = (watches.router, webhooks.router, feeds.router, system.liveness, system.router, metrics.router)
+ROUTERS = (
+    billing.router,
+    watches.router,
+    webhooks.router,
+    feeds.router,
+    system.liveness,
+    system.router,
+    metrics.router,
+)
 API_VERSION = "1.0.0"
 DESCRIPTION = """\
 A stored copy of the public EU register of medical devices, EUDAMED: search it, read a device by UDI-DI, an actor
@@ -81,7 +89,6 @@ def app_over(service: Service, *, background: bool = True) -> FastAPI:
     levels = auth_levels(service.accounts.sessions, service.clock)
     app.include_router(sessions.router(service, limits, objects))
     app.include_router(account.router(service, levels, limits, objects))
-    app.include_router(billing.router(service, levels, limits, objects))
     app.state.service, app.state.limits, app.state.readiness = service, limits, system.Readiness()
     app.state.request_counts, app.state.has_index = counts, True
     for router in ROUTERS:
