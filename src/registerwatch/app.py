@@ -11,17 +11,17 @@ from registerwatch.bootstrap import Service, build_service, running
 from registerwatch.mcp.endpoint import ToolEndpoint
 from registerwatch.pages import routes
 from registerwatch.rest import account, billing, errors, feeds, metrics, register, sessions, system, watches, webhooks
-from registerwatch.rest.account_object import AccountObjects
 from registerwatch.rest.description import DescribedApi
 from registerwatch.rest.middleware import BodyRequired, HeadAsGet, LimitHeaders, OpenCors, StoredDevices
-from registerwatch.rest.security import auth_levels
 from registerwatch.settings import Settings
 from registerwatch.web.rate_limits import build_limits
 
 ROUTERS = (
-    billing.router,
+    sessions.router,
+    account.router,
     watches.router,
     webhooks.router,
+    billing.router,
     feeds.router,
     system.liveness,
     system.router,
@@ -85,10 +85,6 @@ def app_over(service: Service, *, background: bool = True) -> FastAPI:
         ],
     )
     app.include_router(register.router(service, limits))
-    objects = AccountObjects(service)
-    levels = auth_levels(service.accounts.sessions, service.clock)
-    app.include_router(sessions.router(service, limits, objects))
-    app.include_router(account.router(service, levels, limits, objects))
     app.state.service, app.state.limits, app.state.readiness = service, limits, system.Readiness()
     app.state.request_counts, app.state.has_index = counts, True
     for router in ROUTERS:

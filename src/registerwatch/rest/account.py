@@ -3,122 +3,141 @@
 from typing import Annotated
 
 from fastapi import APIRouter, Depends
+from pydantic import Field, SecretStr
 from starlette.responses import Response
 
-from registerwatch.accounts.models import Caller, Profile
+from registerwatch.accounts.models import Profile
+from registerwatch.accounts.passwords import MAX_PASSWORD_LENGTH
+from registerwatch.accounts.validation import MAX_LABEL_LENGTH
 from registerwatch.bootstrap import Service
-from registerwatch.clock import iso_utc
-from registerwatch.rest.account_object import AccountObjects
-from registerwatch.rest.account_schemas import (
+from registerwatch.rest.account_answers import (
+    EXAMPLE_LABEL,
     AccountObject,
+    AuditLine,
     AuditTrail,
     CreatedKey,
-    DeleteRequest,
-    Done,
-    KeyRequest,
-    PasswordRequest,
-    UserRequest,
+    account_object,
 )
-from registerwatch.rest.parameters import RowId, row_id
-from registerwatch.rest.responses import (
+from registerwatch.rest.auth import KeyOrSession, OwnerOrKey
+from registerwatch.rest.description import (
     BAD_REQUEST,
     CAP_REACHED,
-    MEMBER,
-    OTHER,
+    FORBIDDEN,
+    OTHER_ERROR,
     RATE_LIMITED,
     UNAUTHENTICATED,
     UNAVAILABLE,
+    RequestBody,
+    answer,
 )
-from registerwatch.rest.security import AuthLevels
-from registerwatch.web.rate_limits import Limit, RateLimits
+from registerwatch.rest.parameters import RowId, row_id
+from registerwatch.rest.sessions import Email, NewPassword
+from registerwatch.web.answers import Done
+from registerwatch.web.injection import InjectedService, counted
+from registerwatch.web.rate_limits import Limit
 from registerwatch.web.responses import private_response
 
+router = APIRouter(
+    tags=["account"],
+    responses={**UNAUTHENTICATED, **RATE_LIMITED, **UNAVAILABLE, **OTHER_ERROR},
+    dependencies=[Depends(counted(Limit.ACCOUNT))],
+)
 
-def router(service: Service, levels: AuthLevels, limits: RateLimits, objects: AccountObjects) -> APIRouter:
-    """The routes, over one service."""
-    routes = APIRouter(
-        tags=["account"],
-        responses={**UNAUTHENTICATED, **RATE_LIMITED, **UNAVAILABLE, **OTHER},
-        dependencies=[Depends(limits.counted(Limit.ACCOUNT))],
+
+class PasswordRequest(RequestBody):
+    """A new password."""
+
+    password: NewPassword
+
+
+class DeleteRequest(RequestBody):
+    """The end of an account."""
+
+    password: Annotated[
+        SecretStr, Field(max_length=MAX_PASSWORD_LENGTH, description="An owner's password, whoever calls.")
+    ]
+
+
+class UserRequest(RequestBody):
+    """A user to add as a member."""
+
+    email: Email
+    password: NewPassword
+
+
+class KeyRequest(RequestBody):
+    """A key to make."""
+
+    label: str | None = Field(
+        None, description=f"What it is for; trimmed to {MAX_LABEL_LENGTH} characters.", examples=[EXAMPLE_LABEL]
     )
-    members = service.accounts.members
-    anybody, owner = Depends(levels.key_or_session), Depends(levels.owner_or_key)
 
-    async def answer(profile: Profile) -> Response:
-        return private_response(await objects.of(profile))
 
-    @routes.get("/v1/me", summary="The account", response_model=AccountObject)
-    async def me(caller: Annotated[Caller, anybody]) -> Response:
-        """Works after the period has ended too."""
-        return await answer(await members.profile(caller))
+@router.get("/v1/me", summary="The account", responses=answer(AccountObject))
+async def me(service: InjectedService, caller: KeyOrSession) -> Response:
+    """Works after the period has ended too."""
+    return await _account(service, await service.accounts.members.profile(caller))
 
-    @routes.post("/v1/password", summary="Set a password", response_model=AccountObject, responses={**BAD_REQUEST})
-    async def password(body: PasswordRequest, caller: Annotated[Caller, anybody]) -> Response:
-        """By a session that of its user, by an API key that of the owner. The user's other sessions end."""
-        return await answer(await service.accounts.password_reset.change(caller, body.password.get_secret_value()))
 
-    @routes.post(
-        "/v1/account/delete",
-        summary="Delete the account",
-        response_model=Done,
-        responses={**BAD_REQUEST},
-        dependencies=[Depends(limits.counted(Limit.ACCOUNT_DELETE))],
-    )
-    async def delete(body: DeleteRequest, caller: Annotated[Caller, anybody]) -> Response:
-        """Deletes everything of the account, for good. Needs an owner's password, whoever calls; another one is 401.
-        Limit: 10 requests per address and hour.
-        """
-        await members.delete(caller, body.password.get_secret_value())
-        return private_response({"ok": True})
+@router.post("/v1/password", summary="Set a password", responses=answer(AccountObject) | BAD_REQUEST)
+async def set_password(body: PasswordRequest, service: InjectedService, caller: KeyOrSession) -> Response:
+    """By a session that of its user, by an API key that of the owner. The user's other sessions end."""
+    return await _account(service, await service.accounts.password_reset.change(caller, _secret(body)))
 
-    @routes.post(
-        "/v1/users",
-        summary="Add a member",
-        response_model=AccountObject,
-        responses={**BAD_REQUEST, **MEMBER, **CAP_REACHED},
-    )
-    async def add_user(body: UserRequest, caller: Annotated[Caller, owner]) -> Response:
-        """The password is not mailed; tell it to them. For an owner or an API key."""
-        return await answer(await members.add_user(caller, body.email, body.password.get_secret_value()))
 
-    @routes.delete(
-        "/v1/users/{id}", summary="Remove a user", response_model=AccountObject, responses={**BAD_REQUEST, **MEMBER}
-    )
-    async def remove_user(id: RowId, caller: Annotated[Caller, owner]) -> Response:  # noqa: A002  # the contract's name
-        """Their sessions end. The last owner cannot be removed (400). For an owner or an API key."""
-        return await answer(await members.remove_user(caller, row_id(id)))
+@router.post(
+    "/v1/account/delete",
+    summary="Delete the account",
+    responses=answer(Done) | BAD_REQUEST,
+    dependencies=[Depends(counted(Limit.ACCOUNT_DELETE))],
+)
+async def delete_account(body: DeleteRequest, service: InjectedService, caller: KeyOrSession) -> Response:
+    """Deletes everything of the account, for good. Needs an owner's password, whoever calls; another one is 401.
+    Limit: 10 requests per address and hour.
+    """
+    await service.accounts.members.delete(caller, _secret(body))
+    return private_response(Done())
 
-    @routes.post(
-        "/v1/keys",
-        summary="Make an API key",
-        response_model=CreatedKey,
-        responses={**BAD_REQUEST, **MEMBER, **CAP_REACHED},
-    )
-    async def create_key(body: KeyRequest, caller: Annotated[Caller, owner]) -> Response:
-        """The only time that the full key is told. For an owner or an API key."""
-        new = await members.create_key(caller, body.label or "")
-        return private_response({"api_key": new.secret, "label": new.label})
 
-    @routes.delete(
-        "/v1/keys/{id}", summary="Revoke an API key", response_model=AccountObject, responses={**BAD_REQUEST, **MEMBER}
-    )
-    async def revoke_key(id: RowId, caller: Annotated[Caller, owner]) -> Response:  # noqa: A002  # the contract's name
-        """It stops working at once and for good; sessions go on. For an owner or an API key."""
-        return await answer(await members.revoke_key(caller, row_id(id)))
+@router.post(
+    "/v1/users", summary="Add a member", responses=answer(AccountObject) | BAD_REQUEST | FORBIDDEN | CAP_REACHED
+)
+async def add_user(body: UserRequest, service: InjectedService, caller: OwnerOrKey) -> Response:
+    """The password is not mailed; tell it to them. For an owner or an API key."""
+    return await _account(service, await service.accounts.members.add_user(caller, body.email, _secret(body)))
 
-    @routes.get("/v1/audit", summary="Who did what", response_model=AuditTrail, responses={**MEMBER})
-    async def trail(caller: Annotated[Caller, owner]) -> Response:
-        """Sign-ins, changed passwords, keys, users, webhooks and feeds: the newest 100. For an owner or an API key."""
-        entries = [
-            {
-                "id": entry.id,
-                "created_at": iso_utc(entry.created_at),
-                "actor": entry.actor,
-                "action": entry.action,
-                "subject": entry.subject,
-            }
-            for entry in await members.trail(caller)
-        ]
-        return private_response({"entries": entries})
 
-    return routes
+@router.delete("/v1/users/{id}", summary="Remove a user", responses=answer(AccountObject) | BAD_REQUEST | FORBIDDEN)
+async def remove_user(id: RowId, service: InjectedService, caller: OwnerOrKey) -> Response:  # noqa: A002  # the contract's name
+    """Their sessions end. The last owner cannot be removed (400). For an owner or an API key."""
+    return await _account(service, await service.accounts.members.remove_user(caller, row_id(id)))
+
+
+@router.post(
+    "/v1/keys", summary="Make an API key", responses=answer(CreatedKey) | BAD_REQUEST | FORBIDDEN | CAP_REACHED
+)
+async def create_key(body: KeyRequest, service: InjectedService, caller: OwnerOrKey) -> Response:
+    """The only time that the full key is told. For an owner or an API key."""
+    new = await service.accounts.members.create_key(caller, body.label or "")
+    return private_response(CreatedKey(api_key=new.secret, label=new.label))
+
+
+@router.delete("/v1/keys/{id}", summary="Revoke an API key", responses=answer(AccountObject) | BAD_REQUEST | FORBIDDEN)
+async def revoke_key(id: RowId, service: InjectedService, caller: OwnerOrKey) -> Response:  # noqa: A002  # the contract's name
+    """It stops working at once and for good; sessions go on. For an owner or an API key."""
+    return await _account(service, await service.accounts.members.revoke_key(caller, row_id(id)))
+
+
+@router.get("/v1/audit", summary="Who did what", responses=answer(AuditTrail) | FORBIDDEN)
+async def audit_trail(service: InjectedService, caller: OwnerOrKey) -> Response:
+    """Sign-ins, changed passwords, keys, users, webhooks and feeds: the newest 100. For an owner or an API key."""
+    trail = await service.accounts.members.trail(caller)
+    return private_response(AuditTrail(entries=[AuditLine.of(entry) for entry in trail]))
+
+
+async def _account(service: Service, profile: Profile) -> Response:
+    return private_response(await account_object(service, profile))
+
+
+def _secret(body: PasswordRequest | DeleteRequest | UserRequest) -> str:
+    return body.password.get_secret_value()
