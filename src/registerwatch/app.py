@@ -17,6 +17,7 @@ from registerwatch.settings import Settings
 from registerwatch.web.rate_limits import build_limits
 
 ROUTERS = (
+    register.router,
     sessions.router,
     account.router,
     watches.router,
@@ -84,7 +85,6 @@ def app_over(service: Service, *, background: bool = True) -> FastAPI:
             Middleware(ToolEndpoint, service=service, limits=limits),
         ],
     )
-    app.include_router(register.router(service, limits))
     app.state.service, app.state.limits, app.state.readiness = service, limits, system.Readiness()
     app.state.request_counts, app.state.has_index = counts, True
     for router in ROUTERS:

@@ -22,6 +22,7 @@ from registerwatch.pages import routes
 from registerwatch.rest import errors
 from registerwatch.rest.middleware import LimitHeaders
 from registerwatch.settings import Settings
+from registerwatch.web.injection import counted
 from registerwatch.web.rate_limits import Limit, RateLimits, build_limits
 from registerwatch_standins.register.app import create_app as create_register
 from registerwatch_standins.register.generated import GeneratedWorld
@@ -70,11 +71,11 @@ def routes_of_every_kind(app: FastAPI, limits: RateLimits) -> None:
         await limits.check(request, Limit.LOGIN)
         return StreamingResponse(iter(["a", "b"]))
 
-    @app.get("/v1/depends", dependencies=[Depends(limits.counted(Limit.TOOLS))])
+    @app.get("/v1/depends", dependencies=[Depends(counted(Limit.TOOLS))])
     async def depends(number: Annotated[int, Query()]) -> Response:
         return PlainTextResponse(str(number))
 
-    @app.get("/v1/both", dependencies=[Depends(limits.counted(Limit.PAGES)), Depends(limits.counted(Limit.TRIAL))])
+    @app.get("/v1/both", dependencies=[Depends(counted(Limit.PAGES)), Depends(counted(Limit.TRIAL))])
     async def both() -> Response:
         return PlainTextResponse("both")
 
@@ -88,6 +89,7 @@ async def client() -> AsyncIterator[httpx2.AsyncClient]:
     """A client of an application that has nothing but these routes, limits, and answers to errors."""
     limits = build_limits(Settings(), SteppedClock())
     app = FastAPI(middleware=[Middleware(LimitHeaders)])
+    app.state.limits = limits
     routes_of_every_kind(app, limits)
     errors.install(app, routes.error_page)
     async with aclosing(limits), httpx2.AsyncClient(transport=httpx2.ASGITransport(app=app), base_url="http://x") as it:

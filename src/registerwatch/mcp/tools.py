@@ -20,7 +20,7 @@ from registerwatch.register.devices import DeviceAnswer, NoDevice
 from registerwatch.register.identifiers import subject
 from registerwatch.register.search.index import Filters
 from registerwatch.web.rate_limits import Limit
-from registerwatch.web.register_objects import actor_answer, no_device_object
+from registerwatch.web.register_answers import DeviceNotFound, SearchAnswer, actor_answer
 from registerwatch.web.responses import INTERNAL, NO_DATABASE
 from registerwatch.web.watch_answers import EventList, SyncAnswer, WatchList, WatchObject
 
@@ -129,13 +129,13 @@ class Tools:
     async def _search_devices(self, given: SearchArguments, _asker: ToolContext) -> ToolResult:
         most = min(given.limit, MAX_RESULTS)
         found = await self._service.search.search(given.q, Filters(), name_rows=most, srn_rows=most)
-        return _payload(found, found.error)
+        return _payload(SearchAnswer.of(found), found.error)
 
     async def _get_device(self, given: UdiArguments, context: ToolContext) -> ToolResult:
         udi = subject(given.udi)
         answer = await self._service.devices.stored(udi) or await self._read_device(udi, context)
         if isinstance(answer, NoDevice):
-            return _payload(no_device_object(answer), answer.reason)
+            return _payload(DeviceNotFound.of(answer), answer.reason)
         return ToolResult(answer.body, is_error=answer.problem is not None)
 
     async def _read_device(self, udi: str, context: ToolContext) -> DeviceAnswer | NoDevice:

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Annotated
 
 import msgspec
 
@@ -10,7 +11,7 @@ from registerwatch.clock import Clock, iso_utc
 from registerwatch.register.codes import label
 from registerwatch.register.identifiers import kind
 from registerwatch.register.ingest.refresh import Refresher
-from registerwatch.register.models import SearchRow
+from registerwatch.register.models import SearchRow, field_doc
 from registerwatch.register.outcomes import NotFound
 from registerwatch.register.search.index import Filters, SearchIndex
 from registerwatch.register.store.documents import DocumentReader, StoredActor
@@ -22,17 +23,21 @@ _row = msgspec.json.Decoder(SearchRow)
 
 @dataclass(frozen=True, slots=True)
 class ActorAnswer:
-    """An actor as it is served. An empty `name` together with `error` means that it was not found."""
+    """An actor and a page of its devices. An empty `name` together with `error` means that it was not found."""
 
-    srn: str
-    name: str = ""
-    country: str = ""
-    manufacturer_status: str = ""
-    manufacturer_status_code: str = ""
-    device_total: int = 0
-    devices: list[SearchRow] = field(default_factory=list)
-    read_at: str | None = None
-    error: str | None = None
+    srn: Annotated[str, field_doc("Single registration number, as asked for.", "AT-MF-000000252")]
+    name: Annotated[str, field_doc("Registered name.", "Amann Girrbach AG")] = ""
+    country: Annotated[str, field_doc("Country, ISO 3166 code of two letters.", "AT")] = ""
+    manufacturer_status: Annotated[str, field_doc("Status in English.", "Active")] = ""
+    manufacturer_status_code: Annotated[str, field_doc("The register's code.", "refdata.actor-status.active")] = ""
+    device_total: Annotated[
+        int, field_doc("The register's count of the actor's registrations; with a filter, the copy's count.", 638)
+    ] = 0
+    devices: Annotated[list[SearchRow], field_doc("At most 20 of the devices, by `page`.")] = field(
+        default_factory=list
+    )
+    read_at: Annotated[str | None, field_doc("When the actor was last read, UTC; null when it never was.")] = None
+    error: Annotated[str | None, field_doc("Null, or why the answer is missing, old or incomplete.")] = None
 
 
 class ActorService:

@@ -1,12 +1,14 @@
 """Reading one device by UDI-DI: from the copy at once, from the register where the copy has none."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import msgspec
 
 from registerwatch.clock import Clock, iso_utc
 from registerwatch.register.identifiers import kind
 from registerwatch.register.ingest.refresh import Refresher
+from registerwatch.register.models import Device, field_doc
 from registerwatch.register.outcomes import NotFound
 from registerwatch.register.store.documents import DocumentReader, SqliteDocumentReader, StoredDocument
 
@@ -23,6 +25,13 @@ class DeviceAnswer:
     """Whether it was ever read from the register itself, with its detail and certificates."""
     problem: str | None = None
     """Why the last refresh failed, if it did; the body tells it too."""
+
+
+class ServedDevice(Device, frozen=True, kw_only=True, gc=False):
+    """One device, as the register has it: the stored document with the time of its last reading."""
+
+    read_at: Annotated[str, field_doc("When this was last read, UTC.", "2026-11-21T03:38:00Z")]
+    error: Annotated[str | None, field_doc("Why the last attempt to refresh it failed, null when it did not.")] = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """Rate limits by client address: which there are, counting requests against them, and telling clients."""
 
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import MutableMapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -59,17 +59,6 @@ class RateLimits:
                 f"Too many requests: {allowance.amount} in {allowance.seconds} s are allowed. Try again in {reset} s."
             )
             raise RateLimited(message, retry_after=reset, limit=allowance.amount, window=allowance.seconds)
-
-    def counted(self, limit: Limit) -> Callable[[Request], Awaitable[None]]:
-        """A dependency for a route, `dependencies=[Depends(limits.counted(Limit.X))]`.
-
-        Its requests count whether their parameters are right or not; only a body that is no JSON is refused before.
-        """
-
-        async def count(request: Request) -> None:
-            await self.check(request, limit)
-
-        return count
 
     async def aclose(self) -> None:
         """Give connections back."""

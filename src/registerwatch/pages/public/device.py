@@ -14,9 +14,8 @@ from registerwatch.pages.public.certificates import CertificateState, ShownCerti
 from registerwatch.pages.public.structured_data import medical_device, script_text
 from registerwatch.pages.rendering import page, unindexed_page
 from registerwatch.register.codes import REGULATIONS, segment
-from registerwatch.register.devices import DeviceAnswer, NoDevice
+from registerwatch.register.devices import DeviceAnswer, NoDevice, ServedDevice
 from registerwatch.register.identifiers import subject
-from registerwatch.register.models import Device
 from registerwatch.web.rate_limits import Limit, RateLimits
 
 LEGISLATIONS = {
@@ -28,13 +27,6 @@ LEGISLATIONS = {
 }
 EUDAMED_DEVICE = "https://ec.europa.eu/tools/eudamed/#/screen/search-device/"
 """Address of a record on the register's own public pages, before its uuid."""
-
-
-class ServedDevice(Device, frozen=True, kw_only=True, gc=False):
-    """A device as the use case answers it: the stored document, when it was read, what went wrong since."""
-
-    read_at: str
-    error: str | None = None
 
 
 _served = msgspec.json.Decoder(ServedDevice)

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from typing import Literal
-from urllib.parse import parse_qs, urlsplit
 
 from fastapi import APIRouter, Request
 from starlette.responses import Response
@@ -106,7 +105,7 @@ def router(service: Service, limits: RateLimits) -> APIRouter:
 async def _results(service: Service, wanted: Asked) -> Results:
     found = await service.search.search(wanted.query, wanted.filters, page=wanted.page)
     rows = SRN_ROWS if found.match == "srn" else NAME_ROWS
-    return Results(wanted, found, Paging(wanted.page, rows, found.total), refreshed_code(found.refresh))
+    return Results(wanted, found, Paging(wanted.page, rows, found.total), found.code)
 
 
 async def _introduction(service: Service) -> Introduction:
@@ -115,11 +114,6 @@ async def _introduction(service: Service) -> Introduction:
         if found.total:
             break
     return Introduction(examples(found.results, filters), service.index.documents, found.error)
-
-
-def refreshed_code(address: str | None) -> str | None:
-    """The code in the address that reads it anew: `1/2` of `/v1/refresh?q=1%2F2`."""
-    return parse_qs(urlsplit(address).query)["q"][0] if address else None
 
 
 def headline(way: Way, total: int) -> str:

@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
-from urllib.parse import quote
 
 import msgspec
 
@@ -33,12 +32,12 @@ _coded = msgspec.json.Decoder(_Coded)
 
 @dataclass(frozen=True, slots=True)
 class SearchPage:
-    """One page of results. `total` counts all of them exactly; `refresh` is the address that reads the code anew."""
+    """One page of results. `total` counts all of them exactly; `code` is the UDI-DI or SRN that was searched for."""
 
     results: list[SearchRow]
     total: int
     match: Match
-    refresh: str | None
+    code: str | None
     error: str | None
 
 
@@ -84,7 +83,7 @@ class SearchService:
             if stored is not None:
                 row = _row.decode(stored.document)
                 shown = [row] if _passes(stored.document, filters) else []
-                return SearchPage(shown if page == 1 else [], len(shown), "udi", _refresh(udi), None)
+                return SearchPage(shown if page == 1 else [], len(shown), "udi", udi, None)
         return None
 
     async def _by_words(self, text: str, filters: Filters, page: int, rows: int) -> SearchPage:
@@ -110,7 +109,7 @@ class SearchService:
 
     async def _page(self, hits: Hits, match: Match, code: str | None) -> SearchPage:
         rows = [_row.decode(document) for document in await self._documents.rows(hits.ids)]
-        return SearchPage(rows, hits.total, match, _refresh(code) if code else None, self._trouble())
+        return SearchPage(rows, hits.total, match, code, self._trouble())
 
 
 def _passes(document: bytes, filters: Filters) -> bool:
@@ -118,7 +117,3 @@ def _passes(document: bytes, filters: Filters) -> bool:
     return (filters.status is None or codes.status_code == filters.status.code) and (
         filters.risk is None or codes.risk_class_code == filters.risk.code
     )
-
-
-def _refresh(code: str) -> str:
-    return f"/v1/refresh?q={quote(code, safe='')}"

@@ -1,0 +1,77 @@
+"""What REST and the tools answer of devices, actors and searches."""
+
+from collections.abc import Awaitable, Callable
+from typing import Annotated, Literal
+from urllib.parse import quote
+
+from registerwatch.errors import InvalidInput
+from registerwatch.register.actors import ActorAnswer, ActorService
+from registerwatch.register.devices import NoDevice
+from registerwatch.register.identifiers import MAX_LENGTH, subject
+from registerwatch.register.models import SearchRow
+from registerwatch.register.search.queries import SearchPage
+from registerwatch.web.answers import Answer, doc
+from registerwatch.web.filters import filters_of, page_of
+
+
+class SearchAnswer(Answer):
+    """One page of a search in the stored copy."""
+
+    results: Annotated[list[SearchRow], doc("8 rows by name or reference, 20 by SRN, the device itself by UDI-DI.")]
+    total: Annotated[int, doc("Exact number of all results over all pages.", 42)]
+    match: Annotated[
+        Literal["udi", "srn", "name", "reference"],
+        doc("Which way of looking found the results; `name` when only filters were given."),
+    ]
+    refresh: Annotated[
+        str | None,
+        doc(
+            "Set when `q` is one UDI-DI or one SRN: the address that reads this code from the register anew.",
+            "/v1/refresh?q=04012345678901",
+        ),
+    ]
+    error: Annotated[str | None, doc("Why the answer may be incomplete, null when it is not.")]
+
+    @classmethod
+    def of(cls, page: SearchPage) -> "SearchAnswer":
+        """A page of results, with the address of the code that was searched for."""
+        refresh = f"/v1/refresh?q={quote(page.code, safe='')}" if page.code else None
+        return cls(page.results, page.total, page.match, refresh, page.error)
+
+
+class DeviceNotFound(Answer):
+    """There is no such device to show."""
+
+    found: Annotated[Literal[False], doc("Always false with status 404.")]
+    udi: Annotated[str, doc("What was asked for.", "04012345678901")]
+    error: Annotated[
+        str,
+        doc(
+            "Whether the register has no such device or could not be read.",
+            "The register has no device with this UDI-DI.",
+        ),
+    ]
+
+    @classmethod
+    def of(cls, answer: NoDevice) -> "DeviceNotFound":
+        """A device that cannot be shown, and why."""
+        return cls(found=False, udi=answer.udi, error=answer.reason)
+
+
+async def actor_answer(
+    actors: ActorService,
+    srn: str,
+    count: Callable[[], Awaitable[None]],
+    *,
+    status: str = "",
+    risk: str = "",
+    page: str = "",
+) -> ActorAnswer:
+    """An actor, whatever was sent: what makes no sense is told in `error`. `count` is asked before the register is."""
+    try:
+        code, filters, number = subject(srn), filters_of(status, risk), page_of(page)
+    except InvalidInput as error:
+        return ActorAnswer(srn[:MAX_LENGTH], error=str(error))
+    if not await actors.is_stored(code):
+        await count()
+    return await actors.actor(code, filters, page=number)
