@@ -27,6 +27,7 @@ ROUTERS = (
     system.liveness,
     system.router,
     metrics.router,
+    routes.router,
 )
 API_VERSION = "1.0.0"
 DESCRIPTION = """\
@@ -89,6 +90,5 @@ def app_over(service: Service, *, background: bool = True) -> FastAPI:
     app.state.request_counts, app.state.has_index = counts, True
     for router in ROUTERS:
         app.include_router(router)
-    app.include_router(routes.router(service, limits))
     errors.install(app, routes.error_page)
     return app

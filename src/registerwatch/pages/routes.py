@@ -6,11 +6,9 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
-from registerwatch.bootstrap import Service
 from registerwatch.pages import site_files
 from registerwatch.pages.public import actor, billing, device, password, search
 from registerwatch.pages.rendering import FRAGMENT_HEADER, unindexed_page
-from registerwatch.web.rate_limits import RateLimits
 
 HEADINGS = {
     400: "This request cannot be understood",
@@ -22,13 +20,9 @@ HEADINGS = {
 UNEXPECTED = "Something went wrong"
 
 
-def router(service: Service, limits: RateLimits) -> APIRouter:
-    """The pages, over one service."""
-    pages = APIRouter(include_in_schema=False)
-    for part in (search, device, actor, password, billing):
-        pages.include_router(part.router(service, limits))
-    pages.include_router(site_files.router())
-    return pages
+router = APIRouter(include_in_schema=False)
+for part in (search, device, actor, password, billing, site_files):
+    router.include_router(part.router)
 
 
 def error_page(request: Request, message: str, status: int, headers: Mapping[str, str]) -> Response:

@@ -53,26 +53,24 @@ def asset_address(name: str) -> str:
     return f"/static/{assets()[name].stamped}"
 
 
-def router() -> APIRouter:
-    """The routes of the files."""
-    routes = APIRouter()
+router = APIRouter()
 
-    @routes.get("/static/{stamped}")
-    async def asset(stamped: str) -> Response:
-        """A file. An address with an older digest gets the present file, as while a new version is rolled out."""
-        stem, _, extension = stamped.partition(".")
-        found = assets().get(f"{stem}.{extension.rpartition('.')[2]}")
-        if found is None:
-            raise HTTPException(404)
-        kept = KEPT_FOR_A_YEAR if stamped == found.stamped else REVALIDATED
-        return Response(found.body, 200, {**FILE_HEADERS, "Cache-Control": kept}, found.media_type)
 
-    @routes.get("/robots.txt")
-    async def robots() -> Response:
-        """Records may be indexed, endless searches and the interface for programs need not be."""
-        return PlainTextResponse(ROBOTS, headers={"Cache-Control": "public, max-age=86400"})
+@router.get("/static/{stamped}")
+async def asset(stamped: str) -> Response:
+    """A file. An address with an older digest gets the present file, as while a new version is rolled out."""
+    stem, _, extension = stamped.partition(".")
+    found = assets().get(f"{stem}.{extension.rpartition('.')[2]}")
+    if found is None:
+        raise HTTPException(404)
+    kept = KEPT_FOR_A_YEAR if stamped == found.stamped else REVALIDATED
+    return Response(found.body, 200, {**FILE_HEADERS, "Cache-Control": kept}, found.media_type)
 
-    return routes
+
+@router.get("/robots.txt")
+async def robots() -> Response:
+    """Records may be indexed, endless searches and the interface for programs need not be."""
+    return PlainTextResponse(ROBOTS, headers={"Cache-Control": "public, max-age=86400"})
 
 
 def _asset(name: str, body: bytes) -> Asset:

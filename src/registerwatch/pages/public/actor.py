@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from fastapi import APIRouter, Request
 from starlette.responses import RedirectResponse, Response
 
-from registerwatch.bootstrap import Service
 from registerwatch.pages.addresses import actor_address
 from registerwatch.pages.countries import country_name
 from registerwatch.pages.paging import Paging
@@ -17,7 +16,8 @@ from registerwatch.register.identifiers import is_actor_of_devices, kind, subjec
 from registerwatch.register.models import ActorReference
 from registerwatch.register.search.index import Filters
 from registerwatch.register.search.queries import SearchPage
-from registerwatch.web.rate_limits import Limit, RateLimits
+from registerwatch.web.injection import InjectedService, limits_of
+from registerwatch.web.rate_limits import Limit
 
 ROLES = {
     "MF": "Manufacturer",
@@ -70,32 +70,30 @@ class ActorView:
         return actor_address(self.actor.srn, self.asked.filters, number)
 
 
-def router(service: Service, limits: RateLimits) -> APIRouter:
-    """The routes, over one service."""
-    routes = APIRouter()
+router = APIRouter()
 
-    @routes.get("/a/{srn:path}")
-    async def actor(request: Request, srn: str) -> Response:
-        """The actor; read from the register within the request where the copy has none."""
-        await limits.check(request, Limit.PAGES)
-        code, wanted = subject(srn), asked(request.query_params)
-        if not await service.actors.is_stored(code):
-            await limits.check(request, Limit.REGISTER_READ)
-        answer = await service.actors.actor(code)
-        if answer.read_at is None:
-            return _no_actor(answer)
-        devices = await service.search.search(code, wanted.filters, page=wanted.page)
-        return _actor_page(request, service.settings.public_url, ActorView(answer, devices, wanted))
 
-    @routes.post("/a/{srn:path}")
-    async def read_again(request: Request, srn: str) -> Response:
-        """Read the actor from the register now, then show it."""
-        code = subject(srn)
-        await limits.check(request, Limit.REGISTER_READ)
-        await service.refresher.refresh(code)
-        return RedirectResponse(actor_address(code), 303)
+@router.get("/a/{srn:path}")
+async def actor(request: Request, srn: str, service: InjectedService) -> Response:
+    """The actor; read from the register within the request where the copy has none."""
+    await limits_of(request).check(request, Limit.PAGES)
+    code, wanted = subject(srn), asked(request.query_params)
+    if not await service.actors.is_stored(code):
+        await limits_of(request).check(request, Limit.REGISTER_READ)
+    answer = await service.actors.actor(code)
+    if answer.read_at is None:
+        return _no_actor(answer)
+    devices = await service.search.search(code, wanted.filters, page=wanted.page)
+    return _actor_page(request, service.settings.public_url, ActorView(answer, devices, wanted))
 
-    return routes
+
+@router.post("/a/{srn:path}")
+async def read_again(request: Request, srn: str, service: InjectedService) -> Response:
+    """Read the actor from the register now, then show it."""
+    code = subject(srn)
+    await limits_of(request).check(request, Limit.REGISTER_READ)
+    await service.refresher.refresh(code)
+    return RedirectResponse(actor_address(code), 303)
 
 
 def _actor_page(request: Request, public_url: str, view: ActorView) -> Response:

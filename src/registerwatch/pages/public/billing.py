@@ -4,25 +4,22 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from registerwatch.billing.checkout import BACK, DONE
-from registerwatch.bootstrap import Service
 from registerwatch.pages.rendering import unindexed_page
-from registerwatch.web.rate_limits import Limit, RateLimits
+from registerwatch.web.injection import limits_of
+from registerwatch.web.rate_limits import Limit
+
+router = APIRouter()
 
 
-def router(_service: Service, limits: RateLimits) -> APIRouter:
-    """The routes."""
-    routes = APIRouter()
+@router.get(DONE)
+async def done(request: Request) -> Response:
+    """After paying."""
+    await limits_of(request).check(request, Limit.PAGES)
+    return unindexed_page("billing_done.html", 200, {})
 
-    @routes.get(DONE)
-    async def done(request: Request) -> Response:
-        """After paying."""
-        await limits.check(request, Limit.PAGES)
-        return unindexed_page("billing_done.html", 200, {})
 
-    @routes.get(BACK)
-    async def back(request: Request) -> Response:
-        """After leaving the provider's page in another way."""
-        await limits.check(request, Limit.PAGES)
-        return unindexed_page("billing_back.html", 200, {})
-
-    return routes
+@router.get(BACK)
+async def back(request: Request) -> Response:
+    """After leaving the provider's page in another way."""
+    await limits_of(request).check(request, Limit.PAGES)
+    return unindexed_page("billing_back.html", 200, {})

@@ -16,7 +16,8 @@ from registerwatch.pages.rendering import page, unindexed_page
 from registerwatch.register.codes import REGULATIONS, segment
 from registerwatch.register.devices import DeviceAnswer, NoDevice, ServedDevice
 from registerwatch.register.identifiers import subject
-from registerwatch.web.rate_limits import Limit, RateLimits
+from registerwatch.web.injection import InjectedService, limits_of
+from registerwatch.web.rate_limits import Limit
 
 LEGISLATIONS = {
     "mdr": "Regulation (EU) 2017/745 (MDR)",
@@ -98,33 +99,31 @@ class DeviceView:
         return not self.in_full and not self.device.certs
 
 
-def router(service: Service, limits: RateLimits) -> APIRouter:
-    """The routes, over one service."""
-    routes = APIRouter()
+router = APIRouter()
 
-    @routes.get("/d/{udi:path}")
-    async def device(request: Request, udi: str) -> Response:
-        """The device; read from the register within the request where the copy has none."""
-        await limits.check(request, Limit.PAGES)
-        code = subject(udi)
-        answer: DeviceAnswer | NoDevice | None = await service.devices.stored(code)
-        if answer is None:
-            if service.devices.asks_register(code):
-                await limits.check(request, Limit.REGISTER_READ)
-            answer = await service.devices.device(code)
-        if isinstance(answer, NoDevice):
-            return _no_device(answer)
-        return _device_page(service, request, answer)
 
-    @routes.post("/d/{udi:path}")
-    async def read_again(request: Request, udi: str) -> Response:
-        """Read the device from the register now, then show it."""
-        code = subject(udi)
-        await limits.check(request, Limit.REGISTER_READ)
-        await service.refresher.refresh(code)
-        return RedirectResponse(device_address(code), 303)
+@router.get("/d/{udi:path}")
+async def device(request: Request, udi: str, service: InjectedService) -> Response:
+    """The device; read from the register within the request where the copy has none."""
+    await limits_of(request).check(request, Limit.PAGES)
+    code = subject(udi)
+    answer: DeviceAnswer | NoDevice | None = await service.devices.stored(code)
+    if answer is None:
+        if service.devices.asks_register(code):
+            await limits_of(request).check(request, Limit.REGISTER_READ)
+        answer = await service.devices.device(code)
+    if isinstance(answer, NoDevice):
+        return _no_device(answer)
+    return _device_page(service, request, answer)
 
-    return routes
+
+@router.post("/d/{udi:path}")
+async def read_again(request: Request, udi: str, service: InjectedService) -> Response:
+    """Read the device from the register now, then show it."""
+    code = subject(udi)
+    await limits_of(request).check(request, Limit.REGISTER_READ)
+    await service.refresher.refresh(code)
+    return RedirectResponse(device_address(code), 303)
 
 
 def _device_page(service: Service, request: Request, answer: DeviceAnswer) -> Response:

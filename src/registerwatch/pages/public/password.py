@@ -9,63 +9,62 @@ from starlette.responses import Response
 
 from registerwatch.accounts.password_reset import BAD_TOKEN, MAX_TOKEN_LENGTH
 from registerwatch.accounts.passwords import MIN_PASSWORD_LENGTH
-from registerwatch.bootstrap import Service
 from registerwatch.errors import InvalidInput, LinkNotValid
 from registerwatch.pages.forms import form_fields
 from registerwatch.pages.rendering import unindexed_page
-from registerwatch.web.rate_limits import Limit, RateLimits
+from registerwatch.web.injection import InjectedService, limits_of
+from registerwatch.web.rate_limits import Limit
 
 PATHS = "/password/"
 UNTOLD = {"Referrer-Policy": "no-referrer"}
 """Headers of every page under `PATHS`, errors too."""
 
 
-def router(service: Service, limits: RateLimits) -> APIRouter:
-    """The routes, over one service."""
-    routes = APIRouter()
-    password_reset = service.accounts.password_reset
+router = APIRouter()
 
-    @routes.get("/password/forgot")
-    async def forgot(request: Request) -> Response:
-        """The form that asks for a link."""
-        await limits.check(request, Limit.PAGES)
-        return _forgot_form()
 
-    @routes.post("/password/forgot")
-    async def send_link(request: Request) -> Response:
-        """Mail a link to whoever has the address; the page is the same where nobody has it."""
-        await limits.check(request, Limit.PASSWORD_FORGOT)
-        email = (await form_fields(request)).get("email", "")
-        try:
-            password_reset.send_link(email)
-        except InvalidInput as error:
-            return _forgot_form(email, str(error))
-        return _page("password_mailed.html", email=email)
+@router.get("/password/forgot")
+async def forgot(request: Request, service: InjectedService) -> Response:
+    """The form that asks for a link."""
+    await limits_of(request).check(request, Limit.PAGES)
+    return _forgot_form()
 
-    @routes.get("/password/reset")
-    async def reset(request: Request) -> Response:
-        """The form that sets a password. `show` has its field visible from the start."""
-        await limits.check(request, Limit.PAGES)
-        token = request.query_params.get("token", "")
-        if not 0 < len(token) <= MAX_TOKEN_LENGTH:
-            return _bad_link()
-        return _reset_form(token, shown="show" in request.query_params)
 
-    @routes.post("/password/reset")
-    async def set_password(request: Request) -> Response:
-        """Set the password and say so, or say what was wrong."""
-        await limits.check(request, Limit.PASSWORD_RESET)
-        fields = await form_fields(request)
-        token = fields.get("token", "")
-        try:
-            await password_reset.reset(token, fields.get("password", ""))
-        except LinkNotValid:
-            return _bad_link()
-        except InvalidInput as error:
-            return _reset_form(token, problem=str(error))
-        return _page("password_set.html")
+@router.post("/password/forgot")
+async def send_link(request: Request, service: InjectedService) -> Response:
+    """Mail a link to whoever has the address; the page is the same where nobody has it."""
+    await limits_of(request).check(request, Limit.PASSWORD_FORGOT)
+    email = (await form_fields(request)).get("email", "")
+    try:
+        service.accounts.password_reset.send_link(email)
+    except InvalidInput as error:
+        return _forgot_form(email, str(error))
+    return _page("password_mailed.html", email=email)
 
-    return routes
+
+@router.get("/password/reset")
+async def reset(request: Request, service: InjectedService) -> Response:
+    """The form that sets a password. `show` has its field visible from the start."""
+    await limits_of(request).check(request, Limit.PAGES)
+    token = request.query_params.get("token", "")
+    if not 0 < len(token) <= MAX_TOKEN_LENGTH:
+        return _bad_link()
+    return _reset_form(token, shown="show" in request.query_params)
+
+
+@router.post("/password/reset")
+async def set_password(request: Request, service: InjectedService) -> Response:
+    """Set the password and say so, or say what was wrong."""
+    await limits_of(request).check(request, Limit.PASSWORD_RESET)
+    fields = await form_fields(request)
+    token = fields.get("token", "")
+    try:
+        await service.accounts.password_reset.reset(token, fields.get("password", ""))
+    except LinkNotValid:
+        return _bad_link()
+    except InvalidInput as error:
+        return _reset_form(token, problem=str(error))
+    return _page("password_set.html")
 
 
 def _forgot_form(email: str = "", problem: str = "") -> Response:

@@ -16,7 +16,8 @@ from registerwatch.register.codes import RiskFilter, StatusFilter
 from registerwatch.register.identifiers import kind, udi_spellings
 from registerwatch.register.search.index import Filters
 from registerwatch.register.search.queries import NAME_ROWS, SRN_ROWS, Match, SearchPage
-from registerwatch.web.rate_limits import Limit, RateLimits
+from registerwatch.web.injection import InjectedService, limits_of
+from registerwatch.web.rate_limits import Limit
 
 Way = Match | Literal["basic-udi", "filters"]
 
@@ -80,26 +81,23 @@ class Introduction:
     problem: str | None
 
 
-def router(service: Service, limits: RateLimits) -> APIRouter:
-    """The route, over one service."""
-    routes = APIRouter()
+router = APIRouter()
 
-    @routes.get("/")
-    async def search(request: Request) -> Response:
-        """The search box with results, or with what can be searched for."""
-        await limits.check(request, Limit.PAGES)
-        wanted = asked(request.query_params)
-        fragment = FRAGMENT_HEADER in request.headers
-        return page(
-            request,
-            "results.html" if fragment else "search.html",
-            asked=wanted,
-            introduction=await _introduction(service) if wanted.is_nothing else None,
-            results=None if wanted.is_nothing else await _results(service, wanted),
-            canonical=service.settings.public_url + "/",
-        )
 
-    return routes
+@router.get("/")
+async def search(request: Request, service: InjectedService) -> Response:
+    """The search box with results, or with what can be searched for."""
+    await limits_of(request).check(request, Limit.PAGES)
+    wanted = asked(request.query_params)
+    fragment = FRAGMENT_HEADER in request.headers
+    return page(
+        request,
+        "results.html" if fragment else "search.html",
+        asked=wanted,
+        introduction=await _introduction(service) if wanted.is_nothing else None,
+        results=None if wanted.is_nothing else await _results(service, wanted),
+        canonical=service.settings.public_url + "/",
+    )
 
 
 async def _results(service: Service, wanted: Asked) -> Results:
