@@ -15,6 +15,7 @@ from registerwatch.rest.description import DescribedApi
 from registerwatch.rest.middleware import BodyRequired, HeadAsGet, LimitHeaders, OpenCors, StoredDevices
 from registerwatch.settings import Settings
 from registerwatch.web.rate_limits import build_limits
+from registerwatch.web.route_table import install_route_table
 
 ROUTERS = (
     register.router,
@@ -90,5 +91,6 @@ def app_over(service: Service, *, background: bool = True) -> FastAPI:
     app.state.request_counts, app.state.has_index = counts, True
     for router in ROUTERS:
         app.include_router(router)
+    install_route_table(app)
     errors.install(app, routes.error_page)
     return app
