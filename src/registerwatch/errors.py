@@ -39,7 +39,7 @@ class OwnerOnly(RegisterwatchError):
 
 
 class PeriodEnded(RegisterwatchError):
-    """The account's period is over; reading goes on."""
+    """The account's period is over; stored data can still be read."""
 
     code = "period-ended"
 

@@ -59,7 +59,7 @@ class SideServer(uvicorn.Server):
 
 
 class DrainingServer(uvicorn.Server):
-    """Ends in two steps: it says that it is not ready any more, and goes on serving until balancers have noticed.
+    """Ends in two steps: `/ready` answers 503 first, and it serves on until load balancers have noticed.
 
     A second signal ends it at once.
     """

@@ -324,8 +324,8 @@ def test_a_complaint_has_the_focus_on_its_field_and_describes_it(
 
 
 def test_no_request_tells_the_address_of_a_mailed_link(page: Page) -> None:
-    told: list[str] = []
-    page.on("request", lambda request: told.append(request.all_headers().get("referer", "")))
+    given: list[str] = []
+    page.on("request", lambda request: given.append(request.all_headers().get("referer", "")))
     page.goto("/password/reset?token=t")
     page.get_by_label("New password").fill("a new password")
     page.get_by_role("button", name="Set the password").click()
@@ -334,8 +334,8 @@ def test_no_request_tells_the_address_of_a_mailed_link(page: Page) -> None:
     page.get_by_role("link", name="Registerwatch").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Search the EU register of medical devices")
 
-    assert len(told) > 4
-    assert [each for each in told if "token" in each] == []
+    assert len(given) > 4
+    assert [each for each in given if "token" in each] == []
 
 
 @pytest.mark.parametrize("name", ["results", "device", "actor", "forgotten password", "new password"])

@@ -28,5 +28,5 @@ def _query(query: str, filters: Filters | None, page: int) -> str:
         "risk": filters.risk.value if filters.risk else "",
         "page": str(page) if page > 1 else "",
     }
-    told = {name: value for name, value in parameters.items() if value}
-    return f"?{urlencode(told)}" if told else ""
+    given = {name: value for name, value in parameters.items() if value}
+    return f"?{urlencode(given)}" if given else ""

@@ -1,4 +1,4 @@
-"""Where a page of results stands among the others."""
+"""The position of a page of results among all pages."""
 
 from dataclasses import dataclass
 
@@ -18,7 +18,7 @@ class Paging:
 
     @property
     def is_beyond(self) -> bool:
-        """Whether there are results, but this page lies behind the last of them."""
+        """Whether there are results, but this page is beyond the last one."""
         return self.page > self.pages
 
     @property

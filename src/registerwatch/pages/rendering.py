@@ -20,7 +20,7 @@ FRAGMENT_HEADER = "x-fragment"
 """Sent by the script, with the name of the region that it wants instead of the whole page."""
 
 REVALIDATED = "public, no-cache"
-"""Pages are kept by clients but asked for again each time, so that one that was just read anew shows it."""
+"""Clients keep pages but revalidate them at each use, so that a page that was just refreshed shows it."""
 
 SECURITY_HEADERS = {
     "Content-Security-Policy": "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; "
@@ -33,7 +33,7 @@ FIRST_STRONG_ISOLATE, POP_ISOLATE = "\u2068", "\u2069"
 
 
 def page(request: Request, template: str, *, settled: bool = True, **context: Any) -> Response:
-    """A page with an `ETag` of its content, or a 304. One that is not `settled` will change soon and is not kept."""
+    """A page with an `ETag` of its content, or a 304. One that is not `settled` will change soon and is not cached."""
     html = render(template, **context)
     tag = f'W/"{blake2b(html.encode(), digest_size=12).hexdigest()}"'
     shared = {

@@ -28,11 +28,11 @@ for part in (search, device, actor, password, billing, site_files):
 def error_page(request: Request, message: str, status: int, headers: Mapping[str, str]) -> Response:
     """An error as a page for people, or as a fragment where the script asked for one. Needs no database."""
     template = "error_fragment.html" if FRAGMENT_HEADER in request.headers else "error.html"
-    untold = password.UNTOLD if request.url.path.startswith(password.PATHS) else {}
+    extra_headers = password.NO_REFERRER if request.url.path.startswith(password.PATHS) else {}
     return unindexed_page(
         template,
         status,
-        {**headers, **untold},
+        {**headers, **extra_headers},
         heading=HEADINGS.get(status, UNEXPECTED),
         message=message,
         retry_after=headers.get("Retry-After"),

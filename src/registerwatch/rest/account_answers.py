@@ -113,7 +113,7 @@ class CreatedKey(Answer):
 
 
 class AuditLine(Answer):
-    """Somebody did something."""
+    """One action in the account."""
 
     id: Annotated[int, doc("Increasing number.", 41)]
     created_at: Annotated[str, instant("UTC.")]

@@ -25,7 +25,7 @@ EMPTY_POST = "A POST needs a body. Send `{}` with `Content-Type: application/jso
 class OpenCors:
     """Lets any web page call the JSON interface: `/v1/*` and `/mcp`.
 
-    The header is on every answer, asked for or not, so that a shared cache never keeps an answer without it.
+    The header is on every answer, requested or not, so that a shared cache never keeps an answer without it.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -112,7 +112,7 @@ def _length(scope: Scope) -> int:
 class StoredDevices:
     """Answers `GET /v1/devices/{udi}` straight from the copy; what the copy has not is left to the route.
 
-    The route gives the same answer, several times slower: this door exists for the speed of the most frequent read.
+    The route gives the same answer, several times slower; this is the fast path of the most frequent read.
     """
 
     PREFIX = "/v1/devices/"
@@ -132,7 +132,7 @@ class StoredDevices:
         try:
             answer = await self._devices.stored(udi)
         except (RegisterwatchError, UnicodeEncodeError):
-            return False  # the route meets the same error and tells it
+            return False  # the route meets the same error and answers it
         if answer is None:
             return False
         headers = [(b"etag", answer.tag), (b"cache-control", _CACHE)]

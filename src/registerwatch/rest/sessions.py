@@ -47,7 +47,7 @@ router = APIRouter(tags=["account"], responses={**RATE_LIMITED, **UNAVAILABLE, *
 
 
 class TrialRequest(RequestBody):
-    """Whoever opens a trial."""
+    """Fields of a new trial account."""
 
     email: Email
     password: NewPassword
@@ -57,14 +57,14 @@ class TrialRequest(RequestBody):
 
 
 class LoginRequest(RequestBody):
-    """Whoever signs in."""
+    """An e-mail address and its password."""
 
     email: str = Field(description="E-mail address of a user.", examples=[EXAMPLE_EMAIL])
     password: Annotated[SecretStr, Field(max_length=MAX_PASSWORD_LENGTH, description="Password.")]
 
 
 class ForgotRequest(RequestBody):
-    """Whoever needs a link to set a new password."""
+    """The address that a link is mailed to."""
 
     email: Email
 

@@ -1,4 +1,4 @@
-"""Filters and page numbers as they stand in an address: empty means none, what makes no sense is refused."""
+"""Filters and page numbers in query parameters: empty means none, an invalid value is refused."""
 
 from typing import TypeVar
 

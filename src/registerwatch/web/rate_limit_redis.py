@@ -32,7 +32,7 @@ log = structlog.get_logger(__name__)
 class RedisRateCounter:
     """Counts in Redis or Valkey, under `registerwatch:limit/…`; every key expires with its window.
 
-    Two round trips for a request: the library counts by one script and tells what is left by another.
+    Two round trips for a request: the library counts with one script and reads what is left with another.
     Raises `RedisError` or `OSError` where there is no answer in time.
     """
 

@@ -48,7 +48,7 @@ class RateLimits:
     _counts: RateCounter
 
     async def check(self, request: Request, limit: Limit) -> None:
-        """Count a request and note what its answer will tell; raises `RateLimited` when it is one too many."""
+        """Count a request and note its usage for the headers; raises `RateLimited` when it is one too many."""
         if not self.enabled:
             return
         usage = await self._counts.hit(limit.value, client_address(request, self.trusted_proxies))
@@ -105,7 +105,7 @@ _NOTED = "rate_limit"
 
 
 def _note(scope: MutableMapping[str, Any], usage: RateLimitUsage) -> None:
-    """Of several limits the one with the fewest requests left is told, of two alike the later."""
+    """Keep the limit with the fewest requests left; of two alike the later one."""
     state = scope.setdefault("state", {})
     noted: RateLimitUsage | None = state.get(_NOTED)
     if noted is None or usage.remaining <= noted.remaining:

@@ -67,7 +67,7 @@ async def actor_answer(
     risk: str = "",
     page: str = "",
 ) -> ActorAnswer:
-    """An actor, whatever was sent: what makes no sense is told in `error`. `count` is asked before the register is."""
+    """An actor; invalid parameters are reported in `error`. `count` is awaited before the register is read."""
     try:
         code, filters, number = subject(srn), filters_of(status, risk), page_of(page)
     except InvalidInput as error:

@@ -2,7 +2,7 @@
 
 FastAPI 0.137 and later match the routes of included routers one by one, and twice: to find the last of sixty costs more
 than to answer. `RouteTable` is a route itself, placed before the others. It takes the requests that a route takes in
-full and leaves the rest to the routes behind it, so every 404 and 405 stays what it was, and so does the description.
+full and leaves the rest to the routes after it, so every 404 and 405 stays what it was, and so does the description.
 """
 
 from collections.abc import Sequence
@@ -55,7 +55,7 @@ class RouteTable(BaseRoute):
         await scope[_CONTEXT].app(scope, receive, send)
 
     def url_path_for(self, name: str, /, **path_params: Any) -> NoReturn:
-        """The table has no name; the routes behind it have theirs."""
+        """The table has no name; the routes after it have theirs."""
         raise NoMatchFound(name, path_params)
 
 

@@ -6,10 +6,10 @@ import pytest
 
 from registerwatch.pages.public.certificates import (
     CertificateState,
+    count_by_state,
     kind_of_certificate,
     shown_certificates,
     state_of,
-    tally,
 )
 from registerwatch.register.models import Certificate
 
@@ -78,8 +78,12 @@ def test_certificates_come_by_expiry_and_those_without_a_date_last() -> None:
 def test_the_tally_counts_each_standing_and_begins_with_what_needs_attention() -> None:
     shown = shown_certificates([_certificate(each) for each in ("2031-01-01", None, "2030-01-01", "2019-05-05")], TODAY)
 
-    assert tally(shown) == [(CertificateState.EXPIRED, 1), (CertificateState.VALID, 2), (CertificateState.UNDATED, 1)]
-    assert tally([]) == []
+    assert count_by_state(shown) == [
+        (CertificateState.EXPIRED, 1),
+        (CertificateState.VALID, 2),
+        (CertificateState.UNDATED, 1),
+    ]
+    assert count_by_state([]) == []
 
 
 @pytest.mark.parametrize(

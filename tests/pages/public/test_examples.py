@@ -15,7 +15,7 @@ def _row(udi: str, trade_name: str, srn: str = "DE-MF-000000901") -> SearchRow:
 def test_examples_show_every_way_to_search_with_something_that_is_stored() -> None:
     shown = examples([_row("1", "3 in 1"), _row("04012345000016", "My (Titanium) stem")], FILTERS)
 
-    assert [(each.way, each.text) for each in shown] == [
+    assert [(each.match_kind, each.text) for each in shown] == [
         ("Name", "Titanium"),
         ("UDI-DI", "04012345000016"),
         ("Manufacturer’s SRN", "DE-MF-000000901"),
@@ -28,7 +28,7 @@ def test_examples_show_every_way_to_search_with_something_that_is_stored() -> No
 def test_a_device_without_names_still_gives_examples() -> None:
     shown = examples([_row("04012345000016", "", srn="")], Filters(StatusFilter.ON))
 
-    assert [each.way for each in shown] == ["UDI-DI", "Filters"]
+    assert [each.match_kind for each in shown] == ["UDI-DI", "Filters"]
 
 
 def test_an_empty_copy_gives_none() -> None:

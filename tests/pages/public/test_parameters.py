@@ -4,38 +4,38 @@ import pytest
 from starlette.datastructures import QueryParams
 
 from registerwatch.errors import InvalidInput
-from registerwatch.pages.public.parameters import asked
+from registerwatch.pages.public.parameters import query_of
 from registerwatch.register.codes import RiskFilter, StatusFilter
 from registerwatch.register.search.index import Filters
 
 
 def test_a_form_that_was_sent_empty_asks_for_nothing() -> None:
-    assert asked(QueryParams("q=&status=&risk=&page=")).is_nothing
-    assert asked(QueryParams("q=+++")).is_nothing
-    assert asked(QueryParams("")).page == 1
+    assert query_of(QueryParams("q=&status=&risk=&page=")).is_nothing
+    assert query_of(QueryParams("q=+++")).is_nothing
+    assert query_of(QueryParams("")).page == 1
 
 
 def test_words_filters_and_page_are_read_and_other_parameters_are_nobody_s_business() -> None:
-    wanted = asked(QueryParams("q=+hip+stem&status=not-eu&risk=iii&page=3&utm_source=mail"))
+    query = query_of(QueryParams("q=+hip+stem&status=not-eu&risk=iii&page=3&utm_source=mail"))
 
-    assert wanted.query == "hip stem"
-    assert wanted.filters == Filters(StatusFilter.NOT_EU, RiskFilter.III)
-    assert wanted.page == 3
+    assert query.query == "hip stem"
+    assert query.filters == Filters(StatusFilter.NOT_EU, RiskFilter.III)
+    assert query.page == 3
 
 
 def test_a_filter_alone_is_something_to_ask_for() -> None:
-    assert not asked(QueryParams("risk=a")).is_nothing
+    assert not query_of(QueryParams("risk=a")).is_nothing
 
 
 @pytest.mark.parametrize("value", ["0", "-1", "1.5", "two", "²", "٣", "1" * 12, "+1", "1e3"])
 def test_a_page_that_is_no_number_is_refused(value: str) -> None:
     with pytest.raises(InvalidInput, match="whole number"):
-        asked(QueryParams({"page": value}))
+        query_of(QueryParams({"page": value}))
 
 
 def test_an_unknown_filter_is_refused_with_those_that_are_known() -> None:
     with pytest.raises(InvalidInput, match="“maybe”; known are on, off, not-eu"):
-        asked(QueryParams("status=maybe"))
+        query_of(QueryParams("status=maybe"))
     with pytest.raises(InvalidInput, match="no risk") as refused:
-        asked(QueryParams({"risk": "x" * 10_000}))
+        query_of(QueryParams({"risk": "x" * 10_000}))
     assert len(str(refused.value)) < 200

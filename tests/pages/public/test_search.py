@@ -4,7 +4,7 @@ import pytest
 from starlette.datastructures import QueryParams
 
 from registerwatch.pages.paging import Paging
-from registerwatch.pages.public.parameters import asked
+from registerwatch.pages.public.parameters import query_of
 from registerwatch.pages.public.search import Introduction, Results
 from registerwatch.pages.rendering import render
 from registerwatch.register.search.queries import SearchPage
@@ -47,10 +47,10 @@ async def test_an_empty_copy_says_how_to_fill_it(site: SiteMaker) -> None:
 
 async def test_an_index_that_is_behind_is_told_instead_of_an_empty_copy() -> None:
     behind = "The search index is being built; 9,000 of 10,000 changes are not findable yet."
-    nothing, words = asked(QueryParams("")), asked(QueryParams("q=stem"))
+    nothing, words = query_of(QueryParams("")), query_of(QueryParams("q=stem"))
     found = Results(words, SearchPage([], 0, "name", None, behind), Paging(1, 8, 0), None)
-    first = render("results.html", asked=nothing, introduction=Introduction([], 0, behind), results=None)
-    later = render("results.html", asked=words, introduction=None, results=found)
+    first = render("results.html", parameters=nothing, introduction=Introduction([], 0, behind), results=None)
+    later = render("results.html", parameters=words, introduction=None, results=found)
 
     assert behind in first
     assert behind in later

@@ -26,37 +26,37 @@ DEVICE = Device(
 
 
 def test_a_device_has_its_identifiers_maker_and_names() -> None:
-    told = medical_device(DEVICE, "Clamp", SITE)
+    given = medical_device(DEVICE, "Clamp", SITE)
 
-    assert (told["@context"], told["@type"], told["name"]) == ("https://schema.org", "MedicalDevice", "Clamp")
-    assert told["url"] == f"{SITE}/d/%2B%2BE1%2F4"
-    assert told["alternateName"] == ["Klemme"]
-    assert told["identifier"] == [
+    assert (given["@context"], given["@type"], given["name"]) == ("https://schema.org", "MedicalDevice", "Clamp")
+    assert given["url"] == f"{SITE}/d/%2B%2BE1%2F4"
+    assert given["alternateName"] == ["Klemme"]
+    assert given["identifier"] == [
         {"@type": "PropertyValue", "propertyID": "UDI-DI", "value": "++E1/4"},
         {"@type": "PropertyValue", "propertyID": "Basic UDI-DI", "value": "++B1"},
     ]
-    assert told["manufacturer"] == {
+    assert given["manufacturer"] == {
         "@type": "Organization",
         "name": "Muster GmbH",
         "identifier": {"@type": "PropertyValue", "propertyID": "SRN", "value": "DE-MF-000000901"},
         "url": f"{SITE}/a/DE-MF-000000901",
     }
-    assert [each["codeValue"] for each in told["code"]] == ["P09", "P10"]
-    assert (told["mpn"], told["model"], told["legalStatus"]) == ("R-1", "M1", "On the EU market")
+    assert [each["codeValue"] for each in given["code"]] == ["P09", "P10"]
+    assert (given["mpn"], given["model"], given["legalStatus"]) == ("R-1", "M1", "On the EU market")
 
 
 def test_what_the_register_does_not_tell_is_left_out() -> None:
-    told = medical_device(Device(udi="04012345000016", uuid="u"), "Device 04012345000016", SITE)
+    given = medical_device(Device(udi="04012345000016", uuid="u"), "Device 04012345000016", SITE)
 
-    assert set(told) == {"@context", "@type", "additionalType", "name", "url", "identifier"}
-    assert len(told["identifier"]) == 1
+    assert set(given) == {"@context", "@type", "additionalType", "name", "url", "identifier"}
+    assert len(given["identifier"]) == 1
 
 
 def test_an_organization_has_its_number_and_country() -> None:
-    told = organization(ActorReference("AT-MF-000000902", "Beispiel AG"), "AT", SITE)
+    given = organization(ActorReference("AT-MF-000000902", "Beispiel AG"), "AT", SITE)
 
-    assert (told["@type"], told["name"]) == ("Organization", "Beispiel AG")
-    assert told["address"] == {"@type": "PostalAddress", "addressCountry": "AT"}
+    assert (given["@type"], given["name"]) == ("Organization", "Beispiel AG")
+    assert given["address"] == {"@type": "PostalAddress", "addressCountry": "AT"}
     assert "address" not in organization(ActorReference("AT-MF-000000902", "Beispiel AG"), "", SITE)
 
 

@@ -8,7 +8,7 @@ from starlette.responses import RedirectResponse, Response
 from registerwatch.pages.addresses import actor_address
 from registerwatch.pages.countries import country_name
 from registerwatch.pages.paging import Paging
-from registerwatch.pages.public.parameters import Asked, asked
+from registerwatch.pages.public.parameters import PageQuery, query_of
 from registerwatch.pages.public.structured_data import organization, script_text
 from registerwatch.pages.rendering import page, unindexed_page
 from registerwatch.register.actors import DEVICE_ROWS, NOT_REGISTERED, ActorAnswer
@@ -33,7 +33,7 @@ class ActorView:
 
     actor: ActorAnswer
     devices: SearchPage
-    asked: Asked
+    parameters: PageQuery
 
     @property
     def name(self) -> str:
@@ -58,16 +58,16 @@ class ActorView:
     @property
     def is_filtered(self) -> bool:
         """Whether only some of its devices were asked for."""
-        return self.asked.filters != Filters()
+        return self.parameters.filters != Filters()
 
     @property
     def paging(self) -> Paging:
         """Where the page of devices stands."""
-        return Paging(self.asked.page, DEVICE_ROWS, self.devices.total)
+        return Paging(self.parameters.page, DEVICE_ROWS, self.devices.total)
 
     def address_of(self, number: int) -> str:
         """The address of another page of its devices."""
-        return actor_address(self.actor.srn, self.asked.filters, number)
+        return actor_address(self.actor.srn, self.parameters.filters, number)
 
 
 router = APIRouter()
@@ -77,14 +77,14 @@ router = APIRouter()
 async def actor(request: Request, srn: str, service: InjectedService) -> Response:
     """The actor; read from the register within the request where the copy has none."""
     await limits_of(request).check(request, Limit.PAGES)
-    code, wanted = subject(srn), asked(request.query_params)
+    code, query = subject(srn), query_of(request.query_params)
     if not await service.actors.is_stored(code):
         await limits_of(request).check(request, Limit.REGISTER_READ)
     answer = await service.actors.actor(code)
     if answer.read_at is None:
         return _no_actor(answer)
-    devices = await service.search.search(code, wanted.filters, page=wanted.page)
-    return _actor_page(request, service.settings.public_url, ActorView(answer, devices, wanted))
+    devices = await service.search.search(code, query.filters, page=query.page)
+    return _actor_page(request, service.settings.public_url, ActorView(answer, devices, query))
 
 
 @router.post("/a/{srn:path}")
@@ -105,7 +105,7 @@ def _actor_page(request: Request, public_url: str, view: ActorView) -> Response:
         settled=actor.error is None,
         view=view,
         actor=actor,
-        asked=view.asked,
+        parameters=view.parameters,
         structured=script_text(described) if actor.name else None,
         canonical=public_url + actor_address(actor.srn),
     )

@@ -1,4 +1,4 @@
-"""The pages to which the payment provider sends people back. They know nobody: what was paid is told by events."""
+"""The pages to which the payment provider sends people back. They need no session: payments arrive as events."""
 
 from fastapi import APIRouter, Request
 from starlette.responses import Response

@@ -1,4 +1,4 @@
-"""How a certificate stands on a day, for people who look at a device.
+"""The state of a certificate on a day, for the page of a device.
 
 A directive certificate whose printed date has passed can still be valid: Regulations (EU) 2023/607 and 2024/1860 extend
 many of them. So `EXPIRED` says what the date says, and the page says the rest.
@@ -21,7 +21,7 @@ ENDED_STATUSES = frozenset({"withdrawn", "cancelled"})
 
 
 class CertificateState(Enum):
-    """How a certificate stands: its words, and its tone (`good`, `warn`, `bad`, `none`)."""
+    """The state of a certificate: its words, and its tone (`good`, `warn`, `bad`, `none`)."""
 
     EXPIRED = ("Expired", "bad")
     ENDED = ("Withdrawn or cancelled", "bad")
@@ -44,7 +44,7 @@ class CertificateState(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ShownCertificate:
-    """A certificate with its standing; `remaining` days until it expires, negative after, None without a date."""
+    """A certificate with its state; `remaining` days until it expires, negative after, None without a date."""
 
     certificate: Certificate
     state: CertificateState
@@ -52,9 +52,9 @@ class ShownCertificate:
 
     @property
     def words(self) -> str:
-        """The standing, with the register's own word where that is what ended the certificate."""
-        told = self.certificate.status if self.state is CertificateState.ENDED else ""
-        return told or self.state.words
+        """The state in words; the register's own word where its status is what ended the certificate."""
+        given = self.certificate.status if self.state is CertificateState.ENDED else ""
+        return given or self.state.words
 
     @property
     def when(self) -> str:
@@ -68,13 +68,13 @@ class ShownCertificate:
 
 
 def shown_certificates(certificates: Iterable[Certificate], today: date) -> list[ShownCertificate]:
-    """Certificates with their standing, the first to expire first, those without a date last."""
+    """Certificates with their state, the first to expire first, those without a date last."""
     state = [ShownCertificate(each, state_of(each, today), _remaining(each.expiry, today)) for each in certificates]
     return sorted(state, key=lambda each: (each.remaining is None, each.remaining or 0, each.certificate.key))
 
 
 def state_of(certificate: Certificate, today: date) -> CertificateState:
-    """How a certificate stands. On the day of its expiry it is still valid. The register's status goes before dates."""
+    """The state of a certificate on a day. The register's status outranks dates; the day of expiry is still valid."""
     status = segment(certificate.status_code)
     remaining, lead = _remaining(certificate.expiry, today), _remaining(certificate.valid_from, today)
     if status in ENDED_STATUSES:
@@ -90,8 +90,8 @@ def state_of(certificate: Certificate, today: date) -> CertificateState:
     return CertificateState.EXPIRING if remaining <= EXPIRING_DAYS else CertificateState.VALID
 
 
-def tally(certificates: Iterable[ShownCertificate]) -> list[tuple[CertificateState, int]]:
-    """How many certificates stand how, what needs attention first."""
+def count_by_state(certificates: Iterable[ShownCertificate]) -> list[tuple[CertificateState, int]]:
+    """The number of certificates in each state, those that need attention first."""
     counted = Counter(each.state for each in certificates)
     return [(state, counted[state]) for state in CertificateState if counted[state]]
 

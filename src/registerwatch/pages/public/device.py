@@ -10,7 +10,12 @@ from starlette.responses import RedirectResponse, Response
 from registerwatch.bootstrap import Service
 from registerwatch.pages.addresses import device_address
 from registerwatch.pages.languages import language_name, language_tag
-from registerwatch.pages.public.certificates import CertificateState, ShownCertificate, shown_certificates, tally
+from registerwatch.pages.public.certificates import (
+    CertificateState,
+    ShownCertificate,
+    count_by_state,
+    shown_certificates,
+)
 from registerwatch.pages.public.structured_data import medical_device, script_text
 from registerwatch.pages.rendering import page, unindexed_page
 from registerwatch.register.codes import REGULATIONS, segment
@@ -85,13 +90,13 @@ class DeviceView:
 
     @property
     def certificates(self) -> list[ShownCertificate]:
-        """Its certificates with their standing."""
+        """Its certificates with their state."""
         return shown_certificates(self.device.certs, self.today)
 
     @property
-    def tally(self) -> list[tuple[CertificateState, int]]:
-        """How many of its certificates stand how."""
-        return tally(self.certificates)
+    def count_by_state(self) -> list[tuple[CertificateState, int]]:
+        """The number of its certificates in each state."""
+        return count_by_state(self.certificates)
 
     @property
     def certificates_unread(self) -> bool:

@@ -15,7 +15,7 @@ MIN_WORD_LENGTH = 4
 class Example:
     """A search: how one looks with it, what is typed, its address."""
 
-    way: str
+    match_kind: str
     text: str
     address: str
 
@@ -28,7 +28,7 @@ def examples(rows: Sequence[SearchRow], filters: Filters) -> list[Example]:
     chosen = [label(each.code) for each in (filters.risk, filters.status) if each is not None]
     typed = (("Name", _word(row)), ("UDI-DI", row.udi), ("Manufacturer’s SRN", row.manufacturer_srn))
     return [
-        *(Example(way, text, search_address(text)) for way, text in typed if text),
+        *(Example(match_kind, text, search_address(text)) for match_kind, text in typed if text),
         Example("Filters", ", ".join(chosen), search_address("", filters)),
     ]
 

@@ -1,4 +1,4 @@
-"""The query parameters of the pages: forgiving about what is missing or unknown, clear about what makes no sense."""
+"""The query parameters of the pages. Missing and unknown ones are ignored, invalid values refused."""
 
 from dataclasses import dataclass
 
@@ -9,8 +9,8 @@ from registerwatch.web.filters import filters_of, page_of
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What an address asks for. `query` is trimmed; `page` counts from 1."""
+class PageQuery:
+    """The query parameters of a page. `query` is trimmed; `page` counts from 1."""
 
     query: str
     filters: Filters
@@ -22,10 +22,10 @@ class Asked:
         return not self.query and self.filters == Filters()
 
 
-def asked(parameters: QueryParams) -> Asked:
+def query_of(parameters: QueryParams) -> PageQuery:
     """Read `q`, `status`, `risk` and `page`; a form sends them empty where nothing was chosen.
 
     Raises `InvalidInput` with what would be right.
     """
     filters = filters_of(parameters.get("status", ""), parameters.get("risk", ""))
-    return Asked(parameters.get("q", "").strip(), filters, page_of(parameters.get("page", "")))
+    return PageQuery(parameters.get("q", "").strip(), filters, page_of(parameters.get("page", "")))

@@ -1,7 +1,7 @@
 """The pages for a forgotten password: asking for a link, and setting a password by it.
 
-The address of a mailed link holds a token that sets a password. No page under it is kept, indexed or told of in a
-`Referer`, and opening the link uses nothing up: scanners of mail open links too.
+The address of a mailed link holds a token that sets a password. No page under it is cached, indexed or sent
+in a `Referer`. Opening the link does not use it up, since mail scanners open links too.
 """
 
 from fastapi import APIRouter, Request
@@ -16,7 +16,7 @@ from registerwatch.web.injection import InjectedService, limits_of
 from registerwatch.web.rate_limits import Limit
 
 PATHS = "/password/"
-UNTOLD = {"Referrer-Policy": "no-referrer"}
+NO_REFERRER = {"Referrer-Policy": "no-referrer"}
 """Headers of every page under `PATHS`, errors too."""
 
 
@@ -32,7 +32,7 @@ async def forgot(request: Request, service: InjectedService) -> Response:
 
 @router.post("/password/forgot")
 async def send_link(request: Request, service: InjectedService) -> Response:
-    """Mail a link to whoever has the address; the page is the same where nobody has it."""
+    """Mail a link to the user with this address; the page is the same where there is none."""
     await limits_of(request).check(request, Limit.PASSWORD_FORGOT)
     email = (await form_fields(request)).get("email", "")
     try:
@@ -87,4 +87,4 @@ def _bad_link() -> Response:
 
 
 def _page(template: str, status: int = 200, **context: object) -> Response:
-    return unindexed_page(template, status, UNTOLD, **context)
+    return unindexed_page(template, status, NO_REFERRER, **context)

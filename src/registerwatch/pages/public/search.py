@@ -10,7 +10,7 @@ from registerwatch.bootstrap import Service
 from registerwatch.pages.addresses import actor_address, device_address, search_address
 from registerwatch.pages.paging import Paging
 from registerwatch.pages.public.examples import Example, examples
-from registerwatch.pages.public.parameters import Asked, asked
+from registerwatch.pages.public.parameters import PageQuery, query_of
 from registerwatch.pages.rendering import FRAGMENT_HEADER, page
 from registerwatch.register.codes import RiskFilter, StatusFilter
 from registerwatch.register.identifiers import kind, udi_spellings
@@ -19,9 +19,9 @@ from registerwatch.register.search.queries import NAME_ROWS, SRN_ROWS, Match, Se
 from registerwatch.web.injection import InjectedService, limits_of
 from registerwatch.web.rate_limits import Limit
 
-Way = Match | Literal["basic-udi", "filters"]
+MatchKind = Match | Literal["basic-udi", "filters"]
 
-FOUND: dict[Way, str] = {
+FOUND: dict[MatchKind, str] = {
     "udi": "with this UDI-DI",
     "basic-udi": "with this Basic UDI-DI",
     "srn": "of this manufacturer",
@@ -33,9 +33,9 @@ FOUND: dict[Way, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """A page of results as it is shown. `code` is the UDI-DI or SRN that was asked for, if it was one."""
+    """A page of results as it is shown. `code` is the UDI-DI or SRN that was searched for, if it was one."""
 
-    asked: Asked
+    parameters: PageQuery
     found: SearchPage
     paging: Paging
     code: str | None
@@ -43,21 +43,21 @@ class Results:
     @property
     def headline(self) -> str:
         """What was found and how, in a sentence."""
-        return headline(self.way, self.paging.total)
+        return headline(self.match_kind, self.paging.total)
 
     @property
-    def way(self) -> Way:
+    def match_kind(self) -> MatchKind:
         """Which way of looking found it."""
-        if not self.asked.query:
+        if not self.parameters.query:
             return "filters"
-        spellings = udi_spellings(self.asked.query)
+        spellings = udi_spellings(self.parameters.query)
         if self.found.match == "udi" and any(row.udi not in spellings for row in self.found.results):
             return "basic-udi"
         return self.found.match
 
     @property
     def code_address(self) -> str | None:
-        """The page of the code that was asked for: it reads the register where the copy has nothing."""
+        """The page of the code that was searched for; it reads the register where the copy has nothing."""
         if self.code is None:
             return None
         return actor_address(self.code) if kind(self.code) == "srn" else device_address(self.code)
@@ -65,16 +65,20 @@ class Results:
     @property
     def unfiltered_address(self) -> str | None:
         """The same search without filters, where there are some and it makes a search."""
-        return search_address(self.asked.query) if self.asked.query and self.asked.filters != Filters() else None
+        return (
+            search_address(self.parameters.query)
+            if self.parameters.query and self.parameters.filters != Filters()
+            else None
+        )
 
     def address_of(self, number: int) -> str:
         """The address of another page of these results."""
-        return search_address(self.asked.query, self.asked.filters, number)
+        return search_address(self.parameters.query, self.parameters.filters, number)
 
 
 @dataclass(frozen=True, slots=True)
 class Introduction:
-    """What stands where the results will be: searches to try, how many devices `stored` can be found, `problem`."""
+    """What is shown before a search: searches to try, how many devices `stored` can be found, `problem`."""
 
     examples: list[Example]
     stored: int
@@ -88,22 +92,22 @@ router = APIRouter()
 async def search(request: Request, service: InjectedService) -> Response:
     """The search box with results, or with what can be searched for."""
     await limits_of(request).check(request, Limit.PAGES)
-    wanted = asked(request.query_params)
+    query = query_of(request.query_params)
     fragment = FRAGMENT_HEADER in request.headers
     return page(
         request,
         "results.html" if fragment else "search.html",
-        asked=wanted,
-        introduction=await _introduction(service) if wanted.is_nothing else None,
-        results=None if wanted.is_nothing else await _results(service, wanted),
+        parameters=query,
+        introduction=await _introduction(service) if query.is_nothing else None,
+        results=None if query.is_nothing else await _results(service, query),
         canonical=service.settings.public_url + "/",
     )
 
 
-async def _results(service: Service, wanted: Asked) -> Results:
-    found = await service.search.search(wanted.query, wanted.filters, page=wanted.page)
+async def _results(service: Service, query: PageQuery) -> Results:
+    found = await service.search.search(query.query, query.filters, page=query.page)
     rows = SRN_ROWS if found.match == "srn" else NAME_ROWS
-    return Results(wanted, found, Paging(wanted.page, rows, found.total), found.code)
+    return Results(query, found, Paging(query.page, rows, found.total), found.code)
 
 
 async def _introduction(service: Service) -> Introduction:
@@ -114,8 +118,8 @@ async def _introduction(service: Service) -> Introduction:
     return Introduction(examples(found.results, filters), service.index.documents, found.error)
 
 
-def headline(way: Way, total: int) -> str:
+def headline(match_kind: MatchKind, total: int) -> str:
     """`1,234 devices found by name`."""
     if not total:
         return "No device found"
-    return f"{total:,} device{'' if total == 1 else 's'} {FOUND[way]}"
+    return f"{total:,} device{'' if total == 1 else 's'} {FOUND[match_kind]}"
