@@ -30,8 +30,8 @@ async def opened() -> AsyncIterator[Opener]:
     """Makes quick reads, which are closed in the end: address, most connections."""
     made: list[PostgresReads] = []
 
-    def make(address: str, most_connections: int) -> PostgresReads:
-        made.append(PostgresReads(address, most_connections=most_connections))
+    def make(address: str, max_connections: int) -> PostgresReads:
+        made.append(PostgresReads(address, max_connections=max_connections))
         return made[-1]
 
     yield make
@@ -42,7 +42,7 @@ async def opened() -> AsyncIterator[Opener]:
 async def test_a_read_goes_on_after_the_server_has_ended_the_connections(opened: Opener, database_url: str) -> None:
     reads = opened(database_url, 1)
     for _ in range(3):
-        assert await reads.one("SELECT revision FROM copy_state WHERE id = %s", 1) == (0,)
+        assert await reads.one("SELECT revision FROM copy_state WHERE id = $1", 1) == (0,)
         await _end_connections(database_url)
 
 
@@ -90,7 +90,7 @@ async def test_a_connection_notices_a_silent_server_as_soon_as_its_address_says(
         await database.close()
 
 
-async def test_what_is_wrong_with_a_statement_is_no_trouble_of_the_server(opened: Opener, database_url: str) -> None:
+async def test_what_is_wrong_with_a_statement_is_no_problem_of_the_server(opened: Opener, database_url: str) -> None:
     reads = opened(database_url, 1)
     for _ in range(3):
         with pytest.raises(ProgrammingError):
@@ -107,7 +107,7 @@ async def test_where_the_server_takes_no_more_connections_those_that_are_open_se
         reads = opened(make_conninfo(database_url, user=role), 4)
         assert await reads.one("SELECT 1") == (1,)
         for _ in range(5):
-            answers = await asyncio.gather(*(reads.one("SELECT %s::int", number) for number in range(20)))
+            answers = await asyncio.gather(*(reads.one("SELECT $1::int", number) for number in range(20)))
             assert answers == [(number,) for number in range(20)]
         await reads.close()
         await owner.execute(f"DROP ROLE {role}".encode())
@@ -134,7 +134,7 @@ async def test_nothing_is_read_after_closing(opened: Opener, database_url: str) 
 
 async def test_the_first_reads_may_come_together(opened: Opener, database_url: str) -> None:
     reads = opened(database_url, 2)
-    answers = await asyncio.gather(*(reads.all("SELECT %(n)s::int", {"n": number}) for number in range(20)))
+    answers = await asyncio.gather(*(reads.all("SELECT $1::int", number) for number in range(20)))
 
     assert answers == [[(number,)] for number in range(20)]
 

@@ -8,23 +8,21 @@ failing half-way.
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any
 
 from sqlalchemy import URL, event, make_url
 from sqlalchemy.engine.interfaces import DBAPIConnection, ExceptionContext
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.exc import TimeoutError as NoConnectionFree
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.pool import ConnectionPoolEntry
 
+from registerwatch.db.quick_reads import quick_reads
 from registerwatch.db.run_uncancelled import run_uncancelled
-from registerwatch.db.sqlite import SqliteReads, sqlite_path
-from registerwatch.db.statements import PreparedSelect
+from registerwatch.db.sqlite import sqlite_path
+from registerwatch.db.statements import DatabaseKind, PreparedSelect
 from registerwatch.db.tcp_keepalive import SERVER_SETTINGS, silence_options
 from registerwatch.errors import DatabaseUnavailable
-
-if TYPE_CHECKING:
-    from registerwatch.db.postgresql import PostgresReads
 
 SQLITE_BUSY_SECONDS = 30
 SQLITE_PRAGMAS = (
@@ -45,8 +43,6 @@ connection let nobody wait longer than 28.
 """
 FREE_SECONDS = 30
 """How long somebody waits for a connection while all are in use."""
-QUICK_CACHE_MEGABYTES = 2
-QUICK_CONNECTIONS = 4
 
 
 class Database:
@@ -55,7 +51,7 @@ class Database:
     def __init__(self, address: str) -> None:
         self.sqlite_path = sqlite_path(address)
         """The database file, None on PostgreSQL."""
-        self.kind: Literal["sqlite", "postgresql"] = "postgresql" if self.sqlite_path is None else "sqlite"
+        self.kind: DatabaseKind = "postgresql" if self.sqlite_path is None else "sqlite"
         self.url = (
             make_url(address) if self.sqlite_path is None else URL.create("sqlite", database=str(self.sqlite_path))
         )
@@ -65,7 +61,7 @@ class Database:
         self._reader = made(
             self.url, pool_size=2, max_overflow=3, pool_timeout=FREE_SECONDS, isolation_level="AUTOCOMMIT"
         )
-        self._quick = _quick_reads(address)
+        self._quick = quick_reads(address)
 
     @property
     def engine(self) -> AsyncEngine:
@@ -101,16 +97,12 @@ class Database:
 
         On SQLite it costs the processor a twentieth of a statement over SQLAlchemy's connections.
         """
-        if isinstance(self._quick, SqliteReads):
-            return self._quick.all(statement.sqlite, values)
-        return await self._quick.all(statement.postgresql, values)
+        select = statement.compiled(self.kind)
+        return await self._quick.all(select.sql, *select.ordered(values))
 
     async def close(self) -> None:
         """Close every connection."""
-        if isinstance(self._quick, SqliteReads):
-            self._quick.close()
-        else:
-            await self._quick.close()
+        await self._quick.close()
         await self._reader.dispose()
         await self._engine.dispose()  # the last one folds SQLite's log into the file, which a reader may not
 
@@ -121,29 +113,16 @@ async def _begin(connection: AsyncConnection) -> None:
 
 
 class _unavailable:  # noqa: N801  # a context manager that reads as a word
-    """Turns a driver's connection trouble, and waiting for a connection in vain, into `DatabaseUnavailable`."""
+    """Turns a driver's connection error, and waiting for a connection in vain, into `DatabaseUnavailable`."""
 
     def __enter__(self) -> None:
         return None
 
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
-        if isinstance(error, DBAPIError) and (error.connection_invalidated or _is_operational(error)):
+        if isinstance(error, OperationalError) or (isinstance(error, DBAPIError) and error.connection_invalidated):
             raise DatabaseUnavailable(f"The database does not answer: {error.orig}") from error
         if isinstance(error, NoConnectionFree):
             raise DatabaseUnavailable("The database does not answer: every connection to it is in use") from error
-
-
-def _is_operational(error: DBAPIError) -> bool:
-    return type(error).__name__ == "OperationalError"
-
-
-def _quick_reads(address: str) -> "SqliteReads | PostgresReads":
-    path = sqlite_path(address)
-    if path is not None:
-        return SqliteReads(path, cache_megabytes=QUICK_CACHE_MEGABYTES, text=str)
-    from registerwatch.db.postgresql import PostgresReads  # needs a driver that takes time to load
-
-    return PostgresReads(address, most_connections=QUICK_CONNECTIONS)
 
 
 def _sqlite_engine(url: URL, **options: Any) -> AsyncEngine:

@@ -2,7 +2,8 @@
 
 import asyncio
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from operator import attrgetter
 from typing import Any
 
 from psycopg import AsyncConnection, OperationalError
@@ -16,13 +17,13 @@ CONNECT_SECONDS = 2
 """In which a server has to take a connection; the driver knows no shorter time."""
 
 
+_WAITING = attrgetter("waiting")
+
+
 class PostgresReads:
-    """Prepared statements over a few connections, which are opened when they are needed.
+    """Prepared statements over a few pipelined connections, which are opened when they are needed."""
 
-    Each is a transaction of its own, so it sees whatever was committed before it.
-    """
-
-    def __init__(self, conninfo: str, *, most_connections: int) -> None:
+    def __init__(self, conninfo: str, *, max_connections: int) -> None:
         self._conninfo = conninfo
         named = conninfo_to_dict(conninfo)
         limit = f"-c statement_timeout={STATEMENT_SECONDS}s"
@@ -34,15 +35,15 @@ class PostgresReads:
             "options": f"{limit} {named.get('options') or ''}".strip(),
             **silence_options(named),
         }
-        self._most = most_connections
+        self._max_connections = max_connections
         self._connections: list[PipelinedConnection] = []
         self._opening = asyncio.Lock()
         self._failed_at = 0.0
-        self._trouble = ""
+        self._problem = ""
         """When opening a connection failed last, and why."""
         self._is_closed = False
 
-    async def all(self, statement: str, values: Sequence[object] | Mapping[str, object] = ()) -> Rows:
+    async def all(self, statement: str, *values: object) -> Rows:
         """Every row. Raises `DatabaseUnavailable`."""
         try:
             return await self._rows(statement, values)
@@ -51,7 +52,7 @@ class PostgresReads:
 
     async def one(self, statement: str, *values: object) -> tuple[Any, ...] | None:
         """The row of a statement that has one at most. Raises `DatabaseUnavailable`."""
-        rows = await self.all(statement, values)
+        rows = await self.all(statement, *values)
         return rows[0] if rows else None
 
     async def close(self) -> None:
@@ -62,7 +63,7 @@ class PostgresReads:
         for connection in self._connections:
             connection.close()
 
-    async def _rows(self, statement: str, values: Sequence[object] | Mapping[str, object]) -> Rows:
+    async def _rows(self, statement: str, values: Sequence[object]) -> Rows:
         connection = self._free() or await self._another()
         try:
             return await connection.rows(statement, values)
@@ -83,14 +84,15 @@ class PostgresReads:
             usable = [each for each in self._connections if not each.is_broken]
             if not usable:
                 raise
-            return min(usable, key=_waiting)
+            return min(usable, key=_WAITING)
 
     def _free(self) -> PipelinedConnection | None:
         """The connection with the fewest statements on their way, unless another one should be opened."""
         if any(each.is_broken for each in self._connections):
             self._connections = [each for each in self._connections if not each.is_broken]
-        best = min(self._connections, key=_waiting, default=None)
-        if best is None or (best.waiting and len(self._connections) < self._most and not self._opening.locked()):
+        best = min(self._connections, key=_WAITING, default=None)
+        may_open = len(self._connections) < self._max_connections and not self._opening.locked()
+        if best is None or (best.waiting and may_open):
             return None
         return best
 
@@ -104,17 +106,13 @@ class PostgresReads:
                 raise OperationalError("the connections are closed")
             if self._failed_at < asked_at:
                 return await self._connected()
-        raise OperationalError(self._trouble)
+        raise OperationalError(self._problem)
 
     async def _connected(self) -> PipelinedConnection:
         try:
             opened = PipelinedConnection(await AsyncConnection.connect(self._conninfo, **self._options))
         except OperationalError as error:
-            self._failed_at, self._trouble = time.monotonic(), str(error)
+            self._failed_at, self._problem = time.monotonic(), str(error)
             raise
         self._connections.append(opened)
         return opened
-
-
-def _waiting(connection: PipelinedConnection) -> int:
-    return connection.waiting

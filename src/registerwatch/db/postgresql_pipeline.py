@@ -5,12 +5,10 @@ whoever asks joins the pipeline and waits for the answer; sending and parsing is
 """
 
 import asyncio
-import re
 import time
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any
 
 from psycopg import AsyncConnection, DatabaseError, Error, OperationalError
@@ -68,17 +66,15 @@ class PipelinedConnection:
         """How many statements are on their way."""
         return len(self._asked)
 
-    async def rows(self, statement: str, values: Sequence[object] | Mapping[str, object]) -> Rows:
-        """The rows of a statement with `%s` or `%(name)s`. Raises `psycopg.Error`, where the connection is lost or
+    async def rows(self, statement: str, values: Sequence[object] = ()) -> Rows:
+        """The rows of a statement with `$1`, `$2` …. Raises `psycopg.Error`, where the connection is lost or
         must be given up an `OperationalError`; then another connection may answer.
         """
-        numbered, names = _numbered(statement)
-        ordered = [values[name] for name in names] if isinstance(values, Mapping) else values
-        parameters = Transformer().dump_sequence(ordered, [PyFormat.TEXT] * len(ordered))
+        parameters = Transformer().dump_sequence(values, [PyFormat.TEXT] * len(values))
         is_known = statement in self._names
         asked = _Asked(statement, self._loop.create_future(), self._loop.time(), None if is_known else statement)
         try:
-            self._send(statement, numbered, parameters)
+            self._send(statement, parameters)
         except OperationalError as error:
             self._give_up(error)
             raise
@@ -91,14 +87,14 @@ class PipelinedConnection:
         """End it; who waits is told that it was lost."""
         self._give_up(OperationalError("the connection was closed"))
 
-    def _send(self, statement: str, numbered: bytes, parameters: Sequence[Any]) -> None:
+    def _send(self, statement: str, parameters: Sequence[Any]) -> None:
         if self.is_broken:
             raise OperationalError("the connection is lost")
         name = self._names.get(statement)
         if name is None:
             self._prepared += 1
             name = self._names[statement] = b"rw%d" % self._prepared
-            self._pg.send_prepare(name, numbered)
+            self._pg.send_prepare(name, statement.encode())
         self._pg.send_query_prepared(name, parameters)
         self._pg.pipeline_sync()
         self._flush()
@@ -201,24 +197,3 @@ def _error_of(result: PGresult) -> Error:
         return lookup((result.error_field(DiagnosticField.SQLSTATE) or b"").decode())(message)
     except KeyError:
         return DatabaseError(message)
-
-
-@lru_cache(1_000)
-def _numbered(statement: str) -> tuple[bytes, tuple[str, ...]]:
-    """The statement with `$1`, `$2` … as the server has it, and the names of its parameters, if they have any."""
-    names: list[str] = []
-    count = 0
-
-    def number(found: re.Match[str]) -> str:
-        nonlocal count
-        if found[0] == "%%":
-            return "%"
-        name = found[1]
-        if name is None:
-            count += 1
-            return f"${count}"
-        if name not in names:
-            names.append(name)
-        return f"${names.index(name) + 1}"
-
-    return re.sub(r"%%|%s|%\((\w+)\)s", number, statement).encode(), tuple(names)

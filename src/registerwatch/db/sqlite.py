@@ -1,7 +1,6 @@
 """Raw read-only connections to a SQLite database, for reads that must be quick. Imports no ORM, so it loads fast."""
 
 import sqlite3
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,19 +27,19 @@ class SqliteReads:
         self._text = text
         self._opened: sqlite3.Connection | None = None
 
-    def all(self, statement: str, values: Sequence[object] | Mapping[str, object] = ()) -> list[tuple[Any, ...]]:
+    async def all(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
         """Every row. Raises `DatabaseUnavailable`."""
         try:
             return self._connection.execute(statement, values).fetchall()
         except sqlite3.Error as error:
             raise DatabaseUnavailable(f"The database does not answer: {error}") from error
 
-    def one(self, statement: str, *values: object) -> tuple[Any, ...] | None:
+    async def one(self, statement: str, *values: object) -> tuple[Any, ...] | None:
         """The row of a statement that has one at most. Raises `DatabaseUnavailable`."""
-        rows = self.all(statement, values)
+        rows = await self.all(statement, *values)
         return rows[0] if rows else None
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """Close the connection; a later statement opens another."""
         if self._opened is not None:
             self._opened.close()

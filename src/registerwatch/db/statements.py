@@ -1,30 +1,49 @@
-"""Statements that must be quick: written once in SQLAlchemy's words, compiled once, run past its connections."""
+"""Statements that must be quick: written once with SQLAlchemy, compiled once, run past its connections."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 from sqlalchemy import Dialect, Select
 
+DatabaseKind = Literal["sqlite", "postgresql"]
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledSelect:
+    """A select in the words of one database, and the names of its parameters in their order."""
+
+    sql: str
+    names: tuple[str, ...]
+
+    def ordered(self, values: Mapping[str, object]) -> list[object]:
+        """Named values in the order of the parameters."""
+        return [values[name] for name in self.names]
+
 
 class PreparedSelect:
-    """A select with named parameters, in the words of both databases. Values come back as the drivers give them."""
+    """A select with named parameters. Values come back as the drivers give them."""
 
     def __init__(self, select: Select[*tuple[Any, ...]]) -> None:
         self._select = select
 
+    def compiled(self, kind: DatabaseKind) -> CompiledSelect:
+        """As `QuickReads` of this database take it."""
+        return self._sqlite if kind == "sqlite" else self._postgresql
+
     @cached_property
-    def sqlite(self) -> str:
-        """With parameters such as `:account_id`."""
+    def _sqlite(self) -> CompiledSelect:
         from sqlalchemy.dialects import sqlite
 
-        return self._compiled(sqlite.dialect(paramstyle="named"))
+        return self._compiled(sqlite.dialect(paramstyle="qmark"))
 
     @cached_property
-    def postgresql(self) -> str:
-        """With parameters such as `%(account_id)s`."""
+    def _postgresql(self) -> CompiledSelect:
         from sqlalchemy.dialects import postgresql  # takes time to load, and is not needed on SQLite
 
-        return self._compiled(postgresql.psycopg.dialect())  # type: ignore[no-untyped-call]  # as SQLAlchemy has it
+        return self._compiled(postgresql.psycopg.dialect(paramstyle="numeric_dollar"))  # type: ignore[no-untyped-call]  # as SQLAlchemy has it
 
-    def _compiled(self, dialect: Dialect) -> str:
-        return str(self._select.compile(dialect=dialect))
+    def _compiled(self, dialect: Dialect) -> CompiledSelect:
+        compiled = self._select.compile(dialect=dialect)
+        return CompiledSelect(str(compiled), tuple(compiled.positiontup or ()))

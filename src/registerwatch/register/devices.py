@@ -10,7 +10,7 @@ from registerwatch.register.identifiers import kind
 from registerwatch.register.ingest.refresh import Refresher
 from registerwatch.register.models import Device, field_doc
 from registerwatch.register.outcomes import NotFound
-from registerwatch.register.store.documents import DocumentReader, SqliteDocumentReader, StoredDocument
+from registerwatch.register.store.documents import DocumentReader, StoredDocument
 
 MAX_UDI_LENGTH = 50
 
@@ -51,13 +51,12 @@ class DeviceService:
         self._refresher = refresher
         self._clock = clock
         self._fresh_for = fresh_for
-        self._now = documents.device_now if isinstance(documents, SqliteDocumentReader) else None
 
     async def stored(self, udi: str) -> DeviceAnswer | None:
         """What the copy has, None for nothing; an old record is refreshed behind the reader's back."""
         if not (udi.isascii() and udi.isprintable()):
             return None
-        stored = self._now(udi) if self._now else await self._documents.device(udi)
+        stored = await self._documents.device(udi)
         if stored is None:
             return None
         if not stored.in_full or stored.read_at < self._clock.now() - self._fresh_for:

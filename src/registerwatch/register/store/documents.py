@@ -94,37 +94,33 @@ class SqliteDocumentReader:
     def __init__(self, path: Path, cache_megabytes: int) -> None:
         self._reads = SqliteReads(path, cache_megabytes=cache_megabytes, text=bytes)
 
-    def device_now(self, udi: str) -> StoredDocument | None:
-        """The current record of a UDI-DI, without a switch of tasks."""
-        row = self._reads.one(_DEVICE_SQLITE, udi)
+    async def device(self, udi: str) -> StoredDocument | None:
+        row = await self._reads.one(_DEVICE_SQLITE, udi)
         return StoredDocument(row[0], row[1], row[2], bool(row[3])) if row else None
 
-    async def device(self, udi: str) -> StoredDocument | None:
-        return self.device_now(udi)
-
     async def rows(self, ids: Sequence[int]) -> list[bytes]:
-        found = (self._reads.one(_ROW_SQLITE, row_id) for row_id in ids)
+        found = [await self._reads.one(_ROW_SQLITE, row_id) for row_id in ids]
         return [row[0] for row in found if row]
 
     async def actor(self, srn: str) -> StoredActor | None:
-        row = self._reads.one(_ACTOR_SQLITE, srn)
+        row = await self._reads.one(_ACTOR_SQLITE, srn)
         if row is None:
             return None
         texts = [value.decode() if isinstance(value, bytes) else value for value in row]
         return stored_actor(texts)
 
     async def changed_since(self, revision: int, limit: int) -> list[ChangedRow]:
-        rows = self._reads.all(_CHANGED_SQLITE, (revision, limit))
+        rows = await self._reads.all(_CHANGED_SQLITE, revision, limit)
         return [ChangedRow(row[0], row[1], bool(row[2]), row[3].decode(), row[4]) for row in rows]
 
     async def revision(self) -> tuple[str, int]:
-        row = self._reads.one(REVISION)
+        row = await self._reads.one(REVISION)
         if row is None:
             raise DatabaseUnavailable("The database has no copy; run `registerwatch db upgrade`.")
         return row[0].decode(), row[1]
 
     async def close(self) -> None:
-        self._reads.close()
+        await self._reads.close()
 
 
 def stored_actor(row: Sequence[Any]) -> StoredActor:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from registerwatch.db.postgresql import PostgresReads
+from registerwatch.db.quick_reads import quick_reads
 from registerwatch.errors import DatabaseUnavailable
 from registerwatch.register.store.documents import (
     ACTOR,
@@ -20,22 +20,22 @@ class PostgresDocumentReader:
     """Over a pool of autocommit connections that is opened at the first read."""
 
     def __init__(self, conninfo: str) -> None:
-        self._reads = PostgresReads(conninfo, most_connections=4)
+        self._reads = quick_reads(conninfo)
 
     async def device(self, udi: str) -> StoredDocument | None:
-        row = await self._reads.one(DEVICE.format("%s"), udi)
+        row = await self._reads.one(DEVICE.format("$1"), udi)
         return StoredDocument(row[0].encode(), row[1], row[2], row[3]) if row else None
 
     async def rows(self, ids: Sequence[int]) -> list[bytes]:
-        found: dict[int, str] = dict(await self._reads.all(_ROWS_POSTGRESQL, (list(ids),)))
+        found: dict[int, str] = dict(await self._reads.all(_ROWS_POSTGRESQL, list(ids)))
         return [found[row_id].encode() for row_id in ids if row_id in found]
 
     async def actor(self, srn: str) -> StoredActor | None:
-        row = await self._reads.one(ACTOR.format("%s"), srn)
+        row = await self._reads.one(ACTOR.format("$1"), srn)
         return stored_actor(row) if row else None
 
     async def changed_since(self, revision: int, limit: int) -> list[ChangedRow]:
-        rows = await self._reads.all(CHANGED.format("%s", "%s"), (revision, limit))
+        rows = await self._reads.all(CHANGED.format("$1", "$2"), revision, limit)
         return [ChangedRow(row[0], row[1], row[2], row[3], row[4].encode()) for row in rows]
 
     async def revision(self) -> tuple[str, int]:
@@ -48,4 +48,4 @@ class PostgresDocumentReader:
         await self._reads.close()
 
 
-_ROWS_POSTGRESQL = "SELECT id, document FROM devices WHERE id = ANY(%s)"
+_ROWS_POSTGRESQL = "SELECT id, document FROM devices WHERE id = ANY($1)"
