@@ -23,10 +23,10 @@ def database_kind() -> str:
 
 
 @pytest.fixture
-async def line(database_url: str) -> AsyncIterator[PipelinedConnection]:
-    line = await opened(database_url)
-    yield line
-    line.close()
+async def connection(database_url: str) -> AsyncIterator[PipelinedConnection]:
+    connection = await opened(database_url)
+    yield connection
+    connection.close()
 
 
 async def opened(database_url: str) -> PipelinedConnection:
@@ -39,96 +39,96 @@ TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x0
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(TEXTS, st.integers(-(2**63), 2**63 - 1), st.booleans(), st.lists(st.integers(0, 2**40), max_size=5))
 async def test_values_come_back_as_they_went(
-    line: PipelinedConnection, text: str, number: int, truth: bool, numbers: list[int]
+    connection: PipelinedConnection, text: str, number: int, truth: bool, numbers: list[int]
 ) -> None:
     typed = "SELECT $1::text, $2::bigint, $3::boolean, $4::bigint[], NULL"
 
-    assert await line.rows(typed, (text, number, truth, numbers)) == [(text, number, truth, numbers, None)]
+    assert await connection.rows(typed, (text, number, truth, numbers)) == [(text, number, truth, numbers, None)]
 
 
-async def test_everybody_gets_the_answer_to_their_own_question(line: PipelinedConnection) -> None:
+async def test_everybody_gets_the_answer_to_their_own_question(connection: PipelinedConnection) -> None:
     async def ask(number: int) -> object:
         if number % 7 == 0:
             with pytest.raises(DivisionByZero):
-                await line.rows("SELECT 1 / ($1::int - $1::int)", (number,))
+                await connection.rows("SELECT 1 / ($1::int - $1::int)", (number,))
             return [(number,)]
         if number % 5 == 0:
             with pytest.raises(UndefinedTable):
-                await line.rows(f"SELECT * FROM missing_{number}")
+                await connection.rows(f"SELECT * FROM missing_{number}")
             return [(number,)]
-        return await line.rows("SELECT $1::int WHERE $1::int >= 0", (number,))
+        return await connection.rows("SELECT $1::int WHERE $1::int >= 0", (number,))
 
     assert await asyncio.gather(*map(ask, range(200))) == [[(number,)] for number in range(200)]
-    assert (line.waiting, line.is_broken) == (0, False)
+    assert (connection.waiting, connection.is_broken) == (0, False)
 
 
-async def test_answers_larger_than_a_socket_takes_at_once_arrive_whole(line: PipelinedConnection) -> None:
+async def test_answers_larger_than_a_socket_takes_at_once_arrive_whole(connection: PipelinedConnection) -> None:
     large = "x" * 3_000_000
     answers = await asyncio.gather(
-        *(line.rows("SELECT $1::text || generate_series(1, 2)::text", (large,)) for _ in range(3))
+        *(connection.rows("SELECT $1::text || generate_series(1, 2)::text", (large,)) for _ in range(3))
     )
 
     assert answers == [[(large + "1",), (large + "2",)]] * 3
 
 
-async def test_a_statement_that_is_wrong_harms_no_other(line: PipelinedConnection) -> None:
+async def test_a_statement_that_is_wrong_harms_no_other(connection: PipelinedConnection) -> None:
     async def wrong() -> None:
         with pytest.raises(psycopg.Error):
-            await line.rows("SELECT * FROM missing")
+            await connection.rows("SELECT * FROM missing")
 
-    right = [line.rows("SELECT $1::int", (number,)) for number in range(20)]
+    right = [connection.rows("SELECT $1::int", (number,)) for number in range(20)]
     *_, answers = await asyncio.gather(*(wrong() for _ in range(5)), asyncio.gather(*right))
 
     assert answers == [[(number,)] for number in range(20)]
-    assert not line.is_broken
-    await line.rows("CREATE TEMPORARY TABLE missing AS SELECT 1 AS one")
-    assert await line.rows("SELECT * FROM missing") == [(1,)]
+    assert not connection.is_broken
+    await connection.rows("CREATE TEMPORARY TABLE missing AS SELECT 1 AS one")
+    assert await connection.rows("SELECT * FROM missing") == [(1,)]
 
 
-async def test_a_statement_that_fails_now_and_then_is_prepared_once(line: PipelinedConnection) -> None:
+async def test_a_statement_that_fails_now_and_then_is_prepared_once(connection: PipelinedConnection) -> None:
     for _ in range(5):
         with pytest.raises(DivisionByZero):
-            await line.rows("SELECT 1 / $1::int", (0,))
-    assert await line.rows("SELECT 1 / $1::int", (1,)) == [(1,)]
+            await connection.rows("SELECT 1 / $1::int", (0,))
+    assert await connection.rows("SELECT 1 / $1::int", (1,)) == [(1,)]
 
-    assert await line.rows("SELECT count(*) FROM pg_prepared_statements") == [(2,)]
+    assert await connection.rows("SELECT count(*) FROM pg_prepared_statements") == [(2,)]
 
 
 async def test_a_connection_that_is_lost_while_sending_is_told_to_who_sends(
-    line: PipelinedConnection, monkeypatch: pytest.MonkeyPatch
+    connection: PipelinedConnection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(line, "_flush", lambda: line._give_up(OperationalError("reset")))
+    monkeypatch.setattr(connection, "_flush", lambda: connection._give_up(OperationalError("reset")))
 
     with pytest.raises(OperationalError):
-        await asyncio.wait_for(line.rows("SELECT 1"), 5)
+        await asyncio.wait_for(connection.rows("SELECT 1"), 5)
 
 
-async def test_who_stops_waiting_leaves_the_others_their_answers(line: PipelinedConnection) -> None:
-    asked = [asyncio.create_task(line.rows("SELECT pg_sleep(0.05)::text, $1::int", (n,))) for n in range(4)]
-    while line.waiting < 4:
+async def test_who_stops_waiting_leaves_the_others_their_answers(connection: PipelinedConnection) -> None:
+    asked = [asyncio.create_task(connection.rows("SELECT pg_sleep(0.05)::text, $1::int", (n,))) for n in range(4)]
+    while connection.waiting < 4:
         await asyncio.sleep(0)
     asked[0].cancel()
     asked[2].cancel()
 
     assert await asked[1] == [("", 1)]
     assert await asked[3] == [("", 3)]
-    assert await line.rows("SELECT 7") == [(7,)]
+    assert await connection.rows("SELECT 7") == [(7,)]
 
 
-async def test_a_value_that_cannot_be_sent_harms_nobody_else(line: PipelinedConnection) -> None:
+async def test_a_value_that_cannot_be_sent_harms_nobody_else(connection: PipelinedConnection) -> None:
     with pytest.raises(DataError):
-        await line.rows("SELECT $1::text", ("NUL \x00",))
+        await connection.rows("SELECT $1::text", ("NUL \x00",))
     with pytest.raises(DataError):
-        await line.rows("SELECT $1::int", ("no number",))
+        await connection.rows("SELECT $1::int", ("no number",))
 
-    assert await line.rows("SELECT '%' || $1::text", ("right",)) == [("%right",)]
+    assert await connection.rows("SELECT '%' || $1::text", ("right",)) == [("%right",)]
 
 
 async def test_a_connection_that_is_lost_is_told_to_all_who_wait_and_to_all_who_come(
-    line: PipelinedConnection, database_url: str
+    connection: PipelinedConnection, database_url: str
 ) -> None:
-    asked = [asyncio.create_task(line.rows("SELECT pg_sleep(60)")) for _ in range(3)]
-    while line.waiting < 3:
+    asked = [asyncio.create_task(connection.rows("SELECT pg_sleep(60)")) for _ in range(3)]
+    while connection.waiting < 3:
         await asyncio.sleep(0)
     async with await psycopg.AsyncConnection.connect(database_url, autocommit=True) as other:
         ended = (
@@ -139,39 +139,39 @@ async def test_a_connection_that_is_lost_is_told_to_all_who_wait_and_to_all_who_
     for task in asked:
         with pytest.raises(OperationalError):
             await task
-    assert line.is_broken
+    assert connection.is_broken
     with pytest.raises(OperationalError):
-        await line.rows("SELECT 1")
+        await connection.rows("SELECT 1")
 
 
 async def test_a_server_that_answers_nothing_is_given_up(
-    line: PipelinedConnection, monkeypatch: pytest.MonkeyPatch
+    connection: PipelinedConnection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(postgresql_pipeline, "STUCK_SECONDS", 0.1)
 
     with pytest.raises(OperationalError, match="no answer"):
-        await line.rows("SELECT pg_sleep(60)")
+        await connection.rows("SELECT pg_sleep(60)")
 
 
 async def test_statements_that_the_server_forgot_are_asked_over_another_connection(
-    line: PipelinedConnection,
+    connection: PipelinedConnection,
 ) -> None:
-    assert await line.rows("SELECT 1") == [(1,)]
-    await line.rows("DEALLOCATE ALL")
+    assert await connection.rows("SELECT 1") == [(1,)]
+    await connection.rows("DEALLOCATE ALL")
 
-    for answer in await asyncio.gather(*(line.rows("SELECT 1") for _ in range(3)), return_exceptions=True):
+    for answer in await asyncio.gather(*(connection.rows("SELECT 1") for _ in range(3)), return_exceptions=True):
         assert isinstance(answer, OperationalError)
 
-    assert line.is_broken, "whoever keeps connections opens another"
+    assert connection.is_broken, "whoever keeps connections opens another"
 
 
-async def test_closing_tells_who_waits(line: PipelinedConnection) -> None:
-    asked = asyncio.create_task(line.rows("SELECT pg_sleep(60)"))
-    while not line.waiting:
+async def test_closing_tells_who_waits(connection: PipelinedConnection) -> None:
+    asked = asyncio.create_task(connection.rows("SELECT pg_sleep(60)"))
+    while not connection.waiting:
         await asyncio.sleep(0)
 
-    line.close()
-    line.close()
+    connection.close()
+    connection.close()
 
     with pytest.raises(OperationalError, match="closed"):
         await asked
