@@ -1,7 +1,6 @@
 """Reading stored documents, without an ORM: one prepared statement, the stored bytes handed on as they are.
 
-On SQLite the statement runs on the event loop, over a read-only connection; on PostgreSQL it is a prepared statement on
-a pooled connection.
+On SQLite the statement runs on the event loop, over a read-only connection; on PostgreSQL it goes by `QuickReads`.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Reading stored documents from PostgreSQL: prepared statements on pooled autocommit connections."""
+"""Reading stored documents from PostgreSQL, by quick reads."""
 
 from collections.abc import Sequence
 
@@ -17,7 +17,7 @@ from registerwatch.register.store.documents import (
 
 
 class PostgresDocumentReader:
-    """Over a pool of autocommit connections that is opened at the first read."""
+    """Over connections that are opened at the first read."""
 
     def __init__(self, conninfo: str) -> None:
         self._reads = quick_reads(conninfo)
