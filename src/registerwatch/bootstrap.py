@@ -25,7 +25,7 @@ from registerwatch.db.engine import Database
 from registerwatch.db.migrate import upgrade
 from registerwatch.db.schedule import Schedule
 from registerwatch.mail.mailer import Mailer, mailer_of
-from registerwatch.net.safe_http import CheckedNetwork, SafeHttpClient, SystemResolver, checked_connections
+from registerwatch.net.safe_http import CheckedNetwork, Connections, SafeHttpClient, SystemResolver, checked_connections
 from registerwatch.notifications.delivery import ATTEMPT_SECONDS, MAX_CONCURRENT
 from registerwatch.notifications.feeds.service import FeedService
 from registerwatch.notifications.outbox import Outbox
@@ -101,6 +101,7 @@ def build_service(
     mailer: Mailer | None = None,
     passwords: Passwords | None = None,
     provider: PaymentProvider | None = None,
+    receivers: Connections | None = None,
 ) -> Service:
     """Build the adapters. Nothing is opened yet. Tests bring adapters of their own."""
     clock = clock or SystemClock()
@@ -123,8 +124,10 @@ def build_service(
     index = SearchIndex(settings.index_dir)
     indexer = Indexer(documents, index)
     network = CheckedNetwork(SystemResolver(), allow_private=settings.webhooks_allow_private)
-    receivers = checked_connections(network, most=MAX_CONCURRENT)
-    http_client = SafeHttpClient(receivers, allow_private=settings.webhooks_allow_private, seconds=ATTEMPT_SECONDS)
+    connections = checked_connections(network, most=MAX_CONCURRENT)
+    http_client = SafeHttpClient(
+        receivers or connections, allow_private=settings.webhooks_allow_private, seconds=ATTEMPT_SECONDS
+    )
     billing = build_billing(settings, database, clock, provider)
     datalake = DataLakeClient(requests, settings.datalake_url)
     bulk_loader = BulkLoader(database, copy, clock)
@@ -160,7 +163,7 @@ def build_service(
         billing=billing,
         schedule=Schedule(database, clock),
         http=http,
-        receivers=receivers,
+        receivers=connections,
     )
 
 
