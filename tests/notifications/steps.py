@@ -1,0 +1,91 @@
+"""Steps of tests about webhooks: something is queued, another process delivers, a signature is checked."""
+
+import hashlib
+import hmac
+from collections.abc import Mapping
+from typing import Protocol
+
+from sqlalchemy import insert, text
+
+from registerwatch.accounts.models import Caller
+from registerwatch.db.tables import deliveries
+from registerwatch.net.safe_http import SafeHttpClient
+from registerwatch.notifications.delivery import DeliveryService
+from registerwatch.notifications.models import Webhook
+from registerwatch.watches import repository as watch_repository
+from registerwatch.watches.diff import FieldChange
+from registerwatch.watches.repository import NewEvent
+from tests.support.harness import ServiceHarness
+
+CHANGE = FieldChange(field="market status", old="on the market", new="no longer on the market")
+
+
+class SignedRequest(Protocol):
+    """A request, whoever received it."""
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """By the names that the contract gives them."""
+
+    @property
+    def content(self) -> bytes:
+        """The body, to the byte."""
+
+
+async def queue_change(
+    harness: ServiceHarness,
+    *callers: Caller,
+    batch: str = "batch",
+    due_in: int = 0,
+    subject: str = "04012345678901",
+    number: int = 1,
+) -> None:
+    """Store events of these accounts, and their delivery to all webhooks of the accounts."""
+    new = [
+        NewEvent(caller.account.id, 1, subject, "Trocar ü", "market status: a → b", [CHANGE], batch, True)
+        for caller in callers
+        for _ in range(number)
+    ]
+    ids, now = [each.account.id for each in callers], harness.now
+    async with harness.database.transaction() as connection:
+        await watch_repository.add_events(connection, new, now)
+        await harness.service.outbox.put(connection, batch, ids, due_at=now + due_in, now=now)
+
+
+async def queue_deliveries(harness: ServiceHarness, webhook: Webhook, number: int) -> None:
+    """Store deliveries to one webhook that are due."""
+    row = {
+        "account_id": webhook.account_id,
+        "webhook_id": webhook.id,
+        "type": "watch.changed",
+        "created_at": harness.now,
+        "due_at": harness.now - 100,
+        "leased_until": 0,
+        "attempts": 0,
+        "error": "",
+    }
+    ids = [f"whd_{webhook.id}_{index}" for index in range(number)]
+    async with harness.database.transaction() as connection:
+        await connection.execute(insert(deliveries), [{**row, "id": each, "batch": each} for each in ids])
+
+
+async def clear_secret(harness: ServiceHarness, webhook: Webhook) -> None:
+    """Take a webhook's secret away, as no use case does."""
+    async with harness.database.transaction() as connection:
+        await connection.execute(text("UPDATE webhooks SET secret = '' WHERE id = :id"), {"id": webhook.id})
+
+
+def another_process(
+    harness: ServiceHarness, kind: type[DeliveryService] = DeliveryService, *, service_name: str = "Service"
+) -> DeliveryService:
+    """What delivers in another process over the same database."""
+    http_client = SafeHttpClient(harness.receivers, allow_private=False, seconds=5.0)
+    user_agent = harness.service.settings.user_agent
+    return kind(harness.database, harness.clock, http_client, service=service_name, user_agent=user_agent)
+
+
+def expected_signatures(request: SignedRequest, *secrets: str, word: str = "Service") -> str:
+    """What the signature header must be, computed from the contract's words and not by the product's code."""
+    timestamp = request.headers[f"X-{word}-Timestamp"]
+    signed = timestamp.encode("ascii") + b"." + request.content
+    return " ".join("sha256=" + hmac.HMAC(secret.encode(), signed, hashlib.sha256).hexdigest() for secret in secrets)
