@@ -1,12 +1,11 @@
-"""Fixtures that every room uses: both databases, the service on a stage."""
+"""Fixtures that every test can use: both databases, Redis, the service."""
 
 import asyncio
 import gc
 import os
 import shutil
 import uuid
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -18,7 +17,7 @@ from xdist.scheduler import LoadScopeScheduling
 from registerwatch.db.engine import Database
 from registerwatch.db.migrate import upgrade
 from tests.support import postgresql, redis
-from tests.support.stage import Stage, on_stage
+from tests.support.harness import ServiceHarness, ServiceStarter, built_harness, running_harness
 
 RECORDS = Path(__file__).parents[2] / "shared" / "records" / "devices.jsonl.gz"
 
@@ -37,8 +36,6 @@ TOGETHER = (
     "html/test_browser.py",
 )
 """Tests that share something that takes long to make: of several workers one runs all of them."""
-
-StageMaker = Callable[..., AbstractAsyncContextManager[Stage]]
 
 
 class Together(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
@@ -135,9 +132,16 @@ def redis_url(redis_server: redis.RedisServer) -> str:
 
 
 @pytest.fixture
-def staged(database_url: str, tmp_path: Path) -> StageMaker:
-    """Makes the whole service over a stand-in register: `async with staged(world=…) as stage`."""
-    return partial(on_stage, database_url, tmp_path)
+def start_service(database_url: str, tmp_path: Path) -> ServiceStarter:
+    """Starts the whole service with options of the test: `async with start_service(world=…) as harness`."""
+    return partial(running_harness, database_url, tmp_path)
+
+
+@pytest.fixture
+async def harness(database_url: str, tmp_path: Path) -> AsyncIterator[ServiceHarness]:
+    """The whole service over stand-ins. Nothing runs in it but what the test asks for."""
+    async with built_harness(database_url, tmp_path) as harness:
+        yield harness
 
 
 @pytest.fixture

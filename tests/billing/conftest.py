@@ -1,16 +1,15 @@
-"""A room in which accounts pay."""
+"""A service in which accounts pay."""
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
-from registerwatch.db.engine import Database
-from tests.billing.room import Room, open_room
+from tests.billing.plain_provider import SETTINGS
+from tests.support.harness import ServiceHarness, built_harness
 
 
 @pytest.fixture
-def room(database: Database, tmp_path: Path) -> Iterator[Room]:
-    opened = open_room(database, tmp_path)
-    yield opened
-    opened.accounts.passwords.close()
+async def harness(database_url: str, tmp_path: Path) -> AsyncIterator[ServiceHarness]:
+    async with built_harness(database_url, tmp_path, **SETTINGS) as harness:
+        yield harness

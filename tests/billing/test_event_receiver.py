@@ -14,10 +14,18 @@ from registerwatch.accounts.plans import PlanName
 from registerwatch.billing import provider
 from registerwatch.billing.models import PaidSubscription, Period, account_period
 from registerwatch.billing.provider import Subscription
-from registerwatch.db.engine import Database
 from registerwatch.errors import InvalidInput
-from tests.billing.plain_provider import PlainProvider, event, signed
-from tests.billing.room import Room, open_room
+from tests.billing.plain_provider import SETTINGS, PlainProvider, event, signed
+from tests.billing.steps import (
+    account_of,
+    applied_events,
+    delete_account,
+    paid_subscriptions,
+    queued_cancellations,
+    receive_event,
+    subscribe,
+)
+from tests.support.harness import ServiceHarness, build_harness, built_harness
 
 PLANS = {"price_s": PlanName.STANDARD, "price_o": PlanName.OPERATOR}
 STEPS = ["renewed", "refused", "paid late", "cancelled", "resumed", "unpaid", "greater plan", "ended", "begun anew"]
@@ -27,7 +35,7 @@ STEPS = ["renewed", "refused", "paid late", "cancelled", "resumed", "unpaid", "g
 class Story:
     """What happens at the provider's to one account, and what it would tell of it."""
 
-    room: Room
+    harness: ServiceHarness
     owner: Caller
     events: list[tuple[str, str]] = field(default_factory=list)
     """Type and subject, in the order in which they happened."""
@@ -36,21 +44,23 @@ class Story:
 
     async def begin(self) -> None:
         """Somebody pays on a page."""
-        session_id = (await self.room.billing.checkouts.checkout(self.owner, PlanName.STANDARD)).id
-        self.current = self.room.provider.pay(session_id).id
+        session_id = (await self.harness.service.billing.checkouts.checkout(self.owner, PlanName.STANDARD)).id
+        self.current = self.harness.provider.pay(session_id).id
         self.events += [("customer.subscription.created", self.current), ("checkout.session.completed", session_id)]
 
     async def happen(self, step: str) -> None:
         """One thing; nothing where it cannot be."""
-        provider_side = self.room.provider
+        provider_side = self.harness.provider
         now = provider_side.subscriptions[self.current]
         if now.ended_at is not None:
-            known = {each.subscription.id for each in await self.room.paid(self.owner) if not each.holds}
+            known = {
+                each.subscription.id for each in await paid_subscriptions(self.harness, self.owner) if not each.holds
+            }
             if step == "begun anew" and self.current in known:
                 await self.begin()
             return
         if step in ("renewed", "refused"):
-            self.room.clock.move(max(0, now.period_end - self.room.now))
+            self.harness.clock.move(max(0, now.period_end - self.harness.now))
             provider_side.next_period(now.id, provider.ACTIVE if step == "renewed" else provider.PAST_DUE)
         elif step == "ended":
             provider_side.end(now.id)
@@ -61,20 +71,20 @@ class Story:
     async def tell(self, number: int) -> None:
         """The event with this number arrives."""
         event_type, subject_id = self.events[number]
-        await self.room.tell(event_type, subject_id, f"evt_{self.owner.account.id}_{number}")
+        await receive_event(self.harness, event_type, subject_id, f"evt_{self.owner.account.id}_{number}")
 
     def expected(self) -> tuple[list[PaidSubscription], Period]:
         """What must be stored in the end."""
         prefix = f"_{self.owner.account.id}"
-        own = [each for each in self.room.provider.subscriptions.values() if each.id.endswith(prefix)]
+        own = [each for each in self.harness.provider.subscriptions.values() if each.id.endswith(prefix)]
         paid = [PaidSubscription(each, PLANS[each.price_id]) for each in sorted(own, key=lambda each: each.id)]
         granted = Period(self.owner.account.plan.name, self.owner.account.expires_at)
-        return paid, account_period(granted, paid, self.room.now)
+        return paid, account_period(granted, paid, self.harness.now)
 
     async def stored(self) -> tuple[list[PaidSubscription], Period]:
         """What is stored."""
-        account = await self.room.account(self.owner)
-        paid = sorted(await self.room.paid(self.owner), key=lambda each: each.subscription.id)
+        account = await account_of(self.harness, self.owner)
+        paid = sorted(await paid_subscriptions(self.harness, self.owner), key=lambda each: each.subscription.id)
         return paid, Period(account.plan.name, account.expires_at)
 
 
@@ -89,27 +99,26 @@ _CHANGES: dict[str, dict[str, Any]] = {
 
 def test_every_order_and_every_repeat_of_events_end_alike(database_url: str, tmp_path: Path) -> None:
     with asyncio.Runner() as runner:
-        room = runner.run(_opened(database_url, tmp_path))
+        harness = runner.run(_built(database_url, tmp_path))
         numbers = iter(range(1_000_000))
 
         @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
         @given(steps=st.lists(st.sampled_from(STEPS), max_size=7), data=st.data())
         def ends_alike(steps: list[str], data: st.DataObject) -> None:
-            runner.run(_play(room, f"owner{next(numbers)}@acme.example", steps, data))
+            runner.run(_play(harness, f"owner{next(numbers)}@acme.example", steps, data))
 
         try:
             ends_alike()
         finally:
-            runner.run(room.database.close())
-            room.accounts.passwords.close()
+            runner.run(harness.close())
 
 
-async def _opened(database_url: str, tmp_path: Path) -> Room:
-    return open_room(Database(database_url), tmp_path)
+async def _built(database_url: str, tmp_path: Path) -> ServiceHarness:
+    return build_harness(database_url, tmp_path, **SETTINGS)
 
 
-async def _play(room: Room, email: str, steps: list[str], data: st.DataObject) -> None:
-    story = Story(room, await room.owner(email))
+async def _play(harness: ServiceHarness, email: str, steps: list[str], data: st.DataObject) -> None:
+    story = Story(harness, await harness.owner(email))
     await story.begin()
     for step in steps:
         await story.happen(step)
@@ -140,81 +149,79 @@ class HesitantProvider(PlainProvider):
 
 
 @pytest.mark.anyio
-async def test_an_answer_that_was_overtaken_does_not_overwrite_a_newer_one(database: Database, tmp_path: Path) -> None:
+async def test_an_answer_that_was_overtaken_does_not_overwrite_a_newer_one(database_url: str, tmp_path: Path) -> None:
     hesitant = HesitantProvider()
-    room = open_room(database, tmp_path, hesitant)
-    owner = await room.owner()
-    paid = await room.subscribe(owner)
-    hesitant.hesitates = True
-    first = asyncio.create_task(room.tell("customer.subscription.updated", paid.id, "evt_1"))
-    await asyncio.wait_for(hesitant.is_asked.wait(), 10)
-    hesitant.change(paid.id, price_id="price_o")
-    await room.tell("customer.subscription.updated", paid.id, "evt_2")
+    async with built_harness(database_url, tmp_path, provider=hesitant, **SETTINGS) as harness:
+        owner = await harness.owner()
+        paid = await subscribe(harness, owner)
+        hesitant.hesitates = True
+        first = asyncio.create_task(receive_event(harness, "customer.subscription.updated", paid.id, "evt_1"))
+        await asyncio.wait_for(hesitant.is_asked.wait(), 10)
+        hesitant.change(paid.id, price_id="price_o")
+        await receive_event(harness, "customer.subscription.updated", paid.id, "evt_2")
 
-    hesitant.may_answer.set()
-    await first
+        hesitant.may_answer.set()
+        await first
 
-    assert (await room.account(owner)).plan.name == PlanName.OPERATOR
-    assert [each.subscription.price_id for each in await room.paid(owner)] == ["price_o"]
-    assert await room.events() == ["evt_1", "evt_2"]
-    room.accounts.passwords.close()
+        assert (await account_of(harness, owner)).plan.name == PlanName.OPERATOR
+        assert [each.subscription.price_id for each in await paid_subscriptions(harness, owner)] == ["price_o"]
+        assert await applied_events(harness) == ["evt_1", "evt_2"]
 
 
 @pytest.mark.anyio
 async def test_an_account_that_goes_while_the_provider_answers_leaves_nothing_that_is_paid_for(
-    database: Database, tmp_path: Path
+    database_url: str, tmp_path: Path
 ) -> None:
     hesitant = HesitantProvider()
-    room = open_room(database, tmp_path, hesitant)
-    owner = await room.owner()
-    session_id = (await room.billing.checkouts.checkout(owner, PlanName.STANDARD)).id
-    paid = hesitant.pay(session_id)
-    hesitant.hesitates = True
-    confirming = asyncio.create_task(room.billing.checkouts.confirm(owner, session_id))
-    await asyncio.wait_for(hesitant.is_asked.wait(), 10)
-    await room.delete(owner)
+    async with built_harness(database_url, tmp_path, provider=hesitant, **SETTINGS) as harness:
+        owner = await harness.owner()
+        session_id = (await harness.service.billing.checkouts.checkout(owner, PlanName.STANDARD)).id
+        paid = hesitant.pay(session_id)
+        hesitant.hesitates = True
+        confirming = asyncio.create_task(harness.service.billing.checkouts.confirm(owner, session_id))
+        await asyncio.wait_for(hesitant.is_asked.wait(), 10)
+        await delete_account(harness, owner)
 
-    hesitant.may_answer.set()
-    await confirming
+        hesitant.may_answer.set()
+        await confirming
 
-    assert await room.wishes() == [paid.id]
-    room.accounts.passwords.close()
-
-
-@pytest.mark.anyio
-async def test_the_same_event_many_times_at_once_is_stored_once(room: Room) -> None:
-    owner = await room.owner()
-    paid = await room.subscribe(owner)
-    room.provider.change(paid.id, cancel_at_period_end=True)
-
-    await asyncio.gather(*(room.tell("customer.subscription.updated", paid.id, "evt_1") for _ in range(4)))
-
-    assert await room.events() == ["evt_1"]
-    assert [each.subscription.cancel_at_period_end for each in await room.paid(owner)] == [True]
+        assert await queued_cancellations(harness) == [paid.id]
 
 
 @pytest.mark.anyio
-async def test_a_repeated_event_does_not_ask_the_provider_again(room: Room) -> None:
-    owner = await room.owner()
-    paid = await room.subscribe(owner)
-    await room.tell("customer.subscription.updated", paid.id, "evt_1")
-    asked = list(room.provider.asked)
+async def test_the_same_event_many_times_at_once_is_stored_once(harness: ServiceHarness) -> None:
+    owner = await harness.owner()
+    paid = await subscribe(harness, owner)
+    harness.provider.change(paid.id, cancel_at_period_end=True)
 
-    await room.tell("customer.subscription.updated", paid.id, "evt_1")
+    await asyncio.gather(*(receive_event(harness, "customer.subscription.updated", paid.id, "evt_1") for _ in range(4)))
 
-    assert room.provider.asked == asked
+    assert await applied_events(harness) == ["evt_1"]
+    assert [each.subscription.cancel_at_period_end for each in await paid_subscriptions(harness, owner)] == [True]
 
 
 @pytest.mark.anyio
-async def test_what_an_event_says_is_not_believed(room: Room) -> None:
-    owner = await room.owner()
-    paid = await room.subscribe(owner)
-    before = await room.account(owner), await room.paid(owner)
-    body = event("customer.subscription.deleted", {"id": paid.id, "status": "canceled", "ended_at": room.now})
+async def test_a_repeated_event_does_not_ask_the_provider_again(harness: ServiceHarness) -> None:
+    owner = await harness.owner()
+    paid = await subscribe(harness, owner)
+    await receive_event(harness, "customer.subscription.updated", paid.id, "evt_1")
+    asked = list(harness.provider.asked)
 
-    await room.billing.event_receiver.receive(body, signed(body, room.now))
+    await receive_event(harness, "customer.subscription.updated", paid.id, "evt_1")
 
-    assert (await room.account(owner), await room.paid(owner)) == before
+    assert harness.provider.asked == asked
+
+
+@pytest.mark.anyio
+async def test_what_an_event_says_is_not_believed(harness: ServiceHarness) -> None:
+    owner = await harness.owner()
+    paid = await subscribe(harness, owner)
+    before = await account_of(harness, owner), await paid_subscriptions(harness, owner)
+    body = event("customer.subscription.deleted", {"id": paid.id, "status": "canceled", "ended_at": harness.now})
+
+    await harness.service.billing.event_receiver.receive(body, signed(body, harness.now))
+
+    assert (await account_of(harness, owner), await paid_subscriptions(harness, owner)) == before
 
 
 @pytest.mark.anyio
@@ -227,29 +234,35 @@ async def test_what_an_event_says_is_not_believed(room: Room) -> None:
         ("a.type.of.the.future", "x_1"),
     ],
 )
-async def test_what_was_not_started_here_is_acknowledged_and_left(room: Room, event_type: str, subject_id: str) -> None:
-    await room.tell(event_type, subject_id, "evt_1")
+async def test_what_was_not_started_here_is_acknowledged_and_left(
+    harness: ServiceHarness, event_type: str, subject_id: str
+) -> None:
+    await receive_event(harness, event_type, subject_id, "evt_1")
 
-    assert room.provider.asked == []
-    assert await room.events() == []
+    assert harness.provider.asked == []
+    assert await applied_events(harness) == []
 
 
 @pytest.mark.anyio
-async def test_what_is_not_genuine_is_refused_before_anything_is_asked_or_stored(room: Room) -> None:
-    owner = await room.owner()
-    paid = await room.subscribe(owner)
-    room.provider.end(paid.id)
+async def test_what_is_not_genuine_is_refused_before_anything_is_asked_or_stored(harness: ServiceHarness) -> None:
+    owner = await harness.owner()
+    paid = await subscribe(harness, owner)
+    harness.provider.end(paid.id)
     body = event("customer.subscription.deleted", {"id": paid.id})
-    before, asked = await room.account(owner), list(room.provider.asked)
+    before, asked = await account_of(harness, owner), list(harness.provider.asked)
 
     for sent, header in (
         (body, None),
-        (body, signed(body, room.now, "whsec_guessed")),
-        (body, signed(body, room.now - 301)),
-        (body[:-1], signed(body, room.now)),
-        (body + b" ", signed(body, room.now)),
+        (body, signed(body, harness.now, "whsec_guessed")),
+        (body, signed(body, harness.now - 301)),
+        (body[:-1], signed(body, harness.now)),
+        (body + b" ", signed(body, harness.now)),
     ):
         with pytest.raises(InvalidInput):
-            await room.billing.event_receiver.receive(sent, header)
+            await harness.service.billing.event_receiver.receive(sent, header)
 
-    assert (await room.account(owner), room.provider.asked, await room.events()) == (before, asked, [])
+    assert (await account_of(harness, owner), harness.provider.asked, await applied_events(harness)) == (
+        before,
+        asked,
+        [],
+    )

@@ -1,1 +1,1 @@
-"""The database room."""
+"""The database harness."""

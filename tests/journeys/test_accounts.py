@@ -19,12 +19,10 @@ from registerwatch.accounts.credentials import credential_of, new_key, new_sessi
 from registerwatch.app import app_over
 from registerwatch.bootstrap import build_service
 from registerwatch.settings import Settings
-from tests.conftest import StageMaker
+from tests.support.harness import ServiceHarness, ServiceStarter, auth_headers
 from tests.support.passwords import quick_passwords
 from tests.support.receiver import Receiver, answer, receiver
-from tests.support.stage import Stage, carrying
 from tests.support.terminal import logs_as_they_are
-from tests.watches.room import lone_devices
 
 pytestmark = pytest.mark.anyio
 
@@ -71,7 +69,7 @@ class Asking:
         self, status: int, method: str, path: str, credential: str = "", content: bytes | None = None, **fields: object
     ) -> dict[str, Any]:
         """What the service answers, with this status."""
-        headers = carrying(credential)
+        headers = auth_headers(credential)
         if content is not None:
             headers["Content-Type"] = "application/json"
         body = fields if method == "POST" and content is None else None
@@ -105,18 +103,18 @@ class Asking:
 
 
 class Journey(Asking):
-    """The same on a stage, whose mails can be read."""
+    """The same on a harness, whose mails can be read."""
 
-    def __init__(self, stage: Stage, box: Receiver) -> None:
-        super().__init__(stage.client)
-        self.stage = stage
+    def __init__(self, harness: ServiceHarness, box: Receiver) -> None:
+        super().__init__(harness.client)
+        self.harness = harness
         self.box = box
 
     async def mailed_token(self, email: str) -> str:
         """The token of the link in the last mail."""
         await self.ask(200, "POST", "/v1/password/forgot", email=email)
-        await self.stage.settle()
-        mail = self.stage.mail.mails[-1]
+        await self.harness.finish_background_work()
+        mail = self.harness.mail.mails[-1]
         found = re.search(r"\?token=(\S+)", mail.text)
         assert mail.to == email
         assert found
@@ -143,13 +141,13 @@ def tokens_of(feed: dict[str, Any]) -> set[str]:
 
 
 @pytest.fixture
-async def journey(staged: StageMaker, logged: io.StringIO) -> AsyncIterator[Journey]:
+async def journey(start_service: ServiceStarter, logged: io.StringIO) -> AsyncIterator[Journey]:
     mail_server = {"smtp_url": "smtp://mailer:a-mail-password@mail.test:587", "mail_from": "service@example.org"}
-    async with receiver() as box, staged(webhooks_allow_private=True, **mail_server) as stage:
-        journey = Journey(stage, box)
+    async with receiver() as box, start_service(webhooks_allow_private=True, **mail_server) as harness:
+        journey = Journey(harness, box)
         journey.secret("a-mail-password")
         yield journey
-        await stage.settle()
+        await harness.finish_background_work()
 
 
 async def life(journey: Journey) -> tuple[str, str]:
@@ -212,14 +210,14 @@ async def member_tries(journey: Journey, member: str, account: dict[str, Any]) -
 async def connected(journey: Journey, key: str) -> str:
     """Changes go to a webhook and into a feed; gives the address of the feed."""
     ask, box = journey.ask, journey.box
-    device = lone_devices(journey.stage, 1)[0]
+    device = journey.harness.unique_devices(1)[0]
     await ask(200, "POST", "/v1/watches", key, subject=device.primary_di)
     saved = await ask(200, "POST", "/v1/webhook", key, url=box.url)
     webhook = f"/v1/webhooks/{saved['webhooks'][0]['id']}"
     await ask(200, "POST", f"{webhook}/rotate", key)
     feed = (await ask(200, "POST", "/v1/feeds", key))["feed"]
 
-    journey.stage.world.change(device.uuid, reference="NEW-1")
+    journey.harness.world.change(device.uuid, reference="NEW-1")
     assert (await ask(200, "POST", "/v1/sync", key))["events"]
     [changed] = await box.wait_for(1)
     assert not found_in(repr(changed), journey.secrets)
@@ -268,7 +266,7 @@ async def defects(journey: Journey, key: str, monkeypatch: pytest.MonkeyPatch) -
     token = await journey.mailed_token(OWNER)
     with monkeypatch.context() as patched:
         for name in ("hashed", "is_right"):
-            patched.setattr(journey.stage.service.accounts.passwords, name, broken)
+            patched.setattr(journey.harness.service.accounts.passwords, name, broken)
         await journey.ask(500, "POST", "/v1/trial", email="late@acme.example", password=journey.secret())
         await journey.ask(500, "POST", "/v1/login", email=OWNER, password=journey.secret())
         await journey.ask(500, "POST", "/v1/password", key, password=journey.secret())
@@ -276,14 +274,14 @@ async def defects(journey: Journey, key: str, monkeypatch: pytest.MonkeyPatch) -
         await journey.ask(500, "POST", "/v1/account/delete", key, password=journey.secret())
 
 
-async def kept(stage: Stage) -> str:
+async def kept(harness: ServiceHarness) -> str:
     """All that is stored: the bytes of every file in the data folder, and PostgreSQL's tables as text."""
-    folder: Path = stage.service.settings.data_dir
+    folder: Path = harness.service.settings.data_dir
     files = [path.read_bytes().decode("latin-1") for path in sorted(folder.rglob("*")) if path.is_file()]
-    if stage.service.database.kind == "sqlite":
+    if harness.database.kind == "sqlite":
         assert {path.name for path in folder.glob("*.db*")} >= {"registerwatch.db", "registerwatch.db-wal"}
         return "".join(files)
-    async with stage.service.database.reading() as connection:
+    async with harness.database.reading() as connection:
         named = await connection.execute(text("SELECT tablename FROM pg_tables WHERE schemaname = 'public'"))
         for table in named.scalars().all():
             rows = await connection.execute(text(f'SELECT each::text FROM "{table}" AS each'))
@@ -299,14 +297,14 @@ def without_statements(log: str) -> str:
 async def test_no_secret_of_a_companys_life_is_kept_logged_shown_or_described(
     journey: Journey, logged: io.StringIO, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stage = journey.stage
+    harness = journey.harness
     password, key = await life(journey)
     feed_address = await connected(journey, key)
     await mistakes(journey, key)
     await defects(journey, key, monkeypatch)
-    caller = await stage.service.accounts.sessions.caller(credential_of(key, None))
-    shown = repr((stage.service, stage.service.settings, stage.mail.mails, caller, credential_of(key, None)))
-    stored = await kept(stage)
+    caller = await harness.service.accounts.sessions.caller(credential_of(key, None))
+    shown = repr((harness.service, harness.service.settings, harness.mail.mails, caller, credential_of(key, None)))
+    stored = await kept(harness)
     assert OWNER in stored, "what is stored is what was looked at"
     await journey.ask(200, "POST", "/v1/account/delete", key, password=password)
     await journey.ask(401, "GET", "/v1/me", key)
@@ -314,9 +312,9 @@ async def test_no_secret_of_a_companys_life_is_kept_logged_shown_or_described(
 
     assert len(journey.secrets) > 60
     assert found_in(stored, journey.secrets) == journey.signing
-    assert not found_in(await kept(stage), journey.secrets - journey.signing)
+    assert not found_in(await kept(harness), journey.secrets - journey.signing)
     assert not found_in(shown, journey.secrets)
-    assert not found_in((await stage.client.get("/openapi.json")).text, journey.secrets)
+    assert not found_in((await harness.client.get("/openapi.json")).text, journey.secrets)
     assert not journey.blab()
     assert "a defect" in logged.getvalue(), "what is logged is what was looked at"
     assert not found_in(logged.getvalue(), journey.secrets - journey.signing)

@@ -8,8 +8,7 @@ import httpx2
 import pytest
 
 from registerwatch.web.responses import MAX_BODY_BYTES
-from tests.conftest import StageMaker
-from tests.support.stage import EMAIL, PASSWORD, SignedUp, Stage, carrying
+from tests.support.harness import EMAIL, PASSWORD, NewAccount, ServiceHarness, ServiceStarter, auth_headers
 
 pytestmark = pytest.mark.anyio
 
@@ -115,15 +114,15 @@ BODIES: dict[str, dict[str, object]] = {
 
 
 @pytest.fixture
-async def stage(staged: StageMaker) -> AsyncIterator[Stage]:
-    async with staged() as stage:
-        await stage.fill()
-        yield stage
+async def harness(start_service: ServiceStarter) -> AsyncIterator[ServiceHarness]:
+    async with start_service() as harness:
+        await harness.fill_copy()
+        yield harness
 
 
-async def test_a_strange_query_finds_nothing_or_is_refused(stage: Stage) -> None:
+async def test_a_strange_query_finds_nothing_or_is_refused(harness: ServiceHarness) -> None:
     for what, text in STRANGE.items():
-        response = await stage.get("/v1/search", q=text)
+        response = await harness.get("/v1/search", q=text)
 
         assert response.status_code in {200, 400}, (what, response.text)
         if response.status_code == 400:
@@ -133,26 +132,26 @@ async def test_a_strange_query_finds_nothing_or_is_refused(stage: Stage) -> None
             assert response.json()["results"] == []
 
 
-async def test_a_strange_identifier_is_nobodys_device(stage: Stage) -> None:
+async def test_a_strange_identifier_is_nobodys_device(harness: ServiceHarness) -> None:
     for what, text in STRANGE.items():
-        response = await stage.client.get(f"/v1/devices/{quote(text, safe='')}")
+        response = await harness.client.get(f"/v1/devices/{quote(text, safe='')}")
 
         assert response.status_code in {400, 404}, (what, response.text)
         assert response.json()["error"]
 
 
-async def test_a_strange_srn_is_nobody_and_still_status_200(stage: Stage) -> None:
+async def test_a_strange_srn_is_nobody_and_still_status_200(harness: ServiceHarness) -> None:
     for what, text in STRANGE.items():
-        response = await stage.client.get(f"/v1/actors/{quote(text, safe='')}")
+        response = await harness.client.get(f"/v1/actors/{quote(text, safe='')}")
 
         assert response.status_code == 200, what
         assert response.json()["name"] == "", what
         assert response.json()["error"], what
 
 
-async def test_a_strange_code_is_not_refreshed(stage: Stage) -> None:
+async def test_a_strange_code_is_not_refreshed(harness: ServiceHarness) -> None:
     for what, text in STRANGE.items():
-        response = await stage.get("/v1/refresh", q=text)
+        response = await harness.get("/v1/refresh", q=text)
 
         assert response.status_code in {200, 400}, what
         if response.status_code == 200:
@@ -160,17 +159,17 @@ async def test_a_strange_code_is_not_refreshed(stage: Stage) -> None:
             assert response.json()["error"], what
 
 
-async def test_a_strange_path_is_a_404_with_an_error(stage: Stage) -> None:
+async def test_a_strange_path_is_a_404_with_an_error(harness: ServiceHarness) -> None:
     for text in [*STRANGE.values(), "", "/", "//", "%2e%2e%2f"]:
-        response = await stage.client.get(f"/v1/nothing/{quote(text, safe='')}")
+        response = await harness.client.get(f"/v1/nothing/{quote(text, safe='')}")
 
         assert response.status_code == 404, text
         assert set(response.json()) == {"error"}, text
 
 
-async def test_a_page_that_is_no_whole_number_from_1_is_refused(stage: Stage) -> None:
+async def test_a_page_that_is_no_whole_number_from_1_is_refused(harness: ServiceHarness) -> None:
     for page in ["0", "-1", "abc", "", "1.5", "1e9", "٣", "99999999999999999999"]:
-        response = await stage.get("/v1/search", q="titan", page=page)
+        response = await harness.get("/v1/search", q="titan", page=page)
 
         if page == "99999999999999999999":
             assert (response.status_code, response.json()["results"]) == (200, [])
@@ -179,54 +178,54 @@ async def test_a_page_that_is_no_whole_number_from_1_is_refused(stage: Stage) ->
             assert "page" in response.json()["error"]
 
 
-async def test_a_page_behind_the_last_is_empty_and_keeps_the_total(stage: Stage) -> None:
-    first = (await stage.get("/v1/search", q="titan")).json()
+async def test_a_page_behind_the_last_is_empty_and_keeps_the_total(harness: ServiceHarness) -> None:
+    first = (await harness.get("/v1/search", q="titan")).json()
 
-    far = (await stage.get("/v1/search", q="titan", page=1_000_000_000)).json()
+    far = (await harness.get("/v1/search", q="titan", page=1_000_000_000)).json()
 
     assert first["total"] > 0
     assert (far["results"], far["total"]) == ([], first["total"])
 
 
-async def test_an_unknown_filter_is_refused_and_named(stage: Stage) -> None:
+async def test_an_unknown_filter_is_refused_and_named(harness: ServiceHarness) -> None:
     for parameter, value in [("status", "ON"), ("status", "sold"), ("risk", "iv"), ("risk", "I"), ("colour", "red")]:
-        response = await stage.get("/v1/search", q="titan", **{parameter: value})
+        response = await harness.get("/v1/search", q="titan", **{parameter: value})
 
         assert response.status_code == 400, value
         assert parameter in response.json()["error"]
 
 
-async def test_a_search_without_query_and_filter_is_refused(stage: Stage) -> None:
+async def test_a_search_without_query_and_filter_is_refused(harness: ServiceHarness) -> None:
     for parameters in ({}, {"q": ""}, {"q": "  "}):
-        response = await stage.client.get("/v1/search", params=parameters)
+        response = await harness.client.get("/v1/search", params=parameters)
         assert response.status_code == 400
         assert "`q`" in response.json()["error"]
 
 
-async def test_percent_encoded_slashes_and_pluses_reach_the_identifier_as_they_are(stage: Stage) -> None:
-    response = await stage.client.get("/v1/devices/%2B%2BE494%2FZIRKON%3F")
+async def test_percent_encoded_slashes_and_pluses_reach_the_identifier_as_they_are(harness: ServiceHarness) -> None:
+    response = await harness.client.get("/v1/devices/%2B%2BE494%2FZIRKON%3F")
 
     assert response.status_code == 404
     assert response.json()["udi"] == "++E494/ZIRKON?"
 
 
-async def test_an_actor_with_unknown_filters_is_a_200_with_an_error(stage: Stage) -> None:
-    srn = stage.world.newest(0, 1)[0].manufacturer.srn
+async def test_an_actor_with_unknown_filters_is_a_200_with_an_error(harness: ServiceHarness) -> None:
+    srn = harness.world.newest(0, 1)[0].manufacturer.srn
     for parameters in ({"status": "sold"}, {"risk": "iv"}, {"page": "0"}, {"page": "abc"}):
-        response = await stage.client.get(f"/v1/actors/{srn}", params=parameters)
+        response = await harness.client.get(f"/v1/actors/{srn}", params=parameters)
         assert response.status_code == 200
         assert response.json()["error"]
 
 
-async def test_a_post_without_a_body_is_refused_everywhere_under_v1(stage: Stage) -> None:
+async def test_a_post_without_a_body_is_refused_everywhere_under_v1(harness: ServiceHarness) -> None:
     for path in ("/v1/search", "/v1/anything", "/v1/devices/1"):
-        response = await stage.client.post(path)
+        response = await harness.client.post(path)
         assert response.status_code == 403
         assert "{}" in response.json()["error"]
 
 
-async def test_a_method_that_an_address_does_not_take_is_a_405_in_json(stage: Stage) -> None:
-    response = await stage.client.post("/v1/search", json={})
+async def test_a_method_that_an_address_does_not_take_is_a_405_in_json(harness: ServiceHarness) -> None:
+    response = await harness.client.post("/v1/search", json={})
 
     assert response.status_code == 405
     assert response.json() == {"error": "This address does not take POST."}
@@ -236,70 +235,72 @@ async def test_a_method_that_an_address_does_not_take_is_a_405_in_json(stage: St
 
 
 @pytest.fixture
-async def owner(stage: Stage) -> SignedUp:
-    return await stage.sign_up()
+async def owner(harness: ServiceHarness) -> NewAccount:
+    return await harness.sign_up()
 
 
-async def sent(stage: Stage, path: str, fields: object, credential: str = "") -> httpx2.Response:
+async def sent(harness: ServiceHarness, path: str, fields: object, credential: str = "") -> httpx2.Response:
     """The answer to a body that is sent as JSON in plain ASCII, so that it can hold every code point there is."""
-    return await posted(stage, path, json.dumps(fields).encode(), credential)
+    return await posted(harness, path, json.dumps(fields).encode(), credential)
 
 
-async def posted(stage: Stage, path: str, body: bytes, credential: str = "") -> httpx2.Response:
-    headers = {"Content-Type": "application/json", **carrying(credential)}
-    return await stage.client.post(path, content=body, headers=headers)
+async def posted(harness: ServiceHarness, path: str, body: bytes, credential: str = "") -> httpx2.Response:
+    headers = {"Content-Type": "application/json", **auth_headers(credential)}
+    return await harness.client.post(path, content=body, headers=headers)
 
 
-async def test_an_unusual_address_opens_one_account_and_gets_its_mail(stage: Stage) -> None:
+async def test_an_unusual_address_opens_one_account_and_gets_its_mail(harness: ServiceHarness) -> None:
     for name, email in ADDRESSES.items():
-        opened = (await sent(stage, "/v1/trial", {"email": email, "password": PASSWORD})).json()
+        opened = (await sent(harness, "/v1/trial", {"email": email, "password": PASSWORD})).json()
         assert opened.get("existing") is False, (name, opened)
         for spelling in (email, opened["email"], email.strip().upper() if name != "long s" else email):
-            again = await sent(stage, "/v1/trial", {"email": spelling, "password": PASSWORD})
+            again = await sent(harness, "/v1/trial", {"email": spelling, "password": PASSWORD})
             assert (again.status_code, again.json()["email"]) == (200, opened["email"]), (name, spelling)
             assert again.json()["existing"] is True, (name, spelling)
-        assert (await sent(stage, "/v1/password/forgot", {"email": email})).json() == {"ok": True}
-        await stage.settle()
-        assert stage.mail.mails[-1].to == opened["email"], name
-    spelled_otherwise = await sent(stage, "/v1/login", {"email": "owner@xn--bcher-kva.example", "password": PASSWORD})
+        assert (await sent(harness, "/v1/password/forgot", {"email": email})).json() == {"ok": True}
+        await harness.finish_background_work()
+        assert harness.mail.mails[-1].to == opened["email"], name
+    spelled_otherwise = await sent(harness, "/v1/login", {"email": "owner@xn--bcher-kva.example", "password": PASSWORD})
     assert spelled_otherwise.json()["email"] == "owner@bücher.example"
-    assert len(stage.tables()["accounts"]) == len(ADDRESSES)
+    assert len(harness.all_rows()["accounts"]) == len(ADDRESSES)
 
 
-async def test_what_is_no_address_is_nobodys_wherever_it_is_sent(stage: Stage, owner: SignedUp) -> None:
-    before = stage.tables()
+async def test_what_is_no_address_is_nobodys_wherever_it_is_sent(harness: ServiceHarness, owner: NewAccount) -> None:
+    before = harness.all_rows()
     for name, email in NO_ADDRESSES.items():
         fields = {"email": email, "password": PASSWORD}
         for path, credential in (("/v1/trial", ""), ("/v1/password/forgot", ""), ("/v1/users", owner.session)):
-            response = await sent(stage, path, fields, credential)
+            response = await sent(harness, path, fields, credential)
             assert response.status_code == 400, (name, path, response.text)
             assert len(response.json()["error"]) < 1_000, (name, path)
-        response = await sent(stage, "/v1/login", fields)
+        response = await sent(harness, "/v1/login", fields)
         assert response.status_code in {400, 401}, (name, response.text)
-        assert stage.tables() == before, name
-    await stage.settle()
-    assert stage.mail.mails == []
+        assert harness.all_rows() == before, name
+    await harness.finish_background_work()
+    assert harness.mail.mails == []
 
 
-async def test_a_password_that_is_long_enough_is_kept_as_it_is_whatever_is_in_it(stage: Stage) -> None:
+async def test_a_password_that_is_long_enough_is_kept_as_it_is_whatever_is_in_it(harness: ServiceHarness) -> None:
     for number, (name, password) in enumerate(PASSWORDS.items()):
         fields = {"email": f"owner{number}@acme.example", "password": password}
-        opened = await sent(stage, "/v1/trial", fields)
+        opened = await sent(harness, "/v1/trial", fields)
         assert opened.status_code == 200, (name, opened.text)
-        assert (await sent(stage, "/v1/login", fields)).status_code == 200, name
+        assert (await sent(harness, "/v1/login", fields)).status_code == 200, name
         for other in (password[:-1], password + "\x00", password.replace("\x00", "")):
             if other != password:
-                wrong = await sent(stage, "/v1/login", {**fields, "password": other})
+                wrong = await sent(harness, "/v1/login", {**fields, "password": other})
                 assert (wrong.status_code, len(wrong.json())) == (401, 1), (name, other)
         key = opened.json()["api_key"]
-        assert (await sent(stage, "/v1/password", {"password": password}, key)).status_code == 200, name
-        assert (await sent(stage, "/v1/account/delete", {"password": password}, key)).json() == {"ok": True}, name
-    assert stage.tables()["accounts"] == []
+        assert (await sent(harness, "/v1/password", {"password": password}, key)).status_code == 200, name
+        assert (await sent(harness, "/v1/account/delete", {"password": password}, key)).json() == {"ok": True}, name
+    assert harness.all_rows()["accounts"] == []
 
 
-async def test_a_password_that_cannot_be_one_is_refused_and_nothing_is_half_done(stage: Stage, owner: SignedUp) -> None:
-    token = (await stage.service.accounts.password_reset.link(EMAIL)).partition("token=")[2]
-    before = stage.tables()
+async def test_a_password_that_cannot_be_one_is_refused_and_nothing_is_half_done(
+    harness: ServiceHarness, owner: NewAccount
+) -> None:
+    token = (await harness.service.accounts.password_reset.link(EMAIL)).partition("token=")[2]
+    before = harness.all_rows()
     for name, password in NO_PASSWORDS.items():
         for path, credential in (
             ("/v1/trial", ""),
@@ -309,35 +310,35 @@ async def test_a_password_that_cannot_be_one_is_refused_and_nothing_is_half_done
             ("/v1/keys", owner.session),
         ):
             fields = {"email": "new@acme.example", "token": token, "label": {}, "password": password}
-            response = await sent(stage, path, fields, credential)
+            response = await sent(harness, path, fields, credential)
             assert response.status_code == 400, (name, path, response.text)
             assert password not in response.text
         for path, credential in (("/v1/login", ""), ("/v1/account/delete", owner.session), ("/v1/trial", "")):
-            response = await sent(stage, path, {"email": EMAIL, "password": password}, credential)
+            response = await sent(harness, path, {"email": EMAIL, "password": password}, credential)
             assert response.status_code in {400, 401}, (name, path, response.text)
-        assert stage.tables() == before, name
+        assert harness.all_rows() == before, name
 
 
-async def test_a_strange_name_or_label_is_kept_as_one_short_line(stage: Stage) -> None:
+async def test_a_strange_name_or_label_is_kept_as_one_short_line(harness: ServiceHarness) -> None:
     texts = {**STRANGE, "a megabyte": "x" * 1_000_000, "NUL in it": "a\x00b"}
     for number, (name, text) in enumerate(texts.items()):
         email = f"owner{number}@acme.example"
-        opened = await sent(stage, "/v1/trial", {"name": text, "email": email, "password": PASSWORD})
+        opened = await sent(harness, "/v1/trial", {"name": text, "email": email, "password": PASSWORD})
         assert opened.status_code == 200, (name, opened.text)
-        key = await sent(stage, "/v1/keys", {"label": text}, opened.json()["session"])
+        key = await sent(harness, "/v1/keys", {"label": text}, opened.json()["session"])
         assert key.status_code == 200, (name, key.text)
         kept, label = opened.json()["name"], key.json()["label"]
         assert 0 < len(kept) <= 200, name
         assert len(label) <= 80, name
         assert not set(kept + label) & {chr(code) for code in (*range(32), *range(127, 160), 0x202E)}, name
-        account = (await stage.client.get("/v1/me", headers=carrying(key.json()["api_key"]))).json()
+        account = (await harness.client.get("/v1/me", headers=auth_headers(key.json()["api_key"]))).json()
         assert (account["name"], account["keys"][1]["label"]) == (kept, label), name
 
 
 async def test_a_lone_surrogate_is_refused_or_left_out_and_never_breaks_an_answer(
-    stage: Stage, owner: SignedUp
+    harness: ServiceHarness, owner: NewAccount
 ) -> None:
-    before = stage.tables()
+    before = harness.all_rows()
     for text in ("\ud800", "x\udfffy", "\ud83d" * 90, "new@acme.example\udc00"):
         for path, field in (
             ("/v1/trial", "email"),
@@ -348,35 +349,37 @@ async def test_a_lone_surrogate_is_refused_or_left_out_and_never_breaks_an_answe
             ("/v1/password/reset", "token"),
             ("/v1/account/delete", "password"),
         ):
-            response = await sent(stage, path, {**BODIES[path], field: text}, owner.session)
+            response = await sent(harness, path, {**BODIES[path], field: text}, owner.session)
             assert response.status_code in {400, 401}, (path, field, response.text)
             assert response.json()["error"]
-        assert stage.tables() == before
+        assert harness.all_rows() == before
     for number, text in enumerate(("\ud800", "A\udfffcme", "\ud83d" * 90)):
         fields = {"name": text, "email": f"new{number}@acme.example", "password": PASSWORD, "\ud800": "\ud800"}
-        opened = (await sent(stage, "/v1/trial", fields)).json()
+        opened = (await sent(harness, "/v1/trial", fields)).json()
         assert opened["name"] == ("A cme" if "cme" in text else "acme.example")
-        assert (await sent(stage, "/v1/keys", {"label": text}, opened["session"])).json()["label"] in {"", "A cme"}
+        assert (await sent(harness, "/v1/keys", {"label": text}, opened["session"])).json()["label"] in {"", "A cme"}
 
 
 @pytest.mark.parametrize("path", BODIES)
-async def test_what_is_no_text_is_refused_where_a_text_belongs(stage: Stage, owner: SignedUp, path: str) -> None:
-    before = stage.tables()
+async def test_what_is_no_text_is_refused_where_a_text_belongs(
+    harness: ServiceHarness, owner: NewAccount, path: str
+) -> None:
+    before = harness.all_rows()
     for field in BODIES[path]:
         for value in NO_TEXTS:
-            response = await sent(stage, path, {**BODIES[path], field: value}, owner.session)
+            response = await sent(harness, path, {**BODIES[path], field: value}, owner.session)
             assert response.status_code == 400, (field, value, response.text)
             assert f"`{field}`" in response.json()["error"]
         huge = json.dumps(BODIES[path]).replace(json.dumps(BODIES[path][field]), "9" * 5_000).encode()
-        assert (await posted(stage, path, huge, owner.session)).status_code == 400
-    assert stage.tables() == before
+        assert (await posted(harness, path, huge, owner.session)).status_code == 400
+    assert harness.all_rows() == before
 
 
 @pytest.mark.parametrize("path", [*BODIES, "/v1/logout"])
 async def test_a_body_that_is_deep_huge_or_twisted_is_answered_and_harms_nobody(
-    stage: Stage, owner: SignedUp, path: str
+    harness: ServiceHarness, owner: NewAccount, path: str
 ) -> None:
-    before = stage.tables()
+    before = harness.all_rows()
     for body in (
         b"[" * 100_000,
         b"[" * 100_000 + b"]" * 100_000,
@@ -391,14 +394,14 @@ async def test_a_body_that_is_deep_huge_or_twisted_is_answered_and_harms_nobody(
         b"\x00" * 1_000,
     ):
         credential = "" if path == "/v1/logout" else owner.session
-        response = await posted(stage, path, body, credential)
+        response = await posted(harness, path, body, credential)
         is_taken = path == "/v1/logout" and len(body) <= MAX_BODY_BYTES
         assert response.status_code == (200 if is_taken else 400), (body[:40], response.text)
         assert len(response.text) < 1_000
-    assert stage.tables() == before
-    assert (await stage.client.get("/v1/me", headers=carrying(owner.session))).status_code == 200
+    assert harness.all_rows() == before
+    assert (await harness.client.get("/v1/me", headers=auth_headers(owner.session))).status_code == 200
 
 
-async def test_the_last_of_two_fields_with_one_name_counts(stage: Stage, owner: SignedUp) -> None:
+async def test_the_last_of_two_fields_with_one_name_counts(harness: ServiceHarness, owner: NewAccount) -> None:
     body = f'{{"email": "{EMAIL}", "password": "wrong one", "password": "{PASSWORD}"}}'.encode()
-    assert (await posted(stage, "/v1/login", body)).status_code == 200
+    assert (await posted(harness, "/v1/login", body)).status_code == 200

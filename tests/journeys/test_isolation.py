@@ -7,10 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import StageMaker
+from tests.support.harness import NewAccount, ServiceHarness, ServiceStarter, auth_headers
 from tests.support.receiver import Receiver, receiver
-from tests.support.stage import SignedUp, Stage, carrying
-from tests.watches.room import lone_devices
 
 pytestmark = pytest.mark.anyio
 
@@ -40,19 +38,19 @@ PUBLIC = {"status", "error", "type", "body", "kind", "role", "plan", "snapshot",
 class Company:
     """An account that has something of everything."""
 
-    owner: SignedUp
+    owner: NewAccount
     account_id: int
     told: str
     """All that the service told it, in one text."""
 
 
-async def company(stage: Stage, box: Receiver, name: str, watched: int) -> Company:
+async def company(harness: ServiceHarness, box: Receiver, name: str, watched: int) -> Company:
     """An account with a member, a key, a watch with an event, a webhook with a delivery, a feed, all of this name."""
-    owner = await stage.sign_up(f"owner@{name}.example", f"a password at {name}")
-    device, told = lone_devices(stage, 8)[watched], list[str]()
+    owner = await harness.sign_up(f"owner@{name}.example", f"a password at {name}")
+    device, told = harness.unique_devices(8)[watched], list[str]()
 
     async def post(path: str, **fields: object) -> None:
-        response = await stage.post(path, owner.api_key, **fields)
+        response = await harness.post(path, owner.api_key, **fields)
         assert response.status_code == 200, response.text
         told.append(response.text)
 
@@ -62,13 +60,13 @@ async def company(stage: Stage, box: Receiver, name: str, watched: int) -> Compa
     await post("/v1/webhook/test")
     await post("/v1/feeds")
     await post("/v1/watches", subject=device.primary_di)
-    stage.world.change(device.uuid, reference=f"REF-{name}")
+    harness.world.change(device.uuid, reference=f"REF-{name}")
     await post("/v1/sync")
-    return Company(owner, await account_of(stage, owner), "".join(told))
+    return Company(owner, await account_of(harness, owner), "".join(told))
 
 
-async def account_of(stage: Stage, owner: SignedUp) -> int:
-    [account_id] = [row["id"] for row in stage.tables()["accounts"] if row["email"] == owner.email]
+async def account_of(harness: ServiceHarness, owner: NewAccount) -> int:
+    [account_id] = [row["id"] for row in harness.all_rows()["accounts"] if row["email"] == owner.email]
     return int(account_id)
 
 
@@ -89,18 +87,18 @@ def texts_of(company: Company, rows: Rows) -> set[str]:
 class Two:
     """Company A, and company B which tries."""
 
-    stage: Stage
+    harness: ServiceHarness
     box: Receiver
     a: Company
     b: Company
 
 
 @pytest.fixture
-async def two(staged: StageMaker) -> AsyncIterator[Two]:
-    async with receiver() as box, staged(background=False, webhooks_allow_private=True) as stage:
-        a = await company(stage, box, "alpha", 0)
-        b = await company(stage, box, "bravo", 1)
-        yield Two(stage, box, a, b)
+async def two(start_service: ServiceStarter) -> AsyncIterator[Two]:
+    async with receiver() as box, start_service(background=False, webhooks_allow_private=True) as harness:
+        a = await company(harness, box, "alpha", 0)
+        b = await company(harness, box, "bravo", 1)
+        yield Two(harness, box, a, b)
 
 
 def addresses(label: str, of: Rows, own: Rows) -> list[str]:
@@ -119,7 +117,7 @@ def addresses(label: str, of: Rows, own: Rows) -> list[str]:
 async def test_the_table_here_has_every_operation_that_takes_an_id_of_an_account(two: Two) -> None:
     described = {
         f"{method.upper()} {path}"
-        for path, methods in two.stage.app.openapi()["paths"].items()
+        for path, methods in two.harness.app.openapi()["paths"].items()
         for method, operation in methods.items()
         if "{" in path and operation.get("security")
     }
@@ -128,8 +126,8 @@ async def test_the_table_here_has_every_operation_that_takes_an_id_of_an_account
 
 
 async def test_no_id_of_another_account_reads_changes_sends_or_removes_anything(two: Two) -> None:
-    stage, box = two.stage, two.box
-    before, own = stage.rows_of(two.a.account_id), stage.rows_of(two.b.account_id)
+    harness, box = two.harness, two.box
+    before, own = harness.rows_of_account(two.a.account_id), harness.rows_of_account(two.b.account_id)
     for table in ("users", "api_keys", "sessions", "audit", "watches", "events", "webhooks", "deliveries", "feeds"):
         assert before[table], f"something of A in {table} is there to be reached"
         assert own[table]
@@ -138,31 +136,31 @@ async def test_no_id_of_another_account_reads_changes_sends_or_removes_anything(
     for label, (status, body) in TRIES.items():
         for path in addresses(label, before, own):
             for credential in (two.b.owner.api_key, two.b.owner.session):
-                headers = carrying(credential)
-                response = await stage.client.request(label.partition(" ")[0], path, headers=headers, json=body)
+                headers = auth_headers(credential)
+                response = await harness.client.request(label.partition(" ")[0], path, headers=headers, json=body)
                 assert response.status_code == status, (label, path, response.text)
                 assert status != 200 or response.json() == OK
                 assert not {text for text in texts if text in response.text}, path
-                assert stage.rows_of(two.a.account_id) == before, (label, path)
-                assert stage.rows_of(two.b.account_id) == own, (label, path)
+                assert harness.rows_of_account(two.a.account_id) == before, (label, path)
+                assert harness.rows_of_account(two.b.account_id) == own, (label, path)
                 tried += 1
     assert tried > 2 * len(TRIES)
     assert len(box.requests) == sent, "nothing went out"
 
 
 async def test_what_an_account_lists_has_nothing_of_another(two: Two) -> None:
-    stage = two.stage
-    texts = texts_of(two.a, stage.rows_of(two.a.account_id))
-    own = texts_of(two.b, stage.rows_of(two.b.account_id))
+    harness = two.harness
+    texts = texts_of(two.a, harness.rows_of_account(two.a.account_id))
+    own = texts_of(two.b, harness.rows_of_account(two.b.account_id))
     shown = ""
     for what in LISTS:
         for credential in (two.b.owner.api_key, two.b.owner.session):
-            response = await stage.client.get(f"/v1/{what}", headers=carrying(credential))
+            response = await harness.client.get(f"/v1/{what}", headers=auth_headers(credential))
             assert response.status_code == 200
             shown += response.text
     [token] = re.findall(r"ft_[\w-]{20,}", two.b.told)[:1]
     for path in ("/v1/events.atom", "/v1/expiring.ics"):
-        shown += (await stage.get(path, token=token)).text
+        shown += (await harness.get(path, token=token)).text
 
     for mine in ("REF-bravo", "owner@bravo.example", "key of bravo"):
         assert mine in shown, "what is listed is what was looked at"
@@ -171,10 +169,10 @@ async def test_what_an_account_lists_has_nothing_of_another(two: Two) -> None:
 
 
 async def test_whoever_ends_their_account_ends_no_other(two: Two) -> None:
-    before = two.stage.rows_of(two.a.account_id)
+    before = two.harness.rows_of_account(two.a.account_id)
 
-    ended = await two.stage.post("/v1/account/delete", two.b.owner.session, password=two.b.owner.password)
+    ended = await two.harness.post("/v1/account/delete", two.b.owner.session, password=two.b.owner.password)
 
     assert ended.status_code == 200
-    assert two.stage.rows_of(two.a.account_id) == before
-    assert not any((two.stage.rows_of(two.b.account_id)).values())
+    assert two.harness.rows_of_account(two.a.account_id) == before
+    assert not any((two.harness.rows_of_account(two.b.account_id)).values())

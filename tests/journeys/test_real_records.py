@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from registerwatch_standins.register.filed import FiledWorld
-from tests.conftest import RECORDS, StageMaker
-from tests.support.stage import Stage
+from tests.conftest import RECORDS
+from tests.support.harness import ServiceHarness, ServiceStarter
 
 pytestmark = pytest.mark.anyio
 
@@ -28,36 +28,38 @@ def records() -> list[Record]:
 
 
 @pytest.fixture
-async def stage(staged: StageMaker, real_records: Path) -> AsyncIterator[Stage]:
-    async with staged(world=FiledWorld(real_records)) as stage:
-        yield stage
+async def harness(start_service: ServiceStarter, real_records: Path) -> AsyncIterator[ServiceHarness]:
+    async with start_service(world=FiledWorld(real_records)) as harness:
+        yield harness
 
 
-async def test_the_real_register_is_filled_searched_read_and_refreshed(stage: Stage, records: list[Record]) -> None:
-    await stage.fill()
-    await _check_sizes(stage, records)
-    await _check_every_device(stage, records)
-    await _check_manufacturers(stage, records)
-    await _check_searches(stage, records)
-    await _check_refresh(stage, records)
+async def test_the_real_register_is_filled_searched_read_and_refreshed(
+    harness: ServiceHarness, records: list[Record]
+) -> None:
+    await harness.fill_copy()
+    await _check_sizes(harness, records)
+    await _check_every_device(harness, records)
+    await _check_manufacturers(harness, records)
+    await _check_searches(harness, records)
+    await _check_refresh(harness, records)
 
 
-async def _check_sizes(stage: Stage, records: list[Record]) -> None:
-    health = (await stage.get("/health")).json()
+async def _check_sizes(harness: ServiceHarness, records: list[Record]) -> None:
+    health = (await harness.get("/health")).json()
     assert health["copy"]["devices"] == len(records) == 16_308
     assert health["index"]["devices"] == len({record["primary_di"] for record in records})
     assert health["index"]["lag"] == 0
 
 
-async def _check_every_device(stage: Stage, records: list[Record]) -> None:
+async def _check_every_device(harness: ServiceHarness, records: list[Record]) -> None:
     """Each UDI-DI answers with the preferred one of its records."""
     for record in _currents(records):
-        stored = await stage.service.documents.device(record["primary_di"])
+        stored = await harness.service.documents.device(record["primary_di"])
         assert stored is not None, record["primary_di"]
         assert json.loads(stored.document)["uuid"] == record["uuid"]
 
 
-async def _check_manufacturers(stage: Stage, records: list[Record]) -> None:
+async def _check_manufacturers(harness: ServiceHarness, records: list[Record]) -> None:
     """Counts and pages of every manufacturer agree with the file."""
     devices: dict[str, set[str]] = defaultdict(set)
     for record in records:
@@ -65,15 +67,15 @@ async def _check_manufacturers(stage: Stage, records: list[Record]) -> None:
     for srn, expected in sorted(devices.items(), key=lambda item: len(item[1]))[::12]:
         found: list[str] = []
         for page in range(1, len(expected) // 20 + 2):
-            answer = (await stage.get(f"/v1/actors/{srn}", page=page)).json()
+            answer = (await harness.get(f"/v1/actors/{srn}", page=page)).json()
             assert len(answer["devices"]) <= 20
             found += [row["udi"] for row in answer["devices"]]
         assert answer["name"]
         assert Counter(found) == Counter(expected), srn
-        assert (await stage.get("/v1/search", q=srn)).json()["total"] == len(expected)
+        assert (await harness.get("/v1/search", q=srn)).json()["total"] == len(expected)
 
 
-async def _check_searches(stage: Stage, records: list[Record]) -> None:
+async def _check_searches(harness: ServiceHarness, records: list[Record]) -> None:
     """Totals by filter are exact, names and references are found."""
     current = {record["primary_di"]: record for record in _currents(records)}
     for status, code in (
@@ -82,17 +84,17 @@ async def _check_searches(stage: Stage, records: list[Record]) -> None:
         ("not-eu", "not-intended-for-eu-market"),
     ):
         total = sum(record["status"].endswith("." + code) for record in current.values())
-        assert (await stage.get("/v1/search", status=status)).json()["total"] == total
+        assert (await harness.get("/v1/search", status=status)).json()["total"] == total
     for risk in ("i", "iia", "iib", "iii", "a", "b", "c", "d"):
         total = sum(record["risk_class"].endswith(f".class-{risk}") for record in current.values())
-        assert (await stage.get("/v1/search", risk=risk)).json()["total"] == total
+        assert (await harness.get("/v1/search", risk=risk)).json()["total"] == total
     for record in list(current.values())[::400]:
-        by_udi = (await stage.get("/v1/search", q=record["primary_di"])).json()
+        by_udi = (await harness.get("/v1/search", q=record["primary_di"])).json()
         assert [row["udi"] for row in by_udi["results"]] == [record["primary_di"]]
         assert by_udi["match"] == "udi"
         assert by_udi["refresh"] == f"/v1/refresh?q={record['primary_di']}"
         names = list((record["trade_names"] or {}).values())
-        answers = [(await stage.get("/v1/search", q=name[:200])).json() for name in names]
+        answers = [(await harness.get("/v1/search", q=name[:200])).json() for name in names]
         assert not names or any(answer["total"] for answer in answers), f"the bulk source tells one of {names}"
 
 
@@ -104,21 +106,21 @@ def _currents(records: list[Record]) -> Iterator[Record]:
         yield min(twins, key=lambda twin: (not twin["legislation"].endswith(("mdr", "ivdr")), twin["uuid"]))
 
 
-async def _check_refresh(stage: Stage, records: list[Record]) -> None:
+async def _check_refresh(harness: ServiceHarness, records: list[Record]) -> None:
     """A refresh brings certificates with their dates, and a change of the register is seen once."""
     certified = [record for record in _currents(records) if record["certificates"]]
     for record in certified[::300]:
         udi = record["primary_di"]
-        answer = (await stage.get("/v1/refresh", q=udi)).json()
+        answer = (await harness.get("/v1/refresh", q=udi)).json()
         assert (answer["refreshed"], answer["error"]) == (True, None)
         shown = {(each["number"], each.get("expiry")) for each in answer["device"]["certs"]}
         assert shown == {(each["number"], each["expiry"]) for each in record["certificates"]}, udi
-        assert (await stage.get("/v1/refresh", q=udi)).json()["changed"] is False
+        assert (await harness.get("/v1/refresh", q=udi)).json()["changed"] is False
     changed = certified[0]
-    stage.world.change(changed["uuid"], reference="REF-NEW")
-    answer = (await stage.get("/v1/refresh", q=changed["primary_di"])).json()
+    harness.world.change(changed["uuid"], reference="REF-NEW")
+    answer = (await harness.get("/v1/refresh", q=changed["primary_di"])).json()
     assert answer["changed"] is True
     assert answer["device"]["reference"] == "REF-NEW"
-    await stage.level()
-    found = (await stage.get("/v1/search", q="ref-new")).json()
+    await harness.update_index()
+    found = (await harness.get("/v1/search", q="ref-new")).json()
     assert (found["match"], [row["udi"] for row in found["results"]]) == ("reference", [changed["primary_di"]])

@@ -1,1 +1,1 @@
-"""Tests of the mail room."""
+"""Tests of the mail harness."""

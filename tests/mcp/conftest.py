@@ -4,17 +4,16 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from tests.conftest import StageMaker
-from tests.support.stage import SignedUp, Stage
+from tests.support.harness import NewAccount, ServiceHarness, ServiceStarter
 
 
 @pytest.fixture
-async def stage(staged: StageMaker) -> AsyncIterator[Stage]:
-    async with staged(background=False) as stage:
-        await stage.fill()
-        yield stage
+async def harness(start_service: ServiceStarter) -> AsyncIterator[ServiceHarness]:
+    async with start_service(background=False) as harness:
+        await harness.fill_copy()
+        yield harness
 
 
 @pytest.fixture
-async def owner(stage: Stage) -> SignedUp:
-    return await stage.sign_up()
+async def owner(harness: ServiceHarness) -> NewAccount:
+    return await harness.sign_up()

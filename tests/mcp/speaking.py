@@ -6,7 +6,7 @@ from typing import Any
 
 import httpx2
 
-from tests.support.stage import Stage, carrying
+from tests.support.harness import ServiceHarness, auth_headers
 
 TOOLS = (
     "search_devices",
@@ -46,25 +46,25 @@ def using(tool: object, arguments: object = None, *, id: object = 1) -> dict[str
     return asking("tools/call", {"name": tool, **({} if arguments is None else {"arguments": arguments})}, id=id)
 
 
-async def posted(stage: Stage, body: object, credential: str = "") -> httpx2.Response:
+async def posted(harness: ServiceHarness, body: object, credential: str = "") -> httpx2.Response:
     """The endpoint's answer to a body: bytes as they are, anything else as JSON."""
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
-    headers = {"Content-Type": JSON_TYPE, "Accept": "application/json, text/event-stream", **carrying(credential)}
-    return await stage.client.post("/mcp", content=content, headers=headers)
+    headers = {"Content-Type": JSON_TYPE, "Accept": "application/json, text/event-stream", **auth_headers(credential)}
+    return await harness.client.post("/mcp", content=content, headers=headers)
 
 
-async def answered(stage: Stage, body: object, credential: str = "") -> Any:
+async def answered(harness: ServiceHarness, body: object, credential: str = "") -> Any:
     """The JSON that the endpoint answers with 200."""
-    response = await posted(stage, body, credential)
+    response = await posted(harness, body, credential)
     assert response.status_code == 200, response.text
     assert response.headers["content-type"] == JSON_TYPE
     assert response.headers["cache-control"] == "no-store"
     return response.json()
 
 
-async def used(stage: Stage, tool: str, credential: str = "", /, **arguments: object) -> Said:
+async def used(harness: ServiceHarness, tool: str, credential: str = "", /, **arguments: object) -> Said:
     """What a tool says."""
-    return said(await answered(stage, using(tool, arguments), credential))
+    return said(await answered(harness, using(tool, arguments), credential))
 
 
 def said(answer: Any) -> Said:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from registerwatch.mcp.protocol import MAX_MESSAGES
 from tests.mcp.speaking import TOOLS, asking, posted, using
 from tests.register.builders import PROPERTY
-from tests.support.stage import Stage, on_stage
+from tests.support.harness import ServiceHarness, running_harness
 
 CODES = {-32700, -32600, -32601, -32602}
 JSON_VALUES = st.recursive(
@@ -61,20 +61,20 @@ def post(
     folder = tmp_path_factory.mktemp("any-json")
     database = folder / "registerwatch.db"
     database.write_bytes(sqlite_template.read_bytes())
-    staging = on_stage(f"sqlite:///{database}", folder, background=False)
-    stage = loop.run_until_complete(staging.__aenter__())
-    key = loop.run_until_complete(_prepared(stage))
-    yield lambda body: loop.run_until_complete(_answers(stage, body, key))
+    staging = running_harness(f"sqlite:///{database}", folder, background=False)
+    harness = loop.run_until_complete(staging.__aenter__())
+    key = loop.run_until_complete(_prepared(harness))
+    yield lambda body: loop.run_until_complete(_answers(harness, body, key))
     loop.run_until_complete(staging.__aexit__(None, None, None))
 
 
-async def _prepared(stage: Stage) -> str:
-    await stage.fill()
-    return (await stage.sign_up()).api_key
+async def _prepared(harness: ServiceHarness) -> str:
+    await harness.fill_copy()
+    return (await harness.sign_up()).api_key
 
 
-async def _answers(stage: Stage, body: object, key: str) -> Any:
-    response = await posted(stage, body, key)
+async def _answers(harness: ServiceHarness, body: object, key: str) -> Any:
+    response = await posted(harness, body, key)
     assert response.status_code in {200, 202}, response.text
     assert "Traceback" not in response.text
     if response.status_code == 202:

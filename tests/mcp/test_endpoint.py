@@ -9,10 +9,8 @@ import pytest
 
 from registerwatch.mcp.protocol import MAX_MESSAGES
 from registerwatch.web.responses import MAX_BODY_BYTES
-from tests.conftest import StageMaker
 from tests.mcp.speaking import TOOLS, answered, asking, posted, said, telling, used, using
-from tests.support.stage import Stage
-from tests.watches.room import lone_devices
+from tests.support.harness import ServiceHarness, ServiceStarter
 
 pytestmark = pytest.mark.anyio
 
@@ -27,20 +25,20 @@ def database_kind() -> str:
 
 
 @pytest.fixture
-async def stage(staged: StageMaker) -> AsyncIterator[Stage]:
-    async with staged(background=False) as stage:
-        yield stage
+async def harness(start_service: ServiceStarter) -> AsyncIterator[ServiceHarness]:
+    async with start_service(background=False) as harness:
+        yield harness
 
 
 @pytest.fixture
-async def limited(staged: StageMaker) -> AsyncIterator[Stage]:
-    async with staged(background=False, rate_limits=True) as stage:
-        yield stage
+async def limited(start_service: ServiceStarter) -> AsyncIterator[ServiceHarness]:
+    async with start_service(background=False, rate_limits=True) as harness:
+        yield harness
 
 
-async def code_of(stage: Stage, body: object) -> tuple[int, Any]:
+async def code_of(harness: ServiceHarness, body: object) -> tuple[int, Any]:
     """The code of the error and the id that a body is answered with."""
-    answer = await answered(stage, body)
+    answer = await answered(harness, body)
     assert set(answer) == {"jsonrpc", "id", "error"}
     assert set(answer["error"]) == {"code", "message"}
     assert answer["error"]["message"]
@@ -51,10 +49,10 @@ async def code_of(stage: Stage, body: object) -> tuple[int, Any]:
 
 
 @pytest.mark.parametrize("version", ["2024-11-05", "2025-06-18", "1999-01-01", 7, None])
-async def test_whatever_version_is_asked_for_the_server_tells_its_own(stage: Stage, version: object) -> None:
+async def test_whatever_version_is_asked_for_the_server_tells_its_own(harness: ServiceHarness, version: object) -> None:
     params = {"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
 
-    result = (await answered(stage, asking("initialize", params)))["result"]
+    result = (await answered(harness, asking("initialize", params)))["result"]
 
     assert result["protocolVersion"] == "2024-11-05"
     assert result["serverInfo"] == {"name": "registerwatch", "version": "1.0.0"}
@@ -62,14 +60,14 @@ async def test_whatever_version_is_asked_for_the_server_tells_its_own(stage: Sta
     assert "UDI-DI" in result["instructions"]
 
 
-async def test_no_session_is_begun(stage: Stage) -> None:
-    response = await posted(stage, asking("initialize"))
+async def test_no_session_is_begun(harness: ServiceHarness) -> None:
+    response = await posted(harness, asking("initialize"))
 
     assert "mcp-session-id" not in response.headers
 
 
-async def test_the_list_of_tools_has_each_with_a_schema_and_hints(stage: Stage) -> None:
-    tools = (await answered(stage, asking("tools/list")))["result"]["tools"]
+async def test_the_list_of_tools_has_each_with_a_schema_and_hints(harness: ServiceHarness) -> None:
+    tools = (await answered(harness, asking("tools/list")))["result"]["tools"]
 
     assert [tool["name"] for tool in tools] == list(TOOLS)
     for tool in tools:
@@ -85,38 +83,38 @@ async def test_the_list_of_tools_has_each_with_a_schema_and_hints(stage: Stage) 
 
 
 @pytest.mark.parametrize("method", ["ping", "notifications/initialized"])
-async def test_what_needs_no_content_is_answered_with_an_empty_result(stage: Stage, method: str) -> None:
-    assert await answered(stage, asking(method, id=7)) == {"jsonrpc": "2.0", "id": 7, "result": {}}
+async def test_what_needs_no_content_is_answered_with_an_empty_result(harness: ServiceHarness, method: str) -> None:
+    assert await answered(harness, asking(method, id=7)) == {"jsonrpc": "2.0", "id": 7, "result": {}}
 
 
-async def test_an_unknown_method_is_told_as_such(stage: Stage) -> None:
+async def test_an_unknown_method_is_told_as_such(harness: ServiceHarness) -> None:
     for method in ("", "nothing", "tools", "tools/List", "resources/list", "server/discover", "x" * 9_000):
-        assert await code_of(stage, asking(method, id="a")) == (-32601, "a")
+        assert await code_of(harness, asking(method, id="a")) == (-32601, "a")
 
 
-async def test_a_body_that_is_no_json_is_a_parse_error(stage: Stage) -> None:
+async def test_a_body_that_is_no_json_is_a_parse_error(harness: ServiceHarness) -> None:
     for body in (b"", b" ", b"{", b"nonsense", b"\xff\xfe{}", b'{"a":1}{"b":2}'):
-        assert await code_of(stage, body) == (-32700, None)
+        assert await code_of(harness, body) == (-32700, None)
 
 
-async def test_a_body_that_is_no_message_is_an_invalid_request(stage: Stage) -> None:
+async def test_a_body_that_is_no_message_is_an_invalid_request(harness: ServiceHarness) -> None:
     for body in (1, "ping", True, None, 1.5, {}, {"jsonrpc": "2.0"}, {"jsonrpc": "1.0", "method": "a"}):
-        assert await code_of(stage, body) == (-32600, None)
+        assert await code_of(harness, body) == (-32600, None)
 
 
-async def test_params_that_are_no_object_are_refused(stage: Stage) -> None:
-    assert await code_of(stage, asking("tools/call", ["get_device"])) == (-32602, 1)
+async def test_params_that_are_no_object_are_refused(harness: ServiceHarness) -> None:
+    assert await code_of(harness, asking("tools/call", ["get_device"])) == (-32602, 1)
 
 
 IDS = ('"a"', '"é\\u00e9\\n"', '""', "0", "-1", "7.0", "1e3", "null", "123456789012345678901234567890")
 METHODS = (("ping", "{}"), ("tools/call", '{"name": "no tool"}'), ("nothing", "{}"))
 
 
-async def test_an_id_of_any_form_comes_back_to_the_byte(stage: Stage) -> None:
+async def test_an_id_of_any_form_comes_back_to_the_byte(harness: ServiceHarness) -> None:
     for text, (method, params) in itertools.product(IDS, METHODS):
         body = f'{{"jsonrpc":"2.0","id":{text},"method":"{method}","params":{params}}}'.encode()
 
-        response = await posted(stage, body)
+        response = await posted(harness, body)
 
         assert response.status_code == 200
         assert f'"id":{text},'.encode() in response.content
@@ -137,29 +135,29 @@ WANTING_NO_ANSWER = (
 )
 
 
-async def test_what_wants_no_answer_gets_202_without_a_body(stage: Stage) -> None:
+async def test_what_wants_no_answer_gets_202_without_a_body(harness: ServiceHarness) -> None:
     for body in WANTING_NO_ANSWER:
-        response = await posted(stage, body)
+        response = await posted(harness, body)
 
         assert (response.status_code, response.content) == (202, b"")
         assert response.headers["access-control-allow-origin"] == "*"
 
 
-async def test_a_tool_that_is_only_told_is_not_used(stage: Stage) -> None:
-    owner, read = await stage.sign_up(), stage.log.total
+async def test_a_tool_that_is_only_told_is_not_used(harness: ServiceHarness) -> None:
+    owner, read = await harness.sign_up(), harness.register_log.total
 
     for message in (using("add_watch", {"subject": "A1"}), using("get_device", {"udi": UNREGISTERED})):
         del message["id"]
-        assert (await posted(stage, message, owner.api_key)).status_code == 202
+        assert (await posted(harness, message, owner.api_key)).status_code == 202
 
-    assert (await used(stage, "list_watches", owner.api_key)).payload == {"watches": []}
-    assert stage.log.total == read
+    assert (await used(harness, "list_watches", owner.api_key)).payload == {"watches": []}
+    assert harness.register_log.total == read
 
 
-async def test_a_batch_is_answered_in_order_without_what_wants_no_answer(stage: Stage) -> None:
-    udi = lone_devices(stage, 1)[0].primary_di
+async def test_a_batch_is_answered_in_order_without_what_wants_no_answer(harness: ServiceHarness) -> None:
+    udi = harness.unique_devices(1)[0].primary_di
     answers = await answered(
-        stage,
+        harness,
         [
             using("get_device", {"udi": udi}, id="first"),
             telling("notifications/initialized"),
@@ -186,27 +184,27 @@ async def test_a_batch_is_answered_in_order_without_what_wants_no_answer(stage: 
     assert said(answers[3]).payload == {"error": "Unknown tool."}
 
 
-async def test_a_batch_of_one_is_answered_by_a_batch_of_one(stage: Stage) -> None:
-    assert await answered(stage, [PING]) == [{"jsonrpc": "2.0", "id": 1, "result": {}}]
+async def test_a_batch_of_one_is_answered_by_a_batch_of_one(harness: ServiceHarness) -> None:
+    assert await answered(harness, [PING]) == [{"jsonrpc": "2.0", "id": 1, "result": {}}]
 
 
-async def test_a_batch_has_from_one_to_twenty_messages(stage: Stage) -> None:
-    assert await code_of(stage, []) == (-32600, None)
-    assert len(await answered(stage, [PING] * MAX_MESSAGES)) == MAX_MESSAGES
-    assert await code_of(stage, [PING] * (MAX_MESSAGES + 1)) == (-32600, None)
-    assert await code_of(stage, [telling("ping")] * (MAX_MESSAGES + 1)) == (-32600, None)
+async def test_a_batch_has_from_one_to_twenty_messages(harness: ServiceHarness) -> None:
+    assert await code_of(harness, []) == (-32600, None)
+    assert len(await answered(harness, [PING] * MAX_MESSAGES)) == MAX_MESSAGES
+    assert await code_of(harness, [PING] * (MAX_MESSAGES + 1)) == (-32600, None)
+    assert await code_of(harness, [telling("ping")] * (MAX_MESSAGES + 1)) == (-32600, None)
 
 
-async def test_a_body_of_more_than_two_megabytes_is_refused_and_one_just_below_is_read(stage: Stage) -> None:
+async def test_a_body_of_more_than_two_megabytes_is_refused_and_one_just_below_is_read(harness: ServiceHarness) -> None:
     def long(size: int) -> bytes:
         bare = json.dumps(asking("ping", {"x": ""})).encode()
         return json.dumps(asking("ping", {"x": "a" * (size - len(bare))})).encode()
 
-    assert (await answered(stage, long(MAX_BODY_BYTES)))["result"] == {}
-    assert await code_of(stage, long(MAX_BODY_BYTES + 1)) == (-32600, None)
+    assert (await answered(harness, long(MAX_BODY_BYTES)))["result"] == {}
+    assert await code_of(harness, long(MAX_BODY_BYTES + 1)) == (-32600, None)
 
 
-async def test_a_huge_body_in_pieces_is_not_read_to_its_end(stage: Stage) -> None:
+async def test_a_huge_body_in_pieces_is_not_read_to_its_end(harness: ServiceHarness) -> None:
     sent = 0
 
     async def pieces() -> AsyncIterator[bytes]:
@@ -215,7 +213,7 @@ async def test_a_huge_body_in_pieces_is_not_read_to_its_end(stage: Stage) -> Non
             sent += 1
             yield b" " * (MAX_BODY_BYTES // 10)
 
-    response = await stage.client.post("/mcp", content=pieces())
+    response = await harness.client.post("/mcp", content=pieces())
 
     assert response.json()["error"]["code"] == -32600
 
@@ -224,8 +222,8 @@ async def test_a_huge_body_in_pieces_is_not_read_to_its_end(stage: Stage) -> Non
 
 
 @pytest.mark.parametrize("method", ["GET", "DELETE", "PUT", "PATCH", "HEAD"])
-async def test_other_methods_of_http_are_refused(stage: Stage, method: str) -> None:
-    response = await stage.client.request(method, "/mcp", headers={"Accept": "text/event-stream"})
+async def test_other_methods_of_http_are_refused(harness: ServiceHarness, method: str) -> None:
+    response = await harness.client.request(method, "/mcp", headers={"Accept": "text/event-stream"})
 
     assert response.status_code == 405
     assert response.headers["allow"] == "POST, OPTIONS"
@@ -234,11 +232,11 @@ async def test_other_methods_of_http_are_refused(stage: Stage, method: str) -> N
         assert set(response.json()) == {"error"}
 
 
-async def test_pages_of_other_sites_may_ask(stage: Stage) -> None:
+async def test_pages_of_other_sites_may_ask(harness: ServiceHarness) -> None:
     origin = {"Origin": "https://elsewhere.example"}
     asked = {**origin, "Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "content-type"}
 
-    preflight = await stage.client.options("/mcp", headers=asked)
+    preflight = await harness.client.options("/mcp", headers=asked)
 
     assert preflight.status_code == 204
     assert preflight.headers["access-control-allow-origin"] == "*"
@@ -247,7 +245,7 @@ async def test_pages_of_other_sites_may_ask(stage: Stage) -> None:
         "Content-Type, X-API-Key, Authorization, MCP-Protocol-Version, Mcp-Session-Id, Mcp-Method, Mcp-Name"
     )
     for body in (PING, b"nonsense", using("list_watches")):
-        assert (await posted(stage, body)).headers["access-control-allow-origin"] == "*"
+        assert (await posted(harness, body)).headers["access-control-allow-origin"] == "*"
 
 
 @pytest.mark.parametrize(
@@ -260,8 +258,8 @@ async def test_pages_of_other_sites_may_ask(stage: Stage) -> None:
         "/.well-known/openid-configuration",
     ],
 )
-async def test_nothing_speaks_of_oauth(stage: Stage, path: str) -> None:
-    response = await stage.get(path)
+async def test_nothing_speaks_of_oauth(harness: ServiceHarness, path: str) -> None:
+    response = await harness.get(path)
 
     assert response.status_code == 404
     assert response.headers["content-type"] == "application/json"
@@ -281,10 +279,10 @@ NOBODYS: tuple[dict[str, str], ...] = (
 
 
 @pytest.mark.parametrize("tool", ["list_watches", "add_watch", "sync_watches", "list_changes"])
-async def test_who_has_no_key_is_told_so_in_the_payload_and_never_by_http(stage: Stage, tool: str) -> None:
-    before = stage.tables()
+async def test_who_has_no_key_is_told_so_in_the_payload_and_never_by_http(harness: ServiceHarness, tool: str) -> None:
+    before = harness.all_rows()
     for headers in NOBODYS:
-        response = await stage.client.post("/mcp", json=using(tool, {"subject": "A1"}), headers=headers)
+        response = await harness.client.post("/mcp", json=using(tool, {"subject": "A1"}), headers=headers)
 
         assert response.status_code == 200
         assert "www-authenticate" not in response.headers
@@ -292,19 +290,19 @@ async def test_who_has_no_key_is_told_so_in_the_payload_and_never_by_http(stage:
         assert answer.is_error
         assert "key" in answer.payload["error"]
         assert "nobodys" not in response.text
-    assert stage.tables() == before
+    assert harness.all_rows() == before
 
 
 # Limits
 
 
-async def test_the_sixty_first_call_of_a_minute_is_refused_before_any_tool_runs(limited: Stage) -> None:
+async def test_the_sixty_first_call_of_a_minute_is_refused_before_any_tool_runs(limited: ServiceHarness) -> None:
     for left in range(59, -1, -1):
         response = await posted(limited, PING)
         assert response.status_code == 200
         assert response.headers["ratelimit-remaining"] == str(left)
         assert response.headers["ratelimit-policy"] == "60;w=60"
-    read = limited.log.total
+    read = limited.register_log.total
 
     refused = await posted(limited, using("get_device", {"udi": UNREGISTERED}))
 
@@ -315,40 +313,40 @@ async def test_the_sixty_first_call_of_a_minute_is_refused_before_any_tool_runs(
     assert refused.headers["ratelimit-limit"] == "60"
     assert refused.headers["access-control-allow-origin"] == "*"
     assert refused.headers["cache-control"] == "no-store"
-    assert limited.log.total == read
+    assert limited.register_log.total == read
     limited.clock.move(int(refused.headers["retry-after"]))
     assert (await posted(limited, PING)).status_code == 200
 
 
-async def test_every_tool_of_a_batch_counts_and_none_runs_when_one_is_too_many(limited: Stage) -> None:
+async def test_every_tool_of_a_batch_counts_and_none_runs_when_one_is_too_many(limited: ServiceHarness) -> None:
     owner = await limited.sign_up()
     batch = [using("list_watches", id=number) for number in range(20)]
     for left in (40, 20):
         response = await posted(limited, batch, owner.api_key)
         assert (response.status_code, response.headers["ratelimit-remaining"]) == (200, str(left))
     await posted(limited, batch[0], owner.api_key)
-    before = limited.tables()
+    before = limited.all_rows()
 
     adding = [using("add_watch", {"subject": f"A{number}"}, id=number) for number in range(20)]
     refused = await posted(limited, adding, owner.api_key)
 
     assert refused.status_code == 429
     assert refused.headers["retry-after"]
-    after = limited.tables()
+    after = limited.all_rows()
     assert (after["watches"], after["events"]) == (before["watches"], before["events"])
 
 
-async def test_a_batch_without_tools_counts_as_one_call(limited: Stage) -> None:
+async def test_a_batch_without_tools_counts_as_one_call(limited: ServiceHarness) -> None:
     response = await posted(limited, [PING] * 20)
 
     assert response.headers["ratelimit-remaining"] == "59"
 
 
-async def test_a_tool_that_may_not_read_the_register_says_so_and_the_others_go_on(limited: Stage) -> None:
-    stored = lone_devices(limited, 1)[0].primary_di
+async def test_a_tool_that_may_not_read_the_register_says_so_and_the_others_go_on(limited: ServiceHarness) -> None:
+    stored = limited.unique_devices(1)[0].primary_di
     for udi in (stored, *(f"0409999999{number:04}" for number in range(19))):
         await used(limited, "get_device", udi=udi)
-    read = limited.log.total
+    read = limited.register_log.total
 
     answers = [
         await used(limited, "get_device", udi=UNREGISTERED),
@@ -359,11 +357,11 @@ async def test_a_tool_that_may_not_read_the_register_says_so_and_the_others_go_o
     for answer in answers:
         assert answer.is_error
         assert "20 in 60 s are allowed" in answer.payload["error"]
-    assert limited.log.total == read
+    assert limited.register_log.total == read
     assert not known.is_error
 
 
-async def test_the_eleventh_sync_of_a_minute_says_so_in_the_shape_of_a_sync(limited: Stage) -> None:
+async def test_the_eleventh_sync_of_a_minute_says_so_in_the_shape_of_a_sync(limited: ServiceHarness) -> None:
     owner = await limited.sign_up()
     for _ in range(10):
         assert not (await used(limited, "sync_watches", owner.api_key)).is_error

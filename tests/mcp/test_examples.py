@@ -20,7 +20,7 @@ from registerwatch.mcp.tools import MAX_CHANGES, MAX_RESULTS, NEEDS_KEY, UNKNOWN
 from registerwatch.web.rate_limits import Limit
 from tests.mcp.speaking import TOOLS
 from tests.support import node
-from tests.support.serving import served_stage
+from tests.support.serving import served_harness
 
 PAGE = (Path(__file__).parents[2] / "docs" / "mcp.md").read_text(encoding="utf-8")
 ADDRESS = "http://localhost:8000"
@@ -39,10 +39,10 @@ class Served:
 def served(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("served")
     shutil.copyfile(sqlite_template, folder / "registerwatch.db")
-    with served_stage(f"sqlite:///{folder / 'registerwatch.db'}", folder) as (url, stage):
+    with served_harness(f"sqlite:///{folder / 'registerwatch.db'}", folder) as (url, harness):
         trial = {"name": "Acme", "email": "owner@acme.example", "password": "correct horse"}
         opened = httpx2.post(f"{url}/v1/trial", json=trial).json()
-        yield Served(url, stage.world.newest(0, 1)[0].primary_di, opened["api_key"])
+        yield Served(url, harness.world.newest(0, 1)[0].primary_di, opened["api_key"])
 
 
 def _examples(language: str) -> list[str]:

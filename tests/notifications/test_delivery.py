@@ -7,25 +7,27 @@ from dataclasses import replace
 import httpcore2
 import pytest
 
+from registerwatch.db.tables import deliveries, events
 from registerwatch.errors import InvalidInput
 from registerwatch.notifications.delivery import LEASE_SECONDS
 from tests.accounts.acting import EMAIL
-from tests.notifications.post_room import URL, PostRoom, signatures
+from tests.notifications.steps import another_process, clear_secret, expected_signatures, queue_change
+from tests.support.harness import WEBHOOK_URL, ServiceHarness
 
 pytestmark = pytest.mark.anyio
 
 HOST = "hooks.acme.example"
 
 
-async def test_a_change_arrives_with_the_contracts_body_and_headers(room: PostRoom) -> None:
-    caller, webhook = await room.with_first()
-    await room.change(caller, number=2)
-    assert await room.deliver() == 1
+async def test_a_change_arrives_with_the_contracts_body_and_headers(harness: ServiceHarness) -> None:
+    caller, webhook = await harness.owner_with_webhook()
+    await queue_change(harness, caller, number=2)
+    assert await harness.deliver_due() == 1
 
-    (request,) = room.receivers.requests
-    (row,) = await room.rows()
-    events = await room.events()
-    assert (request.method, request.url) == ("POST", URL)
+    (request,) = harness.receivers.requests
+    (row,) = await harness.rows(deliveries)
+    stored = await harness.rows(events)
+    assert (request.method, request.url) == ("POST", WEBHOOK_URL)
     assert json.loads(request.content) == {
         "id": row["id"],
         "type": "watch.changed",
@@ -39,7 +41,7 @@ async def test_a_change_arrives_with_the_contracts_body_and_headers(room: PostRo
                 "summary": "market status: a → b",
                 "changes": [{"field": "market status", "old": "on the market", "new": "no longer on the market"}],
             }
-            for event in events
+            for event in stored
         ],
     }
     assert request.headers == {
@@ -48,63 +50,63 @@ async def test_a_change_arrives_with_the_contracts_body_and_headers(room: PostRo
         "Host": HOST,
         "User-Agent": "Registerwatch/1.0 (+service@acme.example)",
         "X-Service-Timestamp": "1800000000",
-        "X-Service-Signature": signatures(request, webhook.secret),
+        "X-Service-Signature": expected_signatures(request, webhook.secret),
         "X-Service-Event": "watch.changed",
         "X-Service-Delivery": row["id"],
     }
     assert row["id"].startswith("whd_")
 
 
-async def test_the_word_in_the_headers_is_a_setting(room: PostRoom) -> None:
-    caller, webhook = await room.with_first()
-    await room.change(caller)
-    worker = room.another_worker(service_name="Acme")
+async def test_the_word_in_the_headers_is_a_setting(harness: ServiceHarness) -> None:
+    caller, webhook = await harness.owner_with_webhook()
+    await queue_change(harness, caller)
+    worker = another_process(harness, service_name="Acme")
     (claimed,) = await worker.claim()
     await worker.deliver(claimed)
 
-    (request,) = room.receivers.requests
-    assert request.headers["X-Acme-Signature"] == signatures(request, webhook.secret, word="Acme")
+    (request,) = harness.receivers.requests
+    assert request.headers["X-Acme-Signature"] == expected_signatures(request, webhook.secret, word="Acme")
     assert not any(name.startswith("x-service") for name in request.headers)
 
 
-async def test_every_address_gets_each_delivery_under_its_own_id_and_secret(room: PostRoom) -> None:
-    caller, first = await room.with_first()
-    other = await room.webhook_service.add(caller, "https://other.acme.example/")
-    stranger, theirs = await room.with_first("stranger@other.example", "https://other.example/")
-    await room.change(caller)
-    assert await room.deliver() == 2
+async def test_every_address_gets_each_delivery_under_its_own_id_and_secret(harness: ServiceHarness) -> None:
+    caller, first = await harness.owner_with_webhook()
+    other = await harness.webhooks.add(caller, "https://other.acme.example/")
+    stranger, theirs = await harness.owner_with_webhook("stranger@other.example", "https://other.example/")
+    await queue_change(harness, caller)
+    assert await harness.deliver_due() == 2
 
-    at_first, at_other = room.receivers.at(HOST)[0], room.receivers.at("other.acme.example")[0]
-    assert at_first.headers["X-Service-Signature"] == signatures(at_first, first.secret)
-    assert at_other.headers["X-Service-Signature"] == signatures(at_other, other.secret)
+    at_first, at_other = harness.receivers.at(HOST)[0], harness.receivers.at("other.acme.example")[0]
+    assert at_first.headers["X-Service-Signature"] == expected_signatures(at_first, first.secret)
+    assert at_other.headers["X-Service-Signature"] == expected_signatures(at_other, other.secret)
     assert at_first.headers["X-Service-Delivery"] != at_other.headers["X-Service-Delivery"]
-    assert room.receivers.at("other.example") == []
-    await room.change(stranger, caller, batch="both")
-    assert await room.deliver() == 3
-    (at_theirs,) = room.receivers.at("other.example")
-    assert at_theirs.headers["X-Service-Signature"] == signatures(at_theirs, theirs.secret)
+    assert harness.receivers.at("other.example") == []
+    await queue_change(harness, stranger, caller, batch="both")
+    assert await harness.deliver_due() == 3
+    (at_theirs,) = harness.receivers.at("other.example")
+    assert at_theirs.headers["X-Service-Signature"] == expected_signatures(at_theirs, theirs.secret)
     assert b"stranger@other.example" in at_theirs.content
     assert EMAIL.encode() not in at_theirs.content
 
 
-async def test_a_batch_is_one_delivery_however_often_it_is_put(room: PostRoom) -> None:
-    caller, _ = await room.with_first()
+async def test_a_batch_is_one_delivery_however_often_it_is_put(harness: ServiceHarness) -> None:
+    caller, _ = await harness.owner_with_webhook()
     for _ in range(3):
-        await room.change(caller, due_in=60)
-    room.clock.move(60)
-    assert await room.deliver() == 1
-    assert len(json.loads(room.receivers.requests[0].content)["events"]) == 3
+        await queue_change(harness, caller, due_in=60)
+    harness.clock.move(60)
+    assert await harness.deliver_due() == 1
+    assert len(json.loads(harness.receivers.requests[0].content)["events"]) == 3
 
 
-async def test_while_secrets_overlap_both_sign_and_then_the_new_one_alone(room: PostRoom) -> None:
-    caller, old = await room.with_first()
-    new = await room.webhook_service.rotate(caller, old.id)
+async def test_while_secrets_overlap_both_sign_and_then_the_new_one_alone(harness: ServiceHarness) -> None:
+    caller, old = await harness.owner_with_webhook()
+    new = await harness.webhooks.rotate(caller, old.id)
     for batch, secrets in (("within", [new.secret, old.secret]), ("after", [new.secret])):
-        await room.change(caller, batch=batch)
-        await room.deliver()
-        request = room.receivers.requests[-1]
-        assert request.headers["X-Service-Signature"] == signatures(request, *secrets)
-        room.clock.move(24 * 3600)
+        await queue_change(harness, caller, batch=batch)
+        await harness.deliver_due()
+        request = harness.receivers.requests[-1]
+        assert request.headers["X-Service-Signature"] == expected_signatures(request, *secrets)
+        harness.clock.move(24 * 3600)
 
 
 @pytest.mark.parametrize(
@@ -118,50 +120,50 @@ async def test_while_secrets_overlap_both_sign_and_then_the_new_one_alone(room: 
     ],
 )
 async def test_there_are_up_to_three_attempts_with_pauses(
-    room: PostRoom, answers: list[int | Exception], attempts: int, is_accepted: bool, status: int | None
+    harness: ServiceHarness, answers: list[int | Exception], attempts: int, is_accepted: bool, status: int | None
 ) -> None:
-    caller, webhook = await room.with_first()
-    room.receivers.answers[HOST] = list(answers)
-    await room.change(caller)
-    began = room.clock.now()
-    await room.deliver()
+    caller, webhook = await harness.owner_with_webhook()
+    harness.receivers.answers[HOST] = list(answers)
+    await queue_change(harness, caller)
+    began = harness.clock.now()
+    await harness.deliver_due()
 
-    requests, (row,) = room.receivers.requests, await room.rows()
+    requests, (row,) = harness.receivers.requests, await harness.rows(deliveries)
     assert len(requests) == attempts
-    assert room.clock.slept == [0.4, 0.8][: attempts - 1]
+    assert harness.clock.slept == [0.4, 0.8][: attempts - 1]
     assert len({request.content for request in requests}) == 1
     assert len({request.headers["X-Service-Delivery"] for request in requests}) == 1
     for request, pause in zip(requests, [0.0, 0.4, 1.2], strict=False):
         assert request.headers["X-Service-Timestamp"] == str(int(began + pause))
-        assert request.headers["X-Service-Signature"] == signatures(request, webhook.secret)
+        assert request.headers["X-Service-Signature"] == expected_signatures(request, webhook.secret)
     assert (row["attempts"], bool(row["is_accepted"]), row["status"]) == (attempts, is_accepted, status)
     assert (row["error"] == "") is is_accepted
-    assert (row["finished_at"], row["due_at"]) == (int(room.clock.now()), None)
+    assert (row["finished_at"], row["due_at"]) == (harness.now, None)
 
-    seen = await room.first(caller)
+    seen = await harness.first_webhook(caller)
     assert (seen.last_at, seen.last_ok, seen.last_error) == (row["finished_at"], is_accepted, row["error"])
-    assert await room.deliver() == 0
+    assert await harness.deliver_due() == 0
 
 
-async def test_without_a_secret_nothing_is_delivered(room: PostRoom) -> None:
-    caller, webhook = await room.with_first()
-    await room.change(caller, batch="before")
-    await room.forget_secret(webhook)
-    await room.change(caller, batch="after")
-    await room.deliver()
-    result = await room.webhook_service.test(caller, None)
+async def test_without_a_secret_nothing_is_delivered(harness: ServiceHarness) -> None:
+    caller, webhook = await harness.owner_with_webhook()
+    await queue_change(harness, caller, batch="before")
+    await clear_secret(harness, webhook)
+    await queue_change(harness, caller, batch="after")
+    await harness.deliver_due()
+    result = await harness.webhooks.test(caller, None)
 
-    assert room.receivers.requests == []
-    assert [row["batch"] for row in await room.rows() if row["type"] == "watch.changed"] == ["before"]
+    assert harness.receivers.requests == []
+    assert [row["batch"] for row in await harness.rows(deliveries) if row["type"] == "watch.changed"] == ["before"]
     assert (result.is_accepted, result.status) == (False, None)
 
 
-async def test_a_test_is_signed_and_brings_no_events(room: PostRoom) -> None:
-    caller, first = await room.with_first()
-    other = await room.webhook_service.add(caller, "https://other.acme.example/")
+async def test_a_test_is_signed_and_brings_no_events(harness: ServiceHarness) -> None:
+    caller, first = await harness.owner_with_webhook()
+    other = await harness.webhooks.add(caller, "https://other.acme.example/")
     for webhook, webhook_id, host in ((first, None, HOST), (other, other.id, "other.acme.example")):
-        result = await room.webhook_service.test(caller, webhook_id)
-        (request,) = room.receivers.at(host)
+        result = await harness.webhooks.test(caller, webhook_id)
+        (request,) = harness.receivers.at(host)
         assert (result.is_accepted, result.status, result.error) == (True, 200, "")
         assert json.loads(request.content) == {
             "id": result.delivery_id,
@@ -171,144 +173,146 @@ async def test_a_test_is_signed_and_brings_no_events(room: PostRoom) -> None:
             "events": [],
         }
         assert request.headers["X-Service-Event"] == "watch.test"
-        assert request.headers["X-Service-Signature"] == signatures(request, webhook.secret)
-    assert await room.deliver() == 0
+        assert request.headers["X-Service-Signature"] == expected_signatures(request, webhook.secret)
+    assert await harness.deliver_due() == 0
 
 
-async def test_a_test_that_is_not_accepted_says_why_and_is_remembered(room: PostRoom) -> None:
-    caller, _ = await room.with_first()
-    room.receivers.answers[HOST] = [500, 500, 418]
-    result = await room.webhook_service.test(caller, None)
-    seen = await room.first(caller)
+async def test_a_test_that_is_not_accepted_says_why_and_is_remembered(harness: ServiceHarness) -> None:
+    caller, _ = await harness.owner_with_webhook()
+    harness.receivers.answers[HOST] = [500, 500, 418]
+    result = await harness.webhooks.test(caller, None)
+    seen = await harness.first_webhook(caller)
 
     assert (result.is_accepted, result.status, result.error) == (False, 418, "the receiver answered 418")
     assert (seen.last_ok, seen.last_error) == (False, result.error)
 
 
-async def test_a_test_without_an_address_is_refused(room: PostRoom) -> None:
-    caller = await room.owner()
-    await room.webhook_service.add(caller, URL)
+async def test_a_test_without_an_address_is_refused(harness: ServiceHarness) -> None:
+    caller = await harness.owner()
+    await harness.webhooks.add(caller, WEBHOOK_URL)
     with pytest.raises(InvalidInput, match="No webhook address"):
-        await room.webhook_service.test(caller, None)
+        await harness.webhooks.test(caller, None)
 
 
-async def test_the_log_shows_the_newest_50_deliveries(room: PostRoom) -> None:
-    caller, webhook = await room.with_first()
+async def test_the_log_shows_the_newest_50_deliveries(harness: ServiceHarness) -> None:
+    caller, webhook = await harness.owner_with_webhook()
     for number in range(52):
-        await room.change(caller, batch=str(number))
-        room.clock.move(1)
-    log = await room.webhook_service.log(caller, webhook.id)
+        await queue_change(harness, caller, batch=str(number))
+        harness.clock.move(1)
+    log = await harness.webhooks.log(caller, webhook.id)
     assert [delivery.batch for delivery in log] == [str(number) for number in range(51, 1, -1)]
     assert all(delivery.body is None and delivery.is_accepted is None for delivery in log)
 
 
-async def test_a_delivery_is_sent_again_with_the_same_id_and_to_the_byte(room: PostRoom) -> None:
-    caller, webhook = await room.with_first()
-    room.receivers.answers[HOST] = [500, 500, 500]
-    await room.change(caller)
-    await room.deliver()
-    room.clock.move(3600)
-    (delivery,) = await room.webhook_service.log(caller, webhook.id)
-    await room.change(caller, batch="batch", subject="another")
-    await room.webhook_service.send_again(caller, webhook.id, delivery.id)
-    assert await room.deliver() == 1
+async def test_a_delivery_is_sent_again_with_the_same_id_and_to_the_byte(harness: ServiceHarness) -> None:
+    caller, webhook = await harness.owner_with_webhook()
+    harness.receivers.answers[HOST] = [500, 500, 500]
+    await queue_change(harness, caller)
+    await harness.deliver_due()
+    harness.clock.move(3600)
+    (delivery,) = await harness.webhooks.log(caller, webhook.id)
+    await queue_change(harness, caller, batch="batch", subject="another")
+    await harness.webhooks.send_again(caller, webhook.id, delivery.id)
+    assert await harness.deliver_due() == 1
 
-    first, last = room.receivers.requests[0], room.receivers.requests[-1]
+    first, last = harness.receivers.requests[0], harness.receivers.requests[-1]
     assert last.content == first.content == (delivery.body or "").encode()
     assert last.headers["X-Service-Delivery"] == delivery.id
     assert last.headers["X-Service-Timestamp"] > first.headers["X-Service-Timestamp"]
-    assert last.headers["X-Service-Signature"] == signatures(last, webhook.secret)
-    (again,) = await room.webhook_service.log(caller, webhook.id)
+    assert last.headers["X-Service-Signature"] == expected_signatures(last, webhook.secret)
+    (again,) = await harness.webhooks.log(caller, webhook.id)
     assert (again.is_accepted, again.attempts, again.status, again.error) == (True, 4, 200, "")
 
 
 @pytest.mark.parametrize("delivery_id", ["whd_unknown", "", "\x00", "'", "ü" * 1000])
-async def test_what_was_not_delivered_to_a_webhook_cannot_be_sent_again(room: PostRoom, delivery_id: str) -> None:
-    caller, webhook = await room.with_first()
+async def test_what_was_not_delivered_to_a_webhook_cannot_be_sent_again(
+    harness: ServiceHarness, delivery_id: str
+) -> None:
+    caller, webhook = await harness.owner_with_webhook()
     with pytest.raises(InvalidInput, match="no delivery with this id"):
-        await room.webhook_service.send_again(caller, webhook.id, delivery_id)
+        await harness.webhooks.send_again(caller, webhook.id, delivery_id)
 
 
-async def test_what_has_not_ended_is_not_sent_again(room: PostRoom) -> None:
-    caller, webhook = await room.with_first()
-    await room.change(caller)
-    (delivery,) = await room.webhook_service.log(caller, webhook.id)
+async def test_what_has_not_ended_is_not_sent_again(harness: ServiceHarness) -> None:
+    caller, webhook = await harness.owner_with_webhook()
+    await queue_change(harness, caller)
+    (delivery,) = await harness.webhooks.log(caller, webhook.id)
     with pytest.raises(InvalidInput):
-        await room.webhook_service.send_again(caller, webhook.id, delivery.id)
-    await room.deliveries.claim()
+        await harness.webhooks.send_again(caller, webhook.id, delivery.id)
+    await harness.deliveries.claim()
     with pytest.raises(InvalidInput):
-        await room.webhook_service.send_again(caller, webhook.id, delivery.id)
+        await harness.webhooks.send_again(caller, webhook.id, delivery.id)
 
 
-async def test_an_address_that_is_removed_meanwhile_takes_its_deliveries_along(room: PostRoom) -> None:
-    caller, webhook = await room.with_first()
-    await room.change(caller, batch="under way")
-    await room.change(caller, batch="waiting", due_in=60)
-    room.receivers.asleep[HOST] = asyncio.Event()
-    (claimed,) = await room.deliveries.claim()
-    under_way = asyncio.create_task(room.deliveries.deliver(claimed))
-    await room.receivers.wait_for(HOST)
-    await room.webhook_service.remove(caller, webhook.id)
-    room.receivers.asleep[HOST].set()
-    await room.deliveries.store([await under_way])
+async def test_an_address_that_is_removed_meanwhile_takes_its_deliveries_along(harness: ServiceHarness) -> None:
+    caller, webhook = await harness.owner_with_webhook()
+    await queue_change(harness, caller, batch="under way")
+    await queue_change(harness, caller, batch="waiting", due_in=60)
+    harness.receivers.delays[HOST] = asyncio.Event()
+    (claimed,) = await harness.deliveries.claim()
+    under_way = asyncio.create_task(harness.deliveries.deliver(claimed))
+    await harness.receivers.wait_for(HOST)
+    await harness.webhooks.remove(caller, webhook.id)
+    harness.receivers.delays[HOST].set()
+    await harness.deliveries.store([await under_way])
 
-    assert await room.rows() == []
-    room.clock.move(LEASE_SECONDS * 2)
-    assert await room.deliver() == 0
-
-
-async def test_an_address_that_is_changed_gets_what_was_waiting(room: PostRoom) -> None:
-    caller, _ = await room.with_first()
-    await room.change(caller)
-    await room.webhook_service.set_first(caller, "https://new.acme.example/")
-    await room.deliver()
-    assert [request.headers["Host"] for request in room.receivers.requests] == ["new.acme.example"]
+    assert await harness.rows(deliveries) == []
+    harness.clock.move(LEASE_SECONDS * 2)
+    assert await harness.deliver_due() == 0
 
 
-async def test_what_ended_long_ago_is_forgotten_and_what_waits_is_not(room: PostRoom) -> None:
-    caller, webhook = await room.with_first()
-    await room.change(caller, batch="ended")
-    await room.deliver()
-    await room.webhook_service.test(caller, None)
-    await room.change(caller, batch="waiting", due_in=7200)
-    room.clock.move(3600)
-    assert await room.deliveries.forget(3601) == 0
-    assert await room.deliveries.forget(3599) == 2
-    assert [row["batch"] for row in await room.rows()] == ["waiting"]
-    assert webhook.id == (await room.first(caller)).id
+async def test_an_address_that_is_changed_gets_what_was_waiting(harness: ServiceHarness) -> None:
+    caller, _ = await harness.owner_with_webhook()
+    await queue_change(harness, caller)
+    await harness.webhooks.set_first(caller, "https://new.acme.example/")
+    await harness.deliver_due()
+    assert [request.headers["Host"] for request in harness.receivers.requests] == ["new.acme.example"]
 
 
-async def test_a_test_whose_end_was_never_stored_is_forgotten_too(room: PostRoom) -> None:
-    caller, _ = await room.with_first()
-    room.receivers.asleep[HOST] = asyncio.Event()
-    test = asyncio.create_task(room.webhook_service.test(caller, None))
-    await room.receivers.wait_for(HOST)
+async def test_what_ended_long_ago_is_forgotten_and_what_waits_is_not(harness: ServiceHarness) -> None:
+    caller, webhook = await harness.owner_with_webhook()
+    await queue_change(harness, caller, batch="ended")
+    await harness.deliver_due()
+    await harness.webhooks.test(caller, None)
+    await queue_change(harness, caller, batch="waiting", due_in=7200)
+    harness.clock.move(3600)
+    assert await harness.deliveries.forget(3601) == 0
+    assert await harness.deliveries.forget(3599) == 2
+    assert [row["batch"] for row in await harness.rows(deliveries)] == ["waiting"]
+    assert webhook.id == (await harness.first_webhook(caller)).id
+
+
+async def test_a_test_whose_end_was_never_stored_is_forgotten_too(harness: ServiceHarness) -> None:
+    caller, _ = await harness.owner_with_webhook()
+    harness.receivers.delays[HOST] = asyncio.Event()
+    test = asyncio.create_task(harness.webhooks.test(caller, None))
+    await harness.receivers.wait_for(HOST)
     test.cancel()
     await asyncio.gather(test, return_exceptions=True)
-    assert len(await room.rows()) == 1
-    room.clock.move(3600)
-    assert await room.deliveries.forget(60) == 1
+    assert len(await harness.rows(deliveries)) == 1
+    harness.clock.move(3600)
+    assert await harness.deliveries.forget(60) == 1
 
 
-async def test_how_much_waits_and_since_when_is_known(room: PostRoom) -> None:
-    caller, _ = await room.with_first()
-    assert await room.deliveries.waiting() == (0, None)
-    now = int(room.clock.now())
-    await room.change(caller, batch="now")
-    await room.change(caller, batch="later", due_in=60)
-    assert await room.deliveries.waiting() == (2, now)
-    await room.deliver()
-    assert await room.deliveries.waiting() == (1, now + 60)
-    assert room.deliveries.results == {"accepted": 1, "failed": 0}
+async def test_how_much_waits_and_since_when_is_known(harness: ServiceHarness) -> None:
+    caller, _ = await harness.owner_with_webhook()
+    assert await harness.deliveries.waiting() == (0, None)
+    now = harness.now
+    await queue_change(harness, caller, batch="now")
+    await queue_change(harness, caller, batch="later", due_in=60)
+    assert await harness.deliveries.waiting() == (2, now)
+    await harness.deliver_due()
+    assert await harness.deliveries.waiting() == (1, now + 60)
+    assert harness.deliveries.results == {"accepted": 1, "failed": 0}
 
 
-async def test_ends_are_stored_all_or_none(room: PostRoom) -> None:
-    caller, _ = await room.with_first()
-    await room.webhook_service.add(caller, "https://other.acme.example/")
-    await room.change(caller)
-    ended = [await room.deliveries.deliver(each) for each in await room.deliveries.claim()]
+async def test_ends_are_stored_all_or_none(harness: ServiceHarness) -> None:
+    caller, _ = await harness.owner_with_webhook()
+    await harness.webhooks.add(caller, "https://other.acme.example/")
+    await queue_change(harness, caller)
+    ended = [await harness.deliveries.deliver(each) for each in await harness.deliveries.claim()]
     broken = replace(ended[1], attempts=object())  # type: ignore[arg-type]
     with pytest.raises(Exception, match="object"):
-        await room.deliveries.store([ended[0], broken])
-    assert [row["finished_at"] for row in await room.rows()] == [None, None]
-    assert room.deliveries.results == {"accepted": 0, "failed": 0}
+        await harness.deliveries.store([ended[0], broken])
+    assert [row["finished_at"] for row in await harness.rows(deliveries)] == [None, None]
+    assert harness.deliveries.results == {"accepted": 0, "failed": 0}

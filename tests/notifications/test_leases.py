@@ -11,13 +11,15 @@ from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.db.engine import Database
+from registerwatch.db.tables import deliveries, events
 from registerwatch.errors import DatabaseUnavailable
 from registerwatch.net.safe_http import PostResult
 from registerwatch.notifications import outbox, repository
 from registerwatch.notifications.delivery import LEASE_SECONDS, MAX_CONCURRENT, MAX_PER_WEBHOOK
 from registerwatch.notifications.outbox import Outbox
 from registerwatch.notifications.repository import FinishedDelivery
-from tests.notifications.post_room import PostRoom
+from tests.notifications.steps import another_process, queue_change, queue_deliveries
+from tests.support.harness import ServiceHarness
 
 pytestmark = pytest.mark.anyio
 
@@ -41,40 +43,42 @@ def on_postgresql(database_kind: str) -> None:
         pytest.skip("only PostgreSQL writes side by side")
 
 
-async def test_what_a_dead_worker_claimed_falls_due_when_its_lease_ends(room: PostRoom) -> None:
-    caller, _ = await room.with_first()
-    await room.change(caller)
-    dead, alive = room.another_worker(), room.another_worker()
+async def test_what_a_dead_worker_claimed_falls_due_when_its_lease_ends(harness: ServiceHarness) -> None:
+    caller, _ = await harness.owner_with_webhook()
+    await queue_change(harness, caller)
+    dead, alive = another_process(harness), another_process(harness)
     (lost,) = await dead.claim()
 
-    room.clock.move(LEASE_SECONDS - 1)
+    harness.clock.move(LEASE_SECONDS - 1)
     assert await alive.claim() == []
-    room.clock.move(1)
+    harness.clock.move(1)
     (found,) = await alive.claim()
     assert LEASE_SECONDS == 60
     assert (found.delivery.id, found.delivery.body) == (lost.delivery.id, lost.delivery.body)
 
 
-async def test_a_delivery_whose_end_was_not_stored_comes_again_with_the_same_id_and_bytes(room: PostRoom) -> None:
-    caller, _ = await room.with_first()
-    await room.change(caller)
-    (claimed,) = await room.deliveries.claim()
-    await room.deliveries.deliver(claimed)
-    await room.change(caller, batch="later")
-    room.clock.move(LEASE_SECONDS)
-    assert await room.deliver() == 2
+async def test_a_delivery_whose_end_was_not_stored_comes_again_with_the_same_id_and_bytes(
+    harness: ServiceHarness,
+) -> None:
+    caller, _ = await harness.owner_with_webhook()
+    await queue_change(harness, caller)
+    (claimed,) = await harness.deliveries.claim()
+    await harness.deliveries.deliver(claimed)
+    await queue_change(harness, caller, batch="later")
+    harness.clock.move(LEASE_SECONDS)
+    assert await harness.deliver_due() == 2
 
-    first, *again = room.receivers.requests
+    first, *again = harness.receivers.requests
     (same,) = [each for each in again if each.headers["X-Service-Delivery"] == first.headers["X-Service-Delivery"]]
     assert same.content == first.content
 
 
-async def test_workers_that_claim_at_once_claim_each_delivery_once(room: PostRoom) -> None:
-    caller = await room.owner()
+async def test_workers_that_claim_at_once_claim_each_delivery_once(harness: ServiceHarness) -> None:
+    caller = await harness.owner()
     for number in range(10):
-        webhook = await room.webhook_service.add(caller, f"https://{number}.acme.example/")
-        await room.backlog(webhook, 6)
-    workers = [room.another_worker() for _ in range(4)]
+        webhook = await harness.webhooks.add(caller, f"https://{number}.acme.example/")
+        await queue_deliveries(harness, webhook, 6)
+    workers = [another_process(harness) for _ in range(4)]
     claims = await asyncio.gather(*(worker.claim(15) for worker in workers for _ in range(2)))
     claimed = [each for claim in claims for each in claim]
 
@@ -84,76 +88,76 @@ async def test_workers_that_claim_at_once_claim_each_delivery_once(room: PostRoo
     assert len({each.delivery.id for each in claimed + rest}) == 10 * MAX_PER_WEBHOOK
 
 
-async def test_no_address_has_more_than_four_under_way_over_all_workers(room: PostRoom) -> None:
-    _, webhook = await room.with_first()
-    await room.backlog(webhook, 10)
-    one, other = room.another_worker(), room.another_worker()
+async def test_no_address_has_more_than_four_under_way_over_all_workers(harness: ServiceHarness) -> None:
+    _, webhook = await harness.owner_with_webhook()
+    await queue_deliveries(harness, webhook, 10)
+    one, other = another_process(harness), another_process(harness)
     first = await one.claim(3)
     assert (len(first), len(await other.claim()), await one.claim()) == (3, 1, [])
     await one.store([await one.deliver(each) for each in first[:2]])
     assert len(await other.claim()) == 2
 
 
-async def test_a_dead_receiver_with_a_long_backlog_delays_no_other(room: PostRoom) -> None:
-    _, dead = await room.with_first()
-    caller, _ = await room.with_first("alive@other.example", "https://alive.example/")
-    await room.backlog(dead, 1_000)
-    await room.change(caller)
+async def test_a_dead_receiver_with_a_long_backlog_delays_no_other(harness: ServiceHarness) -> None:
+    _, dead = await harness.owner_with_webhook()
+    caller, _ = await harness.owner_with_webhook("alive@other.example", "https://alive.example/")
+    await queue_deliveries(harness, dead, 1_000)
+    await queue_change(harness, caller)
 
-    claimed = await room.deliveries.claim()
+    claimed = await harness.deliveries.claim()
     assert Counter(each.webhook.url for each in claimed) == {dead.url: MAX_PER_WEBHOOK, "https://alive.example/": 1}
 
 
-async def test_many_dead_receivers_leave_the_next_free_place_to_one_that_answers(room: PostRoom) -> None:
+async def test_many_dead_receivers_leave_the_next_free_place_to_one_that_answers(harness: ServiceHarness) -> None:
     dead = []
     for account in range(4):
-        caller = await room.owner(f"dead{account}@acme.example")
+        caller = await harness.owner(f"dead{account}@acme.example")
         for number in range(10):
-            dead.append(await room.webhook_service.add(caller, f"https://{number}.dead.example/"))
-            await room.backlog(dead[-1], 20)
-    taken = await room.deliveries.claim()
+            dead.append(await harness.webhooks.add(caller, f"https://{number}.dead.example/"))
+            await queue_deliveries(harness, dead[-1], 20)
+    taken = await harness.deliveries.claim()
     assert len(taken) == MAX_CONCURRENT
-    caller, _ = await room.with_first("alive@other.example", "https://alive.example/")
-    await room.change(caller)
+    caller, _ = await harness.owner_with_webhook("alive@other.example", "https://alive.example/")
+    await queue_change(harness, caller)
 
-    await room.deliveries.store(
+    await harness.deliveries.store(
         [FinishedDelivery(taken[0].delivery.id, taken[0].webhook.id, taken[0].leased_until, _refused(), 3)]
     )
-    (next_one,) = await room.deliveries.claim(1)
+    (next_one,) = await harness.deliveries.claim(1)
     assert next_one.webhook.url == "https://alive.example/"
 
 
-async def test_the_oldest_comes_first_at_one_address(room: PostRoom) -> None:
-    caller, _ = await room.with_first()
+async def test_the_oldest_comes_first_at_one_address(harness: ServiceHarness) -> None:
+    caller, _ = await harness.owner_with_webhook()
     for batch in ("first", "second", "third"):
-        await room.change(caller, batch=batch)
-        room.clock.move(1)
+        await queue_change(harness, caller, batch=batch)
+        harness.clock.move(1)
     order = []
     for _ in range(3):
-        (claimed,) = await room.deliveries.claim(1)
+        (claimed,) = await harness.deliveries.claim(1)
         order.append(claimed.delivery.batch)
     assert order == ["first", "second", "third"]
 
 
-async def test_a_run_that_was_killed_holds_its_deliveries_back_no_longer_than_it_said(room: PostRoom) -> None:
-    caller, _ = await room.with_first()
-    await room.change(caller, due_in=900)
-    room.clock.move(899)
-    assert await room.deliver() == 0
-    await room.change(caller, due_in=900, subject="the same run sees more")
-    room.clock.move(1)
-    assert await room.deliver() == 1
-    assert b"the same run sees more" in room.receivers.requests[0].content
+async def test_a_run_that_was_killed_holds_its_deliveries_back_no_longer_than_it_said(harness: ServiceHarness) -> None:
+    caller, _ = await harness.owner_with_webhook()
+    await queue_change(harness, caller, due_in=900)
+    harness.clock.move(899)
+    assert await harness.deliver_due() == 0
+    await queue_change(harness, caller, due_in=900, subject="the same run sees more")
+    harness.clock.move(1)
+    assert await harness.deliver_due() == 1
+    assert b"the same run sees more" in harness.receivers.requests[0].content
 
 
-async def test_the_deliveries_of_a_run_go_out_when_it_ends(room: PostRoom) -> None:
-    caller, _ = await room.with_first()
-    await room.change(caller, batch="run", due_in=900)
-    await room.change(caller, batch="other run", due_in=900)
-    await Outbox(room.database, room.clock).release("run")
-    assert await room.deliver() == 1
-    await Outbox(room.database, room.clock).release("run")
-    assert await room.deliver() == 0
+async def test_the_deliveries_of_a_run_go_out_when_it_ends(harness: ServiceHarness) -> None:
+    caller, _ = await harness.owner_with_webhook()
+    await queue_change(harness, caller, batch="run", due_in=900)
+    await queue_change(harness, caller, batch="other run", due_in=900)
+    await Outbox(harness.database, harness.clock).release("run")
+    assert await harness.deliver_due() == 1
+    await Outbox(harness.database, harness.clock).release("run")
+    assert await harness.deliver_due() == 0
 
 
 @dataclass
@@ -173,64 +177,64 @@ class Away:
 
 
 async def test_what_a_run_held_goes_out_as_soon_as_the_database_is_back(
-    room: PostRoom, monkeypatch: pytest.MonkeyPatch
+    harness: ServiceHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(outbox, "AGAIN_SECONDS", 0.01)
-    caller, _ = await room.with_first()
-    await room.change(caller, batch="run", due_in=900)
-    away = Away(room.database, times=3)
-    releasing = Outbox(away, room.clock)  # type: ignore[arg-type]  # transactions are all that it needs
+    caller, _ = await harness.owner_with_webhook()
+    await queue_change(harness, caller, batch="run", due_in=900)
+    away = Away(harness.database, times=3)
+    releasing = Outbox(away, harness.clock)  # type: ignore[arg-type]  # transactions are all that it needs
 
     await releasing.release("run")
-    assert await room.deliver() == 0
+    assert await harness.deliver_due() == 0
     async with asyncio.timeout(10):
-        while await room.deliver() != 1:
+        while await harness.deliver_due() != 1:
             await asyncio.sleep(0.01)
 
     assert away.times == 0
     await releasing.close()
 
 
-async def test_closing_leaves_what_cannot_be_let_go_to_its_time(room: PostRoom) -> None:
-    caller, _ = await room.with_first()
-    await room.change(caller, batch="run", due_in=900)
-    releasing = Outbox(Away(room.database, times=1_000), room.clock)  # type: ignore[arg-type]  # as above
+async def test_closing_leaves_what_cannot_be_let_go_to_its_time(harness: ServiceHarness) -> None:
+    caller, _ = await harness.owner_with_webhook()
+    await queue_change(harness, caller, batch="run", due_in=900)
+    releasing = Outbox(Away(harness.database, times=1_000), harness.clock)  # type: ignore[arg-type]  # as above
     await releasing.release("run")
 
     await releasing.close()
 
-    assert await room.deliver() == 0
-    room.clock.move(900)
-    assert await room.deliver() == 1
+    assert await harness.deliver_due() == 0
+    harness.clock.move(900)
+    assert await harness.deliver_due() == 1
 
 
 async def test_a_delivery_that_is_put_while_its_address_is_removed_breaks_nothing(
-    room: PostRoom, on_postgresql: None
+    harness: ServiceHarness, on_postgresql: None
 ) -> None:
-    caller, webhook = await room.with_first()
-    async with room.database.transaction() as connection:
+    caller, webhook = await harness.owner_with_webhook()
+    async with harness.database.transaction() as connection:
         await repository.remove(connection, caller.account.id, webhook.id)
-        change = asyncio.create_task(room.change(caller))
-        await _pending(room.database, 1)
+        change = asyncio.create_task(queue_change(harness, caller))
+        await _pending(harness.database, 1)
     await change
-    assert await room.rows() == []
-    assert len(await room.events()) == 1
+    assert await harness.rows(deliveries) == []
+    assert len(await harness.rows(events)) == 1
 
 
 async def test_an_end_that_is_stored_while_its_address_is_removed_breaks_nothing(
-    room: PostRoom, on_postgresql: None
+    harness: ServiceHarness, on_postgresql: None
 ) -> None:
-    caller, webhook = await room.with_first()
-    await room.change(caller)
-    (claimed,) = await room.deliveries.claim()
-    ended = await room.deliveries.deliver(claimed)
-    async with room.database.transaction() as connection:
+    caller, webhook = await harness.owner_with_webhook()
+    await queue_change(harness, caller)
+    (claimed,) = await harness.deliveries.claim()
+    ended = await harness.deliveries.deliver(claimed)
+    async with harness.database.transaction() as connection:
         await connection.execute(text("SELECT 1 FROM webhooks FOR UPDATE"))
-        storing = asyncio.create_task(room.deliveries.store([ended]))
-        await _pending(room.database, 1)
+        storing = asyncio.create_task(harness.deliveries.store([ended]))
+        await _pending(harness.database, 1)
         await repository.remove(connection, caller.account.id, webhook.id)
     await storing
-    assert await room.rows() == []
+    assert await harness.rows(deliveries) == []
 
 
 def _refused() -> PostResult:

@@ -9,10 +9,12 @@ from structlog.testing import capture_logs
 
 from registerwatch.background import run_forever
 from registerwatch.background.deliver import deliver_due
+from registerwatch.db.tables import deliveries
 from registerwatch.errors import DatabaseUnavailable
 from registerwatch.notifications.delivery import MAX_PER_WEBHOOK, DeliveryService
 from registerwatch.notifications.repository import FinishedDelivery
-from tests.notifications.post_room import PostRoom
+from tests.notifications.steps import another_process, queue_change, queue_deliveries
+from tests.support.harness import ServiceHarness
 
 pytestmark = pytest.mark.anyio
 
@@ -46,76 +48,78 @@ class Forgetful(DeliveryService):
         await super().store(ended)
 
 
-async def _ended(room: PostRoom, number: int) -> None:
+async def _ended(harness: ServiceHarness, number: int) -> None:
     async with asyncio.timeout(10):
-        while sum(row["finished_at"] is not None for row in await room.rows()) < number:
+        while sum(row["finished_at"] is not None for row in await harness.rows(deliveries)) < number:
             await asyncio.sleep(0.01)
 
 
-async def test_what_is_due_is_delivered_and_remembered(room: PostRoom) -> None:
-    caller, _ = await room.with_first()
-    async with working(room.deliveries):
-        await room.change(caller)
-        await room.receivers.wait_for(HOST)
-        await _ended(room, 1)
-    assert (await room.first(caller)).last_ok
+async def test_what_is_due_is_delivered_and_remembered(harness: ServiceHarness) -> None:
+    caller, _ = await harness.owner_with_webhook()
+    async with working(harness.deliveries):
+        await queue_change(harness, caller)
+        await harness.receivers.wait_for(HOST)
+        await _ended(harness, 1)
+    assert (await harness.first_webhook(caller)).last_ok
 
 
-async def test_a_receiver_that_never_answers_delays_no_other(room: PostRoom) -> None:
-    _, dead = await room.with_first()
-    caller, _ = await room.with_first("alive@other.example", f"https://{ALIVE}/")
-    await room.backlog(dead, 50)
-    room.receivers.asleep[HOST] = asyncio.Event()
-    async with working(room.deliveries):
-        await room.receivers.wait_for(HOST, MAX_PER_WEBHOOK)
+async def test_a_receiver_that_never_answers_delays_no_other(harness: ServiceHarness) -> None:
+    _, dead = await harness.owner_with_webhook()
+    caller, _ = await harness.owner_with_webhook("alive@other.example", f"https://{ALIVE}/")
+    await queue_deliveries(harness, dead, 50)
+    harness.receivers.delays[HOST] = asyncio.Event()
+    async with working(harness.deliveries):
+        await harness.receivers.wait_for(HOST, MAX_PER_WEBHOOK)
         for number in range(1, 4):
-            await room.change(caller, batch=str(number))
-            await room.receivers.wait_for(ALIVE, number)
-        assert len(room.receivers.at(HOST)) == MAX_PER_WEBHOOK
-        room.receivers.asleep[HOST].set()
-        await room.receivers.wait_for(HOST, 50)
-    assert room.receivers.most_under_way[HOST] == MAX_PER_WEBHOOK
+            await queue_change(harness, caller, batch=str(number))
+            await harness.receivers.wait_for(ALIVE, number)
+        assert len(harness.receivers.at(HOST)) == MAX_PER_WEBHOOK
+        harness.receivers.delays[HOST].set()
+        await harness.receivers.wait_for(HOST, 50)
+    assert harness.receivers.max_in_progress[HOST] == MAX_PER_WEBHOOK
 
 
-async def test_what_is_under_way_when_the_process_ends_is_finished_and_nothing_more_begun(room: PostRoom) -> None:
-    _, webhook = await room.with_first()
-    await room.backlog(webhook, 10)
-    room.receivers.asleep[HOST] = asyncio.Event()
-    worker = asyncio.create_task(deliver_due(room.deliveries))
-    await room.receivers.wait_for(HOST, MAX_PER_WEBHOOK)
+async def test_what_is_under_way_when_the_process_ends_is_finished_and_nothing_more_begun(
+    harness: ServiceHarness,
+) -> None:
+    _, webhook = await harness.owner_with_webhook()
+    await queue_deliveries(harness, webhook, 10)
+    harness.receivers.delays[HOST] = asyncio.Event()
+    worker = asyncio.create_task(deliver_due(harness.deliveries))
+    await harness.receivers.wait_for(HOST, MAX_PER_WEBHOOK)
     for _ in range(3):  # whoever ends loops says so again and again
         worker.cancel()
         await asyncio.sleep(0)
-    room.receivers.asleep[HOST].set()
+    harness.receivers.delays[HOST].set()
     await asyncio.gather(worker, return_exceptions=True)
 
-    assert len(room.receivers.requests) == MAX_PER_WEBHOOK
-    assert sum(bool(row["is_accepted"]) for row in await room.rows()) == MAX_PER_WEBHOOK
+    assert len(harness.receivers.requests) == MAX_PER_WEBHOOK
+    assert sum(bool(row["is_accepted"]) for row in await harness.rows(deliveries)) == MAX_PER_WEBHOOK
 
 
 async def test_an_end_that_could_not_be_stored_is_stored_later_and_not_delivered_twice(
-    room: PostRoom, monkeypatch: pytest.MonkeyPatch
+    harness: ServiceHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(run_forever, "PAUSE_AFTER_ERROR_SECONDS", 0.01)
-    caller, _ = await room.with_first()
-    await room.change(caller)
-    deliveries = room.another_worker(Forgetful)
+    caller, _ = await harness.owner_with_webhook()
+    await queue_change(harness, caller)
+    deliveries = another_process(harness, Forgetful)
     assert isinstance(deliveries, Forgetful)
     deliveries.may_store, deliveries.was_refused = asyncio.Event(), asyncio.Event()
     async with working(deliveries):
         async with asyncio.timeout(10):
             await deliveries.was_refused.wait()
-        room.clock.move(3600)
+        harness.clock.move(3600)
         deliveries.may_store.set()
-        await _ended(room, 1)
+        await _ended(harness, 1)
     assert deliveries.refused
-    assert len(room.receivers.requests) == 1
+    assert len(harness.receivers.requests) == 1
 
 
-async def test_an_end_that_is_not_stored_when_the_process_ends_comes_again(room: PostRoom) -> None:
-    caller, _ = await room.with_first()
-    await room.change(caller)
-    deliveries = room.another_worker(Forgetful)
+async def test_an_end_that_is_not_stored_when_the_process_ends_comes_again(harness: ServiceHarness) -> None:
+    caller, _ = await harness.owner_with_webhook()
+    await queue_change(harness, caller)
+    deliveries = another_process(harness, Forgetful)
     assert isinstance(deliveries, Forgetful)
     deliveries.may_store, deliveries.was_refused = asyncio.Event(), asyncio.Event()
     worker = asyncio.create_task(deliver_due(deliveries))
@@ -123,21 +127,21 @@ async def test_an_end_that_is_not_stored_when_the_process_ends_comes_again(room:
         await deliveries.was_refused.wait()
     worker.cancel()
     await asyncio.gather(worker, return_exceptions=True)
-    room.clock.move(3600)
-    assert await room.deliver() == 1
-    first, again = room.receivers.requests
+    harness.clock.move(3600)
+    assert await harness.deliver_due() == 1
+    first, again = harness.receivers.requests
     assert first.headers["X-Service-Delivery"] == again.headers["X-Service-Delivery"]
 
 
-async def test_an_unexpected_error_of_one_delivery_stops_no_other(room: PostRoom) -> None:
-    caller, _ = await room.with_first()
-    await room.webhook_service.add(caller, f"https://{ALIVE}/")
-    room.receivers.answers[HOST] = [RuntimeError("boom")]
-    await room.change(caller)
+async def test_an_unexpected_error_of_one_delivery_stops_no_other(harness: ServiceHarness) -> None:
+    caller, _ = await harness.owner_with_webhook()
+    await harness.webhooks.add(caller, f"https://{ALIVE}/")
+    harness.receivers.answers[HOST] = [RuntimeError("boom")]
+    await queue_change(harness, caller)
     with capture_logs() as logged:
-        async with working(room.deliveries):
-            await room.receivers.wait_for(ALIVE)
-            await room.change(caller, batch="next")
-            await room.receivers.wait_for(ALIVE, 2)
-            await _ended(room, 3)
+        async with working(harness.deliveries):
+            await harness.receivers.wait_for(ALIVE)
+            await queue_change(harness, caller, batch="next")
+            await harness.receivers.wait_for(ALIVE, 2)
+            await _ended(harness, 3)
     assert [entry["event"] for entry in logged] == ["a delivery failed unexpectedly"]

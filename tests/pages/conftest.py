@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 
 from registerwatch_standins.register.filed import FiledWorld
-from tests.conftest import StageMaker
-from tests.support.stage import Stage
+from tests.support.harness import ServiceHarness, ServiceStarter
 
-SiteMaker = Callable[..., AbstractAsyncContextManager[Stage]]
+SiteMaker = Callable[..., AbstractAsyncContextManager[ServiceHarness]]
 
 
 @pytest.fixture(params=["sqlite"])
@@ -22,17 +21,17 @@ def database_kind(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def site(staged: StageMaker, tmp_path: Path) -> SiteMaker:
-    """Makes a site whose copy holds these registrations: `async with site(registration("04012345000016")) as stage`."""
+def site(start_service: ServiceStarter, tmp_path: Path) -> SiteMaker:
+    """Starts a service whose copy holds these: `async with site(registration("04012345000016")) as harness`."""
 
     @asynccontextmanager
-    async def made(*registrations: dict[str, Any], **settings: object) -> AsyncIterator[Stage]:
+    async def made(*registrations: dict[str, Any], **settings: object) -> AsyncIterator[ServiceHarness]:
         path = tmp_path / "registrations.jsonl"
         path.write_text("".join(json.dumps(each) + "\n" for each in registrations))
-        async with staged(world=FiledWorld(path), **settings) as stage:
-            await stage.service.bulk_loader.from_file(path, lambda _progress: None)
-            await stage.level()
-            yield stage
-            await stage.settle()
+        async with start_service(world=FiledWorld(path), **settings) as harness:
+            await harness.service.bulk_loader.from_file(path, lambda _progress: None)
+            await harness.update_index()
+            yield harness
+            await harness.finish_background_work()
 
     return made

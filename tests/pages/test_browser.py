@@ -16,8 +16,8 @@ from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Keyboar
 
 from registerwatch_standins.register.filed import FiledWorld
 from tests.pages.registrations import MAKER, certificate, gtin, in_days, registration
+from tests.support.harness import ServiceHarness, running_harness
 from tests.support.serving import serving
-from tests.support.stage import Stage, on_stage
 
 CHROMIUM = Path("/usr/bin/chromium")
 ARGUMENTS = [
@@ -80,7 +80,7 @@ class Served:
     """A site that a browser can reach."""
 
     address: str
-    stage: Stage
+    harness: ServiceHarness
     portal: BlockingPortal
 
 
@@ -89,8 +89,8 @@ def served(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> I
     """The site, served from a thread."""
     folder = tmp_path_factory.mktemp("served")
     shutil.copyfile(sqlite_template, folder / "registerwatch.db")
-    with start_blocking_portal() as portal, portal.wrap_async_context_manager(_serving(folder)) as (address, stage):
-        yield Served(address, stage, portal)
+    with start_blocking_portal() as portal, portal.wrap_async_context_manager(_serving(folder)) as (address, harness):
+        yield Served(address, harness, portal)
 
 
 @pytest.fixture(scope="module")
@@ -200,7 +200,7 @@ def test_a_record_that_is_being_read_appears_in_full_by_itself(page: Page, serve
     page.clock.install()
     page.goto(f"/d/{UNREAD}")
     expect(page.get_by_text("The certificates of this device have not been read yet.")).to_be_visible()
-    served.portal.call(served.stage.settle)
+    served.portal.call(served.harness.finish_background_work)
 
     page.clock.run_for(2_000)
 
@@ -233,15 +233,15 @@ def test_without_a_script_the_form_the_links_and_the_button_work(browser: Browse
 @pytest.mark.parametrize("scripted", [True, False], ids=["script", "no script"])
 def test_a_forgotten_password_is_replaced_by_keyboard_alone(browser: Browser, served: Served, scripted: bool) -> None:
     email = f"jürgen{scripted}@acme.example"
-    served.portal.call(served.stage.sign_up, email)
+    served.portal.call(served.harness.sign_up, email)
     visitor = browser.new_context(base_url=served.address, java_script_enabled=scripted)
     page = visitor.new_page()
     page.goto("/password/forgot")
     _to(page, "email").type(email)
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", level=1)).to_have_text("Look into your mail")
-    served.portal.call(served.stage.settle)
-    link = served.stage.mail.mails[-1].text.partition("/password/reset")[2].split()[0]
+    served.portal.call(served.harness.finish_background_work)
+    link = served.harness.mail.mails[-1].text.partition("/password/reset")[2].split()[0]
 
     page.goto(f"/password/reset{link}")
     _to(page, "password").type("a new password")
@@ -249,7 +249,7 @@ def test_a_forgotten_password_is_replaced_by_keyboard_alone(browser: Browser, se
 
     expect(page.get_by_role("heading", level=1)).to_have_text("Your new password is set")
     expect(page).to_have_url(re.compile(r"/password/reset$"))
-    assert served.portal.call(served.stage.sign_in, email, "a new password").startswith("us_")
+    assert served.portal.call(served.harness.sign_in, email, "a new password").startswith("us_")
     assert visitor.cookies() == []
     visitor.close()
 
@@ -381,16 +381,18 @@ def test_pages_fit_the_screen_stand_out_and_meet_no_errors(
 
 
 @asynccontextmanager
-async def _serving(folder: Path) -> AsyncIterator[tuple[str, Stage]]:
+async def _serving(folder: Path) -> AsyncIterator[tuple[str, ServiceHarness]]:
     records = folder / "registrations.jsonl"
     records.write_text("".join(json.dumps(each) + "\n" for each in REGISTRATIONS))
-    async with on_stage(f"sqlite:///{folder / 'registerwatch.db'}", folder, world=FiledWorld(records)) as stage:
-        await stage.service.bulk_loader.from_file(records, lambda _progress: None)
-        await stage.level()
-        config = uvicorn.Config(stage.app, port=0, lifespan="off", log_config=None, access_log=False)
+    async with running_harness(
+        f"sqlite:///{folder / 'registerwatch.db'}", folder, world=FiledWorld(records)
+    ) as harness:
+        await harness.service.bulk_loader.from_file(records, lambda _progress: None)
+        await harness.update_index()
+        config = uvicorn.Config(harness.app, port=0, lifespan="off", log_config=None, access_log=False)
         async with serving(config) as port:
-            yield f"http://127.0.0.1:{port}", stage
-        await stage.settle()
+            yield f"http://127.0.0.1:{port}", harness
+        await harness.finish_background_work()
 
 
 def _watched(context: BrowserContext) -> Page:
@@ -429,8 +431,8 @@ def _to(page: Page, field: str) -> Keyboard:
 
 def _token(served: Served, email: str) -> str:
     """A token that sets the password of a new user."""
-    served.portal.call(served.stage.sign_up, email)
-    return served.portal.call(served.stage.service.accounts.password_reset.link, email).rpartition("=")[2]
+    served.portal.call(served.harness.sign_up, email)
+    return served.portal.call(served.harness.service.accounts.password_reset.link, email).rpartition("=")[2]
 
 
 def _after_tab(page: Page) -> int:

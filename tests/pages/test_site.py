@@ -53,8 +53,8 @@ async def _filled(site: SiteMaker, **settings: Any) -> Any:
 
 @pytest.mark.parametrize(("path", "status"), PAGES.items(), ids=[path[:30] for path in PAGES])
 async def test_every_page_is_well_formed_accessible_and_safe(site: SiteMaker, path: str, status: int) -> None:
-    async with await _filled(site) as stage:
-        response = await stage.client.get(path)
+    async with await _filled(site) as harness:
+        response = await harness.client.get(path)
         page = Markup.of(response)
 
         assert response.status_code == status
@@ -67,22 +67,22 @@ async def test_every_page_is_well_formed_accessible_and_safe(site: SiteMaker, pa
 
 
 async def test_pages_name_only_files_that_exist_and_are_kept_for_a_year(site: SiteMaker) -> None:
-    async with site() as stage:
-        page = Markup.of(await stage.get("/"))
+    async with site() as harness:
+        page = Markup.of(await harness.get("/"))
         addresses = [each["src"] for each in page.all("script")]
         addresses += [each["href"] for each in page.all("link") if each["rel"] in ("stylesheet", "icon")]
 
         assert len(addresses) == 3
         for address in addresses:
-            file = await stage.get(address)
+            file = await harness.get(address)
             assert file.status_code == 200
             assert file.headers["cache-control"] == "public, max-age=31536000, immutable"
             assert file.headers["x-content-type-options"] == "nosniff"
 
 
 async def test_files_are_served_as_what_they_are(site: SiteMaker) -> None:
-    async with site() as stage:
-        kinds = {name: (await stage.get(asset_address(name))).headers["content-type"] for name in assets()}
+    async with site() as harness:
+        kinds = {name: (await harness.get(asset_address(name))).headers["content-type"] for name in assets()}
 
         assert kinds == {
             "icon.svg": "image/svg+xml",
@@ -92,8 +92,8 @@ async def test_files_are_served_as_what_they_are(site: SiteMaker) -> None:
 
 
 async def test_an_older_page_still_gets_its_stylesheet_but_nobody_keeps_it(site: SiteMaker) -> None:
-    async with site() as stage:
-        file = await stage.get("/static/style.0123456789abcdef.css")
+    async with site() as harness:
+        file = await harness.get("/static/style.0123456789abcdef.css")
 
         assert file.status_code == 200
         assert file.content == assets()["style.css"].body
@@ -104,8 +104,8 @@ async def test_an_older_page_still_gets_its_stylesheet_but_nobody_keeps_it(site:
     "path", ["/static/..%2f..%2fpages.py", "/static/%2e%2e/style.css", "/static/style", "/static/"]
 )
 async def test_nothing_but_the_files_is_served(site: SiteMaker, path: str) -> None:
-    async with site() as stage:
-        assert (await stage.client.get(path)).status_code == 404
+    async with site() as harness:
+        assert (await harness.client.get(path)).status_code == 404
 
 
 def test_the_stylesheet_stays_small() -> None:
@@ -114,17 +114,17 @@ def test_the_stylesheet_stays_small() -> None:
 
 
 async def test_robots_may_read_records_but_not_search(site: SiteMaker) -> None:
-    async with site() as stage:
-        robots = await stage.get("/robots.txt")
+    async with site() as harness:
+        robots = await harness.get("/robots.txt")
 
         assert robots.headers["content-type"].startswith("text/plain")
         assert {"Disallow: /v1/", "Disallow: /?"} <= set(robots.text.splitlines())
 
 
 async def test_pages_are_limited_and_say_when_to_come_back(site: SiteMaker) -> None:
-    async with await _filled(site, rate_limits=True) as stage:
-        first = await stage.get("/")
-        answers = [await stage.get(f"/d/{gtin(1)}") for _ in range(120)]
+    async with await _filled(site, rate_limits=True) as harness:
+        first = await harness.get("/")
+        answers = [await harness.get(f"/d/{gtin(1)}") for _ in range(120)]
         refused = answers[-1]
 
         assert (first.headers["ratelimit-limit"], first.headers["ratelimit-remaining"]) == ("120", "119")
@@ -132,15 +132,15 @@ async def test_pages_are_limited_and_say_when_to_come_back(site: SiteMaker) -> N
         wait = refused.headers["retry-after"]
         assert 1 <= int(wait) <= 60
         assert f"try again in {wait} second" in Markup.of(refused).main
-        assert (await stage.get(asset_address("style.css"))).status_code == 200
+        assert (await harness.get(asset_address("style.css"))).status_code == 200
 
 
 @pytest.mark.parametrize("kind", ["device", "actor"])
 async def test_pages_that_make_the_service_read_the_register_are_limited_more(site: SiteMaker, kind: str) -> None:
-    async with await _filled(site, rate_limits=True) as stage:
+    async with await _filled(site, rate_limits=True) as harness:
         missing = [f"/d/{gtin(each)}" if kind == "device" else f"/a/DE-MF-{each:09d}" for each in range(500, 521)]
-        answers = [await stage.get(path) for path in missing]
-        stored = await stage.get(f"/d/{gtin(1)}" if kind == "device" else "/a/DE-MF-000000901")
+        answers = [await harness.get(path) for path in missing]
+        stored = await harness.get(f"/d/{gtin(1)}" if kind == "device" else "/a/DE-MF-000000901")
 
         assert [each.status_code for each in answers] == [404] * 20 + [429]
         assert answers[0].headers["ratelimit-limit"] == "20"
@@ -148,8 +148,8 @@ async def test_pages_that_make_the_service_read_the_register_are_limited_more(si
 
 
 async def test_reading_again_counts_as_a_read_of_the_register(site: SiteMaker) -> None:
-    async with await _filled(site, rate_limits=True) as stage:
-        answers = [await stage.client.post(f"/d/{gtin(1)}") for _ in range(21)]
+    async with await _filled(site, rate_limits=True) as harness:
+        answers = [await harness.client.post(f"/d/{gtin(1)}") for _ in range(21)]
 
         assert [each.status_code for each in answers] == [303] * 20 + [429]
 
@@ -157,14 +157,14 @@ async def test_reading_again_counts_as_a_read_of_the_register(site: SiteMaker) -
 async def test_a_failure_inside_is_a_page_that_tells_nothing_of_it(
     site: SiteMaker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with site() as stage:
+    async with site() as harness:
 
         async def broken(*_args: object, **_options: object) -> None:
             raise RuntimeError("secret detail")
 
-        monkeypatch.setattr(type(stage.service.search), "search", broken)
+        monkeypatch.setattr(type(harness.service.search), "search", broken)
         with capture_logs() as logged:
-            response = await stage.get("/", q="stem")
+            response = await harness.get("/", q="stem")
 
         assert response.status_code == 500
         assert [each["event"] for each in logged] == ["unexpected error"]
@@ -173,11 +173,11 @@ async def test_a_failure_inside_is_a_page_that_tells_nothing_of_it(
 
 
 async def test_a_database_that_is_away_is_a_page_too(site: SiteMaker) -> None:
-    async with await _filled(site) as stage:
-        await stage.service.documents.close()
-        database = stage.service.settings.data_dir / "registerwatch.db"
+    async with await _filled(site) as harness:
+        await harness.service.documents.close()
+        database = harness.service.settings.data_dir / "registerwatch.db"
         database.rename(database.with_suffix(".away"))
-        response = await stage.get(f"/d/{gtin(1)}")
+        response = await harness.get(f"/d/{gtin(1)}")
         database.with_suffix(".away").rename(database)
 
         assert response.status_code == 503
@@ -186,24 +186,24 @@ async def test_a_database_that_is_away_is_a_page_too(site: SiteMaker) -> None:
 
 
 async def test_a_method_that_an_address_does_not_take_is_a_page(site: SiteMaker) -> None:
-    async with site() as stage:
-        response = await stage.client.delete(f"/d/{gtin(1)}")
+    async with site() as harness:
+        response = await harness.client.delete(f"/d/{gtin(1)}")
 
         assert response.status_code == 405
         _assert_error_page(response, "This cannot be done here")
 
 
 async def test_pages_answer_head_as_get(site: SiteMaker) -> None:
-    async with await _filled(site) as stage:
-        response = await stage.client.head("/")
+    async with await _filled(site) as harness:
+        response = await harness.client.head("/")
 
         assert response.status_code == 200
         assert response.headers["content-security-policy"] == POLICY
 
 
 async def test_pages_are_no_part_of_the_described_interface(site: SiteMaker) -> None:
-    async with site() as stage:
-        paths: Mapping[str, object] = (await stage.get("/openapi.json")).json()["paths"]
+    async with site() as harness:
+        paths: Mapping[str, object] = (await harness.get("/openapi.json")).json()["paths"]
 
         assert not [each for each in paths if not each.startswith(("/v1/", "/health", "/live", "/ready", "/mcp"))]
 

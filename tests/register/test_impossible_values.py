@@ -16,7 +16,7 @@ from registerwatch.register.search.index import Filters
 from registerwatch.settings import Settings
 from tests.register.canned import CannedRegister, in_turn, ok, one_device
 from tests.support.clocks import SteppedClock
-from tests.support.stage import IMPATIENT, REGISTER
+from tests.support.harness import FAST_RETRIES, REGISTER
 
 pytestmark = pytest.mark.anyio
 
@@ -51,7 +51,7 @@ def a_service(database_url: str, folder: Path, transport: httpx2.AsyncBaseTransp
         datalake_url=f"{REGISTER}/datalake",
         register_requests_per_minute=100_000,
     )
-    return running(build_service(settings, clock=SteppedClock(), transport=transport, retry_policies=IMPATIENT))
+    return running(build_service(settings, clock=SteppedClock(), transport=transport, retry_policies=FAST_RETRIES))
 
 
 @pytest.mark.parametrize("columns", ROWS.values(), ids=ROWS)

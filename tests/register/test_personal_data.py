@@ -17,8 +17,7 @@ from registerwatch_standins.register.wire.actors import (
     VALIDATOR_EMAIL,
     VALIDATOR_TELEPHONE,
 )
-from tests.conftest import StageMaker
-from tests.support.stage import REGISTER, Stage
+from tests.support.harness import REGISTER, ServiceHarness, ServiceStarter
 
 pytestmark = pytest.mark.anyio
 
@@ -27,27 +26,29 @@ KINDS: tuple[Kind, ...] = ("search", "detail", "basic", "certificates", "actor-s
 
 
 async def test_no_contact_of_a_person_reaches_the_database_the_index_the_answers_or_the_log(
-    staged: StageMaker, tmp_path: Path, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
+    start_service: ServiceStarter, tmp_path: Path, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    async with staged(world=GeneratedWorld(400, seed=7)) as stage:
-        await stage.fill()
-        record = next(each for each in stage.world.newest(0, 400) if each.basic_udi and each.authorised_representative)
+    async with start_service(world=GeneratedWorld(400, seed=7)) as harness:
+        await harness.fill_copy()
+        record = next(
+            each for each in harness.world.newest(0, 400) if each.basic_udi and each.authorised_representative
+        )
         assert record.authorised_representative is not None
         srns = (record.manufacturer.srn, record.authorised_representative.srn)
-        await _the_register_does_send_it(stage, srns[0], record.uuid)
+        await _the_register_does_send_it(harness, srns[0], record.uuid)
 
-        answers = [await _asked(stage, record.primary_di, srns)]
+        answers = [await _asked(harness, record.primary_di, srns)]
         for kind in KINDS:
-            stage.faults.clear()
-            stage.faults.fail(kind, "json-of-wrong-shape", skip=1)
-            stage.clock.move(7 * 3600)
-            answers.append(await _asked(stage, record.primary_di, srns))
-        await stage.level()
+            harness.faults.clear()
+            harness.faults.fail(kind, "json-of-wrong-shape", skip=1)
+            harness.clock.move(7 * 3600)
+            answers.append(await _asked(harness, record.primary_di, srns))
+        await harness.update_index()
 
         assert all(record.manufacturer.name.encode() in answer for answer in answers)
         _has_none(b"".join(answers), "the answers")
-        _has_none(await _everything_stored(stage.service.database), "the tables")
+        _has_none(await _everything_stored(harness.database), "the tables")
     for path in tmp_path.rglob("*"):
         if path.is_file():
             _has_none(path.read_bytes(), str(path))
@@ -56,22 +57,22 @@ async def test_no_contact_of_a_person_reaches_the_database_the_index_the_answers
     _has_none(logged.encode(), "the log")
 
 
-async def _the_register_does_send_it(stage: Stage, srn: str, uuid: str) -> None:
+async def _the_register_does_send_it(harness: ServiceHarness, srn: str, uuid: str) -> None:
     for address in (
         f"{REGISTER}/eudamed/eos?srn={srn}&languageIso2Code=en",
         f"{REGISTER}/eudamed/devices/basicUdiData/udiDiData/{uuid}?languageIso2Code=en",
         f"{REGISTER}/datalake/actors?api-version=v1.0&format=json",
     ):
-        sent = (await stage.service.http.get(address, headers={"user-agent": "a test"})).text
+        sent = (await harness.service.http.get(address, headers={"user-agent": "a test"})).text
         assert EMAIL in sent
         assert TELEPHONE in sent
 
 
-async def _asked(stage: Stage, udi: str, srns: tuple[str, ...]) -> bytes:
+async def _asked(harness: ServiceHarness, udi: str, srns: tuple[str, ...]) -> bytes:
     """Everything that reads the register, and what it answers."""
     paths = [f"/v1/devices/{udi}", *(f"/v1/actors/{srn}" for srn in srns)]
-    refreshed = [(await stage.get("/v1/refresh", q=code)).content for code in (udi, *srns)]
-    return b"".join([*refreshed, *[(await stage.get(path)).content for path in paths]])
+    refreshed = [(await harness.get("/v1/refresh", q=code)).content for code in (udi, *srns)]
+    return b"".join([*refreshed, *[(await harness.get(path)).content for path in paths]])
 
 
 async def _everything_stored(database: Database) -> bytes:

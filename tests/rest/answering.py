@@ -4,7 +4,7 @@ from typing import Any
 
 import httpx2
 
-from tests.support.stage import Stage, carrying
+from tests.support.harness import ServiceHarness, auth_headers
 
 
 def granted(response: httpx2.Response) -> dict[str, Any]:
@@ -29,6 +29,6 @@ def refused(response: httpx2.Response, status: int) -> str:
     return message
 
 
-async def me(stage: Stage, credential: str) -> httpx2.Response:
+async def me(harness: ServiceHarness, credential: str) -> httpx2.Response:
     """The answer of `GET /v1/me`."""
-    return await stage.client.get("/v1/me", headers=carrying(credential))
+    return await harness.client.get("/v1/me", headers=auth_headers(credential))

@@ -15,9 +15,8 @@ from fastapi.routing import iter_route_contexts
 from registerwatch.accounts.credentials import new_key, new_session
 from registerwatch.accounts.sessions import SESSION_SECONDS
 from tests.billing.plain_provider import SETTINGS, PlainProvider, event, signed
-from tests.conftest import StageMaker
+from tests.support.harness import EMAIL, PASSWORD, NewAccount, ServiceHarness, ServiceStarter, auth_headers
 from tests.support.receiver import Receiver, receiver
-from tests.support.stage import EMAIL, PASSWORD, SignedUp, Stage, carrying
 
 pytestmark = pytest.mark.anyio
 
@@ -30,12 +29,12 @@ SUBJECT = "04099999999992"
 
 
 @pytest.fixture
-async def stage(staged: StageMaker) -> AsyncIterator[Stage]:
+async def harness(start_service: ServiceStarter) -> AsyncIterator[ServiceHarness]:
     """Nothing is read or sent but what a test asks for."""
     provider = PlainProvider()
-    async with staged(background=False, webhooks_allow_private=True, provider=provider, **SETTINGS) as stage:
-        provider.clock = stage.clock
-        yield stage
+    async with start_service(background=False, webhooks_allow_private=True, provider=provider, **SETTINGS) as harness:
+        provider.clock = harness.clock
+        yield harness
 
 
 @pytest.fixture
@@ -48,7 +47,7 @@ async def box() -> AsyncIterator[Receiver]:
 class Company:
     """An account with an owner, a member and a key beside the first one."""
 
-    owner: SignedUp
+    owner: NewAccount
     member: str
     account: dict[str, Any]
 
@@ -65,88 +64,88 @@ class Company:
         return int(self.account["keys"][1]["id"])
 
 
-async def a_company(stage: Stage, domain: str = "acme.example") -> Company:
-    owner = await stage.sign_up(f"owner@{domain}", f"the owner's at {domain}")
-    await stage.post("/v1/keys", owner.session, label="other")
-    added = await stage.post("/v1/users", owner.session, email=f"member@{domain}", password="a member's own")
-    return Company(owner, await stage.sign_in(f"member@{domain}", "a member's own"), added.json())
+async def a_company(harness: ServiceHarness, domain: str = "acme.example") -> Company:
+    owner = await harness.sign_up(f"owner@{domain}", f"the owner's at {domain}")
+    await harness.post("/v1/keys", owner.session, label="other")
+    added = await harness.post("/v1/users", owner.session, email=f"member@{domain}", password="a member's own")
+    return Company(owner, await harness.sign_in(f"member@{domain}", "a member's own"), added.json())
 
 
 Headers = Mapping[str, str]
 
 
-async def nobody(_stage: Stage, _company: Company) -> Headers:
+async def nobody(_harness: ServiceHarness, _company: Company) -> Headers:
     return {}
 
 
-async def an_unknown_key(_stage: Stage, _company: Company) -> Headers:
+async def an_unknown_key(_harness: ServiceHarness, _company: Company) -> Headers:
     return {"X-API-Key": UNKNOWN_KEY}
 
 
-async def an_unknown_session(_stage: Stage, _company: Company) -> Headers:
+async def an_unknown_session(_harness: ServiceHarness, _company: Company) -> Headers:
     return {"Authorization": f"Bearer {UNKNOWN_SESSION}"}
 
 
-async def a_revoked_key(stage: Stage, company: Company) -> Headers:
+async def a_revoked_key(harness: ServiceHarness, company: Company) -> Headers:
     path = f"/v1/keys/{company.first_key_id}"
-    assert (await stage.client.delete(path, headers=carrying(company.owner.session))).status_code == 200
+    assert (await harness.client.delete(path, headers=auth_headers(company.owner.session))).status_code == 200
     return {"X-API-Key": company.owner.api_key}
 
 
-async def an_old_session(stage: Stage, company: Company) -> Headers:
-    expires_at = int(stage.clock.now()) + SESSION_SECONDS + DAY
-    await stage.service.accounts.admin.set_period(company.owner.email, None, expires_at)
-    stage.clock.move(SESSION_SECONDS)
+async def an_old_session(harness: ServiceHarness, company: Company) -> Headers:
+    expires_at = harness.now + SESSION_SECONDS + DAY
+    await harness.service.accounts.admin.set_period(company.owner.email, None, expires_at)
+    harness.clock.move(SESSION_SECONDS)
     return {"Authorization": f"Bearer {company.owner.session}"}
 
 
-async def a_left_session(stage: Stage, company: Company) -> Headers:
-    await stage.post("/v1/logout", company.owner.session)
+async def a_left_session(harness: ServiceHarness, company: Company) -> Headers:
+    await harness.post("/v1/logout", company.owner.session)
     return {"Authorization": f"Bearer {company.owner.session}"}
 
 
-async def a_removed_member(stage: Stage, company: Company) -> Headers:
+async def a_removed_member(harness: ServiceHarness, company: Company) -> Headers:
     path = f"/v1/users/{company.member_id}"
-    assert (await stage.client.delete(path, headers=carrying(company.owner.session))).status_code == 200
+    assert (await harness.client.delete(path, headers=auth_headers(company.owner.session))).status_code == 200
     return {"Authorization": f"Bearer {company.member}"}
 
 
-async def a_session_as_key(_stage: Stage, company: Company) -> Headers:
+async def a_session_as_key(_harness: ServiceHarness, company: Company) -> Headers:
     return {"X-API-Key": company.owner.session}
 
 
-async def a_member(_stage: Stage, company: Company) -> Headers:
+async def a_member(_harness: ServiceHarness, company: Company) -> Headers:
     return {"Authorization": f"Bearer {company.member}"}
 
 
-async def an_owner(_stage: Stage, company: Company) -> Headers:
+async def an_owner(_harness: ServiceHarness, company: Company) -> Headers:
     return {"Authorization": f"Bearer {company.owner.session}"}
 
 
-async def a_key(_stage: Stage, company: Company) -> Headers:
+async def a_key(_harness: ServiceHarness, company: Company) -> Headers:
     return {"X-API-Key": company.owner.api_key}
 
 
-async def a_key_as_bearer(_stage: Stage, company: Company) -> Headers:
+async def a_key_as_bearer(_harness: ServiceHarness, company: Company) -> Headers:
     return {"Authorization": f"Bearer {company.owner.api_key}"}
 
 
-async def an_owner_too_late(stage: Stage, company: Company) -> Headers:
-    stage.clock.move(7 * DAY)
+async def an_owner_too_late(harness: ServiceHarness, company: Company) -> Headers:
+    harness.clock.move(7 * DAY)
     return {"Authorization": f"Bearer {company.owner.session}"}
 
 
-async def a_member_too_late(stage: Stage, company: Company) -> Headers:
-    stage.clock.move(7 * DAY)
+async def a_member_too_late(harness: ServiceHarness, company: Company) -> Headers:
+    harness.clock.move(7 * DAY)
     return {"Authorization": f"Bearer {company.member}"}
 
 
-async def a_key_too_late(stage: Stage, company: Company) -> Headers:
-    stage.clock.move(7 * DAY)
+async def a_key_too_late(harness: ServiceHarness, company: Company) -> Headers:
+    harness.clock.move(7 * DAY)
     return {"X-API-Key": company.owner.api_key}
 
 
-Kind = Callable[[Stage, Company], Awaitable[Headers]]
+Kind = Callable[[ServiceHarness, Company], Awaitable[Headers]]
 
 AS_IT_IS: Mapping[Kind, int] = {
     nobody: 401,
@@ -270,60 +269,60 @@ def operations(app: FastAPI) -> dict[str, list[dict[str, object]]]:
     }
 
 
-async def the_member(_stage: Stage, company: Company) -> str:
+async def the_member(_harness: ServiceHarness, company: Company) -> str:
     return str(company.member_id)
 
 
-async def the_other_key(_stage: Stage, company: Company) -> str:
+async def the_other_key(_harness: ServiceHarness, company: Company) -> str:
     return str(company.other_key_id)
 
 
-async def a_watch(stage: Stage, company: Company) -> str:
-    added = await stage.post("/v1/watches", company.owner.session, subject=SUBJECT)
+async def a_watch(harness: ServiceHarness, company: Company) -> str:
+    added = await harness.post("/v1/watches", company.owner.session, subject=SUBJECT)
     return str(added.json()["watch"]["id"])
 
 
-async def a_feed(stage: Stage, company: Company) -> str:
-    return str((await stage.post("/v1/feeds", company.owner.session)).json()["feed"]["id"])
+async def a_feed(harness: ServiceHarness, company: Company) -> str:
+    return str((await harness.post("/v1/feeds", company.owner.session)).json()["feed"]["id"])
 
 
-async def subscribe(stage: Stage, company: Company) -> None:
+async def subscribe(harness: ServiceHarness, company: Company) -> None:
     """Let the company pay."""
-    payments = stage.service.billing.payments
+    payments = harness.service.billing.payments
     assert payments is not None
     assert isinstance(payments.provider, PlainProvider)
-    session_id = (await stage.post("/v1/billing/checkout", company.owner.session)).json()["session_id"]
+    session_id = (await harness.post("/v1/billing/checkout", company.owner.session)).json()["session_id"]
     payments.provider.pay(session_id)
-    await stage.post("/v1/billing/confirm", company.owner.session, session_id=session_id)
+    await harness.post("/v1/billing/confirm", company.owner.session, session_id=session_id)
 
 
 ID_OF = {"users": the_member, "keys": the_other_key, "watches": a_watch, "feeds": a_feed}
 
 
-async def address_of(stage: Stage, label: str, company: Company, box: Receiver) -> str:
+async def address_of(harness: ServiceHarness, label: str, company: Company, box: Receiver) -> str:
     """The path of an operation, with the ids of things that the company has."""
     path = label.partition(" ")[2]
     if path in ("/v1/billing/cancel", "/v1/billing/resume", "/v1/billing/portal"):
-        await subscribe(stage, company)
+        await subscribe(harness, company)
     if path.startswith("/v1/webhook/") or "webhooks/{id}" in path:
-        saved = (await stage.post("/v1/webhook", company.owner.session, url=box.url)).json()["webhooks"]
+        saved = (await harness.post("/v1/webhook", company.owner.session, url=box.url)).json()["webhooks"]
         path = path.replace("{id}", str(saved[0]["id"]))
     if "{delivery}" in path:
-        test = (await stage.post("/v1/webhook/test", company.owner.session)).json()
+        test = (await harness.post("/v1/webhook/test", company.owner.session)).json()
         path = path.replace("{delivery}", test["delivery"])
     if "{id}" in path:
-        path = path.replace("{id}", await ID_OF[path.split("/")[2]](stage, company))
+        path = path.replace("{id}", await ID_OF[path.split("/")[2]](harness, company))
     return path
 
 
-async def asked(stage: Stage, label: str, path: str, headers: Headers, body: Body | None) -> httpx2.Response:
+async def asked(harness: ServiceHarness, label: str, path: str, headers: Headers, body: Body | None) -> httpx2.Response:
     """The answer to one request."""
-    return await stage.client.request(label.partition(" ")[0], path, headers=dict(headers), json=body)
+    return await harness.client.request(label.partition(" ")[0], path, headers=dict(headers), json=body)
 
 
-async def test_the_tables_here_have_every_operation_and_no_other(staged: StageMaker) -> None:
-    async with staged() as stage:
-        described = operations(stage.app)
+async def test_the_tables_here_have_every_operation_and_no_other(start_service: ServiceStarter) -> None:
+    async with start_service() as harness:
+        described = operations(harness.app)
 
         assert set(described) - set(PUBLIC) - set(BY_TOKEN) - set(BY_SIGNATURE) == set(PROTECTED)
         assert {*BY_TOKEN, *BY_SIGNATURE} <= set(described)
@@ -333,38 +332,38 @@ async def test_the_tables_here_have_every_operation_and_no_other(staged: StageMa
             assert ({} in security) is (label in CREDENTIAL_OPTIONAL), f"{label}: an empty one says that it is optional"
 
 
-async def test_every_route_of_the_interface_is_in_the_description(staged: StageMaker) -> None:
-    async with staged() as stage:
+async def test_every_route_of_the_interface_is_in_the_description(start_service: ServiceStarter) -> None:
+    async with start_service() as harness:
         routes = {
             f"{method} {context.path_format}"
-            for context in iter_route_contexts(stage.app.routes)
+            for context in iter_route_contexts(harness.app.routes)
             for method in context.methods or ()
             if str(context.path_format).startswith("/v1")
         }
 
         assert routes
-        assert routes <= set(operations(stage.app))
+        assert routes <= set(operations(harness.app))
 
 
 @pytest.mark.parametrize("label", PROTECTED)
 async def test_each_caller_gets_what_the_level_gives_and_who_is_refused_changes_nothing(
-    stage: Stage, box: Receiver, label: str
+    harness: ServiceHarness, box: Receiver, label: str
 ) -> None:
     about = PROTECTED[label]
     statuses: dict[Kind, int] = {}
     used_up = True
     for number, kind in enumerate(about.level):
         if used_up or kind not in AS_IT_IS:
-            company = await a_company(stage, f"company{number}.example")
-            path = await address_of(stage, label, company, box)
-        headers = await kind(stage, company)
-        before, sent, read = stage.tables(), len(box.requests), stage.log.total
-        response = await asked(stage, label, path, headers, about.body(company, number))
+            company = await a_company(harness, f"company{number}.example")
+            path = await address_of(harness, label, company, box)
+        headers = await kind(harness, company)
+        before, sent, read = harness.all_rows(), len(box.requests), harness.register_log.total
+        response = await asked(harness, label, path, headers, about.body(company, number))
         statuses[kind] = response.status_code
         used_up = response.status_code == 200 and not label.startswith("GET")
         if response.status_code != 200:
             assert set(response.json()) == fields_of_an_error(label, response.status_code)
-            assert (stage.tables(), len(box.requests), stage.log.total) == (before, sent, read), kind
+            assert (harness.all_rows(), len(box.requests), harness.register_log.total) == (before, sent, read), kind
         assert response.headers["cache-control"] == "no-store"
         assert response.headers.get("www-authenticate") == ("Bearer" if response.status_code == 401 else None)
         assert response.headers["access-control-allow-origin"] == "*"
@@ -383,78 +382,82 @@ def named(statuses: Mapping[Kind, int]) -> dict[str, int]:
 
 @pytest.mark.parametrize("label", PROTECTED)
 async def test_who_belongs_to_another_account_reaches_nothing_of_this_one(
-    stage: Stage, box: Receiver, label: str
+    harness: ServiceHarness, box: Receiver, label: str
 ) -> None:
     about = PROTECTED[label]
-    company = await a_company(stage)
-    stranger = await a_company(stage, "other.example")
-    path = await address_of(stage, label, company, box)
-    account_id = stage.tables()["accounts"][0]["id"]
-    before, everything, sent = stage.rows_of(account_id), stage.tables(), len(box.requests)
+    company = await a_company(harness)
+    stranger = await a_company(harness, "other.example")
+    path = await address_of(harness, label, company, box)
+    account_id = harness.all_rows()["accounts"][0]["id"]
+    before, everything, sent = harness.rows_of_account(account_id), harness.all_rows(), len(box.requests)
     for number, credential in enumerate((stranger.member, stranger.owner.session, stranger.owner.api_key)):
-        response = await asked(stage, label, path, carrying(credential), about.body(company, number))
+        response = await asked(harness, label, path, auth_headers(credential), about.body(company, number))
 
         refused = credential == stranger.member and about.level[a_member] == 403
         assert response.status_code == (403 if refused else about.stranger), response.text
         assert "acme" not in response.text
-        assert (stage.rows_of(account_id), len(box.requests)) == (before, sent)
+        assert (harness.rows_of_account(account_id), len(box.requests)) == (before, sent)
         if response.status_code != 200:
-            assert stage.tables() == everything
-        everything = stage.tables()
+            assert harness.all_rows() == everything
+        everything = harness.all_rows()
 
 
 @pytest.mark.parametrize("label", BY_SIGNATURE)
-async def test_the_providers_signature_lets_in_and_no_credential_does(stage: Stage, label: str) -> None:
-    company, path, body = await a_company(stage), label.partition(" ")[2], event("customer.created", {"id": "cus_1"})
-    before = stage.tables()
+async def test_the_providers_signature_lets_in_and_no_credential_does(harness: ServiceHarness, label: str) -> None:
+    company, path, body = await a_company(harness), label.partition(" ")[2], event("customer.created", {"id": "cus_1"})
+    before = harness.all_rows()
     for credential in ("", UNKNOWN_KEY, company.member, company.owner.session, company.owner.api_key):
-        unsigned = await stage.client.post(path, content=body, headers=carrying(credential))
-        right = {**carrying(credential), "Payment-Signature": signed(body, stage.clock.now())}
+        unsigned = await harness.client.post(path, content=body, headers=auth_headers(credential))
+        right = {**auth_headers(credential), "Payment-Signature": signed(body, harness.clock.now())}
 
         assert (unsigned.status_code, set(unsigned.json())) == (400, {"error"})
-        assert (await stage.client.post(path, content=body, headers=right)).status_code == 200
-    assert stage.tables() == before
+        assert (await harness.client.post(path, content=body, headers=right)).status_code == 200
+    assert harness.all_rows() == before
 
 
 @pytest.mark.parametrize("label", BY_TOKEN)
-async def test_a_feeds_token_lets_in_whoever_has_it_and_nothing_else_does(stage: Stage, label: str) -> None:
-    company = await a_company(stage)
-    feed = (await stage.post("/v1/feeds", company.owner.session)).json()["feed"]
+async def test_a_feeds_token_lets_in_whoever_has_it_and_nothing_else_does(harness: ServiceHarness, label: str) -> None:
+    company = await a_company(harness)
+    feed = (await harness.post("/v1/feeds", company.owner.session)).json()["feed"]
     token = feed["events"].partition("token=")[2]
     path, statuses = label.partition(" ")[2], {}
     credentials = ("", UNKNOWN_KEY, UNKNOWN_SESSION, company.member, company.owner.session, company.owner.api_key)
     for given in (token, "", token[:-1], f"{token}x", token.upper(), feed["prefix"], *credentials[1:], "%"):
         answers = [
-            await stage.client.get(path, params={"token": given}, headers=carrying(each)) for each in credentials
+            await harness.client.get(path, params={"token": given}, headers=auth_headers(each)) for each in credentials
         ]
         assert len({answer.status_code for answer in answers}) == 1, "a credential neither helps nor hurts"
         statuses[given] = answers[0].status_code
 
     assert {given for given, status in statuses.items() if status == 200} == {token}
     assert set(statuses.values()) == {200, 401}
-    assert (await stage.client.get("/v1/feeds", headers={"Authorization": f"Bearer {token}"})).status_code == 401
-    assert (await stage.client.get("/v1/feeds", headers={"X-API-Key": token})).status_code == 401
+    assert (await harness.client.get("/v1/feeds", headers={"Authorization": f"Bearer {token}"})).status_code == 401
+    assert (await harness.client.get("/v1/feeds", headers={"X-API-Key": token})).status_code == 401
 
 
 @pytest.mark.parametrize("label", BY_TOKEN)
-async def test_a_feeds_token_works_after_the_period_and_not_after_the_account(stage: Stage, label: str) -> None:
-    company = await a_company(stage)
-    feed = (await stage.post("/v1/feeds", company.owner.api_key)).json()["feed"]
+async def test_a_feeds_token_works_after_the_period_and_not_after_the_account(
+    harness: ServiceHarness, label: str
+) -> None:
+    company = await a_company(harness)
+    feed = (await harness.post("/v1/feeds", company.owner.api_key)).json()["feed"]
     path, token = label.partition(" ")[2], feed["events"].partition("token=")[2]
-    stage.clock.move(7 * DAY)
-    assert (await stage.get(path, token=token)).status_code == 200
-    await stage.post("/v1/account/delete", company.owner.api_key, password=company.owner.password)
+    harness.clock.move(7 * DAY)
+    assert (await harness.get(path, token=token)).status_code == 200
+    await harness.post("/v1/account/delete", company.owner.api_key, password=company.owner.password)
 
-    refused = await stage.get(path, token=token)
+    refused = await harness.get(path, token=token)
 
     assert (refused.status_code, set(refused.json())) == (401, {"error"})
 
 
 @pytest.mark.parametrize("label", PUBLIC)
-async def test_what_is_public_needs_no_credential_and_minds_no_wrong_one(staged: StageMaker, label: str) -> None:
-    async with staged() as stage:
-        owner = await stage.sign_up()
-        record = stage.world.newest(0, 1)[0]
+async def test_what_is_public_needs_no_credential_and_minds_no_wrong_one(
+    start_service: ServiceStarter, label: str
+) -> None:
+    async with start_service() as harness:
+        owner = await harness.sign_up()
+        record = harness.world.newest(0, 1)[0]
         body = PUBLIC[label]
         path = label.partition(" ")[2].format(udi=record.primary_di, srn=record.manufacturer.srn)
         queries = {"GET /v1/search": {"q": "set"}, "GET /v1/refresh": {"q": record.primary_di}}
@@ -469,19 +472,19 @@ async def test_what_is_public_needs_no_credential_and_minds_no_wrong_one(staged:
             if body is not None and "token" in body:
                 body = {
                     **body,
-                    "token": (await stage.service.accounts.password_reset.link(EMAIL)).partition("token=")[2],
+                    "token": (await harness.service.accounts.password_reset.link(EMAIL)).partition("token=")[2],
                 }
-            response = await stage.client.request(
+            response = await harness.client.request(
                 label.partition(" ")[0], path, params=queries.get(label), json=body, headers=headers
             )
             assert response.status_code == 200, (headers, response.text)
-            await stage.settle()
-        assert (await stage.client.get("/v1/me", headers=carrying(owner.api_key))).status_code == 200
+            await harness.finish_background_work()
+        assert (await harness.client.get("/v1/me", headers=auth_headers(owner.api_key))).status_code == 200
 
 
-async def test_a_credential_counts_by_its_header_and_its_beginning(staged: StageMaker) -> None:
-    async with staged() as stage:
-        owner = await stage.sign_up()
+async def test_a_credential_counts_by_its_header_and_its_beginning(start_service: ServiceStarter) -> None:
+    async with start_service() as harness:
+        owner = await harness.sign_up()
         expected: dict[tuple[tuple[str, str], ...], int] = {
             (("Authorization", f"bearer {owner.session}"),): 200,
             (("Authorization", f"BEARER {owner.api_key}"),): 200,
@@ -503,13 +506,13 @@ async def test_a_credential_counts_by_its_header_and_its_beginning(staged: Stage
             (("X-API-Key", "%"),): 401,
         }
         for headers, status in expected.items():
-            assert (await stage.client.get("/v1/me", headers=list(headers))).status_code == status, headers
+            assert (await harness.client.get("/v1/me", headers=list(headers))).status_code == status, headers
         for query in ({"api_key": owner.api_key}, {"X-API-Key": owner.api_key}, {"session": owner.session}):
-            assert (await stage.client.get("/v1/me", params=query)).status_code == 401
+            assert (await harness.client.get("/v1/me", params=query)).status_code == 401
 
 
-async def test_a_credential_with_bytes_beyond_ascii_is_nobodys(staged: StageMaker) -> None:
-    async with staged() as stage:
+async def test_a_credential_with_bytes_beyond_ascii_is_nobodys(start_service: ServiceStarter) -> None:
+    async with start_service() as harness:
         for value in (b"rw_\xff\xfe", "rw_…".encode(), b"us_\x80", b"\xc3\x28"):
             for headers in ([(b"X-API-Key", value)], [(b"Authorization", b"Bearer " + value)]):
-                assert (await stage.client.get("/v1/me", headers=headers)).status_code == 401
+                assert (await harness.client.get("/v1/me", headers=headers)).status_code == 401

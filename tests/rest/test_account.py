@@ -10,10 +10,9 @@ from sqlalchemy import text
 
 from registerwatch.accounts.plans import PlanName
 from registerwatch.clock import iso_utc
-from tests.conftest import StageMaker
 from tests.rest.answering import granted, me, refused
+from tests.support.harness import EMAIL, PASSWORD, ServiceHarness, ServiceStarter, auth_headers
 from tests.support.receiver import answer, receiver
-from tests.support.stage import EMAIL, PASSWORD, Stage, carrying
 
 pytestmark = pytest.mark.anyio
 
@@ -87,33 +86,33 @@ NOBODYS_IDS = ("0", "-1", "999999999", str(2**31), str(2**63 - 1), str(2**63), s
 
 
 @pytest.fixture
-async def stage(staged: StageMaker) -> AsyncIterator[Stage]:
-    async with staged(background=False, webhooks_allow_private=True) as stage:
-        yield stage
+async def harness(start_service: ServiceStarter) -> AsyncIterator[ServiceHarness]:
+    async with start_service(background=False, webhooks_allow_private=True) as harness:
+        yield harness
 
 
 def types_of(fields: dict[str, Any]) -> dict[str, type]:
     return {name: type(value) for name, value in fields.items()}
 
 
-async def delete(stage: Stage, credential: str, path: str) -> httpx2.Response:
-    return await stage.client.delete(path, headers=carrying(credential))
+async def delete(harness: ServiceHarness, credential: str, path: str) -> httpx2.Response:
+    return await harness.client.delete(path, headers=auth_headers(credential))
 
 
-async def a_member(stage: Stage, credential: str, email: str = MEMBER) -> str:
+async def a_member(harness: ServiceHarness, credential: str, email: str = MEMBER) -> str:
     """A session of a member who is added."""
-    granted(await stage.post("/v1/users", credential, email=email, password=MEMBERS))
-    return await stage.sign_in(email, MEMBERS)
+    granted(await harness.post("/v1/users", credential, email=email, password=MEMBERS))
+    return await harness.sign_in(email, MEMBERS)
 
 
 # The account object
 
 
-async def test_the_account_has_the_fields_of_the_contract_and_no_other(stage: Stage) -> None:
-    owner = await stage.sign_up()
-    await a_member(stage, owner.session)
+async def test_the_account_has_the_fields_of_the_contract_and_no_other(harness: ServiceHarness) -> None:
+    owner = await harness.sign_up()
+    await a_member(harness, owner.session)
 
-    account = granted(await me(stage, owner.session))
+    account = granted(await me(harness, owner.session))
 
     assert types_of(account) == ACCOUNT_FIELDS
     assert INSTANT.fullmatch(account["expires_at"])
@@ -122,24 +121,24 @@ async def test_the_account_has_the_fields_of_the_contract_and_no_other(stage: St
     assert [(user["email"], user["role"]) for user in account["users"]] == [(EMAIL, "owner"), (MEMBER, "member")]
     for user in account["users"]:
         assert types_of(user) == USER_FIELDS
-        assert user["created_at"] == iso_utc(int(stage.clock.now()))
+        assert user["created_at"] == iso_utc(harness.now)
     for key in account["keys"]:
         assert types_of(key) == KEY_FIELDS
-        assert key["created_at"] == iso_utc(int(stage.clock.now()))
+        assert key["created_at"] == iso_utc(harness.now)
         assert MASKED.fullmatch(key["prefix"])
 
 
-async def test_what_was_delivered_last_is_told_once_there_was_a_delivery(stage: Stage) -> None:
-    owner = await stage.sign_up()
+async def test_what_was_delivered_last_is_told_once_there_was_a_delivery(harness: ServiceHarness) -> None:
+    owner = await harness.sign_up()
     async with receiver() as box:
-        saved = granted(await stage.post("/v1/webhook", owner.session, url=box.url))
+        saved = granted(await harness.post("/v1/webhook", owner.session, url=box.url))
         assert types_of(saved) == ACCOUNT_FIELDS
-        granted(await stage.post("/v1/webhook/test", owner.session))
-        good = granted(await me(stage, owner.session))
-        stage.clock.move(60)
+        granted(await harness.post("/v1/webhook/test", owner.session))
+        good = granted(await me(harness, owner.session))
+        harness.clock.move(60)
         box.manner = answer(500)
-        granted(await stage.post("/v1/webhook/test", owner.session))
-        bad = granted(await me(stage, owner.session))
+        granted(await harness.post("/v1/webhook/test", owner.session))
+        bad = granted(await me(harness, owner.session))
 
     for account in (good, bad):
         assert types_of(account) == AFTER_A_DELIVERY
@@ -148,66 +147,66 @@ async def test_what_was_delivered_last_is_told_once_there_was_a_delivery(stage: 
         assert {webhook["url"] for webhook in account["webhooks"]} == {account["webhook_url"]} == {box.url}
     assert (good["webhook_last_ok"], good["webhook_last_error"]) == (True, "")
     assert (bad["webhook_last_ok"], bad["webhook_last_error"]) == (False, "the receiver answered 500")
-    assert bad["webhook_last_at"] == iso_utc(int(stage.clock.now())) > good["webhook_last_at"]
+    assert bad["webhook_last_at"] == iso_utc(harness.now) > good["webhook_last_at"]
 
 
-async def test_owner_member_and_key_see_the_same_account_and_each_their_role(stage: Stage) -> None:
-    owner = await stage.sign_up()
-    member = await a_member(stage, owner.session)
+async def test_owner_member_and_key_see_the_same_account_and_each_their_role(harness: ServiceHarness) -> None:
+    owner = await harness.sign_up()
+    member = await a_member(harness, owner.session)
 
-    seen = [granted(await me(stage, credential)) for credential in (owner.session, owner.api_key, member)]
+    seen = [granted(await me(harness, credential)) for credential in (owner.session, owner.api_key, member)]
 
     assert [account.pop("role") for account in seen] == ["owner", "owner", "member"]
     assert seen[0] == seen[1] == seen[2]
 
 
-async def test_a_member_sees_the_webhooks_and_not_what_signs_them(stage: Stage) -> None:
-    owner = await stage.sign_up()
-    member = await a_member(stage, owner.session)
-    await stage.post("/v1/webhooks", owner.api_key, url="https://receiver.example/hook")
+async def test_a_member_sees_the_webhooks_and_not_what_signs_them(harness: ServiceHarness) -> None:
+    owner = await harness.sign_up()
+    member = await a_member(harness, owner.session)
+    await harness.post("/v1/webhooks", owner.api_key, url="https://receiver.example/hook")
 
-    owners, members = [granted(await me(stage, each))["webhooks"] for each in (owner.session, member)]
+    owners, members = [granted(await me(harness, each))["webhooks"] for each in (owner.session, member)]
 
     assert owners[0]["secret"].startswith("whsec_")
     assert members == [{**owners[0], "secret": ""}]
 
 
-async def test_every_answer_that_is_the_account_is_the_account(stage: Stage) -> None:
-    owner = await stage.sign_up()
+async def test_every_answer_that_is_the_account_is_the_account(harness: ServiceHarness) -> None:
+    owner = await harness.sign_up()
     for response in (
-        await stage.post("/v1/password", owner.session, password="another password"),
-        await stage.post("/v1/users", owner.api_key, email=MEMBER, password=MEMBERS),
-        await delete(stage, owner.session, "/v1/users/2"),
-        await delete(stage, owner.session, "/v1/keys/1"),
+        await harness.post("/v1/password", owner.session, password="another password"),
+        await harness.post("/v1/users", owner.api_key, email=MEMBER, password=MEMBERS),
+        await delete(harness, owner.session, "/v1/users/2"),
+        await delete(harness, owner.session, "/v1/keys/1"),
     ):
         assert types_of(granted(response)) == ACCOUNT_FIELDS
-    assert granted(response) == granted(await me(stage, owner.session))
+    assert granted(response) == granted(await me(harness, owner.session))
 
 
-async def test_an_account_whose_period_has_ended_is_read_and_managed_as_before(stage: Stage) -> None:
-    owner = await stage.sign_up()
-    stage.clock.move(7 * DAY)
+async def test_an_account_whose_period_has_ended_is_read_and_managed_as_before(harness: ServiceHarness) -> None:
+    owner = await harness.sign_up()
+    harness.clock.move(7 * DAY)
 
-    assert granted(await me(stage, owner.session))["expired"] is True
-    assert granted(await stage.post("/v1/users", owner.session, email=MEMBER, password=MEMBERS))["expired"] is True
-    assert granted(await stage.post("/v1/login", email=EMAIL, password=PASSWORD))["expired"] is True
-    assert granted(await stage.post("/v1/trial", email=EMAIL, password=PASSWORD))["expired"] is True
-    await stage.service.accounts.admin.set_period(EMAIL, PlanName.STANDARD, int(stage.clock.now()) + DAY)
-    account = granted(await me(stage, owner.api_key))
+    assert granted(await me(harness, owner.session))["expired"] is True
+    assert granted(await harness.post("/v1/users", owner.session, email=MEMBER, password=MEMBERS))["expired"] is True
+    assert granted(await harness.post("/v1/login", email=EMAIL, password=PASSWORD))["expired"] is True
+    assert granted(await harness.post("/v1/trial", email=EMAIL, password=PASSWORD))["expired"] is True
+    await harness.service.accounts.admin.set_period(EMAIL, PlanName.STANDARD, harness.now + DAY)
+    account = granted(await me(harness, owner.api_key))
     assert (account["expired"], account["plan"], account["watch_cap"]) == (False, "standard", 250)
 
 
-async def test_head_answers_as_get(stage: Stage) -> None:
-    owner = await stage.sign_up()
+async def test_head_answers_as_get(harness: ServiceHarness) -> None:
+    owner = await harness.sign_up()
     for credential, status in ((owner.session, 200), (owner.api_key, 200), ("", 401), ("us_nobody", 401)):
-        response = await stage.client.head("/v1/me", headers=carrying(credential))
-        same = await me(stage, credential)
+        response = await harness.client.head("/v1/me", headers=auth_headers(credential))
+        same = await me(harness, credential)
         assert response.status_code == same.status_code == status
         assert response.headers == same.headers
 
 
-async def test_other_sites_may_read_every_answer_and_ask_with_a_credential(stage: Stage) -> None:
-    owner = await stage.sign_up()
+async def test_other_sites_may_read_every_answer_and_ask_with_a_credential(harness: ServiceHarness) -> None:
+    owner = await harness.sign_up()
     origin = {"Origin": "https://elsewhere.example"}
     for path, credential, status in (
         ("/v1/me", "", 401),
@@ -215,12 +214,12 @@ async def test_other_sites_may_read_every_answer_and_ask_with_a_credential(stage
         ("/v1/me", owner.session, 200),
         ("/v1/keys/1", owner.session, 405),
     ):
-        response = await stage.client.get(path, headers={**origin, **carrying(credential)})
+        response = await harness.client.get(path, headers={**origin, **auth_headers(credential)})
         assert response.status_code == status
         assert response.headers["access-control-allow-origin"] == "*"
         assert "access-control-allow-credentials" not in response.headers
     asks = {**origin, "Access-Control-Request-Method": "DELETE", "Access-Control-Request-Headers": "x-api-key"}
-    preflight = await stage.client.options("/v1/keys/1", headers=asks)
+    preflight = await harness.client.options("/v1/keys/1", headers=asks)
     assert preflight.status_code == 204
     assert preflight.headers["access-control-allow-methods"] == "GET, POST, DELETE, OPTIONS"
     assert preflight.headers["access-control-allow-headers"] == "Content-Type, X-API-Key, Authorization"
@@ -229,201 +228,203 @@ async def test_other_sites_may_read_every_answer_and_ask_with_a_credential(stage
 # Passwords
 
 
-async def test_a_session_sets_the_password_of_its_user_and_ends_their_other_sessions(stage: Stage) -> None:
-    owner = await stage.sign_up()
-    member = await a_member(stage, owner.session)
-    other = await stage.sign_in(MEMBER, MEMBERS)
+async def test_a_session_sets_the_password_of_its_user_and_ends_their_other_sessions(harness: ServiceHarness) -> None:
+    owner = await harness.sign_up()
+    member = await a_member(harness, owner.session)
+    other = await harness.sign_in(MEMBER, MEMBERS)
 
-    assert granted(await stage.post("/v1/password", member, password="another one"))["role"] == "member"
+    assert granted(await harness.post("/v1/password", member, password="another one"))["role"] == "member"
 
-    assert (await me(stage, member)).status_code == 200
-    refused(await me(stage, other), 401)
-    refused(await stage.post("/v1/login", email=MEMBER, password=MEMBERS), 401)
-    granted(await stage.post("/v1/login", email=MEMBER, password="another one"))
+    assert (await me(harness, member)).status_code == 200
+    refused(await me(harness, other), 401)
+    refused(await harness.post("/v1/login", email=MEMBER, password=MEMBERS), 401)
+    granted(await harness.post("/v1/login", email=MEMBER, password="another one"))
     for credential in (owner.session, owner.api_key):
-        assert (await me(stage, credential)).status_code == 200
-    granted(await stage.post("/v1/login", email=EMAIL, password=PASSWORD))
+        assert (await me(harness, credential)).status_code == 200
+    granted(await harness.post("/v1/login", email=EMAIL, password=PASSWORD))
 
 
-async def test_a_key_sets_the_password_of_the_owner(stage: Stage) -> None:
-    owner = await stage.sign_up()
-    member = await a_member(stage, owner.session)
+async def test_a_key_sets_the_password_of_the_owner(harness: ServiceHarness) -> None:
+    owner = await harness.sign_up()
+    member = await a_member(harness, owner.session)
 
-    assert granted(await stage.post("/v1/password", owner.api_key, password="another one"))["role"] == "owner"
+    assert granted(await harness.post("/v1/password", owner.api_key, password="another one"))["role"] == "owner"
 
-    refused(await me(stage, owner.session), 401)
-    refused(await stage.post("/v1/login", email=EMAIL, password=PASSWORD), 401)
-    granted(await stage.post("/v1/login", email=EMAIL, password="another one"))
+    refused(await me(harness, owner.session), 401)
+    refused(await harness.post("/v1/login", email=EMAIL, password=PASSWORD), 401)
+    granted(await harness.post("/v1/login", email=EMAIL, password="another one"))
     for credential in (member, owner.api_key):
-        assert (await me(stage, credential)).status_code == 200
-    granted(await stage.post("/v1/login", email=MEMBER, password=MEMBERS))
+        assert (await me(harness, credential)).status_code == 200
+    granted(await harness.post("/v1/login", email=MEMBER, password=MEMBERS))
 
 
-async def test_an_account_from_before_passwords_sets_one_by_its_key(stage: Stage) -> None:
-    owner = await stage.sign_up()
-    async with stage.service.database.transaction() as connection:
+async def test_an_account_from_before_passwords_sets_one_by_its_key(harness: ServiceHarness) -> None:
+    owner = await harness.sign_up()
+    async with harness.database.transaction() as connection:
         await connection.execute(text("UPDATE users SET password_hash = NULL"))
-    refused(await stage.post("/v1/login", email=EMAIL, password=PASSWORD), 401)
+    refused(await harness.post("/v1/login", email=EMAIL, password=PASSWORD), 401)
 
-    granted(await stage.post("/v1/password", owner.api_key, password=PASSWORD))
+    granted(await harness.post("/v1/password", owner.api_key, password=PASSWORD))
 
-    granted(await stage.post("/v1/login", email=EMAIL, password=PASSWORD))
+    granted(await harness.post("/v1/login", email=EMAIL, password=PASSWORD))
 
 
-async def test_a_password_that_is_too_short_or_too_long_is_not_set(stage: Stage) -> None:
-    owner = await stage.sign_up()
-    before = stage.tables()
+async def test_a_password_that_is_too_short_or_too_long_is_not_set(harness: ServiceHarness) -> None:
+    owner = await harness.sign_up()
+    before = harness.all_rows()
     for path, fields in (("/v1/password", {}), ("/v1/users", {"email": MEMBER})):
         for password in ("", "1234567"):
-            assert "8 characters" in refused(await stage.post(path, owner.session, **fields, password=password), 400)
-        assert "1,024" in refused(await stage.post(path, owner.session, **fields, password="x" * 1025), 400)
-    assert stage.tables() == before
+            assert "8 characters" in refused(await harness.post(path, owner.session, **fields, password=password), 400)
+        assert "1,024" in refused(await harness.post(path, owner.session, **fields, password="x" * 1025), 400)
+    assert harness.all_rows() == before
 
 
 # The end of an account
 
 
 @pytest.mark.parametrize("who", ["owner", "key", "member"])
-async def test_with_an_owners_password_everything_of_the_account_goes_away(stage: Stage, who: str) -> None:
-    other = await stage.sign_up("owner@other.example")
-    kept = stage.tables()
-    owner = await stage.sign_up()
-    member = await a_member(stage, owner.session)
+async def test_with_an_owners_password_everything_of_the_account_goes_away(harness: ServiceHarness, who: str) -> None:
+    other = await harness.sign_up("owner@other.example")
+    kept = harness.all_rows()
+    owner = await harness.sign_up()
+    member = await a_member(harness, owner.session)
     for path, fields in OWNED.items():
-        granted(await stage.post(path, owner.session, **fields))
+        granted(await harness.post(path, owner.session, **fields))
     credential = {"owner": owner.session, "key": owner.api_key, "member": member}[who]
 
-    assert granted(await stage.post("/v1/account/delete", credential, password=PASSWORD)) == {"ok": True}
+    assert granted(await harness.post("/v1/account/delete", credential, password=PASSWORD)) == {"ok": True}
 
     for each in (owner.session, owner.api_key, member):
-        refused(await me(stage, each), 401)
+        refused(await me(harness, each), 401)
     for email, password in ((EMAIL, PASSWORD), (MEMBER, MEMBERS)):
-        refused(await stage.post("/v1/login", email=email, password=password), 401)
-    assert stage.tables() == kept
-    assert (await me(stage, other.session)).status_code == 200
-    again = await stage.sign_up()
+        refused(await harness.post("/v1/login", email=email, password=password), 401)
+    assert harness.all_rows() == kept
+    assert (await me(harness, other.session)).status_code == 200
+    again = await harness.sign_up()
     assert again.answer["existing"] is False
     assert {user["id"] for user in again.answer["users"]}.isdisjoint({1, 2, 3}), "an id is not given twice"
 
 
-async def test_any_other_password_is_401_and_deletes_nothing(stage: Stage) -> None:
-    owner = await stage.sign_up()
-    member = await a_member(stage, owner.session)
-    await stage.sign_up("owner@other.example", "another owner's")
-    before = stage.tables()
+async def test_any_other_password_is_401_and_deletes_nothing(harness: ServiceHarness) -> None:
+    owner = await harness.sign_up()
+    member = await a_member(harness, owner.session)
+    await harness.sign_up("owner@other.example", "another owner's")
+    before = harness.all_rows()
     for credential in (owner.session, owner.api_key, member):
         for password in ("", "wrong", MEMBERS, "another owner's", PASSWORD.title(), "x" * 1024):
-            refused(await stage.post("/v1/account/delete", credential, password=password), 401)
-    assert stage.tables() == before
+            refused(await harness.post("/v1/account/delete", credential, password=password), 401)
+    assert harness.all_rows() == before
 
 
-async def test_an_owner_without_a_password_deletes_nothing(stage: Stage) -> None:
-    owner = await stage.sign_up()
-    async with stage.service.database.transaction() as connection:
+async def test_an_owner_without_a_password_deletes_nothing(harness: ServiceHarness) -> None:
+    owner = await harness.sign_up()
+    async with harness.database.transaction() as connection:
         await connection.execute(text("UPDATE users SET password_hash = NULL"))
     for password in ("", "None", PASSWORD):
-        refused(await stage.post("/v1/account/delete", owner.api_key, password=password), 401)
+        refused(await harness.post("/v1/account/delete", owner.api_key, password=password), 401)
 
 
 # Users
 
 
-async def test_a_user_that_is_added_is_a_member_with_the_password_they_were_given(stage: Stage) -> None:
-    owner = await stage.sign_up()
+async def test_a_user_that_is_added_is_a_member_with_the_password_they_were_given(harness: ServiceHarness) -> None:
+    owner = await harness.sign_up()
 
     account = granted(
-        await stage.post("/v1/users", owner.session, email=f" {MEMBER.upper()} ", password=MEMBERS, role="owner")
+        await harness.post("/v1/users", owner.session, email=f" {MEMBER.upper()} ", password=MEMBERS, role="owner")
     )
 
     assert [(user["email"], user["role"]) for user in account["users"]] == [(EMAIL, "owner"), (MEMBER, "member")]
     assert account["role"] == "owner"
-    assert granted(await stage.post("/v1/login", email=MEMBER, password=MEMBERS))["role"] == "member"
-    await stage.settle()
-    assert stage.mail.mails == [], "the password is not mailed"
+    assert granted(await harness.post("/v1/login", email=MEMBER, password=MEMBERS))["role"] == "member"
+    await harness.finish_background_work()
+    assert harness.mail.mails == [], "the password is not mailed"
 
 
-async def test_an_address_that_somebody_has_or_nobody_can_have_is_not_added(stage: Stage) -> None:
-    owner = await stage.sign_up()
-    await a_member(stage, owner.session)
-    await stage.sign_up("owner@other.example")
-    before = stage.tables()
+async def test_an_address_that_somebody_has_or_nobody_can_have_is_not_added(harness: ServiceHarness) -> None:
+    owner = await harness.sign_up()
+    await a_member(harness, owner.session)
+    await harness.sign_up("owner@other.example")
+    before = harness.all_rows()
     for taken in (EMAIL, MEMBER, "owner@other.example", "OWNER@OTHER.EXAMPLE"):
-        message = refused(await stage.post("/v1/users", owner.session, email=taken, password=MEMBERS), 400)
+        message = refused(await harness.post("/v1/users", owner.session, email=taken, password=MEMBERS), 400)
         assert "already" in message
     for bad in ("", "member", "member@", "@acme.example", "member@acme", "a b@acme.example"):
-        message = refused(await stage.post("/v1/users", owner.session, email=bad, password=MEMBERS), 400)
+        message = refused(await harness.post("/v1/users", owner.session, email=bad, password=MEMBERS), 400)
         assert "e-mail address" in message
-    assert stage.tables() == before
+    assert harness.all_rows() == before
 
 
-async def test_the_eleventh_user_is_a_409_and_a_removed_one_makes_room(stage: Stage) -> None:
-    owner = await stage.sign_up()
+async def test_the_eleventh_user_is_a_409_and_a_removed_one_makes_room(harness: ServiceHarness) -> None:
+    owner = await harness.sign_up()
     for number in range(9):
-        granted(await stage.post("/v1/users", owner.session, email=f"m{number}@acme.example", password=MEMBERS))
+        granted(await harness.post("/v1/users", owner.session, email=f"m{number}@acme.example", password=MEMBERS))
 
-    message = refused(await stage.post("/v1/users", owner.session, email=MEMBER, password=MEMBERS), 409)
+    message = refused(await harness.post("/v1/users", owner.session, email=MEMBER, password=MEMBERS), 409)
 
     assert "10 users" in message
-    users = granted(await me(stage, owner.session))["users"]
+    users = granted(await me(harness, owner.session))["users"]
     assert len(users) == 10
-    granted(await delete(stage, owner.session, f"/v1/users/{users[4]['id']}"))
-    granted(await stage.post("/v1/users", owner.session, email=MEMBER, password=MEMBERS))
+    granted(await delete(harness, owner.session, f"/v1/users/{users[4]['id']}"))
+    granted(await harness.post("/v1/users", owner.session, email=MEMBER, password=MEMBERS))
 
 
-async def test_the_operator_plan_allows_twenty_five_users_and_keys(stage: Stage) -> None:
-    owner = await stage.sign_up()
-    await stage.service.accounts.admin.set_period(EMAIL, PlanName.OPERATOR, None)
+async def test_the_operator_plan_allows_twenty_five_users_and_keys(harness: ServiceHarness) -> None:
+    owner = await harness.sign_up()
+    await harness.service.accounts.admin.set_period(EMAIL, PlanName.OPERATOR, None)
     for number in range(24):
-        granted(await stage.post("/v1/users", owner.session, email=f"m{number}@acme.example", password=MEMBERS))
-        granted(await stage.post("/v1/keys", owner.session))
-    assert "25 users" in refused(await stage.post("/v1/users", owner.session, email=MEMBER, password=MEMBERS), 409)
-    assert "25 API keys" in refused(await stage.post("/v1/keys", owner.session), 409)
+        granted(await harness.post("/v1/users", owner.session, email=f"m{number}@acme.example", password=MEMBERS))
+        granted(await harness.post("/v1/keys", owner.session))
+    assert "25 users" in refused(await harness.post("/v1/users", owner.session, email=MEMBER, password=MEMBERS), 409)
+    assert "25 API keys" in refused(await harness.post("/v1/keys", owner.session), 409)
 
 
-async def test_a_removed_user_is_out_at_once_and_the_answer_is_the_account_without_them(stage: Stage) -> None:
-    owner = await stage.sign_up()
-    member = await a_member(stage, owner.session)
-    user_id = granted(await me(stage, owner.session))["users"][1]["id"]
+async def test_a_removed_user_is_out_at_once_and_the_answer_is_the_account_without_them(
+    harness: ServiceHarness,
+) -> None:
+    owner = await harness.sign_up()
+    member = await a_member(harness, owner.session)
+    user_id = granted(await me(harness, owner.session))["users"][1]["id"]
 
-    account = granted(await delete(stage, owner.api_key, f"/v1/users/{user_id}"))
+    account = granted(await delete(harness, owner.api_key, f"/v1/users/{user_id}"))
 
     assert [user["email"] for user in account["users"]] == [EMAIL]
-    refused(await me(stage, member), 401)
-    refused(await stage.post("/v1/login", email=MEMBER, password=MEMBERS), 401)
-    assert "no user" in refused(await delete(stage, owner.api_key, f"/v1/users/{user_id}"), 400)
+    refused(await me(harness, member), 401)
+    refused(await harness.post("/v1/login", email=MEMBER, password=MEMBERS), 401)
+    assert "no user" in refused(await delete(harness, owner.api_key, f"/v1/users/{user_id}"), 400)
 
 
-async def test_the_last_owner_cannot_be_removed(stage: Stage) -> None:
-    owner = await stage.sign_up()
-    await a_member(stage, owner.session)
+async def test_the_last_owner_cannot_be_removed(harness: ServiceHarness) -> None:
+    owner = await harness.sign_up()
+    await a_member(harness, owner.session)
     user_id = owner.answer["users"][0]["id"]
-    before = stage.tables()
+    before = harness.all_rows()
     for credential in (owner.session, owner.api_key):
-        assert "last owner" in refused(await delete(stage, credential, f"/v1/users/{user_id}"), 400)
-    assert stage.tables() == before
+        assert "last owner" in refused(await delete(harness, credential, f"/v1/users/{user_id}"), 400)
+    assert harness.all_rows() == before
 
 
 # Keys
 
 
-async def test_a_new_key_is_told_once_and_works_at_once(stage: Stage) -> None:
-    owner = await stage.sign_up()
+async def test_a_new_key_is_told_once_and_works_at_once(harness: ServiceHarness) -> None:
+    owner = await harness.sign_up()
 
-    made = granted(await stage.post("/v1/keys", owner.session, label="ERP"))
+    made = granted(await harness.post("/v1/keys", owner.session, label="ERP"))
 
     assert types_of(made) == {"api_key": str, "label": str}
     assert made["label"] == "ERP"
     key = made["api_key"]
     assert KEY.fullmatch(key)
-    account = granted(await me(stage, key))
+    account = granted(await me(harness, key))
     assert (account["keys"][1]["label"], account["keys"][1]["prefix"]) == ("ERP", f"{key[:5]}…{key[-4:]}")
     for path in ("/v1/me", "/v1/audit"):
         for secret in (key, owner.api_key):
-            assert secret not in (await stage.client.get(path, headers=carrying(owner.session))).text
+            assert secret not in (await harness.client.get(path, headers=auth_headers(owner.session))).text
 
 
-async def test_a_label_is_optional_one_line_and_trimmed_to_eighty_characters(stage: Stage) -> None:
-    owner = await stage.sign_up()
+async def test_a_label_is_optional_one_line_and_trimmed_to_eighty_characters(harness: ServiceHarness) -> None:
+    owner = await harness.sign_up()
     labels: dict[str | None, str] = {
         None: "",
         "": "",
@@ -434,84 +435,86 @@ async def test_a_label_is_optional_one_line_and_trimmed_to_eighty_characters(sta
         "<b>&amp;\"'": "<b>&amp;\"'",
     }
     for label, kept in labels.items():
-        assert granted(await stage.post("/v1/keys", owner.session, label=label))["label"] == kept
-    assert granted(await stage.post("/v1/keys", owner.session))["label"] == ""
-    listed = granted(await me(stage, owner.session))["keys"]
+        assert granted(await harness.post("/v1/keys", owner.session, label=label))["label"] == kept
+    assert granted(await harness.post("/v1/keys", owner.session))["label"] == ""
+    listed = granted(await me(harness, owner.session))["keys"]
     assert [key["label"] for key in listed] == ["first key", *labels.values(), ""]
 
 
-async def test_the_eleventh_active_key_is_a_409_and_a_revoked_one_makes_room(stage: Stage) -> None:
-    owner = await stage.sign_up()
+async def test_the_eleventh_active_key_is_a_409_and_a_revoked_one_makes_room(harness: ServiceHarness) -> None:
+    owner = await harness.sign_up()
     for _ in range(9):
-        granted(await stage.post("/v1/keys", owner.session))
-    assert "10 API keys" in refused(await stage.post("/v1/keys", owner.session), 409)
-    keys = granted(await me(stage, owner.session))["keys"]
+        granted(await harness.post("/v1/keys", owner.session))
+    assert "10 API keys" in refused(await harness.post("/v1/keys", owner.session), 409)
+    keys = granted(await me(harness, owner.session))["keys"]
     assert len(keys) == 10
-    granted(await delete(stage, owner.session, f"/v1/keys/{keys[3]['id']}"))
-    granted(await stage.post("/v1/keys", owner.session))
-    refused(await stage.post("/v1/keys", owner.session), 409)
+    granted(await delete(harness, owner.session, f"/v1/keys/{keys[3]['id']}"))
+    granted(await harness.post("/v1/keys", owner.session))
+    refused(await harness.post("/v1/keys", owner.session), 409)
 
 
-async def test_a_revoked_key_stops_at_once_and_stays_listed_as_revoked(stage: Stage) -> None:
-    owner = await stage.sign_up()
-    key = granted(await stage.post("/v1/keys", owner.session, label="ERP"))["api_key"]
-    key_id = granted(await me(stage, owner.session))["keys"][1]["id"]
+async def test_a_revoked_key_stops_at_once_and_stays_listed_as_revoked(harness: ServiceHarness) -> None:
+    owner = await harness.sign_up()
+    key = granted(await harness.post("/v1/keys", owner.session, label="ERP"))["api_key"]
+    key_id = granted(await me(harness, owner.session))["keys"][1]["id"]
 
-    account = granted(await delete(stage, owner.session, f"/v1/keys/{key_id}"))
+    account = granted(await delete(harness, owner.session, f"/v1/keys/{key_id}"))
 
     assert [each["revoked"] for each in account["keys"]] == [False, True]
-    before = stage.tables()
-    stage.clock.move(1)
-    assert granted(await delete(stage, owner.session, f"/v1/keys/{key_id}")) == account
-    assert stage.tables() == before, "it keeps the time of its revocation"
-    refused(await me(stage, key), 401)
+    before = harness.all_rows()
+    harness.clock.move(1)
+    assert granted(await delete(harness, owner.session, f"/v1/keys/{key_id}")) == account
+    assert harness.all_rows() == before, "it keeps the time of its revocation"
+    refused(await me(harness, key), 401)
     for credential in (owner.session, owner.api_key):
-        assert (await me(stage, credential)).status_code == 200
+        assert (await me(harness, credential)).status_code == 200
 
 
-async def test_every_key_may_be_revoked_even_by_itself_and_sessions_go_on(stage: Stage) -> None:
-    owner = await stage.sign_up()
-    member = await a_member(stage, owner.session)
+async def test_every_key_may_be_revoked_even_by_itself_and_sessions_go_on(harness: ServiceHarness) -> None:
+    owner = await harness.sign_up()
+    member = await a_member(harness, owner.session)
     key_id = owner.answer["keys"][0]["id"]
 
-    assert granted(await delete(stage, owner.api_key, f"/v1/keys/{key_id}"))["keys"][0]["revoked"] is True
+    assert granted(await delete(harness, owner.api_key, f"/v1/keys/{key_id}"))["keys"][0]["revoked"] is True
 
-    refused(await delete(stage, owner.api_key, f"/v1/keys/{key_id}"), 401)
+    refused(await delete(harness, owner.api_key, f"/v1/keys/{key_id}"), 401)
     for credential in (owner.session, member):
-        assert (await me(stage, credential)).status_code == 200
-    granted(await stage.post("/v1/keys", owner.session))
+        assert (await me(harness, credential)).status_code == 200
+    granted(await harness.post("/v1/keys", owner.session))
 
 
 @pytest.mark.parametrize("kind", ["users", "keys"])
-async def test_an_id_that_is_no_number_or_nobodys_is_a_400_and_changes_nothing(stage: Stage, kind: str) -> None:
-    owner = await stage.sign_up()
-    member = await a_member(stage, owner.session)
-    before = stage.tables()
+async def test_an_id_that_is_no_number_or_nobodys_is_a_400_and_changes_nothing(
+    harness: ServiceHarness, kind: str
+) -> None:
+    owner = await harness.sign_up()
+    member = await a_member(harness, owner.session)
+    before = harness.all_rows()
     for word in NO_IDS:
-        assert "whole number" in refused(await delete(stage, owner.session, f"/v1/{kind}/{word}"), 400), word
+        assert "whole number" in refused(await delete(harness, owner.session, f"/v1/{kind}/{word}"), 400), word
     for number in NOBODYS_IDS:
-        assert "with this id" in refused(await delete(stage, owner.session, f"/v1/{kind}/{number}"), 400), number
+        assert "with this id" in refused(await delete(harness, owner.session, f"/v1/{kind}/{number}"), 400), number
     for each in (*NO_IDS, *NOBODYS_IDS):
-        refused(await delete(stage, member, f"/v1/{kind}/{each}"), 403)
-        refused(await delete(stage, "", f"/v1/{kind}/{each}"), 401)
+        refused(await delete(harness, member, f"/v1/{kind}/{each}"), 403)
+        refused(await delete(harness, "", f"/v1/{kind}/{each}"), 401)
     for path in (f"/v1/{kind}/", f"/v1/{kind}/1/", f"/v1/{kind}/1/2", f"/v1/{kind}/%2F"):
-        refused(await delete(stage, owner.session, path), 404)
-    refused(await delete(stage, owner.session, f"/v1/{kind}"), 405)
-    assert stage.tables() == before
+        refused(await delete(harness, owner.session, path), 404)
+    refused(await delete(harness, owner.session, f"/v1/{kind}"), 405)
+    assert harness.all_rows() == before
 
 
 # The audit trail
 
 
-async def test_the_trail_names_who_did_what_newest_first(stage: Stage) -> None:
-    owner = await stage.sign_up()
-    await stage.post("/v1/users", owner.api_key, email=MEMBER, password=MEMBERS)
-    await stage.post("/v1/login", email=MEMBER, password=MEMBERS)
-    await stage.post("/v1/login", email=MEMBER, password="wrong password")
-    made = granted(await stage.post("/v1/keys", owner.session, label="ERP"))["api_key"]
+async def test_the_trail_names_who_did_what_newest_first(harness: ServiceHarness) -> None:
+    owner = await harness.sign_up()
+    await harness.post("/v1/users", owner.api_key, email=MEMBER, password=MEMBERS)
+    await harness.post("/v1/login", email=MEMBER, password=MEMBERS)
+    await harness.post("/v1/login", email=MEMBER, password="wrong password")
+    made = granted(await harness.post("/v1/keys", owner.session, label="ERP"))["api_key"]
     masked = f"{made[:5]}…{made[-4:]} (ERP)"
 
-    answer = granted(await stage.client.get("/v1/audit", headers=carrying(owner.session)))
+    answer = granted(await harness.client.get("/v1/audit", headers=auth_headers(owner.session)))
 
     assert set(answer) == {"entries"}
     first = f"{owner.api_key[:5]}…{owner.api_key[-4:]}"
@@ -527,11 +530,11 @@ async def test_the_trail_names_who_did_what_newest_first(stage: Stage) -> None:
         assert INSTANT.fullmatch(entry["created_at"])
 
 
-async def test_the_trail_lists_the_newest_hundred(stage: Stage) -> None:
-    owner = await stage.sign_up()
+async def test_the_trail_lists_the_newest_hundred(harness: ServiceHarness) -> None:
+    owner = await harness.sign_up()
     for _ in range(101):
-        await stage.sign_in(EMAIL)
-    entries = granted(await stage.client.get("/v1/audit", headers=carrying(owner.session)))["entries"]
+        await harness.sign_in(EMAIL)
+    entries = granted(await harness.client.get("/v1/audit", headers=auth_headers(owner.session)))["entries"]
     assert [entry["action"] for entry in entries] == ["signed in"] * 100
 
 
@@ -547,81 +550,83 @@ NO_OBJECTS = (b"no JSON", b'{"password": "another pass', b"[]", b'"text"', b"7",
 
 
 @pytest.mark.parametrize("path", BODIES)
-async def test_a_body_that_is_no_object_is_refused_and_does_nothing(stage: Stage, path: str) -> None:
-    owner = await stage.sign_up()
-    before = stage.tables()
-    sent = carrying(owner.session)
+async def test_a_body_that_is_no_object_is_refused_and_does_nothing(harness: ServiceHarness, path: str) -> None:
+    owner = await harness.sign_up()
+    before = harness.all_rows()
+    sent = auth_headers(owner.session)
     for body in NO_OBJECTS:
-        refused(await stage.client.post(path, content=body, headers={**sent, "Content-Type": "application/json"}), 400)
+        refused(
+            await harness.client.post(path, content=body, headers={**sent, "Content-Type": "application/json"}), 400
+        )
     for headers in (sent, {**sent, "Content-Type": "text/plain"}):
-        message = refused(await stage.client.post(path, content=b'{"label": "x"}', headers=headers), 400)
+        message = refused(await harness.client.post(path, content=b'{"label": "x"}', headers=headers), 400)
         assert "Content-Type: application/json" in message
-    refused(await stage.client.post(path, data={"label": "x", "password": "x"}, headers=sent), 400)
-    assert "{}" in refused(await stage.client.post(path, headers=sent), 403)
+    refused(await harness.client.post(path, data={"label": "x", "password": "x"}, headers=sent), 400)
+    assert "{}" in refused(await harness.client.post(path, headers=sent), 403)
     for body in (b"[]", b"7", b"null"):
         headers = {"Content-Type": "application/json"}
-        refused(await stage.client.post(path, content=body, headers=headers), 401)
-    assert stage.tables() == before
+        refused(await harness.client.post(path, content=body, headers=headers), 401)
+    assert harness.all_rows() == before
 
 
 @pytest.mark.parametrize("path", BODIES)
 async def test_fields_that_are_missing_or_of_another_type_are_named_and_their_values_are_not(
-    stage: Stage, path: str
+    harness: ServiceHarness, path: str
 ) -> None:
-    owner = await stage.sign_up()
-    before = stage.tables()
+    owner = await harness.sign_up()
+    before = harness.all_rows()
     for field, value in BODIES[path].items():
         if field != "label":
             body = {name: kept for name, kept in BODIES[path].items() if name != field}
-            assert f"`{field}`" in refused(await stage.post(path, owner.session, **body), 400)
+            assert f"`{field}`" in refused(await harness.post(path, owner.session, **body), 400)
         for wrong in (7, 7.5, True, [value], {"value": value}):
-            message = refused(await stage.post(path, owner.session, **{**BODIES[path], field: wrong}), 400)
+            message = refused(await harness.post(path, owner.session, **{**BODIES[path], field: wrong}), 400)
             assert f"`{field}`" in message
             assert str(value) not in message
-    assert stage.tables() == before
+    assert harness.all_rows() == before
 
 
-async def test_fields_that_the_contract_does_not_name_are_left_aside(stage: Stage) -> None:
-    owner = await stage.sign_up()
-    made = await stage.post("/v1/keys", owner.session, label="ERP", api_key="rw_mine", account_id=7, revoked=True)
+async def test_fields_that_the_contract_does_not_name_are_left_aside(harness: ServiceHarness) -> None:
+    owner = await harness.sign_up()
+    made = await harness.post("/v1/keys", owner.session, label="ERP", api_key="rw_mine", account_id=7, revoked=True)
     assert granted(made)["api_key"] != "rw_mine"
-    changed = granted(await stage.post("/v1/password", owner.session, password=PASSWORD, plan="operator", id=7))
+    changed = granted(await harness.post("/v1/password", owner.session, password=PASSWORD, plan="operator", id=7))
     assert changed["plan"] == "trial"
 
 
-async def test_answers_and_errors_tell_what_is_left_of_the_limit(staged: StageMaker) -> None:
-    async with staged(rate_limits=True) as stage:
-        owner = await stage.sign_up()
-        member = await a_member(stage, owner.session)
+async def test_answers_and_errors_tell_what_is_left_of_the_limit(start_service: ServiceStarter) -> None:
+    async with start_service(rate_limits=True) as harness:
+        owner = await harness.sign_up()
+        member = await a_member(harness, owner.session)
         answers = [
-            await me(stage, owner.session),
-            await me(stage, "us_nobody"),
-            await stage.post("/v1/users", owner.session, email="bad", password=MEMBERS),
-            await delete(stage, owner.session, "/v1/keys/word"),
-            await stage.post("/v1/keys", member),
+            await me(harness, owner.session),
+            await me(harness, "us_nobody"),
+            await harness.post("/v1/users", owner.session, email="bad", password=MEMBERS),
+            await delete(harness, owner.session, "/v1/keys/word"),
+            await harness.post("/v1/keys", member),
         ]
         assert [response.status_code for response in answers] == [200, 401, 400, 400, 403]
         for response in answers:
             assert (response.headers["ratelimit-limit"], response.headers["ratelimit-policy"]) == ("240", "240;w=60")
             assert 0 < int(response.headers["ratelimit-remaining"]) < 240
             assert 0 < int(response.headers["ratelimit-reset"]) <= 60
-        while (response := await me(stage, "us_guessed")).status_code == 401:
+        while (response := await me(harness, "us_guessed")).status_code == 401:
             assert "retry-after" not in response.headers
         assert 0 < int(response.headers["retry-after"]) <= 60
         assert "240 in 60 s" in refused(response, 429)
-        refused(await me(stage, owner.session), 429)
-        stage.clock.move(60)
-        granted(await me(stage, owner.session))
+        refused(await me(harness, owner.session), 429)
+        harness.clock.move(60)
+        granted(await me(harness, owner.session))
 
 
-async def test_passwords_are_not_guessed_by_deleting(staged: StageMaker) -> None:
-    async with staged(rate_limits=True) as stage:
-        owner = await stage.sign_up()
+async def test_passwords_are_not_guessed_by_deleting(start_service: ServiceStarter) -> None:
+    async with start_service(rate_limits=True) as harness:
+        owner = await harness.sign_up()
         for number in range(10):
-            response = await stage.post("/v1/account/delete", owner.session, password=f"guess {number}")
+            response = await harness.post("/v1/account/delete", owner.session, password=f"guess {number}")
             refused(response, 401)
             assert response.headers["ratelimit-remaining"] == str(9 - number)
-        response = await stage.post("/v1/account/delete", owner.session, password=PASSWORD)
+        response = await harness.post("/v1/account/delete", owner.session, password=PASSWORD)
         refused(response, 429)
         assert 0 < int(response.headers["retry-after"]) <= 3600
-        assert stage.tables()["accounts"]
+        assert harness.all_rows()["accounts"]

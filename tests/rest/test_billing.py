@@ -9,9 +9,8 @@ from registerwatch.billing.models import RENEWAL_SECONDS
 from registerwatch.billing.provider import Subscription
 from registerwatch.clock import iso_utc
 from tests.billing.plain_provider import DAY, MONTH, SETTINGS, PlainProvider, event, signed
-from tests.conftest import StageMaker
 from tests.rest.answering import granted, me, refused
-from tests.support.stage import PASSWORD, SignedUp, Stage
+from tests.support.harness import PASSWORD, NewAccount, ServiceHarness, ServiceStarter
 
 pytestmark = pytest.mark.anyio
 
@@ -22,34 +21,36 @@ def provider() -> PlainProvider:
 
 
 @pytest.fixture
-async def stage(staged: StageMaker, provider: PlainProvider) -> AsyncIterator[Stage]:
-    async with staged(background=False, provider=provider, **SETTINGS) as stage:
-        provider.clock = stage.clock
-        yield stage
+async def harness(start_service: ServiceStarter, provider: PlainProvider) -> AsyncIterator[ServiceHarness]:
+    async with start_service(background=False, provider=provider, **SETTINGS) as harness:
+        provider.clock = harness.clock
+        yield harness
 
 
-async def subscribe(stage: Stage, provider: PlainProvider, owner: SignedUp, **fields: object) -> Subscription:
+async def subscribe(
+    harness: ServiceHarness, provider: PlainProvider, owner: NewAccount, **fields: object
+) -> Subscription:
     """Checkout, payment, confirmation."""
-    session_id = granted(await stage.post("/v1/billing/checkout", owner.api_key, **fields))["session_id"]
+    session_id = granted(await harness.post("/v1/billing/checkout", owner.api_key, **fields))["session_id"]
     paid = provider.pay(session_id)
-    granted(await stage.post("/v1/billing/confirm", owner.api_key, session_id=session_id))
+    granted(await harness.post("/v1/billing/confirm", owner.api_key, session_id=session_id))
     return paid
 
 
-async def posted(stage: Stage, body: bytes, **headers: str) -> httpx2.Response:
+async def posted(harness: ServiceHarness, body: bytes, **headers: str) -> httpx2.Response:
     """The answer to an event, with headers by their names in snake case."""
     named = {name.replace("_", "-"): value for name, value in headers.items()}
-    return await stage.client.post("/v1/billing/webhook", content=body, headers=named)
+    return await harness.client.post("/v1/billing/webhook", content=body, headers=named)
 
 
-async def test_from_trial_to_paid_to_cancelled_to_the_end(stage: Stage, provider: PlainProvider) -> None:
-    owner = await stage.sign_up()
-    now = int(stage.clock.now())
+async def test_from_trial_to_paid_to_cancelled_to_the_end(harness: ServiceHarness, provider: PlainProvider) -> None:
+    owner = await harness.sign_up()
+    now = harness.now
 
-    started = granted(await stage.post("/v1/billing/checkout", owner.session))
+    started = granted(await harness.post("/v1/billing/checkout", owner.session))
     assert set(started) == {"url", "session_id"}
     paid = provider.pay(started["session_id"])
-    confirmed = granted(await stage.post("/v1/billing/confirm", owner.session, session_id=started["session_id"]))
+    confirmed = granted(await harness.post("/v1/billing/confirm", owner.session, session_id=started["session_id"]))
 
     assert (confirmed["plan"], confirmed["watch_cap"]) == ("standard", 250)
     assert confirmed["expires_at"] == iso_utc(now + 7 * DAY + RENEWAL_SECONDS)
@@ -58,51 +59,53 @@ async def test_from_trial_to_paid_to_cancelled_to_the_end(stage: Stage, provider
         "cancel_at_period_end": False,
         "current_period_end": iso_utc(now + 7 * DAY),
     }
-    assert granted(await me(stage, owner.session)) == confirmed
+    assert granted(await me(harness, owner.session)) == confirmed
 
-    stage.clock.move(7 * DAY)
+    harness.clock.move(7 * DAY)
     provider.next_period(paid.id)
     body = event("customer.subscription.updated", {"id": paid.id})
-    headers = {"Payment-Signature": signed(body, stage.clock.now())}
-    received = await stage.client.post("/v1/billing/webhook", content=body, headers=headers)
+    headers = {"Payment-Signature": signed(body, harness.clock.now())}
+    received = await harness.client.post("/v1/billing/webhook", content=body, headers=headers)
     assert granted(received) == {"received": True}
-    assert granted(await me(stage, owner.api_key))["expires_at"] == iso_utc(now + 7 * DAY + MONTH + RENEWAL_SECONDS)
+    assert granted(await me(harness, owner.api_key))["expires_at"] == iso_utc(now + 7 * DAY + MONTH + RENEWAL_SECONDS)
 
-    cancelled = granted(await stage.post("/v1/billing/cancel", owner.session))
+    cancelled = granted(await harness.post("/v1/billing/cancel", owner.session))
     assert cancelled["subscription"]["cancel_at_period_end"] is True
     assert (cancelled["expires_at"], cancelled["expired"]) == (iso_utc(now + 7 * DAY + MONTH), False)
 
-    resumed = granted(await stage.post("/v1/billing/resume", owner.session))
+    resumed = granted(await harness.post("/v1/billing/resume", owner.session))
     assert resumed["subscription"]["cancel_at_period_end"] is False
-    granted(await stage.post("/v1/billing/cancel", owner.session))
-    stage.clock.move(MONTH)
+    granted(await harness.post("/v1/billing/cancel", owner.session))
+    harness.clock.move(MONTH)
     provider.end(paid.id)
     body = event("customer.subscription.deleted", {"id": paid.id}, "evt_2")
-    headers = {"Stripe-Signature": signed(body, stage.clock.now())}
-    granted(await stage.client.post("/v1/billing/webhook", content=body, headers=headers))
+    headers = {"Stripe-Signature": signed(body, harness.clock.now())}
+    granted(await harness.client.post("/v1/billing/webhook", content=body, headers=headers))
 
-    over = granted(await me(stage, owner.api_key))
+    over = granted(await me(harness, owner.api_key))
     assert (over["expired"], over["plan"], over["subscription"]["status"]) == (True, "trial", "canceled")
-    refused(await stage.post("/v1/billing/resume", owner.api_key), 400)
-    assert (await stage.post("/v1/sync", owner.api_key)).status_code == 402
+    refused(await harness.post("/v1/billing/resume", owner.api_key), 400)
+    assert (await harness.post("/v1/sync", owner.api_key)).status_code == 402
 
 
 @pytest.mark.parametrize("what", ["checkout", "confirm", "cancel", "resume", "portal", "webhook"])
-async def test_without_payment_settings_each_route_is_a_503_that_names_them(staged: StageMaker, what: str) -> None:
-    async with staged(background=False) as stage:
-        owner = await stage.sign_up()
-        before = stage.tables()
+async def test_without_payment_settings_each_route_is_a_503_that_names_them(
+    start_service: ServiceStarter, what: str
+) -> None:
+    async with start_service(background=False) as harness:
+        owner = await harness.sign_up()
+        before = harness.all_rows()
 
-        message = refused(await stage.post(f"/v1/billing/{what}", owner.session, session_id="cs_1"), 503)
+        message = refused(await harness.post(f"/v1/billing/{what}", owner.session, session_id="cs_1"), 503)
 
         assert "REGISTERWATCH_PAYMENT_API_KEY" in message
         assert "REGISTERWATCH_PAYMENT_PRICES" in message
-        assert stage.tables() == before
-        assert granted(await me(stage, owner.session))["subscription"] is None
+        assert harness.all_rows() == before
+        assert granted(await me(harness, owner.session))["subscription"] is None
 
 
-async def test_the_description_says_which_settings_payments_need(stage: Stage) -> None:
-    paths = (await stage.get("/openapi.json")).json()["paths"]
+async def test_the_description_says_which_settings_payments_need(harness: ServiceHarness) -> None:
+    paths = (await harness.get("/openapi.json")).json()["paths"]
     billing = [operation["post"] for path, operation in paths.items() if path.startswith("/v1/billing/")]
 
     assert len(billing) == 6
@@ -112,28 +115,32 @@ async def test_the_description_says_which_settings_payments_need(stage: Stage) -
 
 
 async def test_without_a_secret_no_event_is_taken_and_payments_go_on(
-    staged: StageMaker, provider: PlainProvider
+    start_service: ServiceStarter, provider: PlainProvider
 ) -> None:
     settings = {**SETTINGS, "payment_webhook_secret": None}
-    async with staged(background=False, provider=provider, **settings) as stage:
-        provider.clock = stage.clock
-        owner = await stage.sign_up()
-        paid = await subscribe(stage, provider, owner)
+    async with start_service(background=False, provider=provider, **settings) as harness:
+        provider.clock = harness.clock
+        owner = await harness.sign_up()
+        paid = await subscribe(harness, provider, owner)
         body = event("customer.subscription.updated", {"id": paid.id})
 
         for secret in ("", "None"):
-            message = refused(await posted(stage, body, Payment_Signature=signed(body, stage.clock.now(), secret)), 503)
+            message = refused(
+                await posted(harness, body, Payment_Signature=signed(body, harness.clock.now(), secret)), 503
+            )
             assert "REGISTERWATCH_PAYMENT_WEBHOOK_SECRET" in message
 
 
-async def test_what_is_not_genuine_is_a_400_that_changes_nothing(stage: Stage, provider: PlainProvider) -> None:
-    owner = await stage.sign_up()
-    paid = await subscribe(stage, provider, owner)
+async def test_what_is_not_genuine_is_a_400_that_changes_nothing(
+    harness: ServiceHarness, provider: PlainProvider
+) -> None:
+    owner = await harness.sign_up()
+    paid = await subscribe(harness, provider, owner)
     provider.end(paid.id)
     body = event("customer.subscription.deleted", {"id": paid.id})
-    now = stage.clock.now()
+    now = harness.clock.now()
     right = signed(body, now)
-    before, asked = stage.tables(), list(provider.asked)
+    before, asked = harness.all_rows(), list(provider.asked)
 
     for sent, headers in (
         (body, {}),
@@ -146,107 +153,107 @@ async def test_what_is_not_genuine_is_a_400_that_changes_nothing(stage: Stage, p
         (body.replace(b" ", b""), {"Payment_Signature": right}),
         (b"{}", {"Payment_Signature": signed(b"{}", now)}),
     ):
-        refused(await posted(stage, sent, **headers), 400)
+        refused(await posted(harness, sent, **headers), 400)
 
-    assert (stage.tables(), provider.asked) == (before, asked)
-    assert granted(await posted(stage, body, Payment_Signature=right)) == {"received": True}
-    assert granted(await me(stage, owner.session))["subscription"]["status"] == "canceled"
+    assert (harness.all_rows(), provider.asked) == (before, asked)
+    assert granted(await posted(harness, body, Payment_Signature=right)) == {"received": True}
+    assert granted(await me(harness, owner.session))["subscription"]["status"] == "canceled"
 
 
 async def test_an_event_that_could_not_be_applied_is_refused_so_that_it_comes_again(
-    stage: Stage, provider: PlainProvider
+    harness: ServiceHarness, provider: PlainProvider
 ) -> None:
-    owner = await stage.sign_up()
-    paid = await subscribe(stage, provider, owner)
+    owner = await harness.sign_up()
+    paid = await subscribe(harness, provider, owner)
     provider.end(paid.id)
     body = event("customer.subscription.deleted", {"id": paid.id})
     provider.is_away = True
 
-    away = await posted(stage, body, Stripe_Signature=signed(body, stage.clock.now()))
+    away = await posted(harness, body, Stripe_Signature=signed(body, harness.clock.now()))
     assert refused(away, 503)
     assert away.headers["retry-after"]
     provider.is_away = False
-    granted(await posted(stage, body, Stripe_Signature=signed(body, stage.clock.now())))
+    granted(await posted(harness, body, Stripe_Signature=signed(body, harness.clock.now())))
 
-    assert granted(await me(stage, owner.session))["subscription"]["status"] == "canceled"
+    assert granted(await me(harness, owner.session))["subscription"]["status"] == "canceled"
 
 
 async def test_a_plan_can_be_named_and_one_that_is_not_sold_is_a_400(
-    staged: StageMaker, provider: PlainProvider
+    start_service: ServiceStarter, provider: PlainProvider
 ) -> None:
     settings = {**SETTINGS, "payment_prices": "operator=price_o"}
-    async with staged(background=False, provider=provider, **settings) as stage:
-        owner = await stage.sign_up()
+    async with start_service(background=False, provider=provider, **settings) as harness:
+        owner = await harness.sign_up()
 
-        assert "operator" in refused(await stage.post("/v1/billing/checkout", owner.session), 400)
+        assert "operator" in refused(await harness.post("/v1/billing/checkout", owner.session), 400)
         for plan in ("trial", "gold", "", 1):
-            assert "plan" in refused(await stage.post("/v1/billing/checkout", owner.session, plan=plan), 400)
-        granted(await stage.post("/v1/billing/checkout", owner.session, plan="operator"))
+            assert "plan" in refused(await harness.post("/v1/billing/checkout", owner.session, plan=plan), 400)
+        granted(await harness.post("/v1/billing/checkout", owner.session, plan="operator"))
 
         [order] = provider.orders.values()
         assert order.price_id == "price_o"
 
 
-async def test_people_come_back_to_pages_that_are_there(stage: Stage, provider: PlainProvider) -> None:
-    owner = await stage.sign_up()
-    started = granted(await stage.post("/v1/billing/checkout", owner.session))
+async def test_people_come_back_to_pages_that_are_there(harness: ServiceHarness, provider: PlainProvider) -> None:
+    owner = await harness.sign_up()
+    started = granted(await harness.post("/v1/billing/checkout", owner.session))
     [order] = provider.orders.values()
-    public_url = stage.service.settings.public_url
+    public_url = harness.service.settings.public_url
 
     for address in (order.success_url.replace("{CHECKOUT_SESSION_ID}", started["session_id"]), order.cancel_url):
         assert address.startswith(f"{public_url}/")
-        page = await stage.client.get(address.removeprefix(public_url))
+        page = await harness.client.get(address.removeprefix(public_url))
         assert page.status_code == 200
         assert page.headers["content-type"].startswith("text/html")
         assert "noindex" in page.text
 
 
-async def test_the_portal_is_an_address_and_nothing_else(stage: Stage, provider: PlainProvider) -> None:
-    owner = await stage.sign_up()
-    refused(await stage.post("/v1/billing/portal", owner.session), 400)
-    paid = await subscribe(stage, provider, owner)
+async def test_the_portal_is_an_address_and_nothing_else(harness: ServiceHarness, provider: PlainProvider) -> None:
+    owner = await harness.sign_up()
+    refused(await harness.post("/v1/billing/portal", owner.session), 400)
+    paid = await subscribe(harness, provider, owner)
 
-    portal = granted(await stage.post("/v1/billing/portal", owner.session))
+    portal = granted(await harness.post("/v1/billing/portal", owner.session))
 
     assert portal == {"url": f"https://pay.example/portal/{paid.customer_id}"}
 
 
 async def test_a_smaller_plan_keeps_the_watches_and_adds_none_over_its_cap(
-    staged: StageMaker, provider: PlainProvider
+    start_service: ServiceStarter, provider: PlainProvider
 ) -> None:
-    async with staged(background=False, provider=provider, trial_watch_cap=1, **SETTINGS) as stage:
-        provider.clock = stage.clock
-        owner = await stage.sign_up()
-        paid = await subscribe(stage, provider, owner)
+    async with start_service(background=False, provider=provider, trial_watch_cap=1, **SETTINGS) as harness:
+        provider.clock = harness.clock
+        owner = await harness.sign_up()
+        paid = await subscribe(harness, provider, owner)
         for subject in ("04099999999992", "04088888888884", "04077777777776"):
-            granted(await stage.post("/v1/watches", owner.session, subject=subject))
+            granted(await harness.post("/v1/watches", owner.session, subject=subject))
         provider.end(paid.id)
         body = event("customer.subscription.deleted", {"id": paid.id})
-        granted(await posted(stage, body, Payment_Signature=signed(body, stage.clock.now())))
+        granted(await posted(harness, body, Payment_Signature=signed(body, harness.clock.now())))
 
-        account = granted(await me(stage, owner.session))
+        account = granted(await me(harness, owner.session))
         assert (account["plan"], account["watch_cap"], account["watch_count"]) == ("trial", 1, 3)
         assert account["expired"] is False, "the trial goes on"
-        refused(await stage.post("/v1/watches", owner.session, subject="04066666666668"), 409)
-        granted(await stage.post("/v1/sync", owner.session))
+        refused(await harness.post("/v1/watches", owner.session, subject="04066666666668"), 409)
+        granted(await harness.post("/v1/sync", owner.session))
 
 
-async def test_a_deleted_account_pays_no_more(stage: Stage, provider: PlainProvider) -> None:
-    owner = await stage.sign_up()
-    paid = await subscribe(stage, provider, owner)
-    before = stage.tables()
-    refused(await stage.post("/v1/account/delete", owner.api_key, password="wrong password"), 401)
-    assert (stage.tables(), provider.subscriptions[paid.id].ended_at) == (before, None)
+async def test_a_deleted_account_pays_no_more(harness: ServiceHarness, provider: PlainProvider) -> None:
+    owner = await harness.sign_up()
+    paid = await subscribe(harness, provider, owner)
+    before = harness.all_rows()
+    refused(await harness.post("/v1/account/delete", owner.api_key, password="wrong password"), 401)
+    assert (harness.all_rows(), provider.subscriptions[paid.id].ended_at) == (before, None)
 
-    granted(await stage.post("/v1/account/delete", owner.api_key, password=PASSWORD))
+    granted(await harness.post("/v1/account/delete", owner.api_key, password=PASSWORD))
 
     assert provider.subscriptions[paid.id].ended_at is not None
-    tables = stage.tables()
+    tables = harness.all_rows()
     assert (tables["subscriptions"], tables["payers"], tables["cancellations"]) == ([], [], [])
 
 
-async def test_events_are_limited_by_address_and_widely(staged: StageMaker, provider: PlainProvider) -> None:
-    async with staged(background=False, provider=provider, rate_limits=True, **SETTINGS) as stage:
-        answer = await posted(stage, b"{}")
+async def test_events_are_limited_by_address_and_widely(start_service: ServiceStarter, provider: PlainProvider) -> None:
+    async with start_service(background=False, provider=provider, rate_limits=True, **SETTINGS) as harness:
+        answer = await posted(harness, b"{}")
 
         assert (answer.status_code, answer.headers["ratelimit-limit"]) == (400, "600")

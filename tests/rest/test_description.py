@@ -14,9 +14,8 @@ from schemathesis import APIOperation, Case, GenerationMode
 from schemathesis.checks import positive_data_acceptance
 
 from tests.billing.plain_provider import SETTINGS, PlainProvider
-from tests.support.serving import served_stage
-from tests.support.stage import Stage, carrying
-from tests.watches.room import lone_devices
+from tests.support.harness import ServiceHarness, auth_headers
+from tests.support.serving import served_harness
 
 OPEN = (
     "GET /v1/search",
@@ -126,16 +125,16 @@ MODES = (GenerationMode.POSITIVE, GenerationMode.NEGATIVE)
 
 
 @pytest.fixture(scope="module")
-def served(sqlite_template: object, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Stage]]:
+def served(sqlite_template: object, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, ServiceHarness]]:
     """A filled service on loopback; one for the whole module."""
     folder = tmp_path_factory.mktemp("described")
     place = f"sqlite:///{folder / 'copy.db'}"
-    with served_stage(place, folder, webhooks_allow_private=True, provider=PlainProvider(), **SETTINGS) as served:
+    with served_harness(place, folder, webhooks_allow_private=True, provider=PlainProvider(), **SETTINGS) as served:
         yield served
 
 
 @pytest.fixture(scope="module")
-def address(served: tuple[str, Stage]) -> str:
+def address(served: tuple[str, ServiceHarness]) -> str:
     """Where it is served."""
     return served[0]
 
@@ -162,7 +161,7 @@ def sent(label: str, address: str) -> dict[str, str]:
         return {}
     fields = {"email": f"owner@{secrets.token_hex(8)}.example", "password": secrets.token_hex(8)}
     opened = httpx2.post(f"{address}/v1/trial", json=fields).json()
-    return carrying(opened["session"] if label in BY_SESSION else opened["api_key"])
+    return auth_headers(opened["session"] if label in BY_SESSION else opened["api_key"])
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -194,17 +193,17 @@ def test_every_answer_is_as_described(
 
 
 def test_answers_about_an_account_that_has_everything_are_as_described(
-    served: tuple[str, Stage], operations: Mapping[str, Operation]
+    served: tuple[str, ServiceHarness], operations: Mapping[str, Operation]
 ) -> None:
-    address, stage = served
-    device = lone_devices(stage, 1)[0]
+    address, harness = served
+    device = harness.unique_devices(1)[0]
     opened = httpx2.post(f"{address}/v1/trial", json={"email": "all@acme.example", "password": "all of it"}).json()
 
     def ask(label: str, body: object = None, **ids: object) -> dict[str, Any]:
         """The answer, which is as described and no refusal."""
         sent: dict[str, Any] = {} if body is None else {"body": body, "media_type": "application/json"}
         case = operations[label].Case(path_parameters=ids, **sent)
-        response = case.call_and_validate(base_url=address, headers=carrying(opened["api_key"]))
+        response = case.call_and_validate(base_url=address, headers=auth_headers(opened["api_key"]))
         assert response.status_code == 200, (label, response.text)
         answer: dict[str, Any] = response.json()
         return answer
@@ -215,7 +214,7 @@ def test_answers_about_an_account_that_has_everything_are_as_described(
     webhook = ask("POST /v1/webhook", {"url": "http://127.0.0.1:9/"})["webhooks"][0]["id"]
     ask("POST /v1/webhooks", {"url": "http://127.0.0.1:9/"})
     ask("POST /v1/feeds", {})
-    stage.world.change(device.uuid, reference="NEW-1")
+    harness.world.change(device.uuid, reference="NEW-1")
     assert ask("POST /v1/sync", {})["events"]
     delivery = ask("POST /v1/webhooks/{id}/test", {}, id=webhook)["delivery"]
     ask("POST /v1/webhook/test", {})
@@ -225,7 +224,7 @@ def test_answers_about_an_account_that_has_everything_are_as_described(
     for what in ("watches", "events", "webhooks", "feeds"):
         assert ask(f"GET /v1/{what}")[what]
     session = ask("POST /v1/billing/checkout", {"plan": "operator"})["session_id"]
-    payments = stage.service.billing.payments
+    payments = harness.service.billing.payments
     assert payments is not None
     assert isinstance(payments.provider, PlainProvider)
     payments.provider.pay(session)

@@ -5,14 +5,13 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from registerwatch_standins.register.generated import GeneratedWorld
-from tests.conftest import StageMaker
-from tests.support.stage import Stage
+from tests.support.harness import ServiceHarness, ServiceStarter
 
 pytestmark = pytest.mark.anyio
 
 
-async def _metrics(stage: Stage) -> dict[str, float]:
-    answer = await stage.get("/metrics")
+async def _metrics(harness: ServiceHarness) -> dict[str, float]:
+    answer = await harness.get("/metrics")
     assert answer.status_code == 200
     return {
         f"{sample.name}{sorted(sample.labels.items())}" if sample.labels else sample.name: sample.value
@@ -21,17 +20,17 @@ async def _metrics(stage: Stage) -> dict[str, float]:
     }
 
 
-async def test_metrics_count_requests_by_route_and_tell_reads_queues_and_lag(staged: StageMaker) -> None:
-    async with staged(world=GeneratedWorld(60, seed=3)) as stage:
-        key = (await stage.sign_up()).api_key
-        udi = stage.world.newest(0, 1)[0].primary_di
-        await stage.post("/v1/watches", key, subject=udi)
-        await stage.get(f"/v1/devices/{udi}")
-        await stage.get("/v1/devices/nothing-like-it")
-        await stage.get("/no/such/page")
-        await stage.client.request("BREW", "/v1/me")
-        stage.clock.move(1_000)
-        told = await _metrics(stage)
+async def test_metrics_count_requests_by_route_and_tell_reads_queues_and_lag(start_service: ServiceStarter) -> None:
+    async with start_service(world=GeneratedWorld(60, seed=3)) as harness:
+        key = (await harness.sign_up()).api_key
+        udi = harness.world.newest(0, 1)[0].primary_di
+        await harness.post("/v1/watches", key, subject=udi)
+        await harness.get(f"/v1/devices/{udi}")
+        await harness.get("/v1/devices/nothing-like-it")
+        await harness.get("/no/such/page")
+        await harness.client.request("BREW", "/v1/me")
+        harness.clock.move(1_000)
+        told = await _metrics(harness)
 
     def requests(method: str, route: str, status: int) -> float:
         return told[f"registerwatch_requests_total{[('method', method), ('route', route), ('status', str(status))]}"]
@@ -60,9 +59,9 @@ async def test_metrics_count_requests_by_route_and_tell_reads_queues_and_lag(sta
     ],
 )
 async def test_metrics_are_for_the_operators_own_network(
-    staged: StageMaker, address: str, headers: dict[str, str], status: int
+    start_service: ServiceStarter, address: str, headers: dict[str, str], status: int
 ) -> None:
-    async with staged(world=GeneratedWorld(60, seed=3)) as stage:
-        transport = httpx2.ASGITransport(app=stage.app, client=(address, 4711))
+    async with start_service(world=GeneratedWorld(60, seed=3)) as harness:
+        transport = httpx2.ASGITransport(app=harness.app, client=(address, 4711))
         async with httpx2.AsyncClient(transport=transport, base_url="http://service.test") as client:
             assert (await client.get("/metrics", headers=headers)).status_code == status

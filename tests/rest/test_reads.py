@@ -8,30 +8,29 @@ from msgspec.structs import replace
 
 from registerwatch_standins.register.generated import GeneratedWorld
 from registerwatch_standins.register.records import Registration
-from tests.conftest import StageMaker
-from tests.support.stage import Stage
+from tests.support.harness import ServiceHarness, ServiceStarter
 
 pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
-async def stage(staged: StageMaker) -> AsyncIterator[Stage]:
-    async with staged(world=GeneratedWorld(600, seed=11)) as stage:
-        await stage.fill()
-        yield stage
+async def harness(start_service: ServiceStarter) -> AsyncIterator[ServiceHarness]:
+    async with start_service(world=GeneratedWorld(600, seed=11)) as harness:
+        await harness.fill_copy()
+        yield harness
 
 
-def _with_twin(stage: Stage) -> list[Registration]:
+def _with_twin(harness: ServiceHarness) -> list[Registration]:
     """Records of one UDI-DI that has a legacy and a regulation record."""
-    for record in stage.world.newest(0, 600):
-        twins = stage.world.by_primary_di(record.primary_di)
+    for record in harness.world.newest(0, 600):
+        twins = harness.world.by_primary_di(record.primary_di)
         if len({twin.legislation for twin in twins}) > 1:
             return twins
     raise AssertionError("the generated world has twins")
 
 
-async def test_a_search_row_has_the_seven_fields_of_the_contract(stage: Stage) -> None:
-    answer = (await stage.get("/v1/search", risk="i")).json()
+async def test_a_search_row_has_the_seven_fields_of_the_contract(harness: ServiceHarness) -> None:
+    answer = (await harness.get("/v1/search", risk="i")).json()
 
     assert set(answer) == {"results", "total", "match", "refresh", "error"}
     assert set(answer["results"][0]) == {
@@ -48,8 +47,8 @@ async def test_a_search_row_has_the_seven_fields_of_the_contract(stage: Stage) -
     assert len(answer["results"]) == 8
 
 
-async def test_an_exact_udi_goes_before_an_exact_srn_before_a_name_before_a_reference(stage: Stage) -> None:
-    record = next(each for each in stage.world.newest(0, 600) if each.trade_names and each.reference)
+async def test_an_exact_udi_goes_before_an_exact_srn_before_a_name_before_a_reference(harness: ServiceHarness) -> None:
+    record = next(each for each in harness.world.newest(0, 600) if each.trade_names and each.reference)
     name = next(iter(record.trade_names.values())) if record.trade_names else ""
     cases = {
         record.primary_di: "udi",
@@ -59,18 +58,18 @@ async def test_an_exact_udi_goes_before_an_exact_srn_before_a_name_before_a_refe
         str(record.reference): "reference",
     }
     for query, match in cases.items():
-        answer = (await stage.get("/v1/search", q=query)).json()
+        answer = (await harness.get("/v1/search", q=query)).json()
         assert answer["match"] == match, query
         assert answer["total"] >= 1
         assert bool(answer["refresh"]) is (match in {"udi", "srn"})
 
 
-async def test_an_srn_lists_twenty_rows_a_page_and_every_device_once(stage: Stage) -> None:
-    srn = stage.world.newest(0, 1)[0].manufacturer.srn
-    expected = {each.primary_di for each in stage.world.newest(0, 600) if each.manufacturer.srn == srn}
+async def test_an_srn_lists_twenty_rows_a_page_and_every_device_once(harness: ServiceHarness) -> None:
+    srn = harness.world.newest(0, 1)[0].manufacturer.srn
+    expected = {each.primary_di for each in harness.world.newest(0, 600) if each.manufacturer.srn == srn}
     found: list[str] = []
     page = 1
-    while rows := (await stage.get("/v1/search", q=srn, page=page)).json()["results"]:
+    while rows := (await harness.get("/v1/search", q=srn, page=page)).json()["results"]:
         assert len(rows) <= 20
         found += [row["udi"] for row in rows]
         page += 1
@@ -78,173 +77,175 @@ async def test_an_srn_lists_twenty_rows_a_page_and_every_device_once(stage: Stag
     assert sorted(found) == sorted(expected)
 
 
-async def test_a_udi_without_its_leading_zero_or_in_a_bar_code_is_found(stage: Stage) -> None:
-    udi = next(each.primary_di for each in stage.world.newest(0, 600) if each.primary_di.startswith("0"))
+async def test_a_udi_without_its_leading_zero_or_in_a_bar_code_is_found(harness: ServiceHarness) -> None:
+    udi = next(each.primary_di for each in harness.world.newest(0, 600) if each.primary_di.startswith("0"))
     for spelling in (udi.removeprefix("0"), f"(01){udi}(17)280101", f" {udi} "):
-        answer = (await stage.get("/v1/search", q=spelling)).json()
+        answer = (await harness.get("/v1/search", q=spelling)).json()
         assert [row["udi"] for row in answer["results"]] == [udi], spelling
 
 
-async def test_a_search_never_reads_the_register(stage: Stage) -> None:
-    asked = stage.log.total
-    for query in ("04099999999992", "DE-MF-000099999", "nothing like this", stage.world.newest(0, 1)[0].primary_di):
-        await stage.get("/v1/search", q=query)
-    await stage.settle()
+async def test_a_search_never_reads_the_register(harness: ServiceHarness) -> None:
+    asked = harness.register_log.total
+    for query in ("04099999999992", "DE-MF-000099999", "nothing like this", harness.world.newest(0, 1)[0].primary_di):
+        await harness.get("/v1/search", q=query)
+    await harness.finish_background_work()
 
-    assert stage.log.total == asked
+    assert harness.register_log.total == asked
 
 
-async def test_of_twins_the_regulation_record_answers_everywhere(stage: Stage) -> None:
-    twins = _with_twin(stage)
+async def test_of_twins_the_regulation_record_answers_everywhere(harness: ServiceHarness) -> None:
+    twins = _with_twin(harness)
     preferred = min(twins, key=lambda twin: (not twin.latest_version, not twin.legislation.endswith(("mdr", "ivdr"))))
     udi = preferred.primary_di
 
-    assert (await stage.get(f"/v1/devices/{udi}")).json()["uuid"] == preferred.uuid
-    assert (await stage.get("/v1/refresh", q=udi)).json()["device"]["uuid"] == preferred.uuid
-    assert (await stage.get("/v1/search", q=udi)).json()["total"] == 1
+    assert (await harness.get(f"/v1/devices/{udi}")).json()["uuid"] == preferred.uuid
+    assert (await harness.get("/v1/refresh", q=udi)).json()["device"]["uuid"] == preferred.uuid
+    assert (await harness.get("/v1/search", q=udi)).json()["total"] == 1
 
 
-async def test_the_quick_door_and_the_route_give_the_same_answer(stage: Stage) -> None:
-    udi = stage.world.newest(0, 1)[0].primary_di
-    await stage.get("/v1/refresh", q=udi)
+async def test_the_quick_door_and_the_route_give_the_same_answer(harness: ServiceHarness) -> None:
+    udi = harness.world.newest(0, 1)[0].primary_di
+    await harness.get("/v1/refresh", q=udi)
 
-    quick = await stage.client.get(f"/v1/devices/{udi}")
-    through_the_route = await stage.client.get(f"/v1/devices/%20{udi}")
+    quick = await harness.client.get(f"/v1/devices/{udi}")
+    through_the_route = await harness.client.get(f"/v1/devices/%20{udi}")
 
     assert through_the_route.json() == quick.json()
     for header in ("etag", "cache-control", "content-type", "access-control-allow-origin"):
         assert through_the_route.headers[header] == quick.headers[header]
     for path in (f"/v1/devices/{udi}", f"/v1/devices/%20{udi}"):
-        same = await stage.client.get(path, headers={"If-None-Match": quick.headers["etag"]})
+        same = await harness.client.get(path, headers={"If-None-Match": quick.headers["etag"]})
         assert (same.status_code, same.content, same.headers["etag"]) == (304, b"", quick.headers["etag"])
 
 
-async def test_an_etag_changes_with_the_record_and_with_trouble(stage: Stage) -> None:
-    record = next(each for each in stage.world.newest(0, 600) if len(stage.world.by_primary_di(each.primary_di)) == 1)
+async def test_an_etag_changes_with_the_record_and_with_trouble(harness: ServiceHarness) -> None:
+    record = next(
+        each for each in harness.world.newest(0, 600) if len(harness.world.by_primary_di(each.primary_di)) == 1
+    )
     path = f"/v1/devices/{record.primary_di}"
-    await stage.get("/v1/refresh", q=record.primary_di)
-    first = (await stage.get(path)).headers["etag"]
-    stage.faults.fail("any", "http-500")
-    await stage.get("/v1/refresh", q=record.primary_di)
-    troubled = (await stage.get(path)).headers["etag"]
-    stage.faults.clear()
-    stage.world.change(record.uuid, reference="ANOTHER")
-    await stage.get("/v1/refresh", q=record.primary_di)
+    await harness.get("/v1/refresh", q=record.primary_di)
+    first = (await harness.get(path)).headers["etag"]
+    harness.faults.fail("any", "http-500")
+    await harness.get("/v1/refresh", q=record.primary_di)
+    troubled = (await harness.get(path)).headers["etag"]
+    harness.faults.clear()
+    harness.world.change(record.uuid, reference="ANOTHER")
+    await harness.get("/v1/refresh", q=record.primary_di)
 
-    assert len({first, troubled, (await stage.get(path)).headers["etag"]}) == 3
+    assert len({first, troubled, (await harness.get(path)).headers["etag"]}) == 3
 
 
 @pytest.mark.parametrize("path", ["/v1/search?q=set", "/v1/actors/{srn}"])
-async def test_search_and_actor_answer_304_to_who_has_the_answer(stage: Stage, path: str) -> None:
-    path = path.format(srn=stage.world.newest(0, 1)[0].manufacturer.srn)
-    await stage.get(path)
-    await stage.settle()
-    await stage.level()
-    first = await stage.client.get(path)
+async def test_search_and_actor_answer_304_to_who_has_the_answer(harness: ServiceHarness, path: str) -> None:
+    path = path.format(srn=harness.world.newest(0, 1)[0].manufacturer.srn)
+    await harness.get(path)
+    await harness.finish_background_work()
+    await harness.update_index()
+    first = await harness.client.get(path)
 
-    again = await stage.client.get(path, headers={"If-None-Match": first.headers["etag"]})
+    again = await harness.client.get(path, headers={"If-None-Match": first.headers["etag"]})
 
     assert "max-age" in first.headers["cache-control"]
     assert (again.status_code, again.content) == (304, b"")
 
 
-async def test_an_actor_has_the_registers_count_and_at_most_twenty_devices(stage: Stage) -> None:
-    record = stage.world.newest(0, 1)[0]
+async def test_an_actor_has_the_registers_count_and_at_most_twenty_devices(harness: ServiceHarness) -> None:
+    record = harness.world.newest(0, 1)[0]
     srn = record.manufacturer.srn
-    await stage.get("/v1/refresh", q=srn)
+    await harness.get("/v1/refresh", q=srn)
 
-    actor = (await stage.get(f"/v1/actors/{srn}")).json()
+    actor = (await harness.get(f"/v1/actors/{srn}")).json()
 
-    registrations = sum(each.manufacturer.srn == srn for each in stage.world.newest(0, 600))
+    registrations = sum(each.manufacturer.srn == srn for each in harness.world.newest(0, 600))
     assert actor["device_total"] == registrations
     assert (actor["name"], actor["country"]) == (record.manufacturer.name, srn[:2])
     assert actor["manufacturer_status"] == "Active"
     assert len(actor["devices"]) == min(20, registrations)
-    filtered = (await stage.get(f"/v1/actors/{srn}", status="off", risk="iii")).json()
+    filtered = (await harness.get(f"/v1/actors/{srn}", status="off", risk="iii")).json()
     assert filtered["device_total"] == len(filtered["devices"])
-    assert (await stage.get(f"/v1/actors/{srn.lower()}")).json()["srn"] == srn
+    assert (await harness.get(f"/v1/actors/{srn.lower()}")).json()["srn"] == srn
 
 
-async def test_an_actor_without_devices_in_the_copy_is_read_through(staged: StageMaker) -> None:
-    async with staged() as stage:
+async def test_an_actor_without_devices_in_the_copy_is_read_through(start_service: ServiceStarter) -> None:
+    async with start_service() as harness:
         representative = next(
-            each.authorised_representative for each in stage.world.newest(0, 120) if each.authorised_representative
+            each.authorised_representative for each in harness.world.newest(0, 120) if each.authorised_representative
         )
 
-        actor = (await stage.get(f"/v1/actors/{representative.srn}")).json()
+        actor = (await harness.get(f"/v1/actors/{representative.srn}")).json()
 
         assert (actor["name"], actor["error"]) == (representative.name, None)
         assert actor["device_total"] > 0
-        unknown = (await stage.get("/v1/actors/DE-MF-999999999")).json()
+        unknown = (await harness.get("/v1/actors/DE-MF-999999999")).json()
         assert (unknown["name"], unknown["error"]) == ("", "The register has no actor with this SRN.")
 
 
-async def test_certificates_come_from_both_sources_with_and_without_dates(stage: Stage) -> None:
+async def test_certificates_come_from_both_sources_with_and_without_dates(harness: ServiceHarness) -> None:
     certified = [
         record
-        for record in stage.world.newest(0, 600)
-        if record.certificates and len(stage.world.by_primary_di(record.primary_di)) == 1
+        for record in harness.world.newest(0, 600)
+        if record.certificates and len(harness.world.by_primary_di(record.primary_di)) == 1
     ]
     for place in ("basic-udi-record", "certificate-search"):
         listed_there = [record for record in certified if {each.listed_in for each in record.certificates} == {place}]
         assert listed_there, place
         for record in listed_there[:3]:
-            device = (await stage.get("/v1/refresh", q=record.primary_di)).json()["device"]
+            device = (await harness.get("/v1/refresh", q=record.primary_di)).json()["device"]
             expiries = {each["number"]: each.get("expiry") for each in device["certs"]}
             for each in record.certificates:
                 assert expiries[each.number] == each.expiry
     without = tuple(replace(each, expiry=None) for each in certified[0].certificates)
-    stage.world.change(certified[0].uuid, certificates=without)
-    device = (await stage.get("/v1/refresh", q=certified[0].primary_di)).json()["device"]
+    harness.world.change(certified[0].uuid, certificates=without)
+    device = (await harness.get("/v1/refresh", q=certified[0].primary_di)).json()["device"]
     assert not any("expiry" in each for each in device["certs"] if each["number"] in {one.number for one in without})
 
 
-async def test_every_page_of_the_open_interface_is_open_to_other_sites(stage: Stage) -> None:
+async def test_every_page_of_the_open_interface_is_open_to_other_sites(harness: ServiceHarness) -> None:
     for path in ("/v1/search?q=set", "/v1/devices/1", "/v1/nothing"):
-        answer = await stage.client.get(path, headers={"Origin": "https://elsewhere.example"})
+        answer = await harness.client.get(path, headers={"Origin": "https://elsewhere.example"})
         assert answer.headers["access-control-allow-origin"] == "*"
-    preflight = await stage.client.options(
+    preflight = await harness.client.options(
         "/v1/search", headers={"Origin": "https://elsewhere.example", "Access-Control-Request-Method": "GET"}
     )
     assert preflight.status_code == 204
     assert preflight.headers["access-control-allow-methods"] == "GET, POST, DELETE, OPTIONS"
     assert preflight.headers["access-control-allow-headers"] == "Content-Type, X-API-Key, Authorization"
-    assert "access-control-allow-origin" not in (await stage.client.get("/health")).headers
+    assert "access-control-allow-origin" not in (await harness.client.get("/health")).headers
 
 
-async def test_the_forty_first_search_of_a_minute_is_refused_and_reads_go_on(staged: StageMaker) -> None:
-    async with staged(rate_limits=True) as stage:
-        await stage.fill()
-        first = await stage.get("/v1/search", q="set")
+async def test_the_forty_first_search_of_a_minute_is_refused_and_reads_go_on(start_service: ServiceStarter) -> None:
+    async with start_service(rate_limits=True) as harness:
+        await harness.fill_copy()
+        first = await harness.get("/v1/search", q="set")
         assert (first.headers["ratelimit-limit"], first.headers["ratelimit-remaining"]) == ("40", "39")
         for _ in range(39):
-            assert (await stage.get("/v1/search", q="set")).status_code == 200
+            assert (await harness.get("/v1/search", q="set")).status_code == 200
 
-        refused = await stage.get("/v1/search", q="set")
+        refused = await harness.get("/v1/search", q="set")
 
         assert refused.status_code == 429
         assert 1 <= int(refused.headers["retry-after"]) <= 60
         assert refused.headers["ratelimit-remaining"] == "0"
         assert "40 in 60 s" in refused.json()["error"]
-        udi = stage.world.newest(0, 1)[0].primary_di
-        assert (await stage.get(f"/v1/devices/{udi}")).status_code == 200
+        udi = harness.world.newest(0, 1)[0].primary_di
+        assert (await harness.get(f"/v1/devices/{udi}")).status_code == 200
 
 
 async def test_who_makes_the_service_read_the_register_is_limited_and_stored_records_are_not(
-    staged: StageMaker,
+    start_service: ServiceStarter,
 ) -> None:
-    async with staged(rate_limits=True) as stage:
+    async with start_service(rate_limits=True) as harness:
         for number in range(20):
-            await stage.get(f"/v1/devices/0409999{number:07d}")
-        asked = stage.log.total
+            await harness.get(f"/v1/devices/0409999{number:07d}")
+        asked = harness.register_log.total
 
-        assert (await stage.get("/v1/devices/04099998888888")).status_code == 429
-        assert (await stage.get("/v1/refresh", q="04099998888888")).status_code == 429
-        assert stage.log.total == asked
+        assert (await harness.get("/v1/devices/04099998888888")).status_code == 429
+        assert (await harness.get("/v1/refresh", q="04099998888888")).status_code == 429
+        assert harness.register_log.total == asked
 
 
-async def test_health_tells_what_an_operator_asks_first(stage: Stage) -> None:
-    health = (await stage.get("/health")).json()
+async def test_health_tells_what_an_operator_asks_first(harness: ServiceHarness) -> None:
+    health = (await harness.get("/health")).json()
 
     assert health["status"] == "ok"
     assert health["version"]
@@ -253,22 +254,22 @@ async def test_health_tells_what_an_operator_asks_first(stage: Stage) -> None:
     assert health["copy"]["age_seconds"] is not None
     assert health["index"]["lag"] == 0
     assert health["register"]["last_read_at"] is None
-    await stage.get("/v1/refresh", q=stage.world.newest(0, 1)[0].primary_di)
-    again = (await stage.get("/health")).json()
+    await harness.get("/v1/refresh", q=harness.world.newest(0, 1)[0].primary_di)
+    again = (await harness.get("/health")).json()
     assert again["register"]["last_read_at"]
     assert again["register"]["reads"]["found"] == 1
 
 
-async def test_no_personal_data_of_the_register_is_stored_or_served(stage: Stage) -> None:
+async def test_no_personal_data_of_the_register_is_stored_or_served(harness: ServiceHarness) -> None:
     """The stand-in puts made-up addresses where the register has personal data."""
-    record = stage.world.newest(0, 1)[0]
+    record = harness.world.newest(0, 1)[0]
     for code in (record.primary_di, record.manufacturer.srn):
-        assert (await stage.get("/v1/refresh", q=code)).json()["refreshed"] is True
+        assert (await harness.get("/v1/refresh", q=code)).json()["refreshed"] is True
     served = [
-        (await stage.get(f"/v1/devices/{record.primary_di}")).text,
-        (await stage.get(f"/v1/actors/{record.manufacturer.srn}")).text,
+        (await harness.get(f"/v1/devices/{record.primary_di}")).text,
+        (await harness.get(f"/v1/actors/{record.manufacturer.srn}")).text,
     ]
-    rows = await stage.service.documents.changed_since(0, 1000)
+    rows = await harness.service.documents.changed_since(0, 1000)
     everything = json.dumps(served) + "".join(row.document.decode() for row in rows)
 
     assert "@" not in everything

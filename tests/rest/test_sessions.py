@@ -10,9 +10,8 @@ from sqlalchemy import text
 from registerwatch.accounts.sessions import SESSION_SECONDS
 from registerwatch.clock import iso_utc
 from registerwatch.mail.mailer import NoMailer
-from tests.conftest import StageMaker
 from tests.rest.answering import granted, me, refused
-from tests.support.stage import EMAIL, PASSWORD, Stage, carrying
+from tests.support.harness import EMAIL, PASSWORD, ServiceHarness, ServiceStarter, auth_headers
 
 pytestmark = pytest.mark.anyio
 
@@ -40,24 +39,24 @@ NO_OBJECTS = {
 
 
 @pytest.fixture
-async def stage(staged: StageMaker) -> AsyncIterator[Stage]:
-    async with staged() as stage:
-        yield stage
-        await stage.settle()
+async def harness(start_service: ServiceStarter) -> AsyncIterator[ServiceHarness]:
+    async with start_service() as harness:
+        yield harness
+        await harness.finish_background_work()
 
 
 @pytest.fixture
-async def limited(staged: StageMaker) -> AsyncIterator[Stage]:
-    async with staged(rate_limits=True) as stage:
-        yield stage
-        await stage.settle()
+async def limited(start_service: ServiceStarter) -> AsyncIterator[ServiceHarness]:
+    async with start_service(rate_limits=True) as harness:
+        yield harness
+        await harness.finish_background_work()
 
 
-async def mailed_token(stage: Stage, email: str = EMAIL) -> str:
+async def mailed_token(harness: ServiceHarness, email: str = EMAIL) -> str:
     """The token of the link that is mailed to a user who asks for one."""
-    granted(await stage.post("/v1/password/forgot", email=email))
-    await stage.settle()
-    mail = stage.mail.mails[-1]
+    granted(await harness.post("/v1/password/forgot", email=email))
+    await harness.finish_background_work()
+    mail = harness.mail.mails[-1]
     assert mail.to == email
     found = LINK.search(mail.text)
     assert found, mail.text
@@ -67,10 +66,10 @@ async def mailed_token(stage: Stage, email: str = EMAIL) -> str:
 # Trial
 
 
-async def test_a_trial_answers_with_the_account_a_session_and_its_first_key(stage: Stage) -> None:
-    opened = granted(await stage.post("/v1/trial", name="Acme GmbH", email=EMAIL, password=PASSWORD))
+async def test_a_trial_answers_with_the_account_a_session_and_its_first_key(harness: ServiceHarness) -> None:
+    opened = granted(await harness.post("/v1/trial", name="Acme GmbH", email=EMAIL, password=PASSWORD))
 
-    account = granted(await me(stage, opened["session"]))
+    account = granted(await me(harness, opened["session"]))
     assert opened == {
         **account,
         "session": opened["session"],
@@ -81,7 +80,7 @@ async def test_a_trial_answers_with_the_account_a_session_and_its_first_key(stag
     assert KEY.fullmatch(opened["api_key"])
     assert (account["email"], account["name"], account["role"]) == (EMAIL, "Acme GmbH", "owner")
     assert (account["plan"], account["watch_cap"], account["watch_count"]) == ("trial", 25, 0)
-    assert account["expires_at"] == iso_utc(int(stage.clock.now()) + 7 * DAY)
+    assert account["expires_at"] == iso_utc(harness.now + 7 * DAY)
     assert account["expired"] is False
     assert [(user["email"], user["role"]) for user in account["users"]] == [(EMAIL, "owner")]
     key = opened["api_key"]
@@ -90,83 +89,85 @@ async def test_a_trial_answers_with_the_account_a_session_and_its_first_key(stag
     ]
 
 
-async def test_the_first_key_works_and_is_told_this_once(stage: Stage) -> None:
-    owner = await stage.sign_up()
+async def test_the_first_key_works_and_is_told_this_once(harness: ServiceHarness) -> None:
+    owner = await harness.sign_up()
 
-    for answer in (await me(stage, owner.api_key), await stage.post("/v1/login", email=EMAIL, password=PASSWORD)):
+    for answer in (await me(harness, owner.api_key), await harness.post("/v1/login", email=EMAIL, password=PASSWORD)):
         assert owner.api_key not in answer.text
         assert "api_key" not in granted(answer)
 
 
-async def test_a_trial_without_a_name_has_the_domain_of_its_address_for_one(stage: Stage) -> None:
+async def test_a_trial_without_a_name_has_the_domain_of_its_address_for_one(harness: ServiceHarness) -> None:
     names: tuple[dict[str, object], ...] = ({}, {"name": None}, {"name": ""}, {"name": " \n "})
     for number, name in enumerate(names):
         opened = granted(
-            await stage.post("/v1/trial", email=f"owner@company{number}.example", password=PASSWORD, **name)
+            await harness.post("/v1/trial", email=f"owner@company{number}.example", password=PASSWORD, **name)
         )
         assert opened["name"] == f"company{number}.example"
 
 
-async def test_a_trial_ends_after_seven_days_and_its_account_can_still_be_read(stage: Stage) -> None:
-    owner = await stage.sign_up()
-    stage.clock.move(7 * DAY - 2)
-    assert granted(await me(stage, owner.session))["expired"] is False
-    stage.clock.move(2)
-    account = granted(await me(stage, owner.session))
+async def test_a_trial_ends_after_seven_days_and_its_account_can_still_be_read(harness: ServiceHarness) -> None:
+    owner = await harness.sign_up()
+    harness.clock.move(7 * DAY - 2)
+    assert granted(await me(harness, owner.session))["expired"] is False
+    harness.clock.move(2)
+    account = granted(await me(harness, owner.session))
     assert account["expired"] is True
     assert account["expires_at"] == owner.answer["expires_at"]
 
 
-async def test_a_trial_of_somebody_who_has_an_account_signs_in_and_makes_no_key(stage: Stage) -> None:
-    owner = await stage.sign_up()
+async def test_a_trial_of_somebody_who_has_an_account_signs_in_and_makes_no_key(harness: ServiceHarness) -> None:
+    owner = await harness.sign_up()
 
     for email in (EMAIL, EMAIL.upper(), f"  {EMAIL}\t"):
-        again = granted(await stage.post("/v1/trial", name="Another name", email=email, password=PASSWORD))
-        account = granted(await me(stage, again["session"]))
+        again = granted(await harness.post("/v1/trial", name="Another name", email=email, password=PASSWORD))
+        account = granted(await me(harness, again["session"]))
         assert again == {**account, "session": again["session"], "existing": True}
         assert again["session"] != owner.session
-        assert account == granted(await me(stage, owner.session))
+        assert account == granted(await me(harness, owner.session))
         assert account["name"] == "Acme"
         assert len(account["keys"]) == 1
 
 
-async def test_a_trial_of_a_member_signs_in_to_their_account_as_a_member(stage: Stage) -> None:
-    owner = await stage.sign_up()
-    await stage.post("/v1/users", owner.session, email="member@acme.example", password="a member's own")
+async def test_a_trial_of_a_member_signs_in_to_their_account_as_a_member(harness: ServiceHarness) -> None:
+    owner = await harness.sign_up()
+    await harness.post("/v1/users", owner.session, email="member@acme.example", password="a member's own")
 
-    again = granted(await stage.post("/v1/trial", email="member@acme.example", password="a member's own"))
+    again = granted(await harness.post("/v1/trial", email="member@acme.example", password="a member's own"))
 
     assert (again["email"], again["role"], again["existing"]) == (EMAIL, "member", True)
 
 
-async def test_a_trial_with_a_known_address_and_a_wrong_password_says_that_the_account_exists(stage: Stage) -> None:
-    await stage.sign_up()
-    before = stage.tables()
+async def test_a_trial_with_a_known_address_and_a_wrong_password_says_that_the_account_exists(
+    harness: ServiceHarness,
+) -> None:
+    await harness.sign_up()
+    before = harness.all_rows()
     for password in ("another password", "short", ""):
-        assert "exists" in refused(await stage.post("/v1/trial", email=EMAIL, password=password), 400)
-    assert stage.tables() == before
+        assert "exists" in refused(await harness.post("/v1/trial", email=EMAIL, password=password), 400)
+    assert harness.all_rows() == before
 
 
-async def test_a_password_has_at_least_eight_characters_whichever_they_are(stage: Stage) -> None:
+async def test_a_password_has_at_least_eight_characters_whichever_they_are(harness: ServiceHarness) -> None:
     for password in ("", "1234567", "ünïcöd"):
-        response = await stage.post("/v1/trial", email=EMAIL, password=password)
+        response = await harness.post("/v1/trial", email=EMAIL, password=password)
         assert "8 characters" in refused(response, 400), password
-    assert "1,024" in refused(await stage.post("/v1/trial", email=EMAIL, password="x" * 1025), 400)
-    assert stage.tables()["accounts"] == []
+    assert "1,024" in refused(await harness.post("/v1/trial", email=EMAIL, password="x" * 1025), 400)
+    assert harness.all_rows()["accounts"] == []
 
     for number, password in enumerate(("12345678", "ünïcödes", " " * 8, "🩺" * 8, "x" * 1024, "a\x00b\x00c\x00d\x00")):
         email = f"owner{number}@acme.example"
-        assert granted(await stage.post("/v1/trial", email=email, password=password))["existing"] is False
-        assert granted(await stage.post("/v1/login", email=email, password=password))["email"] == email
+        assert granted(await harness.post("/v1/trial", email=email, password=password))["existing"] is False
+        assert granted(await harness.post("/v1/login", email=email, password=password))["email"] == email
 
 
-async def test_what_is_no_address_opens_no_trial(stage: Stage) -> None:
+async def test_what_is_no_address_opens_no_trial(harness: ServiceHarness) -> None:
     for email in ("", " ", "owner", "owner@", "@acme.example", "owner@acme", "owner@acme.example, other@acme.example"):
-        assert "e-mail address" in refused(await stage.post("/v1/trial", email=email, password=PASSWORD), 400), email
-    assert stage.tables()["accounts"] == []
+        assert "e-mail address" in refused(await harness.post("/v1/trial", email=email, password=PASSWORD), 400), email
+    assert harness.all_rows()["accounts"] == []
 
 
-async def test_the_ninth_trial_within_an_hour_is_refused_with_the_time_to_wait(limited: Stage) -> None:
+async def test_the_ninth_trial_within_an_hour_is_refused_with_the_time_to_wait(limited: ServiceHarness) -> None:
     for number in range(8):
         password = PASSWORD if number % 2 else "short"
         response = await limited.post("/v1/trial", email=f"owner{number}@acme.example", password=password)
@@ -180,7 +181,7 @@ async def test_the_ninth_trial_within_an_hour_is_refused_with_the_time_to_wait(l
     wait = int(response.headers["retry-after"])
     assert wait == int(response.headers["ratelimit-reset"])
     assert 0 < wait <= HOUR
-    assert limited.tables()["users"][-1]["email"] == "owner7@acme.example"
+    assert limited.all_rows()["users"][-1]["email"] == "owner7@acme.example"
     limited.clock.move(wait)
     assert (await limited.post("/v1/trial", email=EMAIL, password=PASSWORD)).status_code == 200
 
@@ -188,32 +189,32 @@ async def test_the_ninth_trial_within_an_hour_is_refused_with_the_time_to_wait(l
 # Login and logout
 
 
-async def test_a_login_answers_with_the_account_and_a_new_session(stage: Stage) -> None:
-    owner = await stage.sign_up()
+async def test_a_login_answers_with_the_account_and_a_new_session(harness: ServiceHarness) -> None:
+    owner = await harness.sign_up()
 
     for email in (EMAIL, EMAIL.upper(), f" {EMAIL} "):
-        opened = granted(await stage.post("/v1/login", email=email, password=PASSWORD))
-        assert opened == {**granted(await me(stage, opened["session"])), "session": opened["session"]}
+        opened = granted(await harness.post("/v1/login", email=email, password=PASSWORD))
+        assert opened == {**granted(await me(harness, opened["session"])), "session": opened["session"]}
         assert SESSION.fullmatch(opened["session"])
         assert opened["session"] != owner.session
-    assert (await me(stage, owner.session)).status_code == 200, "the others go on"
+    assert (await me(harness, owner.session)).status_code == 200, "the others go on"
 
 
-async def test_the_same_password_from_another_keyboard_signs_in(stage: Stage) -> None:
+async def test_the_same_password_from_another_keyboard_signs_in(harness: ServiceHarness) -> None:
     """An accented letter can be one character or two (NFC and NFD)."""
-    await stage.sign_up(password="pass-e\u0301-e\u0301")
-    granted(await stage.post("/v1/login", email=EMAIL, password="pass-\u00e9-\u00e9"))
+    await harness.sign_up(password="pass-e\u0301-e\u0301")
+    granted(await harness.post("/v1/login", email=EMAIL, password="pass-\u00e9-\u00e9"))
 
 
-async def test_whatever_is_wrong_with_a_login_the_answer_is_the_same(stage: Stage) -> None:
-    owner = await stage.sign_up()
-    await stage.post("/v1/users", owner.session, email="removed@acme.example", password=PASSWORD)
-    removed = granted(await me(stage, owner.session))["users"][1]["id"]
-    await stage.client.delete(f"/v1/users/{removed}", headers=carrying(owner.session))
-    await stage.sign_up("old@acme.example")
-    async with stage.service.database.transaction() as connection:
+async def test_whatever_is_wrong_with_a_login_the_answer_is_the_same(harness: ServiceHarness) -> None:
+    owner = await harness.sign_up()
+    await harness.post("/v1/users", owner.session, email="removed@acme.example", password=PASSWORD)
+    removed = granted(await me(harness, owner.session))["users"][1]["id"]
+    await harness.client.delete(f"/v1/users/{removed}", headers=auth_headers(owner.session))
+    await harness.sign_up("old@acme.example")
+    async with harness.database.transaction() as connection:
         await connection.execute(text("UPDATE users SET password_hash = NULL WHERE email = 'old@acme.example'"))
-    before = stage.tables()
+    before = harness.all_rows()
     wrong = (
         (EMAIL, "another password"),
         (EMAIL, ""),
@@ -227,25 +228,27 @@ async def test_whatever_is_wrong_with_a_login_the_answer_is_the_same(stage: Stag
         ("", PASSWORD),
         ("x" * 10_000, PASSWORD),
     )
-    answers = [await stage.post("/v1/login", email=email, password=password) for email, password in wrong]
+    answers = [await harness.post("/v1/login", email=email, password=password) for email, password in wrong]
 
     assert {refused(answer, 401) for answer in answers} == {"Email or password is wrong."}
     assert len({str(sorted(answer.headers.items())) for answer in answers}) == 1
-    assert stage.tables() == before
+    assert harness.all_rows() == before
 
 
-async def test_a_session_lasts_fourteen_days(stage: Stage) -> None:
-    await stage.sign_up()
-    stage.clock.move(DAY)
-    session = await stage.sign_in(EMAIL)
-    stage.clock.move(SESSION_SECONDS - 2)
+async def test_a_session_lasts_fourteen_days(harness: ServiceHarness) -> None:
+    await harness.sign_up()
+    harness.clock.move(DAY)
+    session = await harness.sign_in(EMAIL)
+    harness.clock.move(SESSION_SECONDS - 2)
     assert SESSION_SECONDS == 14 * DAY
-    assert (await me(stage, session)).status_code == 200
-    stage.clock.move(2)
-    refused(await me(stage, session), 401)
+    assert (await me(harness, session)).status_code == 200
+    harness.clock.move(2)
+    refused(await me(harness, session), 401)
 
 
-async def test_the_twenty_first_login_within_an_hour_is_refused_even_with_the_right_password(limited: Stage) -> None:
+async def test_the_twenty_first_login_within_an_hour_is_refused_even_with_the_right_password(
+    limited: ServiceHarness,
+) -> None:
     await limited.sign_up()
     for number in range(20):
         password = "wrong password" if number % 2 else PASSWORD
@@ -262,133 +265,137 @@ async def test_the_twenty_first_login_within_an_hour_is_refused_even_with_the_ri
     assert (await limited.post("/v1/login", email=EMAIL, password=PASSWORD)).status_code == 200
 
 
-async def test_signing_out_ends_the_carried_session_alone(stage: Stage) -> None:
-    owner = await stage.sign_up()
-    session = await stage.sign_in(EMAIL)
+async def test_signing_out_ends_the_carried_session_alone(harness: ServiceHarness) -> None:
+    owner = await harness.sign_up()
+    session = await harness.sign_in(EMAIL)
 
-    assert granted(await stage.post("/v1/logout", session)) == {"ok": True}
+    assert granted(await harness.post("/v1/logout", session)) == {"ok": True}
 
-    refused(await me(stage, session), 401)
-    assert (await me(stage, owner.session)).status_code == 200
-    assert (await me(stage, owner.api_key)).status_code == 200
+    refused(await me(harness, session), 401)
+    assert (await me(harness, owner.session)).status_code == 200
+    assert (await me(harness, owner.api_key)).status_code == 200
 
 
-async def test_signing_out_says_ok_whatever_is_carried_and_leaves_keys_alone(stage: Stage) -> None:
-    owner = await stage.sign_up()
-    await stage.post("/v1/logout", owner.session)
-    before = stage.tables()
+async def test_signing_out_says_ok_whatever_is_carried_and_leaves_keys_alone(harness: ServiceHarness) -> None:
+    owner = await harness.sign_up()
+    await harness.post("/v1/logout", owner.session)
+    before = harness.all_rows()
     for credential in ("", owner.session, owner.api_key, "us_nobody", "rw_nobody", "x" * 10_000):
-        assert granted(await stage.post("/v1/logout", credential)) == {"ok": True}
+        assert granted(await harness.post("/v1/logout", credential)) == {"ok": True}
     for body in (b"[]", b"7", b"no JSON", b'{"session": "us_x"}'):
-        assert granted(await stage.client.post("/v1/logout", content=body)) == {"ok": True}
-    assert stage.tables() == before
+        assert granted(await harness.client.post("/v1/logout", content=body)) == {"ok": True}
+    assert harness.all_rows() == before
 
 
 # A forgotten password
 
 
-async def test_forgetting_answers_alike_whether_somebody_has_the_address_and_mails_whoever_has_it(stage: Stage) -> None:
-    await stage.sign_up()
+async def test_forgetting_answers_alike_whether_somebody_has_the_address_and_mails_whoever_has_it(
+    harness: ServiceHarness,
+) -> None:
+    await harness.sign_up()
 
     answers = [
-        await stage.post("/v1/password/forgot", email=email)
+        await harness.post("/v1/password/forgot", email=email)
         for email in (EMAIL.upper(), "nobody@acme.example", "nobody@elsewhere.example")
     ]
-    await stage.settle()
+    await harness.finish_background_work()
 
     assert [granted(answer) for answer in answers] == [{"ok": True}] * 3
     assert len({str(sorted(answer.headers.items())) for answer in answers}) == 1
-    assert [mail.to for mail in stage.mail.mails] == [EMAIL]
+    assert [mail.to for mail in harness.mail.mails] == [EMAIL]
 
 
-async def test_a_mailed_link_sets_a_password_once_and_ends_what_the_old_one_had_opened(stage: Stage) -> None:
-    owner = await stage.sign_up()
-    await stage.post("/v1/users", owner.session, email="member@acme.example", password="a member's own")
-    member = await stage.sign_in("member@acme.example", "a member's own")
-    other, token = await mailed_token(stage), await mailed_token(stage)
-    assert (await me(stage, owner.session)).status_code == 200, "asking changes nothing"
+async def test_a_mailed_link_sets_a_password_once_and_ends_what_the_old_one_had_opened(harness: ServiceHarness) -> None:
+    owner = await harness.sign_up()
+    await harness.post("/v1/users", owner.session, email="member@acme.example", password="a member's own")
+    member = await harness.sign_in("member@acme.example", "a member's own")
+    other, token = await mailed_token(harness), await mailed_token(harness)
+    assert (await me(harness, owner.session)).status_code == 200, "asking changes nothing"
 
-    assert granted(await stage.post("/v1/password/reset", token=token, password="a new password")) == {"ok": True}
+    assert granted(await harness.post("/v1/password/reset", token=token, password="a new password")) == {"ok": True}
 
-    refused(await me(stage, owner.session), 401)
-    refused(await stage.post("/v1/login", email=EMAIL, password=PASSWORD), 401)
-    granted(await stage.post("/v1/login", email=EMAIL, password="a new password"))
-    assert (await me(stage, owner.api_key)).status_code == 200
-    assert (await me(stage, member)).status_code == 200
+    refused(await me(harness, owner.session), 401)
+    refused(await harness.post("/v1/login", email=EMAIL, password=PASSWORD), 401)
+    granted(await harness.post("/v1/login", email=EMAIL, password="a new password"))
+    assert (await me(harness, owner.api_key)).status_code == 200
+    assert (await me(harness, member)).status_code == 200
     for used in (token, other):
-        assert "link" in refused(await stage.post("/v1/password/reset", token=used, password="a third one"), 400)
-    granted(await stage.post("/v1/login", email=EMAIL, password="a new password"))
+        assert "link" in refused(await harness.post("/v1/password/reset", token=used, password="a third one"), 400)
+    granted(await harness.post("/v1/login", email=EMAIL, password="a new password"))
 
 
-async def test_a_member_who_forgot_sets_their_own_password(stage: Stage) -> None:
-    owner = await stage.sign_up()
-    await stage.post("/v1/users", owner.session, email="member@acme.example", password="a member's own")
+async def test_a_member_who_forgot_sets_their_own_password(harness: ServiceHarness) -> None:
+    owner = await harness.sign_up()
+    await harness.post("/v1/users", owner.session, email="member@acme.example", password="a member's own")
 
-    token = await mailed_token(stage, "member@acme.example")
-    granted(await stage.post("/v1/password/reset", token=token, password="another one"))
+    token = await mailed_token(harness, "member@acme.example")
+    granted(await harness.post("/v1/password/reset", token=token, password="another one"))
 
-    assert granted(await stage.post("/v1/login", email="member@acme.example", password="another one"))["role"] == (
+    assert granted(await harness.post("/v1/login", email="member@acme.example", password="another one"))["role"] == (
         "member"
     )
-    granted(await stage.post("/v1/login", email=EMAIL, password=PASSWORD))
-    assert (await me(stage, owner.session)).status_code == 200
+    granted(await harness.post("/v1/login", email=EMAIL, password=PASSWORD))
+    assert (await me(harness, owner.session)).status_code == 200
 
 
-async def test_a_user_without_a_password_gets_one_by_a_link(stage: Stage) -> None:
-    await stage.sign_up()
-    async with stage.service.database.transaction() as connection:
+async def test_a_user_without_a_password_gets_one_by_a_link(harness: ServiceHarness) -> None:
+    await harness.sign_up()
+    async with harness.database.transaction() as connection:
         await connection.execute(text("UPDATE users SET password_hash = NULL"))
-    granted(await stage.post("/v1/password/reset", token=await mailed_token(stage), password="a first one"))
-    granted(await stage.post("/v1/login", email=EMAIL, password="a first one"))
+    granted(await harness.post("/v1/password/reset", token=await mailed_token(harness), password="a first one"))
+    granted(await harness.post("/v1/login", email=EMAIL, password="a first one"))
 
 
-async def test_a_link_that_is_not_valid_changes_nothing(stage: Stage) -> None:
-    owner = await stage.sign_up()
-    token = await mailed_token(stage)
-    digest = stage.tables()["reset_tokens"][0]["digest"]
-    before = stage.tables()
+async def test_a_link_that_is_not_valid_changes_nothing(harness: ServiceHarness) -> None:
+    owner = await harness.sign_up()
+    token = await mailed_token(harness)
+    digest = harness.all_rows()["reset_tokens"][0]["digest"]
+    before = harness.all_rows()
     for wrong in ("", " ", token[:-1], f"{token}x", f" {token}", token.swapcase(), digest, owner.session, "x" * 10_000):
-        message = refused(await stage.post("/v1/password/reset", token=wrong, password="a new password"), 400)
+        message = refused(await harness.post("/v1/password/reset", token=wrong, password="a new password"), 400)
         assert "link" in message
-    assert "8 characters" in refused(await stage.post("/v1/password/reset", token=token, password="1234567"), 400)
-    assert stage.tables() == before
+    assert "8 characters" in refused(await harness.post("/v1/password/reset", token=token, password="1234567"), 400)
+    assert harness.all_rows() == before
 
-    granted(await stage.post("/v1/password/reset", token=token, password="a new password"))
-
-
-async def test_a_link_works_for_an_hour(stage: Stage) -> None:
-    await stage.sign_up()
-    token, late = await mailed_token(stage), await mailed_token(stage)
-    stage.clock.move(HOUR)
-    refused(await stage.post("/v1/password/reset", token=late, password="a new password"), 400)
-    token = await mailed_token(stage)
-    stage.clock.move(HOUR - 2)
-    granted(await stage.post("/v1/password/reset", token=token, password="a new password"))
+    granted(await harness.post("/v1/password/reset", token=token, password="a new password"))
 
 
-async def test_nobody_is_sent_more_than_three_mails_an_hour_and_the_answer_does_not_tell(stage: Stage) -> None:
-    await stage.sign_up()
+async def test_a_link_works_for_an_hour(harness: ServiceHarness) -> None:
+    await harness.sign_up()
+    token, late = await mailed_token(harness), await mailed_token(harness)
+    harness.clock.move(HOUR)
+    refused(await harness.post("/v1/password/reset", token=late, password="a new password"), 400)
+    token = await mailed_token(harness)
+    harness.clock.move(HOUR - 2)
+    granted(await harness.post("/v1/password/reset", token=token, password="a new password"))
+
+
+async def test_nobody_is_sent_more_than_three_mails_an_hour_and_the_answer_does_not_tell(
+    harness: ServiceHarness,
+) -> None:
+    await harness.sign_up()
     for _ in range(5):
-        assert granted(await stage.post("/v1/password/forgot", email=EMAIL)) == {"ok": True}
-        await stage.settle()
-    assert len(stage.mail.mails) == 3
-    stage.clock.move(HOUR + 1)
-    await mailed_token(stage)
-    assert len(stage.mail.mails) == 4
+        assert granted(await harness.post("/v1/password/forgot", email=EMAIL)) == {"ok": True}
+        await harness.finish_background_work()
+    assert len(harness.mail.mails) == 3
+    harness.clock.move(HOUR + 1)
+    await mailed_token(harness)
+    assert len(harness.mail.mails) == 4
 
 
-async def test_forgetting_answers_alike_where_no_mail_can_be_sent(stage: Stage) -> None:
-    await stage.sign_up()
-    stage.service.accounts.password_reset._mailer = NoMailer()
+async def test_forgetting_answers_alike_where_no_mail_can_be_sent(harness: ServiceHarness) -> None:
+    await harness.sign_up()
+    harness.service.accounts.password_reset._mailer = NoMailer()
     for email in (EMAIL, "nobody@acme.example"):
-        assert granted(await stage.post("/v1/password/forgot", email=email)) == {"ok": True}
-    await stage.settle()
+        assert granted(await harness.post("/v1/password/forgot", email=email)) == {"ok": True}
+    await harness.finish_background_work()
 
 
 @pytest.mark.parametrize(
     ("path", "amount"), [("/v1/password/forgot", 5), ("/v1/password/reset", 20)], ids=["forgot", "reset"]
 )
-async def test_links_are_limited_by_the_address_that_asks(limited: Stage, path: str, amount: int) -> None:
+async def test_links_are_limited_by_the_address_that_asks(limited: ServiceHarness, path: str, amount: int) -> None:
     for number in range(amount):
         response = await limited.post(path, **BODIES[path])
         assert response.status_code == (200 if path.endswith("forgot") else 400)
@@ -402,51 +409,51 @@ async def test_links_are_limited_by_the_address_that_asks(limited: Stage, path: 
 
 
 @pytest.mark.parametrize("path", BODIES)
-async def test_a_body_that_is_no_object_is_refused_with_what_to_send(stage: Stage, path: str) -> None:
-    await stage.sign_up()
-    before = stage.tables()
+async def test_a_body_that_is_no_object_is_refused_with_what_to_send(harness: ServiceHarness, path: str) -> None:
+    await harness.sign_up()
+    before = harness.all_rows()
     for name, body in NO_OBJECTS.items():
-        response = await stage.client.post(path, content=body, headers={"Content-Type": "application/json"})
+        response = await harness.client.post(path, content=body, headers={"Content-Type": "application/json"})
         assert refused(response, 400), name
     for headers in ({}, {"Content-Type": "text/plain"}, {"Content-Type": "application/x-www-form-urlencoded"}):
-        response = await stage.client.post(path, content=b'{"email": "x"}', headers=headers)
+        response = await harness.client.post(path, content=b'{"email": "x"}', headers=headers)
         assert "Content-Type: application/json" in refused(response, 400)
-    response = await stage.client.post(path, data={"email": EMAIL, "password": PASSWORD})
+    response = await harness.client.post(path, data={"email": EMAIL, "password": PASSWORD})
     assert "JSON object" in refused(response, 400)
-    assert stage.tables() == before
+    assert harness.all_rows() == before
 
 
 @pytest.mark.parametrize("path", [*BODIES, "/v1/logout"])
-async def test_a_post_without_a_body_is_403_and_does_nothing(stage: Stage, path: str) -> None:
-    owner = await stage.sign_up()
-    before = stage.tables()
-    for headers in ({}, {"Content-Type": "application/json", **carrying(owner.session)}):
-        response = await stage.client.post(path, headers=headers)
+async def test_a_post_without_a_body_is_403_and_does_nothing(harness: ServiceHarness, path: str) -> None:
+    owner = await harness.sign_up()
+    before = harness.all_rows()
+    for headers in ({}, {"Content-Type": "application/json", **auth_headers(owner.session)}):
+        response = await harness.client.post(path, headers=headers)
         assert "{}" in refused(response, 403)
         assert response.headers["access-control-allow-origin"] == "*"
-    assert stage.tables() == before
+    assert harness.all_rows() == before
 
 
 @pytest.mark.parametrize("path", BODIES)
 async def test_fields_that_are_missing_or_of_another_type_are_named_and_their_values_are_not(
-    stage: Stage, path: str
+    harness: ServiceHarness, path: str
 ) -> None:
-    before = stage.tables()
+    before = harness.all_rows()
     right = BODIES[path]
     for field in right.keys() - {"name"}:
         body = {name: value for name, value in right.items() if name != field}
-        assert f"`{field}`" in refused(await stage.post(path, **body), 400)
+        assert f"`{field}`" in refused(await harness.post(path, **body), 400)
     for field in right:
         for wrong in (7, 7.5, True, [right[field]], {"value": right[field]}):
-            message = refused(await stage.post(path, **{**right, field: wrong}), 400)
+            message = refused(await harness.post(path, **{**right, field: wrong}), 400)
             assert f"`{field}`" in message
             assert str(right[field]) not in message
-    assert stage.tables() == before
+    assert harness.all_rows() == before
 
 
-async def test_fields_that_the_contract_does_not_name_are_left_aside(stage: Stage) -> None:
+async def test_fields_that_the_contract_does_not_name_are_left_aside(harness: ServiceHarness) -> None:
     opened = granted(
-        await stage.post(
+        await harness.post(
             "/v1/trial",
             email=EMAIL,
             password=PASSWORD,
@@ -464,10 +471,10 @@ async def test_fields_that_the_contract_does_not_name_are_left_aside(stage: Stag
     assert (opened["plan"], opened["role"], opened["watch_cap"]) == ("trial", "owner", 25)
     assert opened["existing"] is False
     assert opened["api_key"] != "rw_mine"
-    assert granted(await stage.post("/v1/login", email=EMAIL, password=PASSWORD, admin=True))["role"] == "owner"
+    assert granted(await harness.post("/v1/login", email=EMAIL, password=PASSWORD, admin=True))["role"] == "owner"
 
 
-async def test_other_sites_may_read_every_answer(limited: Stage) -> None:
+async def test_other_sites_may_read_every_answer(limited: ServiceHarness) -> None:
     for path, body in BODIES.items():
         preflight = await limited.client.options(path, headers={"Origin": "https://elsewhere.example"})
         assert preflight.status_code == 204

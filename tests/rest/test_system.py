@@ -8,65 +8,69 @@ from registerwatch.register.search.index import SearchIndex
 from registerwatch.register.search.indexer import NOTICEABLE, Indexer
 from registerwatch.rest.system import ENDING, UNINDEXED
 from registerwatch_standins.register.generated import GeneratedWorld
-from tests.conftest import StageMaker
+from tests.support.harness import ServiceStarter
 
 pytestmark = pytest.mark.anyio
 
 
-async def test_a_process_is_ready_when_its_index_was_level_and_its_database_answers(staged: StageMaker) -> None:
-    async with staged(background=False) as stage:
-        await stage.level()
+async def test_a_process_is_ready_when_its_index_was_level_and_its_database_answers(
+    start_service: ServiceStarter,
+) -> None:
+    async with start_service(background=False) as harness:
+        await harness.update_index()
 
-        ready = await stage.get("/ready")
+        ready = await harness.get("/ready")
 
         assert (ready.status_code, ready.json()) == (200, {"ready": True})
         assert ready.headers["cache-control"] == "no-store"
 
 
-async def test_a_process_that_is_ending_is_not_ready_and_goes_on_serving(staged: StageMaker) -> None:
-    async with staged() as stage:
-        await stage.fill()
-        stage.app.state.readiness.is_ending = True
+async def test_a_process_that_is_ending_is_not_ready_and_goes_on_serving(start_service: ServiceStarter) -> None:
+    async with start_service() as harness:
+        await harness.fill_copy()
+        harness.app.state.readiness.is_ending = True
 
-        refused = await stage.get("/ready")
+        refused = await harness.get("/ready")
 
         assert (refused.status_code, refused.json()) == (503, {"error": ENDING})
-        assert (await stage.get("/live")).json() == {"live": True}
-        udi = stage.world.newest(0, 1)[0].primary_di
-        assert (await stage.get(f"/v1/devices/{udi}")).status_code == 200
+        assert (await harness.get("/live")).json() == {"live": True}
+        udi = harness.world.newest(0, 1)[0].primary_di
+        assert (await harness.get(f"/v1/devices/{udi}")).status_code == 200
 
 
-async def test_a_process_without_its_index_is_not_ready(staged: StageMaker) -> None:
-    async with staged() as stage:
-        await stage.level()
-        stage.service.indexer.has_been_level = False
+async def test_a_process_without_its_index_is_not_ready(start_service: ServiceStarter) -> None:
+    async with start_service() as harness:
+        await harness.update_index()
+        harness.service.indexer.has_been_level = False
 
-        refused = await stage.get("/ready")
+        refused = await harness.get("/ready")
 
         assert (refused.status_code, refused.json()) == (503, {"error": UNINDEXED})
 
 
-async def test_without_its_database_a_process_lives_and_is_not_ready(staged: StageMaker, database_url: str) -> None:
-    async with staged(background=False) as stage:
-        await stage.level()
-        await stage.service.documents.close()
-        path = stage.service.database.sqlite_path
+async def test_without_its_database_a_process_lives_and_is_not_ready(
+    start_service: ServiceStarter, database_url: str
+) -> None:
+    async with start_service(background=False) as harness:
+        await harness.update_index()
+        await harness.service.documents.close()
+        path = harness.database.sqlite_path
         if path is None:
             pytest.skip("a server that is gone is a journey of its own")
         path.rename(path.with_suffix(".away"))
 
-        assert (await stage.get("/ready")).status_code == 503
-        assert (await stage.get("/live")).status_code == 200
+        assert (await harness.get("/ready")).status_code == 503
+        assert (await harness.get("/live")).status_code == 200
         path.with_suffix(".away").rename(path)
 
 
 async def test_an_index_that_is_far_behind_was_never_level_until_it_has_caught_up(
-    staged: StageMaker, tmp_path: Path
+    start_service: ServiceStarter, tmp_path: Path
 ) -> None:
-    async with staged(world=GeneratedWorld(NOTICEABLE + 500, seed=3), background=False) as stage:
-        await stage.service.bulk_loader.from_datalake(stage.service.datalake, lambda _progress: None)
-        writing = Indexer(stage.service.documents, SearchIndex(tmp_path / "another"))
-        reading = Indexer(stage.service.documents, SearchIndex(tmp_path / "another"))
+    async with start_service(world=GeneratedWorld(NOTICEABLE + 500, seed=3), background=False) as harness:
+        await harness.service.bulk_loader.from_datalake(harness.service.datalake, lambda _progress: None)
+        writing = Indexer(harness.service.documents, SearchIndex(tmp_path / "another"))
+        reading = Indexer(harness.service.documents, SearchIndex(tmp_path / "another"))
         await writing.step()
         await reading.step()
         assert were_level(writing, reading) == (False, False), "one has a batch, the other sees what the one has"
@@ -83,16 +87,18 @@ def were_level(*followers: Indexer) -> tuple[bool, ...]:
     return tuple(each.has_been_level for each in followers)
 
 
-async def test_a_copy_that_became_another_one_is_indexed_anew_and_not_ready_before(staged: StageMaker) -> None:
-    async with staged(background=False) as stage:
-        await stage.fill()
-        indexer = stage.service.indexer
-        before = stage.service.index.documents
-        await stage.service.records.become_another()
+async def test_a_copy_that_became_another_one_is_indexed_anew_and_not_ready_before(
+    start_service: ServiceStarter,
+) -> None:
+    async with start_service(background=False) as harness:
+        await harness.fill_copy()
+        indexer = harness.service.indexer
+        before = harness.service.index.documents
+        await harness.service.records.become_another()
 
         await indexer.step()
         assert were_level(indexer) == (False,)
         await indexer.catch_up()
 
         assert were_level(indexer) == (True,)
-        assert (stage.service.index.documents, await indexer.lag()) == (before, 0)
+        assert (harness.service.index.documents, await indexer.lag()) == (before, 0)

@@ -7,10 +7,9 @@ from typing import Any
 import httpx2
 import pytest
 
-from tests.conftest import StageMaker
-from tests.notifications.post_room import signatures
+from tests.notifications.steps import expected_signatures
+from tests.support.harness import PASSWORD, NewAccount, ServiceHarness, ServiceStarter, auth_headers
 from tests.support.receiver import Receiver, answer, receiver
-from tests.support.stage import PASSWORD, SignedUp, Stage, carrying
 
 pytestmark = pytest.mark.anyio
 
@@ -18,9 +17,9 @@ URL = "https://hooks.acme.example/registerwatch"
 
 
 @pytest.fixture
-async def stage(staged: StageMaker) -> AsyncIterator[Stage]:
-    async with staged(webhooks_allow_private=True) as stage:
-        yield stage
+async def harness(start_service: ServiceStarter) -> AsyncIterator[ServiceHarness]:
+    async with start_service(webhooks_allow_private=True) as harness:
+        yield harness
 
 
 @pytest.fixture
@@ -30,19 +29,19 @@ async def box() -> AsyncIterator[Receiver]:
 
 
 @pytest.fixture
-async def owner(stage: Stage) -> SignedUp:
-    return await stage.sign_up()
+async def owner(harness: ServiceHarness) -> NewAccount:
+    return await harness.sign_up()
 
 
-async def _added(stage: Stage, credential: str, url: str = URL) -> dict[str, Any]:
+async def _added(harness: ServiceHarness, credential: str, url: str = URL) -> dict[str, Any]:
     """A webhook that was just added."""
-    answered = await stage.post("/v1/webhooks", credential, url=url)
+    answered = await harness.post("/v1/webhooks", credential, url=url)
     assert answered.status_code == 200, answered.text
     return dict(answered.json()["webhook"])
 
 
-async def _seen(stage: Stage, path: str, credential: str) -> Any:
-    answered = await stage.client.get(path, headers=carrying(credential))
+async def _seen(harness: ServiceHarness, path: str, credential: str) -> Any:
+    answered = await harness.client.get(path, headers=auth_headers(credential))
     assert answered.status_code == 200, answered.text
     return answered.json()
 
@@ -69,35 +68,35 @@ def _routes_of_one(webhook_id: object, delivery: str = "whd_1") -> list[tuple[st
     ]
 
 
-async def _asked(stage: Stage, credential: str, route: tuple[str, str, dict[str, str]]) -> httpx2.Response:
+async def _asked(harness: ServiceHarness, credential: str, route: tuple[str, str, dict[str, str]]) -> httpx2.Response:
     method, path, body = route
     sent = {"json": body} if method == "POST" else {}
-    return await stage.client.request(method, path, headers=carrying(credential), **sent)  # type: ignore[arg-type]
+    return await harness.client.request(method, path, headers=auth_headers(credential), **sent)  # type: ignore[arg-type]
 
 
-async def test_the_first_address_is_set_kept_and_cleared(stage: Stage, owner: SignedUp) -> None:
-    saved = (await stage.post("/v1/webhook", owner.api_key, url=URL)).json()
+async def test_the_first_address_is_set_kept_and_cleared(harness: ServiceHarness, owner: NewAccount) -> None:
+    saved = (await harness.post("/v1/webhook", owner.api_key, url=URL)).json()
     assert saved["webhook_url"] == URL
     assert saved["webhook_secret"].startswith("whsec_")
     assert saved["email"] == owner.email
     assert not {"webhook_last_at", "webhook_last_ok", "webhook_last_error"} & set(saved)
 
-    changed = (await stage.post("/v1/webhook", owner.session, url=f"{URL}/2")).json()
+    changed = (await harness.post("/v1/webhook", owner.session, url=f"{URL}/2")).json()
     assert (changed["webhook_url"], changed["webhook_secret"]) == (f"{URL}/2", saved["webhook_secret"])
-    assert await _seen(stage, "/v1/me", owner.session) == changed
+    assert await _seen(harness, "/v1/me", owner.session) == changed
 
-    cleared = (await stage.post("/v1/webhook", owner.session, url="")).json()
+    cleared = (await harness.post("/v1/webhook", owner.session, url="")).json()
     assert (cleared["webhook_url"], cleared["webhook_secret"], cleared["webhooks"]) == ("", "", [])
 
 
-async def test_a_webhook_has_the_fields_of_the_contract(stage: Stage, owner: SignedUp) -> None:
-    added = await _added(stage, owner.session)
+async def test_a_webhook_has_the_fields_of_the_contract(harness: ServiceHarness, owner: NewAccount) -> None:
+    added = await _added(harness, owner.session)
     assert set(added) == {"id", "url", "secret", "created_at", "last_at", "last_ok", "last_error"}
     assert added["url"] == URL
     assert (added["last_at"], added["last_ok"], added["last_error"]) == (None, None, None)
-    assert (await _seen(stage, "/v1/webhooks", owner.session)) == {"webhooks": [added]}
-    assert (await _seen(stage, "/v1/me", owner.session))["webhooks"] == [added]
-    assert (await _seen(stage, "/v1/me", owner.session))["webhook_url"] == ""
+    assert (await _seen(harness, "/v1/webhooks", owner.session)) == {"webhooks": [added]}
+    assert (await _seen(harness, "/v1/me", owner.session))["webhooks"] == [added]
+    assert (await _seen(harness, "/v1/me", owner.session))["webhook_url"] == ""
 
 
 NO_URLS: list[object] = [
@@ -118,82 +117,88 @@ NO_URLS: list[object] = [
 ]
 
 
-async def test_an_address_that_is_none_is_answered_400_and_not_saved(staged: StageMaker) -> None:
-    async with staged(background=False) as stage:
-        owner = await stage.sign_up()
-        headers = {**carrying(owner.session), "Content-Type": "application/json"}
+async def test_an_address_that_is_none_is_answered_400_and_not_saved(start_service: ServiceStarter) -> None:
+    async with start_service(background=False) as harness:
+        owner = await harness.sign_up()
+        headers = {**auth_headers(owner.session), "Content-Type": "application/json"}
         for body in [*(json.dumps({"url": url}) for url in NO_URLS), "{}", "[]", "5", "{"]:
             for path in ("/v1/webhook", "/v1/webhooks"):
-                answered = await stage.client.post(path, content=body, headers=headers)
+                answered = await harness.client.post(path, content=body, headers=headers)
                 assert answered.status_code == 400, body
                 assert set(answered.json()) == {"error"}
-        assert await _seen(stage, "/v1/webhooks", owner.session) == {"webhooks": []}
+        assert await _seen(harness, "/v1/webhooks", owner.session) == {"webhooks": []}
 
 
-async def test_the_eleventh_address_is_answered_409(stage: Stage, owner: SignedUp) -> None:
+async def test_the_eleventh_address_is_answered_409(harness: ServiceHarness, owner: NewAccount) -> None:
     for number in range(10):
-        await _added(stage, owner.session, f"{URL}/{number}")
+        await _added(harness, owner.session, f"{URL}/{number}")
     for path in ("/v1/webhook", "/v1/webhooks"):
-        assert (await stage.post(path, owner.session, url=URL)).status_code == 409
-    assert len((await _seen(stage, "/v1/webhooks", owner.session))["webhooks"]) == 10
+        assert (await harness.post(path, owner.session, url=URL)).status_code == 409
+    assert len((await _seen(harness, "/v1/webhooks", owner.session))["webhooks"]) == 10
 
 
-async def test_members_and_strangers_to_the_service_reach_no_route(stage: Stage, owner: SignedUp) -> None:
-    added = await _added(stage, owner.session)
-    await stage.post("/v1/users", owner.session, email="member@acme.example", password=PASSWORD)
-    member = await stage.sign_in("member@acme.example")
-    before = stage.tables()
+async def test_members_and_strangers_to_the_service_reach_no_route(harness: ServiceHarness, owner: NewAccount) -> None:
+    added = await _added(harness, owner.session)
+    await harness.post("/v1/users", owner.session, email="member@acme.example", password=PASSWORD)
+    member = await harness.sign_in("member@acme.example")
+    before = harness.all_rows()
     for route in _routes(added["id"]):
-        assert (await _asked(stage, member, route)).status_code == 403, route
-        assert (await _asked(stage, "", route)).status_code == 401, route
-        assert (await _asked(stage, "us_unknown", route)).status_code == 401, route
-    assert stage.tables() == before
+        assert (await _asked(harness, member, route)).status_code == 403, route
+        assert (await _asked(harness, "", route)).status_code == 401, route
+        assert (await _asked(harness, "us_unknown", route)).status_code == 401, route
+    assert harness.all_rows() == before
 
 
-async def test_no_id_of_another_account_does_anything(stage: Stage, owner: SignedUp, box: Receiver) -> None:
-    mine = await _added(stage, owner.session, box.url)
-    test = (await stage.post(f"/v1/webhooks/{mine['id']}/test", owner.session)).json()
-    stranger = await stage.sign_up("stranger@other.example")
-    own = await _added(stage, stranger.session)
-    before = stage.tables()
+async def test_no_id_of_another_account_does_anything(
+    harness: ServiceHarness, owner: NewAccount, box: Receiver
+) -> None:
+    mine = await _added(harness, owner.session, box.url)
+    test = (await harness.post(f"/v1/webhooks/{mine['id']}/test", owner.session)).json()
+    stranger = await harness.sign_up("stranger@other.example")
+    own = await _added(harness, stranger.session)
+    before = harness.all_rows()
     for route in [*_routes_of_one(mine["id"], test["delivery"]), *_routes_of_one(own["id"], test["delivery"])[-1:]]:
-        answered = await _asked(stage, stranger.session, route)
+        answered = await _asked(harness, stranger.session, route)
         assert answered.status_code == (200 if route[0] == "DELETE" else 400), route
         assert mine["secret"] not in answered.text
         assert test["delivery"] not in answered.text
-    assert stage.tables() == before
+    assert harness.all_rows() == before
     assert len(box.requests) == 1
 
 
-async def test_an_id_that_is_no_number_is_answered_400(stage: Stage, owner: SignedUp) -> None:
+async def test_an_id_that_is_no_number_is_answered_400(harness: ServiceHarness, owner: NewAccount) -> None:
     for webhook_id in ("abc", "1.5", "%00", "1%20", "\u0661", "-", "0x1"):
         for route in _routes_of_one(webhook_id):
-            assert (await _asked(stage, owner.session, route)).status_code == 400, route
+            assert (await _asked(harness, owner.session, route)).status_code == 400, route
 
 
-async def test_a_number_that_no_webhook_has_is_answered_400_and_deleting_it_200(stage: Stage, owner: SignedUp) -> None:
+async def test_a_number_that_no_webhook_has_is_answered_400_and_deleting_it_200(
+    harness: ServiceHarness, owner: NewAccount
+) -> None:
     for webhook_id in (4711, 0, -1, 2**63, 10**39):
         delete, *others = _routes_of_one(webhook_id)
-        assert (await _asked(stage, owner.session, delete)).json() == {"ok": True}
+        assert (await _asked(harness, owner.session, delete)).json() == {"ok": True}
         for route in others:
-            assert (await _asked(stage, owner.session, route)).status_code == 400, route
+            assert (await _asked(harness, owner.session, route)).status_code == 400, route
 
 
-async def test_an_unknown_delivery_is_not_sent_again(stage: Stage, owner: SignedUp) -> None:
-    added = await _added(stage, owner.session)
+async def test_an_unknown_delivery_is_not_sent_again(harness: ServiceHarness, owner: NewAccount) -> None:
+    added = await _added(harness, owner.session)
     for delivery in ("whd_unknown", "%00", "%F0%9F%98%80", "%FF", "a" * 3000):
         path = f"/v1/webhooks/{added['id']}/deliveries/{delivery}/resend"
-        assert (await stage.post(path, owner.session)).status_code == 400, delivery
+        assert (await harness.post(path, owner.session)).status_code == 400, delivery
 
 
-async def test_a_test_arrives_signed_and_is_told_and_listed(stage: Stage, owner: SignedUp, box: Receiver) -> None:
-    me = (await stage.post("/v1/webhook", owner.session, url=box.url)).json()
-    told = (await stage.post("/v1/webhook/test", owner.session)).json()
+async def test_a_test_arrives_signed_and_is_told_and_listed(
+    harness: ServiceHarness, owner: NewAccount, box: Receiver
+) -> None:
+    me = (await harness.post("/v1/webhook", owner.session, url=box.url)).json()
+    told = (await harness.post("/v1/webhook/test", owner.session)).json()
     (request,) = box.requests
     sent = httpx2.Request("POST", box.url, headers=request.headers, content=request.body)
 
     assert told == {"ok": True, "status": 200, "error": "", "delivery": request.json["id"]}
-    assert sent.headers["X-Service-Signature"] == signatures(sent, me["webhook_secret"])
+    assert sent.headers["X-Service-Signature"] == expected_signatures(sent, me["webhook_secret"])
     assert request.json == {
         "id": told["delivery"],
         "type": "watch.test",
@@ -202,7 +207,7 @@ async def test_a_test_arrives_signed_and_is_told_and_listed(stage: Stage, owner:
         "events": [],
     }
     webhook_id = me["webhooks"][0]["id"]
-    (listed,) = (await _seen(stage, f"/v1/webhooks/{webhook_id}/deliveries", owner.session))["deliveries"]
+    (listed,) = (await _seen(harness, f"/v1/webhooks/{webhook_id}/deliveries", owner.session))["deliveries"]
     assert listed == {
         "id": told["delivery"],
         "type": "watch.test",
@@ -214,98 +219,112 @@ async def test_a_test_arrives_signed_and_is_told_and_listed(stage: Stage, owner:
         "error": "",
         "body": request.body.decode(),
     }
-    after = await _seen(stage, "/v1/me", owner.session)
+    after = await _seen(harness, "/v1/me", owner.session)
     last = after["webhook_last_at"], after["webhook_last_ok"], after["webhook_last_error"]
     assert last == (listed["finished_at"], True, "")
 
 
-async def test_a_test_that_fails_is_answered_200_with_the_reason(stage: Stage, owner: SignedUp, box: Receiver) -> None:
+async def test_a_test_that_fails_is_answered_200_with_the_reason(
+    harness: ServiceHarness, owner: NewAccount, box: Receiver
+) -> None:
     box.manner = answer(302, headers={"Location": "http://127.0.0.1:1/"})
-    added = await _added(stage, owner.session, box.url)
-    answered = await stage.post(f"/v1/webhooks/{added['id']}/test", owner.session)
+    added = await _added(harness, owner.session, box.url)
+    answered = await harness.post(f"/v1/webhooks/{added['id']}/test", owner.session)
 
     assert answered.status_code == 200
     assert answered.json()["ok"] is False
     assert (answered.json()["status"], answered.json()["error"]) == (302, "the receiver answered 302")
     assert len(box.requests) == 3
-    me = await _seen(stage, "/v1/me", owner.session)
+    me = await _seen(harness, "/v1/me", owner.session)
     assert (me["webhook_last_ok"], me["webhook_last_error"]) == (False, "the receiver answered 302")
 
 
-async def test_a_test_of_the_first_address_without_one_is_answered_400(stage: Stage, owner: SignedUp) -> None:
-    await _added(stage, owner.session)
-    assert (await stage.post("/v1/webhook/test", owner.session)).status_code == 400
+async def test_a_test_of_the_first_address_without_one_is_answered_400(
+    harness: ServiceHarness, owner: NewAccount
+) -> None:
+    await _added(harness, owner.session)
+    assert (await harness.post("/v1/webhook/test", owner.session)).status_code == 400
 
 
-async def test_a_rotated_secret_is_told_and_both_sign(stage: Stage, owner: SignedUp, box: Receiver) -> None:
-    added = await _added(stage, owner.session, box.url)
-    rotated = (await stage.post(f"/v1/webhooks/{added['id']}/rotate", owner.session)).json()["webhook"]
-    await stage.post(f"/v1/webhooks/{added['id']}/test", owner.session)
+async def test_a_rotated_secret_is_told_and_both_sign(
+    harness: ServiceHarness, owner: NewAccount, box: Receiver
+) -> None:
+    added = await _added(harness, owner.session, box.url)
+    rotated = (await harness.post(f"/v1/webhooks/{added['id']}/rotate", owner.session)).json()["webhook"]
+    await harness.post(f"/v1/webhooks/{added['id']}/test", owner.session)
     (request,) = box.requests
     sent = httpx2.Request("POST", box.url, headers=request.headers, content=request.body)
 
     assert {**rotated, "secret": added["secret"]} == added
-    assert sent.headers["X-Service-Signature"] == signatures(sent, rotated["secret"], added["secret"])
+    assert sent.headers["X-Service-Signature"] == expected_signatures(sent, rotated["secret"], added["secret"])
 
 
-async def test_a_delivery_goes_out_once_more_in_the_background(stage: Stage, owner: SignedUp, box: Receiver) -> None:
-    added = await _added(stage, owner.session, box.url)
-    told = (await stage.post(f"/v1/webhooks/{added['id']}/test", owner.session)).json()
+async def test_a_delivery_goes_out_once_more_in_the_background(
+    harness: ServiceHarness, owner: NewAccount, box: Receiver
+) -> None:
+    added = await _added(harness, owner.session, box.url)
+    told = (await harness.post(f"/v1/webhooks/{added['id']}/test", owner.session)).json()
     resend = f"/v1/webhooks/{added['id']}/deliveries/{told['delivery']}/resend"
-    assert (await stage.post(resend, owner.api_key)).json() == {"ok": True}
+    assert (await harness.post(resend, owner.api_key)).json() == {"ok": True}
     first, again = await box.wait_for(2)
     assert again.body == first.body
     assert again.headers["x-service-delivery"] == told["delivery"]
 
 
-async def test_removing_a_webhook_removes_it_alone(stage: Stage, owner: SignedUp) -> None:
-    kept, removed = await _added(stage, owner.session), await _added(stage, owner.session)
-    answered = await stage.client.delete(f"/v1/webhooks/{removed['id']}", headers=carrying(owner.api_key))
+async def test_removing_a_webhook_removes_it_alone(harness: ServiceHarness, owner: NewAccount) -> None:
+    kept, removed = await _added(harness, owner.session), await _added(harness, owner.session)
+    answered = await harness.client.delete(f"/v1/webhooks/{removed['id']}", headers=auth_headers(owner.api_key))
     assert answered.json() == {"ok": True}
-    assert (await _seen(stage, "/v1/webhooks", owner.session))["webhooks"] == [kept]
+    assert (await _seen(harness, "/v1/webhooks", owner.session))["webhooks"] == [kept]
 
 
-async def test_an_account_whose_period_is_over_keeps_its_webhooks(stage: Stage, owner: SignedUp, box: Receiver) -> None:
-    added = await _added(stage, owner.session, box.url)
-    stage.clock.move(8 * 24 * 3600)
-    session = await stage.sign_in(owner.email)
-    assert (await _seen(stage, "/v1/webhooks", session))["webhooks"] == [added]
-    assert (await stage.post(f"/v1/webhooks/{added['id']}/test", session)).json()["ok"] is True
+async def test_an_account_whose_period_is_over_keeps_its_webhooks(
+    harness: ServiceHarness, owner: NewAccount, box: Receiver
+) -> None:
+    added = await _added(harness, owner.session, box.url)
+    harness.clock.move(8 * 24 * 3600)
+    session = await harness.sign_in(owner.email)
+    assert (await _seen(harness, "/v1/webhooks", session))["webhooks"] == [added]
+    assert (await harness.post(f"/v1/webhooks/{added['id']}/test", session)).json()["ok"] is True
 
 
-async def test_no_answer_with_a_secret_is_kept_by_anybody_in_between(stage: Stage, owner: SignedUp) -> None:
-    await _added(stage, owner.session)
-    answered = await stage.client.get("/v1/webhooks", headers=carrying(owner.session))
+async def test_no_answer_with_a_secret_is_kept_by_anybody_in_between(
+    harness: ServiceHarness, owner: NewAccount
+) -> None:
+    await _added(harness, owner.session)
+    answered = await harness.client.get("/v1/webhooks", headers=auth_headers(owner.session))
     assert "no-store" in answered.headers["Cache-Control"]
 
 
-async def test_tests_and_resends_are_limited_by_the_minute(staged: StageMaker) -> None:
-    async with staged(rate_limits=True, background=False) as stage:
-        owner = await stage.sign_up()
-        answers = [await stage.post("/v1/webhook/test", owner.session) for _ in range(21)]
+async def test_tests_and_resends_are_limited_by_the_minute(start_service: ServiceStarter) -> None:
+    async with start_service(rate_limits=True, background=False) as harness:
+        owner = await harness.sign_up()
+        answers = [await harness.post("/v1/webhook/test", owner.session) for _ in range(21)]
     assert [each.status_code for each in answers] == [400] * 20 + [429]
     assert "Retry-After" in answers[-1].headers
 
 
 async def test_proxies_of_the_environment_are_not_used(
-    staged: StageMaker, box: Receiver, monkeypatch: pytest.MonkeyPatch
+    start_service: ServiceStarter, box: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with receiver() as proxy:
         for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
             monkeypatch.setenv(name, f"http://127.0.0.1:{proxy.port}")
-        async with staged(webhooks_allow_private=True, background=False) as stage:
-            owner = await stage.sign_up()
-            added = await _added(stage, owner.session, box.url)
-            assert (await stage.post(f"/v1/webhooks/{added['id']}/test", owner.session)).json()["ok"] is True
+        async with start_service(webhooks_allow_private=True, background=False) as harness:
+            owner = await harness.sign_up()
+            added = await _added(harness, owner.session, box.url)
+            assert (await harness.post(f"/v1/webhooks/{added['id']}/test", owner.session)).json()["ok"] is True
     assert (len(box.requests), proxy.connections) == (1, 0)
 
 
-async def test_private_networks_are_closed_unless_a_setting_opens_them(staged: StageMaker, box: Receiver) -> None:
-    async with staged(background=False, webhooks_allow_private=True) as stage:
-        owner = await stage.sign_up()
-        await _added(stage, owner.session, box.url)
-    async with staged(background=False) as stage:
-        (kept,) = (await _seen(stage, "/v1/webhooks", owner.session))["webhooks"]
-        told = (await stage.post(f"/v1/webhooks/{kept['id']}/test", owner.session)).json()
+async def test_private_networks_are_closed_unless_a_setting_opens_them(
+    start_service: ServiceStarter, box: Receiver
+) -> None:
+    async with start_service(background=False, webhooks_allow_private=True) as harness:
+        owner = await harness.sign_up()
+        await _added(harness, owner.session, box.url)
+    async with start_service(background=False) as harness:
+        (kept,) = (await _seen(harness, "/v1/webhooks", owner.session))["webhooks"]
+        told = (await harness.post(f"/v1/webhooks/{kept['id']}/test", owner.session)).json()
     assert (told["ok"], told["status"]) == (False, None)
     assert box.connections == 0

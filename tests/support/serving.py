@@ -13,7 +13,7 @@ import uvicorn
 from registerwatch.billing.provider import PaymentProvider
 from registerwatch.server import SideServer
 from tests.support.closing_server import accept_no_more
-from tests.support.stage import Stage, on_stage
+from tests.support.harness import ServiceHarness, running_harness
 
 
 class _LocalServer(SideServer):
@@ -40,23 +40,23 @@ async def serving(config: uvicorn.Config) -> AsyncIterator[int]:
 
 
 @contextmanager
-def served_stage(
+def served_harness(
     database_url: str, data_dir: Path, *, provider: PaymentProvider | None = None, **overrides: Any
-) -> Iterator[tuple[str, Stage]]:
-    """A filled stage and the address that it is served at. `overrides` are settings."""
+) -> Iterator[tuple[str, ServiceHarness]]:
+    """A filled harness and the address that it is served at. `overrides` are settings."""
     started, stop = threading.Event(), asyncio.Event()
     address: list[str] = []
-    stages: list[Stage] = []
+    stages: list[ServiceHarness] = []
     failures: list[BaseException] = []
     loop = asyncio.new_event_loop()
 
     async def run() -> None:
-        async with on_stage(database_url, data_dir, provider=provider, **overrides) as stage:
-            await stage.fill()
-            config = uvicorn.Config(stage.app, host="127.0.0.1", port=0, lifespan="off", log_config=None)
+        async with running_harness(database_url, data_dir, provider=provider, **overrides) as harness:
+            await harness.fill_copy()
+            config = uvicorn.Config(harness.app, host="127.0.0.1", port=0, lifespan="off", log_config=None)
             async with serving(config) as port:
                 address.append(f"http://127.0.0.1:{port}")
-                stages.append(stage)
+                stages.append(harness)
                 started.set()
                 await stop.wait()
 

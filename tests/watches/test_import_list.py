@@ -12,10 +12,9 @@ from registerwatch.register.models import Certificate
 from registerwatch.watches import repository
 from registerwatch.watches.import_list import MAX_LINE_LENGTH, MAX_LINES, ImportResult, ImportService, identifiers
 from registerwatch.watches.models import Watch
-from tests.conftest import StageMaker
 from tests.register.builders import PROPERTY, UDI, a_full_reading, a_row
-from tests.support.stage import Stage
-from tests.watches.room import SRN, Room, lone_devices
+from tests.support.harness import SRN, ServiceHarness, ServiceStarter
+from tests.watches.steps import tried_at
 
 anyio = pytest.mark.anyio
 
@@ -89,111 +88,115 @@ def test_any_text_gives_cells_without_space_around_them_or_is_refused(csv: str) 
 
 
 @pytest.fixture
-def import_service(room: Room) -> ImportService:
-    return ImportService(room.database, room.clock, room.copy, fresh_for=FRESH)
+def import_service(harness: ServiceHarness) -> ImportService:
+    return ImportService(harness.database, harness.clock, harness.service.records, fresh_for=FRESH)
 
 
-async def subjects(room: Room, caller: Caller) -> list[str]:
+async def subjects(harness: ServiceHarness, caller: Caller) -> list[str]:
     """What the account watches, oldest first."""
-    async with room.database.reading() as connection:
+    async with harness.database.reading() as connection:
         return [watch.subject for watch in await repository.of_account(connection, caller.account.id)]
 
 
 @anyio
-async def test_what_is_new_is_added_and_waits_to_be_read_first(room: Room, import_service: ImportService) -> None:
-    caller = await room.watch_service()
-    await room.read_actor()
+async def test_what_is_new_is_added_and_waits_to_be_read_first(
+    harness: ServiceHarness, import_service: ImportService
+) -> None:
+    caller = await harness.owner_watching()
+    await harness.store_actor()
 
     imported = await import_service.add_all(caller, "subject\nde-mf-000000001\n0401 2345 678901\n")
 
     assert imported == ImportResult(2, 0, [])
-    srn: Watch = await room.watch(caller, "DE-MF-000000001")
-    udi = await room.watch(caller, "04012345678901")
+    srn: Watch = await harness.watch(caller, "DE-MF-000000001")
+    udi = await harness.watch(caller, "04012345678901")
     assert (srn.kind, udi.kind) == ("srn", "udi")
     assert (udi.snapshot, udi.last_sync, udi.last_error, udi.label) == (None, None, "", "04012345678901")
-    assert await room.tried_at() == [0, 0, 0]
+    assert await tried_at(harness) == [0, 0, 0]
 
 
 @anyio
-async def test_a_fresh_read_in_the_copy_is_the_baseline(room: Room, import_service: ImportService) -> None:
-    await room.read(a_full_reading(trade_name="Stent", reference="R-1", certs=(Certificate("Z-1"),)))
-    await room.read_actor(name="Acme")
-    read_at = int(room.clock.now())
-    room.clock.move(60)
-    caller = await room.account()
+async def test_a_fresh_read_in_the_copy_is_the_baseline(harness: ServiceHarness, import_service: ImportService) -> None:
+    await harness.store(a_full_reading(trade_name="Stent", reference="R-1", certs=(Certificate("Z-1"),)))
+    await harness.store_actor(name="Acme")
+    read_at = harness.now
+    harness.clock.move(60)
+    caller = await harness.owner()
 
     await import_service.add_all(caller, f"{UDI}\n{SRN}")
 
-    udi, srn = await room.watch(caller), await room.watch(caller, SRN)
+    udi, srn = await harness.watch(caller), await harness.watch(caller, SRN)
     assert (udi.label, udi.last_sync, srn.label, srn.last_sync) == ("Stent", read_at, "Acme", read_at)
-    assert await room.tried_at() == [0, 0], "both are read in full next"
-    await room.read(a_full_reading(trade_name="Stent", reference="R-1", certs=(Certificate("Z-1"),)))
-    assert await room.events(caller) == [], "whether the copy's certificates were read is not known"
-    await room.read(
+    assert await tried_at(harness) == [0, 0], "both are read in full next"
+    await harness.store(a_full_reading(trade_name="Stent", reference="R-1", certs=(Certificate("Z-1"),)))
+    assert await harness.events(caller) == [], "whether the copy's certificates were read is not known"
+    await harness.store(
         a_full_reading(trade_name="Stent", reference="R-2", certs=(Certificate("Z-1", expiry="2027-01-01"),))
     )
-    assert await room.summaries(caller) == ["reference: R-1 → R-2; cert_expiry:  → 2027-01-01"]
+    assert await harness.summaries(caller) == ["reference: R-1 → R-2; cert_expiry:  → 2027-01-01"]
 
 
 @anyio
-async def test_a_read_that_is_not_fresh_and_a_row_are_no_baseline(room: Room, import_service: ImportService) -> None:
-    await room.read(a_full_reading())
-    await room.read_actor()
-    room.clock.move(FRESH)
-    await room.read(a_row("u-2", OTHER), lists_all=False)
-    caller = await room.account()
+async def test_a_read_that_is_not_fresh_and_a_row_are_no_baseline(
+    harness: ServiceHarness, import_service: ImportService
+) -> None:
+    await harness.store(a_full_reading())
+    await harness.store_actor()
+    harness.clock.move(FRESH)
+    await harness.store(a_row("u-2", OTHER), lists_all=False)
+    caller = await harness.owner()
 
     await import_service.add_all(caller, f"{UDI}\n{SRN}\n{OTHER}")
 
     for subject in (UDI, SRN, OTHER):
-        watch = await room.watch(caller, subject)
+        watch = await harness.watch(caller, subject)
         assert (watch.snapshot, watch.last_sync, watch.label) == (None, None, subject)
 
 
 @anyio
 async def test_what_is_watched_already_and_what_stands_twice_is_skipped(
-    room: Room, import_service: ImportService
+    harness: ServiceHarness, import_service: ImportService
 ) -> None:
-    caller = await room.watch_service("owner@acme.example", "A1")
-    other = await room.watch_service("other@acme.example", "B2")
+    caller = await harness.owner_watching("owner@acme.example", "A1")
+    other = await harness.owner_watching("other@acme.example", "B2")
 
     assert await import_service.add_all(caller, "A1\nB2\nB2\nB 2\n") == ImportResult(1, 3, [])
-    assert await subjects(room, caller) == ["A1", "B2"]
-    assert await subjects(room, other) == ["B2"]
+    assert await subjects(harness, caller) == ["A1", "B2"]
+    assert await subjects(harness, other) == ["B2"]
 
 
 @anyio
 async def test_at_most_five_errors_are_told_and_what_is_right_is_added(
-    room: Room, import_service: ImportService
+    harness: ServiceHarness, import_service: ImportService
 ) -> None:
-    caller = await room.account()
+    caller = await harness.owner()
 
     imported = await import_service.add_all(caller, "\n".join(["---"] * 7 + ["A1", "9" * 121]))
 
     assert (imported.added, imported.skipped, len(imported.errors)) == (1, 0, 5)
     assert [error.split(":")[0] for error in imported.errors] == ["Line 1", "Line 2", "Line 3", "Line 4", "Line 9"]
-    assert await subjects(room, caller) == ["A1"]
+    assert await subjects(harness, caller) == ["A1"]
 
 
 @anyio
 async def test_reaching_the_cap_stops_the_import_and_keeps_what_was_added(
-    room: Room, import_service: ImportService
+    harness: ServiceHarness, import_service: ImportService
 ) -> None:
-    caller = await room.watch_service("owner@acme.example", "A0")
+    caller = await harness.owner_watching("owner@acme.example", "A0")
     lines = ["---"] * 6 + [f"A{number}" for number in range(40)]
 
     imported = await import_service.add_all(caller, "\n".join(lines))
 
     assert (imported.added, imported.skipped, len(imported.errors)) == (24, 1, 5)
     assert imported.errors[-1] == "Line 32: the plan allows 25 watches; the rest was left."
-    assert await subjects(room, caller) == [f"A{number}" for number in range(25)]
+    assert await subjects(harness, caller) == [f"A{number}" for number in range(25)]
 
 
 @anyio
 async def test_a_list_of_what_is_watched_already_fits_under_a_cap_that_is_reached(
-    room: Room, import_service: ImportService
+    harness: ServiceHarness, import_service: ImportService
 ) -> None:
-    caller = await room.account()
+    caller = await harness.owner()
     csv = "\n".join(f"A{number}" for number in range(25))
     await import_service.add_all(caller, csv)
 
@@ -201,29 +204,29 @@ async def test_a_list_of_what_is_watched_already_fits_under_a_cap_that_is_reache
 
 
 @anyio
-async def test_a_list_that_is_refused_adds_nothing(room: Room, import_service: ImportService) -> None:
-    caller = await room.account()
+async def test_a_list_that_is_refused_adds_nothing(harness: ServiceHarness, import_service: ImportService) -> None:
+    caller = await harness.owner()
 
     for csv in ("A1\nB\x002", "A1\n" * 501, "A1\n" + "9" * 5_000):
         with pytest.raises(InvalidInput):
             await import_service.add_all(caller, csv)
 
-    assert await subjects(room, caller) == []
+    assert await subjects(harness, caller) == []
 
 
 @pytest.fixture
-async def stage(staged: StageMaker) -> AsyncIterator[Stage]:
-    async with staged(background=False) as stage:
-        yield stage
+async def harness(start_service: ServiceStarter) -> AsyncIterator[ServiceHarness]:
+    async with start_service(background=False) as harness:
+        yield harness
 
 
 @anyio
-async def test_an_import_asks_the_register_nothing(stage: Stage) -> None:
-    owner = await stage.sign_up()
-    csv = "\n".join(device.primary_di for device in lone_devices(stage, 20))
+async def test_an_import_asks_the_register_nothing(harness: ServiceHarness) -> None:
+    owner = await harness.sign_up()
+    csv = "\n".join(device.primary_di for device in harness.unique_devices(20))
 
-    response = await stage.post("/v1/import", owner.api_key, csv=csv)
+    response = await harness.post("/v1/import", owner.api_key, csv=csv)
 
     assert (response.status_code, response.json()) == (200, {"added": 20, "skipped": 0, "errors": []})
-    await stage.settle()
-    assert stage.log.total == 0
+    await harness.finish_background_work()
+    assert harness.register_log.total == 0

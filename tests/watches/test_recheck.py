@@ -16,109 +16,109 @@ from registerwatch.register.observation import ReadContext
 from registerwatch.register.sources.request_budget import RequestPriority
 from registerwatch.watches.read_subject import SubjectReader
 from registerwatch.watches.recheck import RecheckResult, RecheckService
-from tests.conftest import StageMaker
 from tests.support.clocks import SteppedClock
-from tests.support.stage import SignedUp, Stage
-from tests.watches.room import HoldingBack, Room, listed, lone_devices, rows_of, synced
+from tests.support.harness import NewAccount, ServiceHarness, ServiceStarter
+from tests.watches.steps import HeldTransport, due_subjects
 
 pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
-async def stage(staged: StageMaker) -> AsyncIterator[Stage]:
-    async with staged(background=False) as stage:
-        yield stage
+async def harness(start_service: ServiceStarter) -> AsyncIterator[ServiceHarness]:
+    async with start_service(background=False) as harness:
+        yield harness
 
 
-async def import_service(stage: Stage, subjects: list[str], email: str = "owner@acme.example") -> SignedUp:
+async def import_service(harness: ServiceHarness, subjects: list[str], email: str = "owner@acme.example") -> NewAccount:
     """An account that watches these, of which nothing was read yet."""
-    owner = await stage.sign_up(email)
-    answer = (await stage.post("/v1/import", owner.api_key, csv="\n".join(subjects))).json()
+    owner = await harness.sign_up(email)
+    answer = (await harness.post("/v1/import", owner.api_key, csv="\n".join(subjects))).json()
     assert answer == {"added": len(subjects), "skipped": 0, "errors": []}
     return owner
 
 
-async def test_a_run_reads_fifteen_watches_the_longest_unread_first(stage: Stage) -> None:
-    subjects = [device.primary_di for device in lone_devices(stage, 20)]
-    owner = await import_service(stage, subjects)
+async def test_a_run_reads_fifteen_watches_the_longest_unread_first(harness: ServiceHarness) -> None:
+    subjects = [device.primary_di for device in harness.unique_devices(20)]
+    owner = await import_service(harness, subjects)
 
-    assert await stage.service.watches.recheck.run() == RecheckResult(15, 15)
-    watches = await listed(stage, owner.api_key, "watches")
+    assert await harness.service.watches.recheck.run() == RecheckResult(15, 15)
+    watches = await harness.get_list(owner.api_key, "watches")
     assert [watch["subject"] for watch in watches if watch["last_sync"]] == subjects[:15]
-    stage.clock.move(600)
-    await stage.service.watches.recheck.run()
+    harness.clock.move(600)
+    await harness.service.watches.recheck.run()
 
-    watches = await listed(stage, owner.api_key, "watches")
+    watches = await harness.get_list(owner.api_key, "watches")
     later = watches[0]["last_sync"]
     assert all(watch["last_sync"] for watch in watches)
     assert [watch["subject"] for watch in watches if watch["last_sync"] != later] == subjects[10:15]
 
 
-async def test_watches_on_one_subject_cost_one_read(stage: Stage) -> None:
-    device = lone_devices(stage, 1)[0].primary_di
-    owners = [await import_service(stage, [device], f"owner{number}@acme.example") for number in range(3)]
+async def test_watches_on_one_subject_cost_one_read(harness: ServiceHarness) -> None:
+    device = harness.unique_devices(1)[0].primary_di
+    owners = [await import_service(harness, [device], f"owner{number}@acme.example") for number in range(3)]
 
-    assert await stage.service.watches.recheck.run() == RecheckResult(1, 1)
+    assert await harness.service.watches.recheck.run() == RecheckResult(1, 1)
 
-    assert stage.log.kinds["detail"] == 1
+    assert harness.register_log.kinds["detail"] == 1
     for owner in owners:
-        assert (await listed(stage, owner.api_key, "watches"))[0]["last_sync"]
+        assert (await harness.get_list(owner.api_key, "watches"))[0]["last_sync"]
 
 
-async def test_watches_of_accounts_whose_period_has_ended_are_left(stage: Stage) -> None:
-    owner = await import_service(stage, [lone_devices(stage, 1)[0].primary_di])
-    await stage.service.accounts.admin.set_period(owner.email, None, int(stage.clock.now()))
+async def test_watches_of_accounts_whose_period_has_ended_are_left(harness: ServiceHarness) -> None:
+    owner = await import_service(harness, [harness.unique_devices(1)[0].primary_di])
+    await harness.service.accounts.admin.set_period(owner.email, None, harness.now)
 
-    assert await stage.service.watches.recheck.run() == RecheckResult(0, 0)
+    assert await harness.service.watches.recheck.run() == RecheckResult(0, 0)
 
-    assert stage.log.total == 0
+    assert harness.register_log.total == 0
 
 
-async def test_a_run_that_finds_changes_makes_one_delivery_to_each_address(stage: Stage) -> None:
-    devices = lone_devices(stage, 3)
+async def test_a_run_that_finds_changes_makes_one_delivery_to_each_address(harness: ServiceHarness) -> None:
+    devices = harness.unique_devices(3)
     owners = [
-        await import_service(stage, [device.primary_di for device in devices], f"{name}@acme.example") for name in "ab"
+        await import_service(harness, [device.primary_di for device in devices], f"{name}@acme.example")
+        for name in "ab"
     ]
     for owner in owners:
-        await stage.post("/v1/webhooks", owner.api_key, url="https://receiver.example/hook")
-    await stage.service.watches.recheck.run()
+        await harness.post("/v1/webhooks", owner.api_key, url="https://receiver.example/hook")
+    await harness.service.watches.recheck.run()
     for device in devices:
-        stage.world.change(device.uuid, reference="NEW-1")
-    stage.clock.move(600)
+        harness.world.change(device.uuid, reference="NEW-1")
+    harness.clock.move(600)
 
-    await stage.service.watches.recheck.run()
+    await harness.service.watches.recheck.run()
 
-    made = await rows_of(stage.service.database, deliveries)
+    made = await harness.rows(deliveries)
     assert len({row["webhook_id"] for row in made}) == len(made) == 2
-    assert {row["due_at"] for row in made} == {int(stage.clock.now())}
+    assert {row["due_at"] for row in made} == {harness.now}
     for owner in owners:
-        assert len(await listed(stage, owner.api_key, "events")) == 3
-        assert (await synced(stage, owner.api_key))["events"] == [], "events of a recheck are not listed again"
+        assert len(await harness.get_list(owner.api_key, "events")) == 3
+        assert (await harness.post_sync(owner.api_key))["events"] == [], "events of a recheck are not listed again"
 
 
 @pytest.mark.parametrize("mode", ["refused", "defective"])
-async def test_subjects_that_fail_for_good_do_not_starve_others(staged: StageMaker, mode: str) -> None:
-    ways: list[HoldingBack] = []
+async def test_subjects_that_fail_for_good_do_not_starve_others(start_service: ServiceStarter, mode: str) -> None:
+    ways: list[HeldTransport] = []
 
-    def through(way: httpx2.AsyncBaseTransport) -> HoldingBack:
-        ways.append(HoldingBack(way))
+    def through(way: httpx2.AsyncBaseTransport) -> HeldTransport:
+        ways.append(HeldTransport(way))
         return ways[0]
 
-    async with staged(background=False, through=through, recheck_watches_per_run=2) as stage:
-        devices = lone_devices(stage, 4)
-        owner = await import_service(stage, [device.primary_di for device in devices])
+    async with start_service(background=False, wrap_transport=through, recheck_watches_per_run=2) as harness:
+        devices = harness.unique_devices(4)
+        owner = await import_service(harness, [device.primary_di for device in devices])
         for device in devices[:2]:
             if mode == "refused":
-                stage.faults.fail("basic", "http-400", contains=device.uuid)
+                harness.faults.fail("basic", "http-400", contains=device.uuid)
             else:
                 ways[0].broken.add(device.uuid)
 
         with capture_logs():
             for _ in range(2):
-                await stage.service.watches.recheck.run()
-                stage.clock.move(600)
+                await harness.service.watches.recheck.run()
+                harness.clock.move(600)
 
-        watches = await listed(stage, owner.api_key, "watches")
+        watches = await harness.get_list(owner.api_key, "watches")
         assert [bool(watch["last_sync"]) for watch in watches] == [False, False, True, True]
         assert [bool(watch["last_error"]) for watch in watches] == [True, True, False, False]
 
@@ -130,16 +130,18 @@ class Unseen:
         return Refreshed(changed=False)
 
 
-async def test_a_read_that_had_nothing_to_compare_takes_its_turn_all_the_same(room: Room) -> None:
-    await room.watch_service("owner@acme.example", "1", "2", "3")
-    reading = SubjectReader(room.database, room.clock, Unseen())  # type: ignore[arg-type]  # a refresher
-    recheck_service = RecheckService(room.database, room.clock, reading, room.outbox, watches_per_run=1)
+async def test_a_read_that_had_nothing_to_compare_takes_its_turn_all_the_same(harness: ServiceHarness) -> None:
+    await harness.owner_watching("owner@acme.example", "1", "2", "3")
+    reading = SubjectReader(harness.database, harness.clock, Unseen())  # type: ignore[arg-type]  # a refresher
+    recheck_service = RecheckService(
+        harness.database, harness.clock, reading, harness.service.outbox, watches_per_run=1
+    )
 
     for _ in range(2):
         await recheck_service.run()
-        room.clock.move(600)
+        harness.clock.move(600)
 
-    assert await room.due() == ["3", "1", "2"]
+    assert await due_subjects(harness) == ["3", "1", "2"]
 
 
 # Ticks

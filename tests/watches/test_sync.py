@@ -20,11 +20,10 @@ from registerwatch.register.observation import ReadContext
 from registerwatch.watches import repository
 from registerwatch.watches.read_subject import SubjectReader
 from registerwatch.watches.sync import SIDE_BY_SIDE
-from tests.conftest import StageMaker
 from tests.register.builders import a_full_reading
 from tests.register.virtual_time import loop_time
-from tests.support.stage import SignedUp, Stage
-from tests.watches.room import HoldingBack, Room, listed, lone_devices, rows_of, synced, watched_at
+from tests.support.harness import NewAccount, ServiceHarness, ServiceStarter
+from tests.watches.steps import HeldTransport, take_awaiting
 
 pytestmark = pytest.mark.anyio
 
@@ -33,25 +32,27 @@ LIMIT = 20.0
 
 
 @pytest.fixture
-async def stage(staged: StageMaker) -> AsyncIterator[Stage]:
-    async with staged(background=False) as stage:
-        yield stage
+async def harness(start_service: ServiceStarter) -> AsyncIterator[ServiceHarness]:
+    async with start_service(background=False) as harness:
+        yield harness
 
 
 @asynccontextmanager
-async def held_up(staged: StageMaker, **overrides: object) -> AsyncIterator[tuple[Stage, HoldingBack]]:
-    """A stage, and the way to its register, on which requests can be held back."""
-    ways: list[HoldingBack] = []
+async def held_up(
+    start_service: ServiceStarter, **overrides: object
+) -> AsyncIterator[tuple[ServiceHarness, HeldTransport]]:
+    """A harness, and the way to its register, on which requests can be held back."""
+    ways: list[HeldTransport] = []
 
-    def through(way: httpx2.AsyncBaseTransport) -> HoldingBack:
-        ways.append(HoldingBack(way))
+    def through(way: httpx2.AsyncBaseTransport) -> HeldTransport:
+        ways.append(HeldTransport(way))
         return ways[0]
 
-    async with staged(background=False, through=through, **overrides) as stage:
-        yield stage, ways[0]
+    async with start_service(background=False, wrap_transport=through, **overrides) as harness:
+        yield harness, ways[0]
 
 
-async def synced_in_part(stage: Stage, key: str, reached: int) -> dict[str, Any]:
+async def synced_in_part(harness: ServiceHarness, key: str, reached: int) -> dict[str, Any]:
     """The answer of a sync whose time is over when so many watches were reached."""
     read, ended, enough = SubjectReader.read, [0], asyncio.Event()
 
@@ -63,111 +64,115 @@ async def synced_in_part(stage: Stage, key: str, reached: int) -> dict[str, Any]
         return is_found
 
     with loop_time() as time, patch.object(SubjectReader, "read", counted):
-        sync = asyncio.create_task(synced(stage, key))
+        sync = asyncio.create_task(harness.post_sync(key))
         async with asyncio.timeout(LIMIT - 2):
             await enough.wait()
         time.move(LIMIT)
         return await sync
 
 
-async def a_watcher(stage: Stage, number: int, email: str = "owner@acme.example") -> tuple[SignedUp, list[str]]:
+async def a_watcher(
+    harness: ServiceHarness, number: int, email: str = "owner@acme.example"
+) -> tuple[NewAccount, list[str]]:
     """An account with an address that watches so many devices, and their keys in the register."""
-    owner, devices = await stage.sign_up(email), lone_devices(stage, number)
-    await watched_at(stage, owner.api_key, *(device.primary_di for device in devices))
-    await stage.post("/v1/webhooks", owner.api_key, url="https://receiver.example/hook")
+    owner, devices = await harness.sign_up(email), harness.unique_devices(number)
+    await harness.post_watches(owner.api_key, *(device.primary_di for device in devices))
+    await harness.post("/v1/webhooks", owner.api_key, url="https://receiver.example/hook")
     return owner, [device.uuid for device in devices]
 
 
-async def changed_deliveries(stage: Stage) -> list[dict[str, Any]]:
+async def changed_deliveries(harness: ServiceHarness) -> list[dict[str, Any]]:
     """Deliveries of changes."""
-    return [row for row in await rows_of(stage.service.database, deliveries) if row["type"] == "watch.changed"]
+    return [row for row in await harness.rows(deliveries) if row["type"] == "watch.changed"]
 
 
-async def test_a_sync_reads_every_watch_past_the_cache_and_tells_what_changed(stage: Stage) -> None:
-    owner, uuids = await a_watcher(stage, 3)
+async def test_a_sync_reads_every_watch_past_the_cache_and_tells_what_changed(harness: ServiceHarness) -> None:
+    owner, uuids = await a_watcher(harness, 3)
     for uuid in uuids[:2]:
-        stage.world.change(uuid, reference="NEW-1")
-    stage.clock.move(60)
+        harness.world.change(uuid, reference="NEW-1")
+    harness.clock.move(60)
 
-    answer = await synced(stage, owner.api_key)
+    answer = await harness.post_sync(owner.api_key)
 
     assert (answer["synced"], answer["error"]) == (3, None)
     assert len(answer["events"]) == 2
     for event in answer["events"]:
         assert set(event) == {"subject", "label", "summary", "changes"}
         assert {"field": "reference", "old": event["changes"][0]["old"], "new": "NEW-1"} in event["changes"]
-    assert await synced(stage, owner.api_key) == {"synced": 3, "events": [], "error": None}
+    assert await harness.post_sync(owner.api_key) == {"synced": 3, "events": [], "error": None}
 
 
-async def test_a_sync_that_finds_changes_makes_one_delivery_to_each_address(stage: Stage) -> None:
-    owner, uuids = await a_watcher(stage, 3)
-    await stage.post("/v1/webhooks", owner.api_key, url="https://second.example/hook")
+async def test_a_sync_that_finds_changes_makes_one_delivery_to_each_address(harness: ServiceHarness) -> None:
+    owner, uuids = await a_watcher(harness, 3)
+    await harness.post("/v1/webhooks", owner.api_key, url="https://second.example/hook")
     for uuid in uuids:
-        stage.world.change(uuid, reference="NEW-1")
+        harness.world.change(uuid, reference="NEW-1")
 
-    await synced(stage, owner.api_key)
+    await harness.post_sync(owner.api_key)
 
-    made = await changed_deliveries(stage)
+    made = await changed_deliveries(harness)
     assert len({row["webhook_id"] for row in made}) == len(made) == 2
-    assert {row["due_at"] for row in made} == {int(stage.clock.now())}, "they go out at its end"
-    await synced(stage, owner.api_key)
-    assert len(await changed_deliveries(stage)) == 2
+    assert {row["due_at"] for row in made} == {harness.now}, "they go out at its end"
+    await harness.post_sync(owner.api_key)
+    assert len(await changed_deliveries(harness)) == 2
 
 
-async def test_a_sync_lists_what_others_reads_brought_since_the_last_one(stage: Stage) -> None:
-    owner, uuids = await a_watcher(stage, 1)
-    [watch] = await listed(stage, owner.api_key, "watches")
-    stage.world.change(uuids[0], reference="NEW-1")
-    await stage.service.refresher.refresh(watch["subject"])
+async def test_a_sync_lists_what_others_reads_brought_since_the_last_one(harness: ServiceHarness) -> None:
+    owner, uuids = await a_watcher(harness, 1)
+    [watch] = await harness.get_list(owner.api_key, "watches")
+    harness.world.change(uuids[0], reference="NEW-1")
+    await harness.service.refresher.refresh(watch["subject"])
 
-    first, second = await synced(stage, owner.api_key), await synced(stage, owner.api_key)
+    first, second = await harness.post_sync(owner.api_key), await harness.post_sync(owner.api_key)
 
     assert [event["subject"] for event in first["events"]] == [watch["subject"]]
     assert second["events"] == []
 
 
-async def test_a_sync_without_watches_finds_nothing_and_asks_nobody(stage: Stage) -> None:
-    owner = await stage.sign_up()
+async def test_a_sync_without_watches_finds_nothing_and_asks_nobody(harness: ServiceHarness) -> None:
+    owner = await harness.sign_up()
 
-    assert await synced(stage, owner.api_key) == {"synced": 0, "events": [], "error": None}
-    assert stage.log.total == 0
+    assert await harness.post_sync(owner.api_key) == {"synced": 0, "events": [], "error": None}
+    assert harness.register_log.total == 0
 
 
-async def test_a_read_that_fails_fails_neither_the_sync_nor_the_other_watches(stage: Stage) -> None:
-    owner, uuids = await a_watcher(stage, 3)
-    stage.faults.fail("basic", "http-400", contains=uuids[0])
+async def test_a_read_that_fails_fails_neither_the_sync_nor_the_other_watches(harness: ServiceHarness) -> None:
+    owner, uuids = await a_watcher(harness, 3)
+    harness.faults.fail("basic", "http-400", contains=uuids[0])
 
-    answer = await synced(stage, owner.api_key)
+    answer = await harness.post_sync(owner.api_key)
 
     assert answer == {"synced": 2, "events": [], "error": None}
-    listing = await listed(stage, owner.api_key, "watches")
+    listing = await harness.get_list(owner.api_key, "watches")
     assert [bool(watch["last_error"]) for watch in listing] == [True, False, False]
 
 
-async def test_a_defect_in_reading_one_watch_fails_neither_the_sync_nor_the_other_watches(staged: StageMaker) -> None:
-    async with held_up(staged) as (stage, way):
-        owner, uuids = await a_watcher(stage, 3)
+async def test_a_defect_in_reading_one_watch_fails_neither_the_sync_nor_the_other_watches(
+    start_service: ServiceStarter,
+) -> None:
+    async with held_up(start_service) as (harness, way):
+        owner, uuids = await a_watcher(harness, 3)
         way.broken = {uuids[0]}
 
         with capture_logs() as logs:
-            answer = await synced(stage, owner.api_key)
+            answer = await harness.post_sync(owner.api_key)
 
         assert answer == {"synced": 2, "events": [], "error": None}
-        listing = await listed(stage, owner.api_key, "watches")
+        listing = await harness.get_list(owner.api_key, "watches")
         assert [bool(watch["last_error"]) for watch in listing] == [True, False, False]
         assert "refresh failed unexpectedly" in {entry["event"] for entry in logs}
 
 
-async def test_a_database_that_is_out_of_reach_in_between_is_told_as_such(stage: Stage) -> None:
-    owner, uuids = await a_watcher(stage, 2)
+async def test_a_database_that_is_out_of_reach_in_between_is_told_as_such(harness: ServiceHarness) -> None:
+    owner, uuids = await a_watcher(harness, 2)
     for uuid in uuids:
-        stage.faults.fail("basic", "http-400", contains=uuid)
+        harness.faults.fail("basic", "http-400", contains=uuid)
 
     async def out_of_reach(*_asked: Any) -> None:
         raise DatabaseUnavailable("The database does not answer.")
 
     with patch.object(repository, "note_failure", out_of_reach):
-        response = await stage.post("/v1/sync", owner.api_key)
+        response = await harness.post("/v1/sync", owner.api_key)
 
     assert response.status_code == 503
 
@@ -182,8 +187,10 @@ async def test_a_database_that_is_out_of_reach_in_between_is_told_as_such(stage:
         ("/v1/feeds", {}),
     ],
 )
-async def test_an_account_that_is_deleted_while_it_asks_is_unknown(stage: Stage, path: str, body: Any) -> None:
-    owner = await stage.sign_up()
+async def test_an_account_that_is_deleted_while_it_asks_is_unknown(
+    harness: ServiceHarness, path: str, body: Any
+) -> None:
+    owner = await harness.sign_up()
     lock_account = account_repository.lock_account
 
     async def deleted_before(connection: AsyncConnection, account_id: int) -> Any:
@@ -191,109 +198,111 @@ async def test_an_account_that_is_deleted_while_it_asks_is_unknown(stage: Stage,
         return await lock_account(connection, account_id)
 
     with patch.object(account_repository, "lock_account", deleted_before):
-        response = await stage.post(path, owner.api_key, **body)
+        response = await harness.post(path, owner.api_key, **body)
 
     assert response.status_code == 401
 
 
 async def test_what_is_not_reached_in_time_keeps_its_state_is_first_in_line_and_told_in_a_sentence(
-    staged: StageMaker,
+    start_service: ServiceStarter,
 ) -> None:
-    async with held_up(staged, sync_time_limit=LIMIT, register_timeout=60.0) as (stage, way):
-        owner, uuids = await a_watcher(stage, 5)
-        before = await listed(stage, owner.api_key, "watches")
-        stage.clock.move(60)
+    async with held_up(start_service, sync_time_limit=LIMIT, register_timeout=60.0) as (harness, way):
+        owner, uuids = await a_watcher(harness, 5)
+        before = await harness.get_list(owner.api_key, "watches")
+        harness.clock.move(60)
         for uuid in uuids:
-            stage.world.change(uuid, reference="NEW-1")
+            harness.world.change(uuid, reference="NEW-1")
         way.held = {uuids[1], uuids[3]}
 
-        answer = await synced_in_part(stage, owner.api_key, 3)
+        answer = await synced_in_part(harness, owner.api_key, 3)
 
         assert answer["synced"] == 3
         assert answer["error"] == "2 watches were not reached within 20 s; the next recheck reads what is left first."
         reached = {event["subject"] for event in answer["events"]}
-        after = await listed(stage, owner.api_key, "watches")
+        after = await harness.get_list(owner.api_key, "watches")
         assert reached == {after[place]["subject"] for place in (0, 2, 4)}
         assert [after[1], after[3]] == [before[1], before[3]]
-        async with stage.service.database.reading() as connection:
-            due = await repository.due(connection, int(stage.clock.now()), 2)
+        async with harness.database.reading() as connection:
+            due = await repository.due(connection, harness.now, 2)
         assert [each.subject for each in due] == [before[1]["subject"], before[3]["subject"]]
         way.let.set()
 
 
 async def test_a_read_that_outlives_the_sync_makes_its_event_once_and_a_delivery_of_its_own(
-    staged: StageMaker,
+    start_service: ServiceStarter,
 ) -> None:
-    async with held_up(staged, sync_time_limit=LIMIT, register_timeout=60.0) as (stage, way):
-        owner, uuids = await a_watcher(stage, 2)
+    async with held_up(start_service, sync_time_limit=LIMIT, register_timeout=60.0) as (harness, way):
+        owner, uuids = await a_watcher(harness, 2)
         for uuid in uuids:
-            stage.world.change(uuid, reference="NEW-1")
+            harness.world.change(uuid, reference="NEW-1")
         way.held = {uuids[1]}
-        stage.clock.move(60)
-        answer = await synced_in_part(stage, owner.api_key, 1)
+        harness.clock.move(60)
+        answer = await synced_in_part(harness, owner.api_key, 1)
         assert len(answer["events"]) == 1
         assert answer["error"].startswith("1 watch was not reached")
 
         way.let.set()
-        await stage.service.refresher.settled()
+        await harness.service.refresher.settled()
         way.held = set()
 
-        late, nothing = await synced(stage, owner.api_key), await synced(stage, owner.api_key)
+        late, nothing = await harness.post_sync(owner.api_key), await harness.post_sync(owner.api_key)
         assert [len(late["events"]), len(nothing["events"])] == [1, 0]
-        assert len(await listed(stage, owner.api_key, "events")) == 2
-        made = await changed_deliveries(stage)
+        assert len(await harness.get_list(owner.api_key, "events")) == 2
+        made = await changed_deliveries(harness)
         assert len({row["batch"] for row in made}) == len(made) == 2
 
 
-async def test_reads_go_on_side_by_side(staged: StageMaker) -> None:
-    async with held_up(staged, sync_time_limit=LIMIT, register_timeout=60.0) as (stage, way):
-        owner, uuids = await a_watcher(stage, SIDE_BY_SIDE + 2)
+async def test_reads_go_on_side_by_side(start_service: ServiceStarter) -> None:
+    async with held_up(start_service, sync_time_limit=LIMIT, register_timeout=60.0) as (harness, way):
+        owner, uuids = await a_watcher(harness, SIDE_BY_SIDE + 2)
         way.held = set(uuids[: SIDE_BY_SIDE - 1])
-        stage.clock.move(60)
+        harness.clock.move(60)
 
-        answer = await synced_in_part(stage, owner.api_key, 3)
+        answer = await synced_in_part(harness, owner.api_key, 3)
 
         assert answer["synced"] == 3, "what hangs holds up its own place alone"
         way.let.set()
 
 
-async def test_two_syncs_at_once_tell_each_change_once_and_each_make_one_delivery_at_most(stage: Stage) -> None:
-    owner, uuids = await a_watcher(stage, 5)
+async def test_two_syncs_at_once_tell_each_change_once_and_each_make_one_delivery_at_most(
+    harness: ServiceHarness,
+) -> None:
+    owner, uuids = await a_watcher(harness, 5)
     for uuid in uuids:
-        stage.world.change(uuid, reference="NEW-1")
+        harness.world.change(uuid, reference="NEW-1")
 
-    answers = await asyncio.gather(*(synced(stage, owner.api_key) for _ in range(2)))
+    answers = await asyncio.gather(*(harness.post_sync(owner.api_key) for _ in range(2)))
 
     told = [event["subject"] for answer in answers for event in answer["events"]]
-    assert sorted(told) == sorted(each["subject"] for each in await listed(stage, owner.api_key, "watches"))
+    assert sorted(told) == sorted(each["subject"] for each in await harness.get_list(owner.api_key, "watches"))
     assert [answer["synced"] for answer in answers] == [5, 5]
-    assert len(await listed(stage, owner.api_key, "events")) == 5
-    assert len(await changed_deliveries(stage)) <= 2
+    assert len(await harness.get_list(owner.api_key, "events")) == 5
+    assert len(await changed_deliveries(harness)) <= 2
 
 
-async def test_syncs_of_two_accounts_at_once_tell_both_everything(stage: Stage) -> None:
-    first, uuids = await a_watcher(stage, 3, "first@acme.example")
-    second, _ = await a_watcher(stage, 3, "second@acme.example")
+async def test_syncs_of_two_accounts_at_once_tell_both_everything(harness: ServiceHarness) -> None:
+    first, uuids = await a_watcher(harness, 3, "first@acme.example")
+    second, _ = await a_watcher(harness, 3, "second@acme.example")
     for uuid in uuids:
-        stage.world.change(uuid, reference="NEW-1")
+        harness.world.change(uuid, reference="NEW-1")
 
-    answers = await asyncio.gather(*(synced(stage, each.api_key) for each in (first, second)))
+    answers = await asyncio.gather(*(harness.post_sync(each.api_key) for each in (first, second)))
 
     assert [len(answer["events"]) for answer in answers] == [3, 3]
     for each in (first, second):
-        assert len(await listed(stage, each.api_key, "events")) == 3
-        assert (await synced(stage, each.api_key))["events"] == []
+        assert len(await harness.get_list(each.api_key, "events")) == 3
+        assert (await harness.post_sync(each.api_key))["events"] == []
 
 
-async def test_a_sync_takes_over_what_a_recheck_is_reading(staged: StageMaker) -> None:
-    async with held_up(staged) as (stage, way):
-        owner, uuids = await a_watcher(stage, 1)
-        stage.world.change(uuids[0], reference="NEW-1")
+async def test_a_sync_takes_over_what_a_recheck_is_reading(start_service: ServiceStarter) -> None:
+    async with held_up(start_service) as (harness, way):
+        owner, uuids = await a_watcher(harness, 1)
+        harness.world.change(uuids[0], reference="NEW-1")
         way.held = {uuids[0]}
-        recheck = asyncio.create_task(stage.service.watches.recheck.run())
+        recheck = asyncio.create_task(harness.service.watches.recheck.run())
         await asyncio.wait_for(way.reached.wait(), 10)
 
-        sync = asyncio.create_task(synced(stage, owner.api_key))
+        sync = asyncio.create_task(harness.post_sync(owner.api_key))
         way.reached.clear()
         await asyncio.wait_for(way.reached.wait(), 10)
         way.let.set()
@@ -301,44 +310,44 @@ async def test_a_sync_takes_over_what_a_recheck_is_reading(staged: StageMaker) -
 
         assert [event["changes"][0]["new"] for event in answer["events"]] == ["NEW-1"]
         assert (done.tried, done.found) == (1, 1)
-        assert len(await listed(stage, owner.api_key, "events")) == 1
-        assert len(await changed_deliveries(stage)) == 1
+        assert len(await harness.get_list(owner.api_key, "events")) == 1
+        assert len(await changed_deliveries(harness)) == 1
 
 
-async def test_a_sync_whose_client_goes_away_lets_its_delivery_go_out(staged: StageMaker) -> None:
-    async with held_up(staged) as (stage, way):
-        owner, uuids = await a_watcher(stage, 2)
+async def test_a_sync_whose_client_goes_away_lets_its_delivery_go_out(start_service: ServiceStarter) -> None:
+    async with held_up(start_service) as (harness, way):
+        owner, uuids = await a_watcher(harness, 2)
         for uuid in uuids:
-            stage.world.change(uuid, reference="NEW-1")
+            harness.world.change(uuid, reference="NEW-1")
         way.held = {uuids[1]}
-        sync = asyncio.create_task(stage.service.watches.sync.sync(await _caller(stage, owner)))
+        sync = asyncio.create_task(harness.service.watches.sync.sync(await _caller(harness, owner)))
         await asyncio.wait_for(way.reached.wait(), 10)
         async with asyncio.timeout(10):
-            while not await changed_deliveries(stage):
+            while not await changed_deliveries(harness):
                 await asyncio.sleep(0)
-        [held] = await changed_deliveries(stage)
-        assert held["due_at"] > stage.clock.now()
+        [held] = await changed_deliveries(harness)
+        assert held["due_at"] > harness.clock.now()
 
         sync.cancel()
         await asyncio.wait([sync])
 
-        [released] = await changed_deliveries(stage)
-        assert released["due_at"] == int(stage.clock.now())
+        [released] = await changed_deliveries(harness)
+        assert released["due_at"] == harness.now
         way.let.set()
 
 
-async def _caller(stage: Stage, owner: SignedUp) -> Caller:
-    return await stage.service.accounts.sessions.caller(credential_of(owner.api_key, None))
+async def _caller(harness: ServiceHarness, owner: NewAccount) -> Caller:
+    return await harness.service.accounts.sessions.caller(credential_of(owner.api_key, None))
 
 
-async def test_events_that_one_sync_is_about_to_list_are_not_listed_by_another(room: Room) -> None:
-    caller = await room.watch_service()
-    await room.read(a_full_reading())
-    await room.read(a_full_reading(reference="R-2"))
+async def test_events_that_one_sync_is_about_to_list_are_not_listed_by_another(harness: ServiceHarness) -> None:
+    caller = await harness.owner_watching()
+    await harness.store(a_full_reading())
+    await harness.store(a_full_reading(reference="R-2"))
 
-    async with room.database.transaction() as connection:
+    async with harness.database.transaction() as connection:
         first = await repository.take_awaiting(connection, caller.account.id)
-        second = asyncio.create_task(room.taken(caller))
+        second = asyncio.create_task(take_awaiting(harness, caller))
         await asyncio.wait([second], timeout=0.3)
 
     assert len(first) == 1

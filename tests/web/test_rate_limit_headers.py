@@ -27,11 +27,10 @@ from registerwatch.web.rate_limits import Limit, RateLimits, build_limits
 from registerwatch_standins.register.app import create_app as create_register
 from registerwatch_standins.register.generated import GeneratedWorld
 from registerwatch_standins.register.transport import InProcessTransport
-from tests.conftest import StageMaker
 from tests.support import redis
 from tests.support.clocks import SteppedClock
+from tests.support.harness import ServiceHarness, ServiceStarter
 from tests.support.processes import until
-from tests.support.stage import Stage
 
 pytestmark = pytest.mark.anyio
 
@@ -45,10 +44,10 @@ def database_kind() -> str:
 
 
 @pytest.fixture
-async def limited(staged: StageMaker) -> AsyncIterator[Stage]:
-    async with staged(rate_limits=True) as stage:
-        await stage.fill()
-        yield stage
+async def limited(start_service: ServiceStarter) -> AsyncIterator[ServiceHarness]:
+    async with start_service(rate_limits=True) as harness:
+        await harness.fill_copy()
+        yield harness
 
 
 def policy(answer: httpx2.Response) -> str | None:
@@ -132,7 +131,7 @@ async def test_what_is_not_counted_tells_nothing(client: httpx2.AsyncClient) -> 
     assert policy(await client.get("/v1/nowhere")) is None
 
 
-async def test_every_answer_to_a_search_tells_of_its_limit(limited: Stage) -> None:
+async def test_every_answer_to_a_search_tells_of_its_limit(limited: ServiceHarness) -> None:
     found = await limited.get("/v1/search", q="titan")
     same = await limited.client.get("/v1/search?q=titan", headers={"If-None-Match": found.headers["etag"]})
     head = await limited.client.head("/v1/search?q=titan")
@@ -147,7 +146,7 @@ async def test_every_answer_to_a_search_tells_of_its_limit(limited: Stage) -> No
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
-async def test_a_refused_request_is_told_when_to_come_back(limited: Stage, method: str) -> None:
+async def test_a_refused_request_is_told_when_to_come_back(limited: ServiceHarness, method: str) -> None:
     for _ in range(40):
         await limited.get("/v1/search", q="titan")
 
@@ -158,7 +157,7 @@ async def test_a_refused_request_is_told_when_to_come_back(limited: Stage, metho
     assert (policy(refused), refused.headers["ratelimit-remaining"]) == ("40;w=60", "0")
 
 
-async def test_pages_and_their_errors_tell_of_their_limits(limited: Stage) -> None:
+async def test_pages_and_their_errors_tell_of_their_limits(limited: ServiceHarness) -> None:
     udi = limited.world.newest(0, 1)[0].primary_di
     page = await limited.get(f"/d/{udi}")
     same = await limited.client.get(f"/d/{udi}", headers={"If-None-Match": page.headers["etag"]})
@@ -173,7 +172,7 @@ async def test_pages_and_their_errors_tell_of_their_limits(limited: Stage) -> No
     assert [policy(each) for each in answers] == ["120;w=60"] * 3 + ["20;w=60"] * 2 + ["120;w=60"] * 2
 
 
-async def test_what_is_read_from_the_copy_alone_is_not_counted_and_tells_nothing(limited: Stage) -> None:
+async def test_what_is_read_from_the_copy_alone_is_not_counted_and_tells_nothing(limited: ServiceHarness) -> None:
     udi = limited.world.newest(0, 1)[0].primary_di
 
     assert policy(await limited.get(f"/v1/devices/{udi}")) is None

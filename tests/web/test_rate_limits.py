@@ -11,9 +11,8 @@ from starlette.requests import Request
 from registerwatch.errors import ConfigurationError, RateLimited
 from registerwatch.settings import Settings
 from registerwatch.web.rate_limits import Limit, RateLimits, build_limits, noted_headers, rate_headers
-from tests.conftest import StageMaker
 from tests.support.clocks import SteppedClock
-from tests.support.stage import Stage
+from tests.support.harness import ServiceHarness, ServiceStarter
 
 pytestmark = pytest.mark.anyio
 
@@ -63,10 +62,10 @@ def limits(clock: SteppedClock) -> RateLimits:
 
 
 @pytest.fixture
-async def limited(staged: StageMaker) -> AsyncIterator[Stage]:
-    async with staged(rate_limits=True) as stage:
-        await stage.fill()
-        yield stage
+async def limited(start_service: ServiceStarter) -> AsyncIterator[ServiceHarness]:
+    async with start_service(rate_limits=True) as harness:
+        await harness.fill_copy()
+        yield harness
 
 
 def test_the_table_of_numbers_has_every_limit() -> None:
@@ -184,7 +183,7 @@ async def test_of_two_limits_the_one_that_refuses_is_told(limits: RateLimits) ->
     assert noted_headers(request.scope)["RateLimit-Policy"] == "20;w=60"
 
 
-async def test_the_forty_first_search_in_a_minute_is_refused_with_the_time_to_wait(limited: Stage) -> None:
+async def test_the_forty_first_search_in_a_minute_is_refused_with_the_time_to_wait(limited: ServiceHarness) -> None:
     for number in range(40):
         answer = await limited.get("/v1/search", q="titan")
         assert answer.status_code == 200
@@ -200,7 +199,7 @@ async def test_the_forty_first_search_in_a_minute_is_refused_with_the_time_to_wa
     assert refused.headers["cache-control"] == "no-store"
 
 
-async def test_reads_of_the_copy_are_not_limited_and_those_of_the_register_are(limited: Stage) -> None:
+async def test_reads_of_the_copy_are_not_limited_and_those_of_the_register_are(limited: ServiceHarness) -> None:
     udi = limited.world.newest(0, 1)[0].primary_di
     for _ in range(60):
         assert (await limited.get(f"/v1/devices/{udi}")).status_code == 200

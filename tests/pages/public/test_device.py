@@ -10,7 +10,7 @@ from registerwatch_standins.register.records import Registration
 from tests.pages.conftest import SiteMaker
 from tests.pages.markup import Markup
 from tests.pages.registrations import MAKER, certificate, gtin, in_days, registration
-from tests.support.stage import Stage
+from tests.support.harness import ServiceHarness
 
 pytestmark = pytest.mark.anyio
 
@@ -18,17 +18,17 @@ MDD = "refdata.applicable-legislation.mdd"
 UDI = gtin(1)
 
 
-async def _page(stage: Stage, udi: str = UDI) -> Markup:
-    response = await stage.get(f"/d/{quote(udi, safe='')}")
+async def _page(harness: ServiceHarness, udi: str = UDI) -> Markup:
+    response = await harness.get(f"/d/{quote(udi, safe='')}")
     assert response.status_code == 200, response.text
     return Markup.of(response)
 
 
-async def _page_in_full(stage: Stage, udi: str = UDI) -> Markup:
-    await stage.settle()
-    response = await stage.client.post(f"/d/{quote(udi, safe='')}")
+async def _page_in_full(harness: ServiceHarness, udi: str = UDI) -> Markup:
+    await harness.finish_background_work()
+    response = await harness.client.post(f"/d/{quote(udi, safe='')}")
     assert response.status_code == 303
-    return await _page(stage, udi)
+    return await _page(harness, udi)
 
 
 async def test_a_device_shows_what_the_register_says(site: SiteMaker) -> None:
@@ -43,8 +43,8 @@ async def test_a_device_shows_what_the_register_says(site: SiteMaker) -> None:
             emdn=["P090803", "P0908"],
             authorised_representative=representative,
         )
-    ) as stage:
-        page = await _page_in_full(stage)
+    ) as harness:
+        page = await _page_in_full(harness)
 
         assert page.one("h1").text == "Titanium stem"
         assert page.title == f"Titanium stem · {UDI} · Registerwatch"
@@ -67,9 +67,9 @@ async def test_a_device_shows_what_the_register_says(site: SiteMaker) -> None:
 
 
 async def test_the_time_of_reading_is_that_of_the_read(site: SiteMaker) -> None:
-    async with site(registration(UDI, "Stem")) as stage:
-        page = await _page_in_full(stage)
-        stored = (await stage.get(f"/v1/devices/{UDI}")).json()
+    async with site(registration(UDI, "Stem")) as harness:
+        page = await _page_in_full(harness)
+        stored = (await harness.get(f"/v1/devices/{UDI}")).json()
 
         assert stored["read_at"] in [each["datetime"] for each in page.all("time")]
 
@@ -87,8 +87,8 @@ async def test_certificates_are_readable_at_a_glance(site: SiteMaker) -> None:
                 certificate("LONG 2", in_days(901), notified_body_name=""),
             ],
         )
-    ) as stage:
-        page = await _page(stage)
+    ) as harness:
+        page = await _page(harness)
 
         assert page.facts["Certificates"] == ("✕ Expired ! Expires within 180 days ✓ Valid: 2 – No expiry date")
         assert [row[0].split()[0] for row in page.rows] == ["GONE", "SOON", "LONG", "LONG", "NONE"]
@@ -106,9 +106,9 @@ async def test_certificates_are_readable_at_a_glance(site: SiteMaker) -> None:
 
 
 async def test_no_certificate_is_never_called_uncertified(site: SiteMaker) -> None:
-    async with site(registration(UDI, "Stem")) as stage:
-        before = await _page(stage)
-        after = await _page_in_full(stage)
+    async with site(registration(UDI, "Stem")) as harness:
+        before = await _page(harness)
+        after = await _page_in_full(harness)
 
         assert before.facts["Certificates"] == "Not read yet"
         assert "have not been read yet" in before.main
@@ -118,10 +118,10 @@ async def test_no_certificate_is_never_called_uncertified(site: SiteMaker) -> No
 
 
 async def test_a_record_that_was_read_in_part_says_so_until_it_was_read_in_full(site: SiteMaker) -> None:
-    async with site(registration(UDI, "Stem")) as stage:
-        first = await stage.get(f"/d/{UDI}")
-        await stage.settle()
-        second = await stage.get(f"/d/{UDI}")
+    async with site(registration(UDI, "Stem")) as harness:
+        first = await harness.get(f"/d/{UDI}")
+        await harness.finish_background_work()
+        second = await harness.get(f"/d/{UDI}")
 
         assert "Read in part." in first.text
         assert "data-reading" in first.text
@@ -132,11 +132,11 @@ async def test_a_record_that_was_read_in_part_says_so_until_it_was_read_in_full(
 
 
 async def test_a_failed_refresh_is_told_with_its_reason(site: SiteMaker) -> None:
-    async with site(registration(UDI, "Stem")) as stage:
-        await _page_in_full(stage)
-        stage.faults.fail("search", "http-500")
-        page = await _page_in_full(stage)
-        reason = (await stage.get(f"/v1/devices/{UDI}")).json()["error"]
+    async with site(registration(UDI, "Stem")) as harness:
+        await _page_in_full(harness)
+        harness.faults.fail("search", "http-500")
+        page = await _page_in_full(harness)
+        reason = (await harness.get(f"/v1/devices/{UDI}")).json()["error"]
 
         assert reason
         assert f"May be out of date. {reason}" in page.main
@@ -144,9 +144,9 @@ async def test_a_failed_refresh_is_told_with_its_reason(site: SiteMaker) -> None
 
 
 async def test_a_record_in_part_that_cannot_be_read_in_full_does_not_promise_it(site: SiteMaker) -> None:
-    async with site(registration(UDI, "Stem")) as stage:
-        stage.faults.fail("search", "http-500")
-        page = await _page_in_full(stage)
+    async with site(registration(UDI, "Stem")) as harness:
+        harness.faults.fail("search", "http-500")
+        page = await _page_in_full(harness)
 
         assert "Read in part." in page.main
         assert "is being read now" not in page.main
@@ -162,8 +162,8 @@ async def test_a_legacy_device_is_called_legacy_and_its_dates_are_explained(site
             basic_udi=None,
             certificates=[certificate("1826/MDD", in_days(-500), type="MDD_II_EX_4")],
         )
-    ) as stage:
-        page = await _page_in_full(stage)
+    ) as harness:
+        page = await _page_in_full(harness)
 
         assert page.one("h1").text == "TITANIUM CAGE"
         assert page.facts["Risk class"] == "Class IIb MDD, legacy directive"
@@ -174,14 +174,14 @@ async def test_a_legacy_device_is_called_legacy_and_its_dates_are_explained(site
 
 
 async def test_a_device_without_any_name_is_called_by_its_identifier(site: SiteMaker) -> None:
-    async with site(registration(UDI)) as stage:
-        assert (await _page(stage)).one("h1").text == f"Device {UDI}"
+    async with site(registration(UDI)) as harness:
+        assert (await _page(harness)).one("h1").text == f"Device {UDI}"
 
 
 async def test_trade_names_carry_their_languages(site: SiteMaker) -> None:
     names = {"de": "Schaft", "fr": "Tige", "": "Stem", "x-y": "?"}
-    async with site(registration(UDI, trade_names=names)) as stage:
-        page = await _page(stage)
+    async with site(registration(UDI, trade_names=names)) as harness:
+        page = await _page(harness)
 
         assert {page.facts[each] for each in ("All languages", "French", "German", "x-y")} == set(names.values())
         assert page.one("dd", lang="de").text == "Schaft"
@@ -190,16 +190,16 @@ async def test_trade_names_carry_their_languages(site: SiteMaker) -> None:
 
 
 async def test_a_name_in_one_language_carries_it_in_the_heading(site: SiteMaker) -> None:
-    async with site(registration(UDI, trade_names={"el": "Στέλεχος"})) as stage:
-        page = await _page(stage)
+    async with site(registration(UDI, trade_names={"el": "Στέλεχος"})) as harness:
+        page = await _page(harness)
 
         assert page.one("h1")["lang"] == "el"
         assert page.one("h1").text == "Στέλεχος"
 
 
 async def test_structured_data_describes_the_device(site: SiteMaker) -> None:
-    async with site(registration(UDI, "Stem"), public_url="https://register.example/") as stage:
-        page = await _page(stage)
+    async with site(registration(UDI, "Stem"), public_url="https://register.example/") as harness:
+        page = await _page(harness)
 
         assert page.structured["@type"] == "MedicalDevice"
         assert page.structured["name"] == "Stem"
@@ -222,8 +222,8 @@ async def test_hostile_names_stay_text_everywhere_on_the_page(site: SiteMaker) -
             certificates=[certificate(name, in_days(500), notified_body_name=name)],
             emdn=[name],
         )
-    ) as stage:
-        page = await _page(stage)
+    ) as harness:
+        page = await _page(harness)
 
         assert page.one("h1").text == name
         assert page.structured["name"] == name
@@ -237,18 +237,18 @@ async def test_hostile_names_stay_text_everywhere_on_the_page(site: SiteMaker) -
 
 @pytest.mark.parametrize("udi", ["++E1234/5+6", "E123 % 40", "a/b/c", "x?y#z&w", "+E494"])
 async def test_identifiers_with_any_character_have_a_page(site: SiteMaker, udi: str) -> None:
-    async with site(registration(udi, "Stem")) as stage:
+    async with site(registration(udi, "Stem")) as harness:
         written = "".join(udi.split())
-        listed = Markup.of(await stage.get("/", q="stem"))
-        page = await stage.client.get(listed.link("Stem"))
+        listed = Markup.of(await harness.get("/", q="stem"))
+        page = await harness.client.get(listed.link("Stem"))
 
         assert (page.status_code == 200) is (written == udi)
         assert written in Markup.of(page).main
 
 
 async def test_a_device_that_the_register_has_not_is_a_404_that_says_so(site: SiteMaker) -> None:
-    async with site() as stage:
-        response = await stage.get(f"/d/{UDI}")
+    async with site() as harness:
+        response = await harness.get(f"/d/{UDI}")
         page = Markup.of(response)
 
         assert response.status_code == 404
@@ -261,9 +261,9 @@ async def test_a_device_that_the_register_has_not_is_a_404_that_says_so(site: Si
 
 
 async def test_a_device_that_could_not_be_read_is_another_404(site: SiteMaker) -> None:
-    async with site() as stage:
-        stage.faults.fail("search", "http-503")
-        response = await stage.get(f"/d/{UDI}")
+    async with site() as harness:
+        harness.faults.fail("search", "http-503")
+        response = await harness.get(f"/d/{UDI}")
         page = Markup.of(response)
 
         assert response.status_code == 404
@@ -274,32 +274,32 @@ async def test_a_device_that_could_not_be_read_is_another_404(site: SiteMaker) -
 
 
 async def test_a_device_that_is_not_stored_is_read_from_the_register_at_once(site: SiteMaker) -> None:
-    async with site(registration(UDI, "Stem")) as stage:
-        stage.world.register(_twin(stage))
-        page = await _page(stage, gtin(2))
+    async with site(registration(UDI, "Stem")) as harness:
+        harness.world.register(_twin(harness))
+        page = await _page(harness, gtin(2))
 
         assert page.one("h1").text == "Stem"
         assert "Read in part" not in page.main
 
 
 async def test_reading_again_shows_what_changed(site: SiteMaker) -> None:
-    async with site(registration(UDI, "Stem")) as stage:
-        first = await _page_in_full(stage)
-        stage.world.change(stage.world.by_primary_di(UDI)[0].uuid, reference="CHANGED")
-        second = await _page_in_full(stage)
+    async with site(registration(UDI, "Stem")) as harness:
+        first = await _page_in_full(harness)
+        harness.world.change(harness.world.by_primary_di(UDI)[0].uuid, reference="CHANGED")
+        second = await _page_in_full(harness)
 
         assert first.facts["Catalogue reference"] == "Not given"
         assert second.facts["Catalogue reference"] == "CHANGED"
 
 
 async def test_the_browser_s_copy_is_kept_while_nothing_changed(site: SiteMaker) -> None:
-    async with site(registration(UDI, "Stem")) as stage:
-        await _page_in_full(stage)
-        tag = (await stage.get(f"/d/{UDI}")).headers["etag"]
-        same = await stage.client.get(f"/d/{UDI}", headers={"If-None-Match": tag})
-        stage.world.change(stage.world.by_primary_di(UDI)[0].uuid, reference="CHANGED")
-        await stage.client.post(f"/d/{UDI}")
-        other = await stage.client.get(f"/d/{UDI}", headers={"If-None-Match": tag})
+    async with site(registration(UDI, "Stem")) as harness:
+        await _page_in_full(harness)
+        tag = (await harness.get(f"/d/{UDI}")).headers["etag"]
+        same = await harness.client.get(f"/d/{UDI}", headers={"If-None-Match": tag})
+        harness.world.change(harness.world.by_primary_di(UDI)[0].uuid, reference="CHANGED")
+        await harness.client.post(f"/d/{UDI}")
+        other = await harness.client.get(f"/d/{UDI}", headers={"If-None-Match": tag})
 
         assert (same.status_code, same.content) == (304, b"")
         assert "content-security-policy" in same.headers
@@ -308,10 +308,10 @@ async def test_the_browser_s_copy_is_kept_while_nothing_changed(site: SiteMaker)
 
 
 async def test_the_record_in_the_register_itself_is_linked_only_where_that_is_what_was_read(site: SiteMaker) -> None:
-    async with site(registration(UDI, "Stem")) as stage:
-        assert not [each for each in (await _page(stage)).all("a") if "ec.europa.eu" in each["href"]]
+    async with site(registration(UDI, "Stem")) as harness:
+        assert not [each for each in (await _page(harness)).all("a") if "ec.europa.eu" in each["href"]]
 
 
-def _twin(stage: Stage) -> Registration:
-    record = stage.world.by_primary_di(UDI)[0]
+def _twin(harness: ServiceHarness) -> Registration:
+    record = harness.world.by_primary_di(UDI)[0]
     return replace(record, uuid="22222222-2222-4222-8222-222222222222", primary_di=gtin(2))

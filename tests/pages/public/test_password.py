@@ -10,9 +10,8 @@ from structlog.testing import capture_logs
 
 from registerwatch.accounts.password_reset import MAX_TOKEN_LENGTH, TOKEN_SECONDS
 from registerwatch.accounts.passwords import MAX_PASSWORD_LENGTH
-from tests.conftest import StageMaker
 from tests.pages.markup import Markup, accessibility_problems
-from tests.support.stage import EMAIL, PASSWORD, Stage, carrying
+from tests.support.harness import EMAIL, PASSWORD, ServiceHarness, ServiceStarter, auth_headers
 
 pytestmark = pytest.mark.anyio
 
@@ -38,46 +37,46 @@ NO_FORMS: dict[str, dict[str, Any]] = {
 
 
 @pytest.fixture
-async def stage(staged: StageMaker) -> AsyncIterator[Stage]:
-    async with staged() as stage:
-        yield stage
+async def harness(start_service: ServiceStarter) -> AsyncIterator[ServiceHarness]:
+    async with start_service() as harness:
+        yield harness
 
 
 @pytest.fixture
-async def limited(staged: StageMaker) -> AsyncIterator[Stage]:
-    async with staged(rate_limits=True) as stage:
-        yield stage
+async def limited(start_service: ServiceStarter) -> AsyncIterator[ServiceHarness]:
+    async with start_service(rate_limits=True) as harness:
+        yield harness
 
 
-async def ask(stage: Stage, email: str = EMAIL) -> httpx2.Response:
+async def ask(harness: ServiceHarness, email: str = EMAIL) -> httpx2.Response:
     """Send the form that asks for a link, and let the mail go out."""
-    response = await stage.client.post(FORGOT, data={"email": email})
-    await stage.settle()
+    response = await harness.client.post(FORGOT, data={"email": email})
+    await harness.finish_background_work()
     return response
 
 
-async def mailed_link(stage: Stage) -> str:
+async def mailed_link(harness: ServiceHarness) -> str:
     """The address in the mail that an owner gets who asks for a link."""
-    await ask(stage)
-    found = LINK.search(stage.mail.mails[-1].text)
+    await ask(harness)
+    found = LINK.search(harness.mail.mails[-1].text)
     assert found
     return found[1]
 
 
-async def new_token(stage: Stage) -> str:
+async def new_token(harness: ServiceHarness) -> str:
     """A token that sets the password of a new account."""
-    await stage.sign_up()
-    return (await mailed_link(stage)).rpartition("=")[2]
+    await harness.sign_up()
+    return (await mailed_link(harness)).rpartition("=")[2]
 
 
-async def fill_in(stage: Stage, token: str, password: str = NEW) -> httpx2.Response:
+async def fill_in(harness: ServiceHarness, token: str, password: str = NEW) -> httpx2.Response:
     """Send the form that sets a password."""
-    return await stage.client.post(RESET, data={"token": token, "password": password})
+    return await harness.client.post(RESET, data={"token": token, "password": password})
 
 
-async def login(stage: Stage, password: str) -> int:
+async def login(harness: ServiceHarness, password: str) -> int:
     """The status of a login."""
-    return (await stage.post("/v1/login", email=EMAIL, password=password)).status_code
+    return (await harness.post("/v1/login", email=EMAIL, password=password)).status_code
 
 
 def shown(response: httpx2.Response, status: int, heading: str) -> Markup:
@@ -122,49 +121,50 @@ def _complaint(page: Markup, field: str) -> str:
 
 
 @both_databases
-async def test_the_mailed_link_leads_to_a_login_with_the_new_password(stage: Stage) -> None:
-    owner = await stage.sign_up()
-    shown(await stage.get(FORGOT), 200, "Forgotten password")
-    shown(await ask(stage), 200, "Look into your mail")
-    page = shown(await stage.client.get(await mailed_link(stage)), 200, "Set a new password")
+async def test_the_mailed_link_leads_to_a_login_with_the_new_password(harness: ServiceHarness) -> None:
+    owner = await harness.sign_up()
+    shown(await harness.get(FORGOT), 200, "Forgotten password")
+    shown(await ask(harness), 200, "Look into your mail")
+    page = shown(await harness.client.get(await mailed_link(harness)), 200, "Set a new password")
     form = page.one("form", action=RESET, method="post")
     fields = {each["name"]: each.attributes.get("value") or NEW for each in page.all("input") if each["name"] != "q"}
 
     assert fields.pop("show") == "yes"  # of the form of the button beside the field
-    done = await stage.client.post(form["action"], data=fields)
+    done = await harness.client.post(form["action"], data=fields)
 
     assert "POST /v1/login" in shown(done, 200, "Your new password is set").main
-    assert (await login(stage, NEW), await login(stage, PASSWORD)) == (200, 401)
-    assert (await stage.client.get("/v1/me", headers=carrying(owner.session))).status_code == 401
-    assert (await stage.client.get("/v1/me", headers=carrying(owner.api_key))).status_code == 200
+    assert (await login(harness, NEW), await login(harness, PASSWORD)) == (200, 401)
+    assert (await harness.client.get("/v1/me", headers=auth_headers(owner.session))).status_code == 401
+    assert (await harness.client.get("/v1/me", headers=auth_headers(owner.api_key))).status_code == 200
 
 
 @both_databases
-async def test_opening_a_link_uses_nothing_up(stage: Stage) -> None:
-    await stage.sign_up()
-    link = await mailed_link(stage)
-    before = stage.tables()
+async def test_opening_a_link_uses_nothing_up(harness: ServiceHarness) -> None:
+    await harness.sign_up()
+    link = await mailed_link(harness)
+    before = harness.all_rows()
 
     for path in (link, f"{link}&show=yes", f"{link}&utm_source=scanner"):
-        shown(await stage.client.get(path), 200, "Set a new password")
-        assert (await stage.client.head(path)).status_code == 200
-    assert stage.tables() == before
-    shown(await fill_in(stage, link.rpartition("=")[2]), 200, "Your new password is set")
+        shown(await harness.client.get(path), 200, "Set a new password")
+        assert (await harness.client.head(path)).status_code == 200
+    assert harness.all_rows() == before
+    shown(await fill_in(harness, link.rpartition("=")[2]), 200, "Your new password is set")
 
 
-async def test_a_password_is_what_was_typed(stage: Stage) -> None:
-    await stage.sign_up()
+async def test_a_password_is_what_was_typed(harness: ServiceHarness) -> None:
+    await harness.sign_up()
     for password in (" +a&b=c%20d; ", "contraseña 🩺", "12345678", "a\x00b\tcdefgh", "🩺" * MAX_PASSWORD_LENGTH):
-        stage.clock.move(TOKEN_SECONDS)  # only so many links are made within an hour
-        token = (await stage.service.accounts.password_reset.link(EMAIL)).rpartition("=")[2]
-        shown(await fill_in(stage, token, password), 200, "Your new password is set")
-        assert await login(stage, password) == 200, password
+        harness.clock.move(TOKEN_SECONDS)  # only so many links are made within an hour
+        token = (await harness.service.accounts.password_reset.link(EMAIL)).rpartition("=")[2]
+        shown(await fill_in(harness, token, password), 200, "Your new password is set")
+        assert await login(harness, password) == 200, password
 
 
-async def test_the_fields_tell_browsers_what_they_are_for(stage: Stage) -> None:
-    email = Markup.of(await stage.get(FORGOT)).one("input", id="email")
+async def test_the_fields_tell_browsers_what_they_are_for(harness: ServiceHarness) -> None:
+    email = Markup.of(await harness.get(FORGOT)).one("input", id="email")
     hidden, visible = [
-        Markup.of(await stage.client.get(f"{RESET}?token=t{end}")).one("input", id="password") for end in ("", "&show=")
+        Markup.of(await harness.client.get(f"{RESET}?token=t{end}")).one("input", id="password")
+        for end in ("", "&show=")
     ]
 
     assert (email["autocomplete"], email["inputmode"], email["value"]) == ("username", "email", "")
@@ -178,17 +178,17 @@ async def test_the_fields_tell_browsers_what_they_are_for(stage: Stage) -> None:
 # Asking
 
 
-async def test_the_answer_is_the_same_whether_somebody_has_the_address_or_not(stage: Stage) -> None:
-    await stage.sign_up()
+async def test_the_answer_is_the_same_whether_somebody_has_the_address_or_not(harness: ServiceHarness) -> None:
+    await harness.sign_up()
     nobody = "nobod@acme.example"
     assert len(nobody) == len(EMAIL)
 
-    answers = [await ask(stage, email) for email in (EMAIL, nobody)]
+    answers = [await ask(harness, email) for email in (EMAIL, nobody)]
 
     assert answers[0].text.replace(EMAIL, nobody) == answers[1].text
     assert answers[0].headers == answers[1].headers
     assert [each.status_code for each in answers] == [200, 200]
-    assert [each.to for each in stage.mail.mails] == [EMAIL]
+    assert [each.to for each in harness.mail.mails] == [EMAIL]
 
 
 @pytest.mark.parametrize(
@@ -206,85 +206,89 @@ async def test_the_answer_is_the_same_whether_somebody_has_the_address_or_not(st
     ids=lambda text: text[:20],
 )
 async def test_what_is_no_address_comes_back_with_what_is_wrong_with_it(
-    stage: Stage, email: str, complaint: str
+    harness: ServiceHarness, email: str, complaint: str
 ) -> None:
-    page = shown(await ask(stage, email), 400, "Forgotten password")
+    page = shown(await ask(harness, email), 400, "Forgotten password")
 
     assert complaint in _complaint(page, "email")
     assert page.one("input", id="email")["value"] == email
-    assert stage.mail.mails == []
+    assert harness.mail.mails == []
 
 
-async def test_an_address_is_found_with_spaces_around_it_and_in_capitals(stage: Stage) -> None:
-    await stage.sign_up()
+async def test_an_address_is_found_with_spaces_around_it_and_in_capitals(harness: ServiceHarness) -> None:
+    await harness.sign_up()
 
-    page = shown(await ask(stage, f"  {EMAIL.upper()} "), 200, "Look into your mail")
+    page = shown(await ask(harness, f"  {EMAIL.upper()} "), 200, "Look into your mail")
 
     assert page.one("strong").text == EMAIL.upper()
-    assert [each.to for each in stage.mail.mails] == [EMAIL]
+    assert [each.to for each in harness.mail.mails] == [EMAIL]
 
 
 # Setting
 
 
 @both_databases
-async def test_a_password_that_cannot_be_set_is_asked_for_again_and_the_link_goes_on_working(stage: Stage) -> None:
-    token = await new_token(stage)
+async def test_a_password_that_cannot_be_set_is_asked_for_again_and_the_link_goes_on_working(
+    harness: ServiceHarness,
+) -> None:
+    token = await new_token(harness)
     for password, complaint in {
         "": "at least 8",
         "1234567": "at least 8",
         "x" * (MAX_PASSWORD_LENGTH + 1): "more than",
     }.items():
-        page = shown(await fill_in(stage, token, password), 400, "Set a new password")
+        page = shown(await fill_in(harness, token, password), 400, "Set a new password")
         assert complaint in _complaint(page, "password")
         assert "value" not in page.one("input", id="password").attributes
         assert {each["value"] for each in page.all("input", name="token")} == {token}
-        assert await login(stage, PASSWORD) == 200
+        assert await login(harness, PASSWORD) == 200
 
-    shown(await fill_in(stage, token), 200, "Your new password is set")
+    shown(await fill_in(harness, token), 200, "Your new password is set")
 
 
 @both_databases
 @pytest.mark.parametrize("why", ["used", "over", "replaced"])
-async def test_a_link_that_works_no_longer_leads_to_a_new_one(stage: Stage, why: str) -> None:
-    token = await new_token(stage)
+async def test_a_link_that_works_no_longer_leads_to_a_new_one(harness: ServiceHarness, why: str) -> None:
+    token = await new_token(harness)
     if why == "used":
-        await fill_in(stage, token, "another password")
+        await fill_in(harness, token, "another password")
     elif why == "over":
-        stage.clock.move(TOKEN_SECONDS)
+        harness.clock.move(TOKEN_SECONDS)
     else:
-        await stage.post("/v1/password", await stage.sign_in(EMAIL), password="another password")
+        await harness.post("/v1/password", await harness.sign_in(EMAIL), password="another password")
 
-    page = shown(await fill_in(stage, token), 400, "This link does not work")
+    page = shown(await fill_in(harness, token), 400, "This link does not work")
 
     assert "used already" in page.main
     assert page.link("Ask for a new link") == FORGOT
     assert token not in page.main
-    assert await login(stage, NEW) == 401
+    assert await login(harness, NEW) == 401
 
 
 @pytest.mark.parametrize(
     "token", ["", "nobody's", "\x00", "🩺", "t" * (MAX_TOKEN_LENGTH + 1), "t" * 10_000, "' OR 1=1 --"]
 )
-async def test_a_token_that_nobody_was_given_sets_nothing(stage: Stage, token: str) -> None:
-    await new_token(stage)
-    before = stage.tables()
+async def test_a_token_that_nobody_was_given_sets_nothing(harness: ServiceHarness, token: str) -> None:
+    await new_token(harness)
+    before = harness.all_rows()
 
     for password in (NEW, "short"):
-        shown(await fill_in(stage, token, password), 400, "This link does not work")
-    assert stage.tables() == before
+        shown(await fill_in(harness, token, password), 400, "This link does not work")
+    assert harness.all_rows() == before
 
 
 @pytest.mark.parametrize("query", ["", "?token=", "?token", f"?token={'t' * (MAX_TOKEN_LENGTH + 1)}", "?other=t"])
-async def test_an_address_without_a_token_or_with_too_long_a_one_is_no_link(stage: Stage, query: str) -> None:
-    page = shown(await stage.client.get(RESET + query), 400, "This link does not work")
+async def test_an_address_without_a_token_or_with_too_long_a_one_is_no_link(
+    harness: ServiceHarness, query: str
+) -> None:
+    page = shown(await harness.client.get(RESET + query), 400, "This link does not work")
 
     assert page.link("Ask for a new link") == FORGOT
 
 
 @pytest.mark.parametrize("token", ["%00", "%ff%fe", "%22%3E%3Cscript%3E", "a&token=b", "t" * MAX_TOKEN_LENGTH])
-async def test_any_other_token_gets_the_form_and_stays_a_value_in_it(stage: Stage, token: str) -> None:
-    page = shown(await stage.client.get(f"{RESET}?token={token}"), 200, "Set a new password")
+async def test_any_other_token_gets_the_form_and_stays_a_value_in_it(harness: ServiceHarness, token: str) -> None:
+    page = shown(await harness.client.get(f"{RESET}?token={token}"), 200, "Set a new password")
 
     assert len({each["value"] for each in page.all("input", name="token")}) == 1
     assert [each for each in page.all("script") if not each.attributes.get("src")] == []
@@ -295,19 +299,21 @@ async def test_any_other_token_gets_the_form_and_stays_a_value_in_it(stage: Stag
 
 @pytest.mark.parametrize("path", [FORGOT, RESET])
 @pytest.mark.parametrize("sent", NO_FORMS.values(), ids=NO_FORMS)
-async def test_what_no_form_sends_is_refused_as_a_page(stage: Stage, path: str, sent: dict[str, Any]) -> None:
+async def test_what_no_form_sends_is_refused_as_a_page(
+    harness: ServiceHarness, path: str, sent: dict[str, Any]
+) -> None:
     with capture_logs() as logged:
-        response = await stage.client.post(path, **sent)
+        response = await harness.client.post(path, **sent)
 
     shown(response, 400, "This request cannot be understood")
     assert logged == []
 
 
-async def test_a_form_without_its_fields_is_a_page_too(stage: Stage) -> None:
-    shown(await stage.client.post(FORGOT, data={"other": "x"}), 400, "Forgotten password")
-    shown(await stage.client.post(RESET, data={"other": "x"}), 400, "This link does not work")
-    shown(await stage.client.post(RESET, data={"password": NEW}), 400, "This link does not work")
-    shown(await fill_in(stage, await new_token(stage), ""), 400, "Set a new password")
+async def test_a_form_without_its_fields_is_a_page_too(harness: ServiceHarness) -> None:
+    shown(await harness.client.post(FORGOT, data={"other": "x"}), 400, "Forgotten password")
+    shown(await harness.client.post(RESET, data={"other": "x"}), 400, "This link does not work")
+    shown(await harness.client.post(RESET, data={"password": NEW}), 400, "This link does not work")
+    shown(await fill_in(harness, await new_token(harness), ""), 400, "Set a new password")
 
 
 @pytest.mark.parametrize(
@@ -319,29 +325,31 @@ async def test_a_form_without_its_fields_is_a_page_too(stage: Stage) -> None:
     ],
 )
 async def test_errors_under_these_addresses_tell_nobody_of_them(
-    stage: Stage, method: str, path: str, status: int, heading: str
+    harness: ServiceHarness, method: str, path: str, status: int, heading: str
 ) -> None:
-    shown(await stage.client.request(method, path), status, heading)
+    shown(await harness.client.request(method, path), status, heading)
 
 
 async def test_a_failure_inside_tells_no_token_to_the_page_or_the_log(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch
+    harness: ServiceHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    token = await new_token(stage)
+    token = await new_token(harness)
 
     async def broken(*_args: object) -> None:
         raise RuntimeError("secret detail")
 
-    monkeypatch.setattr(type(stage.service.accounts.password_reset), "reset", broken)
+    monkeypatch.setattr(type(harness.service.accounts.password_reset), "reset", broken)
     with capture_logs() as logged:
-        response = await fill_in(stage, token)
+        response = await fill_in(harness, token)
 
     shown(response, 500, "Something went wrong")
     assert token not in response.text + str(logged)
     assert [each["path"] for each in logged] == [RESET]
 
 
-async def test_links_are_asked_for_five_times_an_hour_over_pages_and_interface_together(limited: Stage) -> None:
+async def test_links_are_asked_for_five_times_an_hour_over_pages_and_interface_together(
+    limited: ServiceHarness,
+) -> None:
     answers = [await ask(limited) for _ in range(3)]
     answers.append(await ask(limited, "no address"))
     answers.append(await limited.post("/v1/password/forgot", email=EMAIL))
@@ -354,7 +362,9 @@ async def test_links_are_asked_for_five_times_an_hour_over_pages_and_interface_t
     shown(refused, 429, "Too many requests")
 
 
-async def test_tokens_are_tried_twenty_times_an_hour_and_opening_links_counts_as_a_page(limited: Stage) -> None:
+async def test_tokens_are_tried_twenty_times_an_hour_and_opening_links_counts_as_a_page(
+    limited: ServiceHarness,
+) -> None:
     token = await new_token(limited)
     answers = [await fill_in(limited, "nobody's") for _ in range(20)]
     opened = await limited.get(RESET, token=token)

@@ -11,7 +11,7 @@ from registerwatch.register.search.queries import SearchPage
 from tests.pages.conftest import SiteMaker
 from tests.pages.markup import Markup
 from tests.pages.registrations import MAKER, gtin, registration
-from tests.support.stage import Stage
+from tests.support.harness import ServiceHarness
 
 pytestmark = pytest.mark.anyio
 
@@ -20,26 +20,26 @@ OFF = "refdata.device-model-status.no-longer-on-the-market"
 CLASS_III = "refdata.risk-class.class-iii"
 
 
-async def _page(stage: Stage, path: str, **params: str | int) -> Markup:
-    response = await (stage.get(path, **params) if params else stage.client.get(path))
+async def _page(harness: ServiceHarness, path: str, **params: str | int) -> Markup:
+    response = await (harness.get(path, **params) if params else harness.client.get(path))
     assert response.status_code == 200, response.text
     return Markup.of(response)
 
 
 async def test_the_first_visit_says_what_this_is_and_every_example_finds_something(site: SiteMaker) -> None:
-    async with site(registration(gtin(1), "Titanium stem", risk_class=CLASS_III)) as stage:
-        page = await _page(stage, "/")
+    async with site(registration(gtin(1), "Titanium stem", risk_class=CLASS_III)) as harness:
+        page = await _page(harness, "/")
 
         assert "keeps a copy of EUDAMED" in page.main
         assert "1 device can be found here" in page.main
         assert list(page.facts) == ["Name", "UDI-DI", "Manufacturer’s SRN", "Filters"]
         for example in page.facts.values():
-            assert "1 device " in (await _page(stage, page.link(example))).main
+            assert "1 device " in (await _page(harness, page.link(example))).main
 
 
 async def test_an_empty_copy_says_how_to_fill_it(site: SiteMaker) -> None:
-    async with site() as stage:
-        page = await _page(stage, "/")
+    async with site() as harness:
+        page = await _page(harness, "/")
 
         assert "registerwatch copy fill" in page.main
         assert page.facts == {}
@@ -61,8 +61,8 @@ async def test_a_form_that_is_sent_shows_the_devices_and_keeps_what_was_typed(si
     async with site(
         registration(gtin(1), "Titanium stem"),
         registration(gtin(2), "Ceramic head", status=OFF),
-    ) as stage:
-        page = await _page(stage, "/", q="titan", status="on", risk="")
+    ) as harness:
+        page = await _page(harness, "/", q="titan", status="on", risk="")
 
         assert page.rows == [[f"Titanium stem {gtin(1)}", "Muster GmbH", "✓ On the EU market", "Class IIb"]]
         assert page.link("Titanium stem") == f"/d/{gtin(1)}"
@@ -78,9 +78,9 @@ async def test_filters_narrow_the_results_and_work_alone(site: SiteMaker) -> Non
         registration(gtin(1), "Stem one"),
         registration(gtin(2), "Stem two", status=OFF),
         registration(gtin(3), "Stem three", status=OFF, risk_class=CLASS_III),
-    ) as stage:
-        off = await _page(stage, "/", q="stem", status="off")
-        both = await _page(stage, "/", status="off", risk="iii")
+    ) as harness:
+        off = await _page(harness, "/", q="stem", status="off")
+        both = await _page(harness, "/", status="off", risk="iii")
 
         assert {row[0].split()[1] for row in off.rows} == {"two", "three"}
         assert both.rows == [
@@ -90,10 +90,10 @@ async def test_filters_narrow_the_results_and_work_alone(site: SiteMaker) -> Non
 
 
 async def test_names_come_eight_a_page_and_links_lead_through_all_of_them(site: SiteMaker) -> None:
-    async with site(*(registration(gtin(number), "Stem") for number in range(19))) as stage:
+    async with site(*(registration(gtin(number), "Stem") for number in range(19))) as harness:
         address, seen, lengths = "/?q=stem&status=on", set(), []
         while address:
-            page = Markup.of(await stage.client.get(address))
+            page = Markup.of(await harness.client.get(address))
             lengths.append(len(page.rows))
             seen |= {row[0] for row in page.rows}
             next_links = page.all("a", rel="next")
@@ -106,8 +106,8 @@ async def test_names_come_eight_a_page_and_links_lead_through_all_of_them(site: 
 
 
 async def test_a_manufacturer_s_devices_come_twenty_a_page(site: SiteMaker) -> None:
-    async with site(*(registration(gtin(number), "Stem") for number in range(21))) as stage:
-        page = await _page(stage, "/", q="de-mf-000000901")
+    async with site(*(registration(gtin(number), "Stem") for number in range(21))) as harness:
+        page = await _page(harness, "/", q="de-mf-000000901")
 
         assert len(page.rows) == 20
         assert "21 devices of this manufacturer" in page.main
@@ -116,8 +116,8 @@ async def test_a_manufacturer_s_devices_come_twenty_a_page(site: SiteMaker) -> N
 
 
 async def test_a_page_behind_the_last_one_leads_back(site: SiteMaker) -> None:
-    async with site(registration(gtin(1), "Stem")) as stage:
-        page = await _page(stage, "/", q="stem", page=99_999_999_999)
+    async with site(registration(gtin(1), "Stem")) as harness:
+        page = await _page(harness, "/", q="stem", page=99_999_999_999)
 
         assert page.link("Go to page 1") == "/?q=stem"
 
@@ -134,33 +134,33 @@ async def test_a_page_behind_the_last_one_leads_back(site: SiteMaker) -> None:
     ],
 )
 async def test_the_page_says_which_way_of_looking_found_it(site: SiteMaker, query: str, headline: str) -> None:
-    async with site(registration(gtin(1), "Titanium", reference="REF77"), registration(gtin(2), "Titanium")) as stage:
-        page = await _page(stage, "/", q=query)
+    async with site(registration(gtin(1), "Titanium", reference="REF77"), registration(gtin(2), "Titanium")) as harness:
+        page = await _page(harness, "/", q=query)
 
         assert page.one("h2").text == headline
 
 
 async def test_a_device_without_a_name_is_listed_by_its_identifier(site: SiteMaker) -> None:
-    async with site(registration(gtin(1), None, model="TITANIUM CAGE")) as stage:
-        page = await _page(stage, "/", q="cage")
+    async with site(registration(gtin(1), None, model="TITANIUM CAGE")) as harness:
+        page = await _page(harness, "/", q="cage")
 
         assert page.rows[0][0] == f"{gtin(1)} No trade name"
         assert page.link(gtin(1)) == f"/d/{gtin(1)}"
 
 
 async def test_a_code_that_is_not_in_the_copy_can_be_read_from_the_register(site: SiteMaker) -> None:
-    async with site() as stage:
-        device = await _page(stage, "/", q=gtin(1))
-        actor = await _page(stage, "/", q="DE-MF-000000999")
+    async with site() as harness:
+        device = await _page(harness, "/", q=gtin(1))
+        actor = await _page(harness, "/", q="DE-MF-000000999")
 
         assert device.link(f"Read {gtin(1)} from the register") == f"/d/{gtin(1)}"
         assert actor.link("Read DE-MF-000000999 from the register") == "/a/DE-MF-000000999"
 
 
 async def test_nothing_found_says_what_to_do(site: SiteMaker) -> None:
-    async with site(registration(gtin(1), "Titanium stem")) as stage:
-        page = await _page(stage, "/", q="titanium", risk="a")
-        found = await _page(stage, page.link("Search without the filters"))
+    async with site(registration(gtin(1), "Titanium stem")) as harness:
+        page = await _page(harness, "/", q="titanium", risk="a")
+        found = await _page(harness, page.link("Search without the filters"))
 
         assert page.one("h2").text == "No device found"
         assert "try fewer words" in page.main
@@ -168,9 +168,9 @@ async def test_nothing_found_says_what_to_do(site: SiteMaker) -> None:
 
 
 async def test_the_fragment_is_the_results_region_of_the_page(site: SiteMaker) -> None:
-    async with site(*(registration(gtin(number), "Stem") for number in range(9))) as stage:
-        whole = await stage.get("/", q="stem")
-        fragment = await stage.client.get("/?q=stem", headers=FRAGMENT)
+    async with site(*(registration(gtin(number), "Stem") for number in range(9))) as harness:
+        whole = await harness.get("/", q="stem")
+        fragment = await harness.client.get("/?q=stem", headers=FRAGMENT)
 
         assert fragment.text.strip() in whole.text
         section = Markup.of(fragment).one("section")
@@ -180,16 +180,16 @@ async def test_the_fragment_is_the_results_region_of_the_page(site: SiteMaker) -
 
 
 async def test_the_fragment_of_nothing_asked_is_the_introduction(site: SiteMaker) -> None:
-    async with site(registration(gtin(1), "Stem")) as stage:
-        fragment = await stage.client.get("/", headers=FRAGMENT)
+    async with site(registration(gtin(1), "Stem")) as harness:
+        fragment = await harness.client.get("/", headers=FRAGMENT)
 
         assert "<main" not in fragment.text
         assert "keeps a copy of EUDAMED" in fragment.text
 
 
 async def test_an_error_while_typing_is_a_fragment_too(site: SiteMaker) -> None:
-    async with site() as stage:
-        response = await stage.client.get("/", params={"q": "x" * 201}, headers=FRAGMENT)
+    async with site() as harness:
+        response = await harness.client.get("/", params={"q": "x" * 201}, headers=FRAGMENT)
 
         assert response.status_code == 400
         assert Markup.of(response).one("section")["data-announce"] == "This request cannot be understood"
@@ -198,9 +198,9 @@ async def test_an_error_while_typing_is_a_fragment_too(site: SiteMaker) -> None:
 async def test_hostile_names_and_queries_stay_text(site: SiteMaker) -> None:
     name = "\"><script>alert('x')</script><b a='\u202egnp.exe"
     maker = {**MAKER, "name": "<img src=x onerror=alert(1)> & Söhne"}
-    async with site(registration(gtin(1), name, manufacturer=maker)) as stage:
-        page = await _page(stage, "/", q=f"{gtin(1)}")
-        echoed = await _page(stage, "/", q="'\"><script>alert(2)</script>")
+    async with site(registration(gtin(1), name, manufacturer=maker)) as harness:
+        page = await _page(harness, "/", q=f"{gtin(1)}")
+        echoed = await _page(harness, "/", q="'\"><script>alert(2)</script>")
 
         assert page.rows[0][:2] == [f"{name} {gtin(1)}", maker["name"]]
         assert [each.text for each in page.all("bdi")] == [name, maker["name"]]
@@ -212,6 +212,6 @@ async def test_hostile_names_and_queries_stay_text(site: SiteMaker) -> None:
 
 
 async def test_results_are_kept_out_of_search_engines_and_the_first_page_is_not(site: SiteMaker) -> None:
-    async with site(registration(gtin(1), "Stem")) as stage:
-        assert (await _page(stage, "/", q="stem")).one("meta", name="robots")["content"] == "noindex"
-        assert (await _page(stage, "/")).all("meta", name="robots") == []
+    async with site(registration(gtin(1), "Stem")) as harness:
+        assert (await _page(harness, "/", q="stem")).one("meta", name="robots")["content"] == "noindex"
+        assert (await _page(harness, "/")).all("meta", name="robots") == []

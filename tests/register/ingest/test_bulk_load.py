@@ -17,25 +17,26 @@ from registerwatch_standins.register.generated import GeneratedWorld
 from registerwatch_standins.register.identifiers import sibling_udi_di
 from registerwatch_standins.register.world import World
 from registerwatch_standins.register.writing import write_records
-from tests.conftest import StageMaker
-from tests.support.stage import Stage
+from tests.support.harness import ServiceHarness, ServiceStarter
 
 pytestmark = pytest.mark.anyio
 
 Watch = Callable[[LoadProgress], None]
-Fill = Callable[[Stage, Path, Watch], Awaitable[LoadProgress]]
+Fill = Callable[[ServiceHarness, Path, Watch], Awaitable[LoadProgress]]
 
 DEVICES = {"datalake": 2_300, "register": 1_000, "file": 4_300}
 BATCHES = {"datalake": 3, "register": 4, "file": 3}
 
 
-async def fill(stage: Stage, source: str, folder: Path, watch: Watch = lambda _progress: None) -> LoadProgress:
+async def fill(
+    harness: ServiceHarness, source: str, folder: Path, watch: Watch = lambda _progress: None
+) -> LoadProgress:
     """Fill the copy from one source."""
     if source == "datalake":
-        return await stage.service.bulk_loader.from_datalake(stage.service.datalake, watch)
+        return await harness.service.bulk_loader.from_datalake(harness.service.datalake, watch)
     if source == "register":
-        return await stage.service.bulk_loader.from_register(stage.service.register, watch)
-    return await stage.service.bulk_loader.from_file(folder / "records.jsonl", watch)
+        return await harness.service.bulk_loader.from_register(harness.service.register, watch)
+    return await harness.service.bulk_loader.from_file(folder / "records.jsonl", watch)
 
 
 @pytest.fixture(scope="module")
@@ -73,77 +74,77 @@ on_sqlite = pytest.mark.parametrize("database_kind", ["sqlite"])
 
 @sources
 async def test_a_fill_stores_every_record_once_and_tells_its_progress(
-    staged: StageMaker, folder: Path, source: str
+    start_service: ServiceStarter, folder: Path, source: str
 ) -> None:
     told: list[LoadProgress] = []
-    async with staged(world=world_for(source)) as stage:
-        done = await fill(stage, source, folder, told.append)
+    async with start_service(world=world_for(source)) as harness:
+        done = await fill(harness, source, folder, told.append)
 
         assert done.records == done.changed == DEVICES[source]
-        assert (await stage.service.records.state()).devices == DEVICES[source]
+        assert (await harness.service.records.state()).devices == DEVICES[source]
         assert len(told) == BATCHES[source]
         assert [each.records for each in told] == sorted({each.records for each in told})
         assert {each.total for each in told} == {DEVICES[source] if source == "register" else None}
-        [run] = await stage.service.bulk_loader.runs()
+        [run] = await harness.service.bulk_loader.runs()
         assert (run.records, run.changed, run.cursor) == (DEVICES[source], DEVICES[source], "")
         assert run.finished_at is not None
 
 
 @sources
 async def test_a_fill_that_is_interrupted_after_every_batch_makes_the_same_copy(
-    staged: StageMaker, folder: Path, source: str
+    start_service: ServiceStarter, folder: Path, source: str
 ) -> None:
-    async with staged(world=world_for(source)) as stage:
-        await fill(stage, source, folder)
-        undisturbed = await rows(stage.service.database)
-        await _emptied(stage.service.database)
+    async with start_service(world=world_for(source)) as harness:
+        await fill(harness, source, folder)
+        undisturbed = await rows(harness.database)
+        await _emptied(harness.database)
 
         stored: list[int] = []
         for _ in range(BATCHES[source] - 1):
             with pytest.raises(Killed):
-                await fill(stage, source, folder, killed)
+                await fill(harness, source, folder, killed)
             await _everything_settled()
-            stored.append((await stage.service.records.state()).devices)
-        done = await fill(stage, source, folder)
+            stored.append((await harness.service.records.state()).devices)
+        done = await fill(harness, source, folder)
 
         assert stored == sorted(set(stored)), "each run stored one batch more"
         assert 0 < stored[0] < stored[-1] < DEVICES[source]
         assert done.records == done.changed == DEVICES[source]
-        assert [row[1:] for row in await rows(stage.service.database)] == [row[1:] for row in undisturbed]
+        assert [row[1:] for row in await rows(harness.database)] == [row[1:] for row in undisturbed]
 
 
 @on_sqlite
 @sources
 async def test_a_fill_that_is_interrupted_after_its_last_batch_has_nothing_left_to_do(
-    staged: StageMaker, folder: Path, source: str
+    start_service: ServiceStarter, folder: Path, source: str
 ) -> None:
-    async with staged(world=world_for(source)) as stage:
+    async with start_service(world=world_for(source)) as harness:
         with pytest.raises(Killed):
             await fill(
-                stage,
+                harness,
                 source,
                 folder,
                 lambda progress: killed(progress) if progress.records == DEVICES[source] else None,
             )
         await _everything_settled()
-        before = await rows(stage.service.database)
-        stage.log.clear()
+        before = await rows(harness.database)
+        harness.register_log.clear()
 
-        done = await fill(stage, source, folder)
+        done = await fill(harness, source, folder)
 
-        assert await rows(stage.service.database) == before
+        assert await rows(harness.database) == before
         assert done.records <= DEVICES[source], "no record is counted twice"
-        assert (await stage.service.records.state()).devices == DEVICES[source]
+        assert (await harness.service.records.state()).devices == DEVICES[source]
 
 
 @on_sqlite
 @sources
 async def test_a_fill_that_is_interrupted_leaves_nothing_going_on(
-    staged: StageMaker, folder: Path, source: str
+    start_service: ServiceStarter, folder: Path, source: str
 ) -> None:
-    async with staged(world=world_for(source)) as stage:
+    async with start_service(world=world_for(source)) as harness:
         with pytest.raises(Killed):
-            await fill(stage, source, folder, killed)
+            await fill(harness, source, folder, killed)
 
         left = _asked_ahead()
         await _everything_settled()
@@ -151,30 +152,34 @@ async def test_a_fill_that_is_interrupted_leaves_nothing_going_on(
 
 
 @sources
-async def test_a_second_fill_of_the_same_changes_nothing(staged: StageMaker, folder: Path, source: str) -> None:
-    async with staged(world=world_for(source)) as stage:
-        await fill(stage, source, folder)
-        before, state = await rows(stage.service.database), await stage.service.records.state()
+async def test_a_second_fill_of_the_same_changes_nothing(
+    start_service: ServiceStarter, folder: Path, source: str
+) -> None:
+    async with start_service(world=world_for(source)) as harness:
+        await fill(harness, source, folder)
+        before, state = await rows(harness.database), await harness.service.records.state()
 
-        done = await fill(stage, source, folder)
+        done = await fill(harness, source, folder)
 
         assert done.changed == 0
-        assert await rows(stage.service.database) == before
-        assert (await stage.service.records.state()).revision == state.revision
+        assert await rows(harness.database) == before
+        assert (await harness.service.records.state()).revision == state.revision
 
 
 @on_sqlite
 @pytest.mark.parametrize("source", ["datalake", "register"])
-async def test_a_second_fill_brings_what_has_changed_since(staged: StageMaker, folder: Path, source: str) -> None:
-    async with staged(world=world_for(source)) as stage:
-        await fill(stage, source, folder)
-        newest = stage.world.newest(0, 1)[0]
-        stage.world.change(newest.uuid, reference="NEW-1")
+async def test_a_second_fill_brings_what_has_changed_since(
+    start_service: ServiceStarter, folder: Path, source: str
+) -> None:
+    async with start_service(world=world_for(source)) as harness:
+        await fill(harness, source, folder)
+        newest = harness.world.newest(0, 1)[0]
+        harness.world.change(newest.uuid, reference="NEW-1")
 
-        done = await fill(stage, source, folder)
+        done = await fill(harness, source, folder)
 
         assert done.changed == 1
-        stored = await stage.service.documents.device(newest.primary_di)
+        stored = await harness.service.documents.device(newest.primary_di)
         assert stored is not None
         assert b'"reference":"NEW-1"' in stored.document
 
@@ -185,115 +190,115 @@ async def test_a_second_fill_brings_what_has_changed_since(staged: StageMaker, f
 )
 @pytest.mark.parametrize("source", ["datalake", "register"])
 async def test_a_fill_that_cannot_go_on_says_so_and_keeps_what_it_has(
-    staged: StageMaker, folder: Path, source: str, mode: str
+    start_service: ServiceStarter, folder: Path, source: str, mode: str
 ) -> None:
     size = 1_000 if source == "datalake" else 300
-    async with staged(world=world_for(source)) as stage:
-        stage.faults.fail("datalake" if source == "datalake" else "search", mode, skip=1)  # type: ignore[arg-type]
+    async with start_service(world=world_for(source)) as harness:
+        harness.faults.fail("datalake" if source == "datalake" else "search", mode, skip=1)  # type: ignore[arg-type]
         with pytest.raises(BulkLoadRefused, match="What was read is stored; the same command goes on"):
-            await fill(stage, source, folder)
-        assert (await stage.service.records.state()).devices == size
-        run = await stage.service.bulk_loader.run(source)
+            await fill(harness, source, folder)
+        assert (await harness.service.records.state()).devices == size
+        run = await harness.service.bulk_loader.run(source)
         assert run is not None
         assert run.finished_at is None
 
-        stage.faults.clear()
-        done = await fill(stage, source, folder)
+        harness.faults.clear()
+        done = await fill(harness, source, folder)
 
         assert done.records == DEVICES[source]
-        assert (await stage.service.records.state()).devices == DEVICES[source]
+        assert (await harness.service.records.state()).devices == DEVICES[source]
 
 
 @on_sqlite
 @pytest.mark.parametrize("page", range(4))
 async def test_an_empty_page_of_the_register_is_never_taken_for_its_end(
-    staged: StageMaker, folder: Path, page: int
+    start_service: ServiceStarter, folder: Path, page: int
 ) -> None:
-    async with staged(world=world_for("register")) as stage:
-        stage.faults.fail("search", "empty-page", contains=f"page={page}&")
+    async with start_service(world=world_for("register")) as harness:
+        harness.faults.fail("search", "empty-page", contains=f"page={page}&")
 
         with pytest.raises(BulkLoadRefused):
-            await fill(stage, "register", folder)
+            await fill(harness, "register", folder)
 
-        run = await stage.service.bulk_loader.run("register")
+        run = await harness.service.bulk_loader.run("register")
         assert run is None or run.finished_at is None
-        stage.faults.clear()
-        stage.clock.move(120)
-        await fill(stage, "register", folder)
-        assert (await stage.service.records.state()).devices == DEVICES["register"]
+        harness.faults.clear()
+        harness.clock.move(120)
+        await fill(harness, "register", folder)
+        assert (await harness.service.records.state()).devices == DEVICES["register"]
 
 
 @on_sqlite
-async def test_a_walk_of_a_known_register_stops_at_known_pages(staged: StageMaker, folder: Path) -> None:
-    async with staged(world=GeneratedWorld(3_000, seed=7)) as stage:
-        await fill(stage, "register", folder)
-        assert stage.log.kinds["search"] == 10
-        newest = stage.world.newest(0, 1)[0]
-        stage.world.change(newest.uuid, reference="NEW-1")
-        stage.log.clear()
+async def test_a_walk_of_a_known_register_stops_at_known_pages(start_service: ServiceStarter, folder: Path) -> None:
+    async with start_service(world=GeneratedWorld(3_000, seed=7)) as harness:
+        await fill(harness, "register", folder)
+        assert harness.register_log.kinds["search"] == 10
+        newest = harness.world.newest(0, 1)[0]
+        harness.world.change(newest.uuid, reference="NEW-1")
+        harness.register_log.clear()
 
-        done = await fill(stage, "register", folder)
+        done = await fill(harness, "register", folder)
 
         assert done.changed == 1
-        assert stage.log.kinds["search"] <= 5, "one page with news, three known ones, one asked for ahead"
-        run = await stage.service.bulk_loader.run("register")
+        assert harness.register_log.kinds["search"] <= 5, "one page with news, three known ones, one asked for ahead"
+        run = await harness.service.bulk_loader.run("register")
         assert run is not None
         assert run.finished_at is not None
 
 
 @on_sqlite
 async def test_a_walk_of_a_known_register_that_is_interrupted_still_stops_at_known_pages(
-    staged: StageMaker, folder: Path
+    start_service: ServiceStarter, folder: Path
 ) -> None:
-    async with staged(world=GeneratedWorld(3_000, seed=7)) as stage:
-        await fill(stage, "register", folder)
-        stage.faults.fail("search", "http-400", contains="page=1&")
+    async with start_service(world=GeneratedWorld(3_000, seed=7)) as harness:
+        await fill(harness, "register", folder)
+        harness.faults.fail("search", "http-400", contains="page=1&")
         with pytest.raises(BulkLoadRefused):
-            await fill(stage, "register", folder)
-        stage.faults.clear()
-        stage.log.clear()
+            await fill(harness, "register", folder)
+        harness.faults.clear()
+        harness.register_log.clear()
 
-        await fill(stage, "register", folder)
+        await fill(harness, "register", folder)
 
-        assert stage.log.kinds["search"] <= 5
+        assert harness.register_log.kinds["search"] <= 5
 
 
 @on_sqlite
 async def test_the_first_walk_does_not_stop_at_pages_that_another_source_stored(
-    staged: StageMaker, folder: Path
+    start_service: ServiceStarter, folder: Path
 ) -> None:
-    async with staged(world=GeneratedWorld(2_000, seed=7)) as stage:
-        await fill(stage, "datalake", folder)
-        stage.world.change(stage.world.oldest(0, 1)[0].uuid, reference="NEW-1")
+    async with start_service(world=GeneratedWorld(2_000, seed=7)) as harness:
+        await fill(harness, "datalake", folder)
+        harness.world.change(harness.world.oldest(0, 1)[0].uuid, reference="NEW-1")
 
-        done = await fill(stage, "register", folder)
+        done = await fill(harness, "register", folder)
 
         assert done.records == 2_000
 
 
 @on_sqlite
-async def test_actors_of_the_data_lake_are_known_after_a_fill(staged: StageMaker, folder: Path) -> None:
-    async with staged(world=world_for("datalake")) as stage:
-        await fill(stage, "datalake", folder)
+async def test_actors_of_the_data_lake_are_known_after_a_fill(start_service: ServiceStarter, folder: Path) -> None:
+    async with start_service(world=world_for("datalake")) as harness:
+        await fill(harness, "datalake", folder)
 
-        for record in stage.world.newest(0, 2_300)[::400]:
+        for record in harness.world.newest(0, 2_300)[::400]:
             for party in filter(None, (record.manufacturer, record.authorised_representative)):
-                stored = await stage.service.documents.actor(party.srn)
+                stored = await harness.service.documents.actor(party.srn)
                 assert stored is not None
                 assert stored.actor.name == party.name
 
 
 @on_sqlite
 async def test_a_data_lake_whose_actors_cannot_be_read_keeps_its_devices_and_says_so(
-    staged: StageMaker, folder: Path
+    start_service: ServiceStarter, folder: Path
 ) -> None:
-    async with staged(world=GeneratedWorld(50, seed=7)) as stage:
-        stage.faults.fail("datalake", "http-400", contains="/actors")
+    async with start_service(world=GeneratedWorld(50, seed=7)) as harness:
+        harness.faults.fail("datalake", "http-400", contains="/actors")
 
         with pytest.raises(BulkLoadRefused):
-            await fill(stage, "datalake", folder)
+            await fill(harness, "datalake", folder)
 
-        assert (await stage.service.records.state()).devices == 50
+        assert (await harness.service.records.state()).devices == 50
 
 
 # Files
@@ -301,37 +306,37 @@ async def test_a_data_lake_whose_actors_cannot_be_read_keeps_its_devices_and_say
 
 @on_sqlite
 async def test_a_broken_line_stops_the_fill_by_its_number_and_keeps_the_batches_before_it(
-    staged: StageMaker, tmp_path: Path
+    start_service: ServiceStarter, tmp_path: Path
 ) -> None:
     path = tmp_path / "records.jsonl"
     write_records(path, 2_100, 7)
     whole = path.read_bytes().splitlines()
     path.write_bytes(b"\n".join([*whole[:2_049], b"{broken", *whole[2_050:]]))
-    async with staged(world=world_for("file")) as stage:
+    async with start_service(world=world_for("file")) as harness:
         with pytest.raises(BulkLoadRefused, match="Line 2050 of"):
-            await stage.service.bulk_loader.from_file(path, lambda _progress: None)
-        assert (await stage.service.records.state()).devices == 2_000
+            await harness.service.bulk_loader.from_file(path, lambda _progress: None)
+        assert (await harness.service.records.state()).devices == 2_000
 
         path.write_bytes(b"\n".join(whole))
-        await stage.service.bulk_loader.from_file(path, lambda _progress: None)
-        assert (await stage.service.records.state()).devices == 2_100
+        await harness.service.bulk_loader.from_file(path, lambda _progress: None)
+        assert (await harness.service.records.state()).devices == 2_100
 
 
 @on_sqlite
-async def test_a_file_that_is_not_there_is_refused(staged: StageMaker, tmp_path: Path) -> None:
-    async with staged(world=world_for("file")) as stage:
+async def test_a_file_that_is_not_there_is_refused(start_service: ServiceStarter, tmp_path: Path) -> None:
+    async with start_service(world=world_for("file")) as harness:
         for path in (tmp_path / "missing.jsonl", tmp_path):
             with pytest.raises(BulkLoadRefused, match="There is no file"):
-                await stage.service.bulk_loader.from_file(path, lambda _progress: None)
+                await harness.service.bulk_loader.from_file(path, lambda _progress: None)
 
 
 @on_sqlite
-async def test_blank_lines_and_an_empty_file_are_no_records(staged: StageMaker, tmp_path: Path) -> None:
+async def test_blank_lines_and_an_empty_file_are_no_records(start_service: ServiceStarter, tmp_path: Path) -> None:
     (tmp_path / "blank.jsonl").write_bytes(b"\n  \n\n")
     (tmp_path / "empty.jsonl").write_bytes(b"")
-    async with staged(world=world_for("file")) as stage:
+    async with start_service(world=world_for("file")) as harness:
         for name in ("blank.jsonl", "empty.jsonl"):
-            done = await stage.service.bulk_loader.from_file(tmp_path / name, lambda _progress: None)
+            done = await harness.service.bulk_loader.from_file(tmp_path / name, lambda _progress: None)
             assert (done.records, done.changed) == (0, 0)
 
 
@@ -358,24 +363,26 @@ async def _everything_settled() -> None:
 
 
 @on_sqlite
-async def test_a_walk_to_what_is_known_that_is_broken_off_leaves_no_gap(staged: StageMaker) -> None:
+async def test_a_walk_to_what_is_known_that_is_broken_off_leaves_no_gap(start_service: ServiceStarter) -> None:
     """While nobody walks, new registrations push what a broken walk has stored to later pages."""
     world = GeneratedWorld(2_000, seed=7)
-    async with staged(world=world) as stage:
-        await fill(stage, "register", Path())
+    async with start_service(world=world) as harness:
+        await fill(harness, "register", Path())
         for walk in range(4):
             _register(world, 8 * PAGE_SIZE)
             with pytest.raises(Killed):
-                await fill(stage, "register", Path(), _killed_after(4 if walk % 2 else 2))
+                await fill(harness, "register", Path(), _killed_after(4 if walk % 2 else 2))
             await _everything_settled()
             _register(world, 5 * PAGE_SIZE)
-            await fill(stage, "register", Path())
+            await fill(harness, "register", Path())
 
-            assert (await stage.service.records.state()).devices == world.count
+            assert (await harness.service.records.state()).devices == world.count
 
-        asked = stage.log.total
-        await fill(stage, "register", Path())
-        assert stage.log.total - asked == KNOWN_PAGES_TO_STOP, "where nothing is new it stops as soon as ever"
+        asked = harness.register_log.total
+        await fill(harness, "register", Path())
+        assert harness.register_log.total - asked == KNOWN_PAGES_TO_STOP, (
+            "where nothing is new it stops as soon as ever"
+        )
 
 
 def _register(world: World, number: int) -> None:

@@ -13,8 +13,7 @@ from registerwatch.register.ingest.bulk_load import DEAD_SECONDS, LoadProgress
 from registerwatch.register.ingest.daily_load import DAY, HOUR, DailyLoad
 from registerwatch.settings import Settings
 from registerwatch_standins.register.generated import GeneratedWorld
-from tests.conftest import StageMaker
-from tests.support.stage import Stage
+from tests.support.harness import ServiceHarness, ServiceStarter
 
 pytestmark = pytest.mark.anyio
 
@@ -23,11 +22,11 @@ PAGES = 3
 
 
 @pytest.fixture
-async def stage(staged: StageMaker) -> AsyncIterator[Stage]:
+async def harness(start_service: ServiceStarter) -> AsyncIterator[ServiceHarness]:
     """A register of three pages, whose copy is filled at two in the morning; the background is the test's."""
-    async with staged(world=GeneratedWorld(DEVICES, seed=7), background=False, mirror="datalake") as stage:
-        stage.clock.move(DAY - stage.clock.now() % DAY + 3 * HOUR)
-        yield stage
+    async with start_service(world=GeneratedWorld(DEVICES, seed=7), background=False, mirror="datalake") as harness:
+        harness.clock.move(DAY - harness.clock.now() % DAY + 3 * HOUR)
+        yield harness
 
 
 def daily_of(service: Service) -> DailyLoad:
@@ -35,119 +34,121 @@ def daily_of(service: Service) -> DailyLoad:
     return service.daily_load
 
 
-def another_node(stage: Stage, folder: Path) -> Service:
+def another_node(harness: ServiceHarness, folder: Path) -> Service:
     """A second process over the same database."""
-    settings = stage.service.settings.model_copy(update={"data_dir": folder})
-    return build_service(settings, clock=stage.clock, transport=stage.service.http._transport)
+    settings = harness.service.settings.model_copy(update={"data_dir": folder})
+    return build_service(settings, clock=harness.clock, transport=harness.service.http._transport)
 
 
-async def test_it_fills_once_a_day_from_its_hour_on(stage: Stage) -> None:
-    daily = daily_of(stage.service)
+async def test_it_fills_once_a_day_from_its_hour_on(harness: ServiceHarness) -> None:
+    daily = daily_of(harness.service)
 
     first = await daily.run_where_due()
     assert first is not None
     assert first.records == DEVICES
-    stage.clock.move(22 * HOUR)
-    assert datetime.fromtimestamp(stage.clock.now(), UTC).hour == 1
+    harness.clock.move(22 * HOUR)
+    assert datetime.fromtimestamp(harness.clock.now(), UTC).hour == 1
     assert await daily.run_where_due() is None, "the day is not over"
-    stage.clock.move(HOUR)
+    harness.clock.move(HOUR)
     second = await daily.run_where_due()
 
     assert second is not None
     assert (second.records, second.changed) == (DEVICES, 0)
 
 
-async def test_two_nodes_fill_once(stage: Stage, tmp_path: Path) -> None:
-    other = another_node(stage, tmp_path / "other")
-    asked = stage.log.total
+async def test_two_nodes_fill_once(harness: ServiceHarness, tmp_path: Path) -> None:
+    other = another_node(harness, tmp_path / "other")
+    asked = harness.register_log.total
 
-    done = await asyncio.gather(daily_of(stage.service).run_where_due(), daily_of(other).run_where_due())
+    done = await asyncio.gather(daily_of(harness.service).run_where_due(), daily_of(other).run_where_due())
 
     assert [each is None for each in done].count(True) == 1
-    assert stage.log.total == asked + PAGES + 1, "the pages and the actors, each once"
+    assert harness.register_log.total == asked + PAGES + 1, "the pages and the actors, each once"
     await other.close()
 
 
-async def test_where_a_node_dies_another_goes_on_behind_its_last_batch(stage: Stage, tmp_path: Path) -> None:
-    other = another_node(stage, tmp_path / "other")
-    first = asyncio.create_task(daily_of(stage.service).run_where_due())
-    while not await stored(stage):
+async def test_where_a_node_dies_another_goes_on_behind_its_last_batch(harness: ServiceHarness, tmp_path: Path) -> None:
+    other = another_node(harness, tmp_path / "other")
+    first = asyncio.create_task(daily_of(harness.service).run_where_due())
+    while not await stored(harness):
         await asyncio.sleep(0)
     first.cancel()
     await asyncio.gather(first, return_exceptions=True)
-    before = await stored(stage)
+    before = await stored(harness)
     assert 0 < before < DEVICES
 
     assert await daily_of(other).run_where_due() is None, "it may be alive yet"
-    stage.clock.move(DEAD_SECONDS)
-    asked = stage.log.total
+    harness.clock.move(DEAD_SECONDS)
+    asked = harness.register_log.total
     done = await daily_of(other).run_where_due()
 
     assert done == LoadProgress(DEVICES, DEVICES, None)
-    assert await stored(stage) == DEVICES
-    assert stage.log.total - asked <= PAGES, "what was stored was not asked for again"
+    assert await stored(harness) == DEVICES
+    assert harness.register_log.total - asked <= PAGES, "what was stored was not asked for again"
     await other.close()
 
 
-async def test_a_source_that_fails_is_asked_again_half_an_hour_later(stage: Stage) -> None:
-    daily = daily_of(stage.service)
-    stage.faults.fail("datalake", "http-500")
+async def test_a_source_that_fails_is_asked_again_half_an_hour_later(harness: ServiceHarness) -> None:
+    daily = daily_of(harness.service)
+    harness.faults.fail("datalake", "http-500")
 
     assert await daily.run_where_due() is None
-    stage.faults.clear()
+    harness.faults.clear()
     assert await daily.run_where_due() is None
-    stage.clock.move(DEAD_SECONDS)
+    harness.clock.move(DEAD_SECONDS)
     done = await daily.run_where_due()
 
     assert done is not None
     assert done.records == DEVICES
 
 
-async def test_what_the_fill_finds_changed_becomes_an_event_once_the_register_confirms_it(stage: Stage) -> None:
-    owner = await stage.sign_up()
-    record = stage.world.newest(0, 1)[0]
-    await stage.service.accounts.admin.set_period(owner.email, None, int(stage.clock.now()) + 10 * DAY)
-    await stage.post("/v1/watches", owner.session, subject=record.primary_di)
-    await daily_of(stage.service).run_where_due()
-    stage.clock.move(2 * DAY)
-    stage.world.change(record.uuid, reference="R-2")
+async def test_what_the_fill_finds_changed_becomes_an_event_once_the_register_confirms_it(
+    harness: ServiceHarness,
+) -> None:
+    owner = await harness.sign_up()
+    record = harness.world.newest(0, 1)[0]
+    await harness.service.accounts.admin.set_period(owner.email, None, harness.now + 10 * DAY)
+    await harness.post("/v1/watches", owner.session, subject=record.primary_di)
+    await daily_of(harness.service).run_where_due()
+    harness.clock.move(2 * DAY)
+    harness.world.change(record.uuid, reference="R-2")
 
-    await daily_of(stage.service).run_where_due()
-    assert (await events(stage, owner.session)) == [], "the Data Lake lags: it proves nothing"
-    await stage.service.watches.recheck.run()
+    await daily_of(harness.service).run_where_due()
+    assert (await events(harness, owner.session)) == [], "the Data Lake lags: it proves nothing"
+    await harness.service.watches.recheck.run()
 
-    [event] = await events(stage, owner.session)
+    [event] = await events(harness, owner.session)
     assert [change["field"] for change in event["changes"]] == ["reference", "version"]
 
 
-async def test_from_the_register_only_what_is_new_is_asked_for(staged: StageMaker) -> None:
+async def test_from_the_register_only_what_is_new_is_asked_for(start_service: ServiceStarter) -> None:
     world = GeneratedWorld(3_000, seed=7)
-    async with staged(world=world, background=False, mirror="register") as stage:
-        daily = daily_of(stage.service)
+    async with start_service(world=world, background=False, mirror="register") as harness:
+        daily = daily_of(harness.service)
         first = await daily.run_where_due()
         assert first is not None
         assert first.records == 3_000
-        stage.clock.move(DAY)
-        asked = stage.log.total
+        harness.clock.move(DAY)
+        asked = harness.register_log.total
 
         second = await daily.run_where_due()
 
         assert second is not None
-        assert (second.records, stage.log.total - asked) == (900, 3)
+        assert (second.records, harness.register_log.total - asked) == (900, 3)
 
 
-async def test_without_the_setting_there_is_none(staged: StageMaker) -> None:
-    async with staged() as stage:
-        assert stage.service.daily_load is None
+async def test_without_the_setting_there_is_none(start_service: ServiceStarter) -> None:
+    async with start_service() as harness:
+        assert harness.service.daily_load is None
     for wrong in ({"mirror": "everything"}, {"mirror_hour": 24}):
         with pytest.raises(ValidationError):
             Settings(**wrong)
 
 
-async def stored(stage: Stage) -> int:
-    return (await stage.service.records.state()).devices
+async def stored(harness: ServiceHarness) -> int:
+    return (await harness.service.records.state()).devices
 
 
-async def events(stage: Stage, session: str) -> list[dict[str, list[dict[str, str]]]]:
-    answer = await stage.client.get("/v1/events", headers={"Authorization": f"Bearer {session}"})
+async def events(harness: ServiceHarness, session: str) -> list[dict[str, list[dict[str, str]]]]:
+    answer = await harness.client.get("/v1/events", headers={"Authorization": f"Bearer {session}"})
     return list(answer.json()["events"])

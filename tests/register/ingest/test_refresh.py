@@ -24,12 +24,11 @@ from registerwatch.settings import Settings
 from registerwatch_standins.register.filters import DeviceFilter
 from registerwatch_standins.register.generated import GeneratedWorld
 from registerwatch_standins.register.records import Registration
-from tests.conftest import StageMaker
 from tests.register.canned import CannedRegister, one_device
 from tests.register.virtual_time import loop_time
 from tests.support.clocks import SteppedClock
-from tests.support.dumps import stored
-from tests.support.stage import IMPATIENT, REGISTER, Stage
+from tests.support.harness import FAST_RETRIES, REGISTER, ServiceHarness, ServiceStarter
+from tests.support.table_rows import copy_rows
 
 pytestmark = pytest.mark.anyio
 
@@ -39,9 +38,9 @@ on_sqlite = pytest.mark.parametrize("database_kind", ["sqlite"])
 
 
 @pytest.fixture
-async def stage(staged: StageMaker) -> AsyncIterator[Stage]:
-    async with staged() as stage:
-        yield stage
+async def harness(start_service: ServiceStarter) -> AsyncIterator[ServiceHarness]:
+    async with start_service() as harness:
+        yield harness
 
 
 class SilentRegister:
@@ -66,7 +65,7 @@ def a_service(database_url: str, folder: Path, transport: httpx2.AsyncBaseTransp
         ),
         clock=SteppedClock(),
         transport=transport,
-        retry_policies=IMPATIENT,
+        retry_policies=FAST_RETRIES,
     )
 
 
@@ -78,24 +77,24 @@ def a_row(**fields: Any) -> dict[str, Any]:
 
 
 @on_sqlite
-async def test_readers_of_one_subject_at_the_same_time_share_one_read(stage: Stage) -> None:
-    udi = stage.world.newest(0, 1)[0].primary_di
+async def test_readers_of_one_subject_at_the_same_time_share_one_read(harness: ServiceHarness) -> None:
+    udi = harness.world.newest(0, 1)[0].primary_di
 
-    results = await asyncio.gather(*(stage.service.refresher.refresh(udi) for _ in range(20)))
+    results = await asyncio.gather(*(harness.service.refresher.refresh(udi) for _ in range(20)))
 
     assert results == [Refreshed(changed=True)] * 20
-    assert stage.log.kinds["detail"] == 1
-    assert stage.service.refresher.results["found"] == 1
+    assert harness.register_log.kinds["detail"] == 1
+    assert harness.service.refresher.results["found"] == 1
 
 
 @on_sqlite
-async def test_readers_of_different_subjects_read_side_by_side(stage: Stage) -> None:
-    udis = [record.primary_di for record in stage.world.newest(0, 5)]
+async def test_readers_of_different_subjects_read_side_by_side(harness: ServiceHarness) -> None:
+    udis = [record.primary_di for record in harness.world.newest(0, 5)]
 
-    results = await asyncio.gather(*(stage.service.refresher.refresh(udi) for udi in udis))
+    results = await asyncio.gather(*(harness.service.refresher.refresh(udi) for udi in udis))
 
     assert results == [Refreshed(changed=True)] * 5
-    assert stage.log.kinds["detail"] == 5
+    assert harness.register_log.kinds["detail"] == 5
 
 
 @on_sqlite
@@ -132,27 +131,27 @@ async def test_a_read_behind_a_readers_back_gives_way_and_answers_all_who_share_
 # What is new
 
 
-async def test_a_refresh_tells_whether_it_brought_news(stage: Stage) -> None:
-    record = stage.world.newest(0, 1)[0]
-    refresh = stage.service.refresher.refresh
+async def test_a_refresh_tells_whether_it_brought_news(harness: ServiceHarness) -> None:
+    record = harness.world.newest(0, 1)[0]
+    refresh = harness.service.refresher.refresh
 
     assert await refresh(record.primary_di) == Refreshed(changed=True)
     assert await refresh(record.primary_di) == Refreshed(changed=False)
-    stage.world.change(record.uuid, reference="NEW-1")
+    harness.world.change(record.uuid, reference="NEW-1")
     assert await refresh(record.primary_di) == Refreshed(changed=True)
     assert await refresh(record.manufacturer.srn) == Refreshed(changed=True)
     assert await refresh(record.manufacturer.srn) == Refreshed(changed=False)
 
 
-async def test_reading_an_authorised_representative_again_is_no_news(staged: StageMaker) -> None:
-    async with staged(world=GeneratedWorld(400, seed=7)) as stage:
-        await stage.fill()
-        represented = next(each for each in stage.world.newest(0, 400) if each.authorised_representative)
+async def test_reading_an_authorised_representative_again_is_no_news(start_service: ServiceStarter) -> None:
+    async with start_service(world=GeneratedWorld(400, seed=7)) as harness:
+        await harness.fill_copy()
+        represented = next(each for each in harness.world.newest(0, 400) if each.authorised_representative)
         assert represented.authorised_representative is not None
         srn = represented.authorised_representative.srn
-        await stage.service.refresher.refresh(srn)
+        await harness.service.refresher.refresh(srn)
 
-        assert await stage.service.refresher.refresh(srn) == Refreshed(changed=False)
+        assert await harness.service.refresher.refresh(srn) == Refreshed(changed=False)
 
 
 class ForgetfulWorld(GeneratedWorld):
@@ -170,19 +169,19 @@ class ForgetfulWorld(GeneratedWorld):
 
 
 async def test_a_record_that_the_register_lists_no_more_gives_way_to_the_one_that_it_lists(
-    staged: StageMaker,
+    start_service: ServiceStarter,
 ) -> None:
     world = ForgetfulWorld(120)
-    async with staged(world=world) as stage:
+    async with start_service(world=world) as harness:
         old = next(each for each in world.newest(0, 120) if each.legislation == "mdr")
-        stage.world.change(old.uuid, version_number=7)
-        await stage.service.refresher.refresh(old.primary_di)
+        harness.world.change(old.uuid, version_number=7)
+        await harness.service.refresher.refresh(old.primary_di)
         world.register(replace(old, uuid="ffffffff-0000-4000-8000-000000000000", version_number=1, reference="NEW-1"))
         world.forgotten.add(old.uuid)
 
-        assert await stage.service.refresher.refresh(old.primary_di) == Refreshed(changed=True)
+        assert await harness.service.refresher.refresh(old.primary_di) == Refreshed(changed=True)
 
-        document = await stage.service.documents.device(old.primary_di)
+        document = await harness.service.documents.device(old.primary_di)
         assert document is not None
         assert b'"reference":"NEW-1"' in document.document
 
@@ -193,75 +192,79 @@ async def test_a_record_that_the_register_lists_no_more_gives_way_to_the_one_tha
 @on_sqlite
 @pytest.mark.parametrize("mode", ["http-503", "ignored-filter", "timeout", "json-of-wrong-shape"])
 async def test_a_failed_read_through_is_remembered_for_a_minute_and_costs_nothing_meanwhile(
-    stage: Stage, mode: Any
+    harness: ServiceHarness, mode: Any
 ) -> None:
-    udi = stage.world.newest(0, 1)[0].primary_di
-    stage.faults.fail("search", mode)
-    first = await stage.service.refresher.read_through(udi)
+    udi = harness.world.newest(0, 1)[0].primary_di
+    harness.faults.fail("search", mode)
+    first = await harness.service.refresher.read_through(udi)
     assert isinstance(first, ReadFailed)
-    asked = stage.log.total
+    asked = harness.register_log.total
 
-    stage.clock.move(MEMORY_SECONDS - 2)
-    assert await stage.service.refresher.read_through(udi) == first
-    assert stage.log.total == asked
+    harness.clock.move(MEMORY_SECONDS - 2)
+    assert await harness.service.refresher.read_through(udi) == first
+    assert harness.register_log.total == asked
 
-    stage.faults.clear()
-    stage.clock.move(3)
-    assert await stage.service.refresher.read_through(udi) is None
-
-
-@on_sqlite
-async def test_that_the_register_has_no_such_record_is_remembered_too_and_apart_from_failures(stage: Stage) -> None:
-    assert await stage.service.refresher.read_through(NOBODYS) == NotFound()
-    asked = stage.log.total
-    assert await stage.service.refresher.read_through(NOBODYS) == NotFound()
-    assert stage.log.total == asked
-    assert stage.service.refresher.results == {"found": 0, "not_found": 1, "unreadable": 0}
+    harness.faults.clear()
+    harness.clock.move(3)
+    assert await harness.service.refresher.read_through(udi) is None
 
 
 @on_sqlite
-async def test_who_asks_for_a_refresh_is_not_put_off_with_what_is_remembered(stage: Stage) -> None:
-    udi = stage.world.newest(0, 1)[0].primary_di
-    stage.faults.fail("search", "http-400")
-    assert isinstance(await stage.service.refresher.refresh(udi), ReadFailed)
-    stage.faults.clear()
+async def test_that_the_register_has_no_such_record_is_remembered_too_and_apart_from_failures(
+    harness: ServiceHarness,
+) -> None:
+    assert await harness.service.refresher.read_through(NOBODYS) == NotFound()
+    asked = harness.register_log.total
+    assert await harness.service.refresher.read_through(NOBODYS) == NotFound()
+    assert harness.register_log.total == asked
+    assert harness.service.refresher.results == {"found": 0, "not_found": 1, "unreadable": 0}
 
-    assert await stage.service.refresher.refresh(udi) == Refreshed(changed=True)
-    assert stage.service.refresher.remembered(udi) is None
-    assert stage.service.refresher.problem(udi) is None
+
+@on_sqlite
+async def test_who_asks_for_a_refresh_is_not_put_off_with_what_is_remembered(harness: ServiceHarness) -> None:
+    udi = harness.world.newest(0, 1)[0].primary_di
+    harness.faults.fail("search", "http-400")
+    assert isinstance(await harness.service.refresher.refresh(udi), ReadFailed)
+    harness.faults.clear()
+
+    assert await harness.service.refresher.refresh(udi) == Refreshed(changed=True)
+    assert harness.service.refresher.remembered(udi) is None
+    assert harness.service.refresher.problem(udi) is None
 
 
-async def test_trouble_with_a_stored_record_is_told_until_a_read_goes_well(stage: Stage) -> None:
-    udi = stage.world.newest(0, 1)[0].primary_di
-    refresher = stage.service.refresher
+async def test_trouble_with_a_stored_record_is_told_until_a_read_goes_well(harness: ServiceHarness) -> None:
+    udi = harness.world.newest(0, 1)[0].primary_di
+    refresher = harness.service.refresher
     await refresher.refresh(udi)
-    before = stored(stage.service.database)
-    stage.faults.fail("basic", "http-400")
+    before = copy_rows(harness.database)
+    harness.faults.fail("basic", "http-400")
 
     await refresher.refresh(udi)
 
     assert "status 400" in (refresher.problem(udi) or "")
-    assert stored(stage.service.database) == before
-    stage.clock.move(3_600)
+    assert copy_rows(harness.database) == before
+    harness.clock.move(3_600)
     assert refresher.remembered(udi) is None
     assert refresher.problem(udi)
-    stage.faults.clear()
+    harness.faults.clear()
     await refresher.refresh(udi)
     assert refresher.problem(udi) is None
 
 
 @on_sqlite
-async def test_a_stored_record_that_the_register_no_longer_lists_stays_and_says_so(staged: StageMaker) -> None:
+async def test_a_stored_record_that_the_register_no_longer_lists_stays_and_says_so(
+    start_service: ServiceStarter,
+) -> None:
     world = ForgetfulWorld(120)
-    async with staged(world=world) as stage:
+    async with start_service(world=world) as harness:
         record = world.newest(0, 1)[0]
-        await stage.service.refresher.refresh(record.primary_di)
+        await harness.service.refresher.refresh(record.primary_di)
         world.forgotten.add(record.uuid)
 
-        assert await stage.service.refresher.refresh(record.primary_di) == NotFound()
+        assert await harness.service.refresher.refresh(record.primary_di) == NotFound()
 
-        assert await stage.service.documents.device(record.primary_di) is not None
-        assert "no longer lists" in (stage.service.refresher.problem(record.primary_di) or "")
+        assert await harness.service.documents.device(record.primary_di) is not None
+        assert "no longer lists" in (harness.service.refresher.problem(record.primary_di) or "")
 
 
 # Bounded time and work
@@ -307,17 +310,17 @@ def _under_way() -> int:
 
 
 @on_sqlite
-async def test_a_read_behind_a_readers_back_is_not_repeated_right_after_it_failed(stage: Stage) -> None:
-    udi = stage.world.newest(0, 1)[0].primary_di
-    stage.faults.fail("search", "http-400")
-    stage.service.refresher.refresh_behind(udi)
-    await stage.settle()
-    asked = stage.log.total
+async def test_a_read_behind_a_readers_back_is_not_repeated_right_after_it_failed(harness: ServiceHarness) -> None:
+    udi = harness.world.newest(0, 1)[0].primary_di
+    harness.faults.fail("search", "http-400")
+    harness.service.refresher.refresh_behind(udi)
+    await harness.finish_background_work()
+    asked = harness.register_log.total
 
-    stage.service.refresher.refresh_behind(udi)
-    await stage.settle()
+    harness.service.refresher.refresh_behind(udi)
+    await harness.finish_background_work()
 
-    assert stage.log.total == asked
+    assert harness.register_log.total == asked
 
 
 @on_sqlite
@@ -338,16 +341,18 @@ async def test_a_record_without_a_version_is_read_in_full_once_and_not_at_every_
 
 
 @pytest.mark.parametrize("subject", ["0401\x00", "0401\ud800"], ids=["NUL", "half a character"])
-async def test_an_identifier_that_no_database_can_hold_is_answered_all_the_same(stage: Stage, subject: str) -> None:
-    result: RefreshResult = await stage.service.refresher.refresh(subject)
+async def test_an_identifier_that_no_database_can_hold_is_answered_all_the_same(
+    harness: ServiceHarness, subject: str
+) -> None:
+    result: RefreshResult = await harness.service.refresher.refresh(subject)
 
     assert isinstance(result, NotFound | ReadFailed)
 
 
 @on_sqlite
-async def test_a_closed_refresher_has_nothing_under_way(stage: Stage) -> None:
-    refresher: Refresher = stage.service.refresher
-    for record in stage.world.newest(0, 10):
+async def test_a_closed_refresher_has_nothing_under_way(harness: ServiceHarness) -> None:
+    refresher: Refresher = harness.service.refresher
+    for record in harness.world.newest(0, 10):
         refresher.refresh_behind(record.primary_di)
 
     await refresher.close()

@@ -10,8 +10,7 @@ from registerwatch.register.search.index import Filters
 from registerwatch.register.search.queries import MAX_QUERY_LENGTH, SearchPage
 from registerwatch_standins.register.generated import GeneratedWorld
 from registerwatch_standins.register.records import Registration
-from tests.conftest import StageMaker
-from tests.support.stage import Stage
+from tests.support.harness import ServiceHarness, ServiceStarter
 
 pytestmark = pytest.mark.anyio
 
@@ -38,20 +37,20 @@ def database_kind() -> str:
 
 
 @pytest.fixture
-async def stage(staged: StageMaker) -> AsyncIterator[Stage]:
-    async with staged(world=Made()) as stage:
-        await stage.fill()
-        yield stage
+async def harness(start_service: ServiceStarter) -> AsyncIterator[ServiceHarness]:
+    async with start_service(world=Made()) as harness:
+        await harness.fill_copy()
+        yield harness
 
 
 @pytest.fixture
-def made(stage: Stage) -> list[Registration]:
-    assert isinstance(stage.world, Made)
-    return stage.world.made
+def made(harness: ServiceHarness) -> list[Registration]:
+    assert isinstance(harness.world, Made)
+    return harness.world.made
 
 
-async def search(stage: Stage, query: str, filters: Filters = NO_FILTERS, page: int = 1) -> SearchPage:
-    return await stage.service.search.search(query, filters, page=page)
+async def search(harness: ServiceHarness, query: str, filters: Filters = NO_FILTERS, page: int = 1) -> SearchPage:
+    return await harness.service.search.search(query, filters, page=page)
 
 
 def udis(page: SearchPage) -> list[str]:
@@ -63,52 +62,54 @@ def udis(page: SearchPage) -> list[str]:
     ["{}", " {} ", "(01){}", "(01){}(17)280101", "{0:.4} {1}"],
     ids=["plain", "blanks around", "element string", "with expiry", "blank inside"],
 )
-async def test_a_udi_is_found_however_it_is_typed(stage: Stage, made: list[Registration], spelled: str) -> None:
+async def test_a_udi_is_found_however_it_is_typed(
+    harness: ServiceHarness, made: list[Registration], spelled: str
+) -> None:
     udi = next(each.primary_di for each in made if each.issuing_agency == "gs1")
 
-    page = await search(stage, spelled.format(udi, udi[4:]))
+    page = await search(harness, spelled.format(udi, udi[4:]))
 
     assert (udis(page), page.total, page.match) == ([udi], 1, "udi")
     assert page.code == udi
 
 
-async def test_a_udi_is_found_before_the_index_has_it(staged: StageMaker) -> None:
-    async with staged(world=Made()) as stage:
-        await stage.service.bulk_loader.from_datalake(stage.service.datalake, lambda _progress: None)
-        udi = stage.world.newest(0, 1)[0].primary_di
+async def test_a_udi_is_found_before_the_index_has_it(start_service: ServiceStarter) -> None:
+    async with start_service(world=Made()) as harness:
+        await harness.service.bulk_loader.from_datalake(harness.service.datalake, lambda _progress: None)
+        udi = harness.world.newest(0, 1)[0].primary_di
 
-        assert udis(await search(stage, udi)) == [udi]
+        assert udis(await search(harness, udi)) == [udi]
 
 
-async def test_filters_hold_for_an_exact_udi_too(stage: Stage, made: list[Registration]) -> None:
+async def test_filters_hold_for_an_exact_udi_too(harness: ServiceHarness, made: list[Registration]) -> None:
     off = made[5].primary_di
 
-    assert udis(await search(stage, off, Filters(StatusFilter.OFF))) == [off]
-    kept_out = await search(stage, off, Filters(StatusFilter.ON))
+    assert udis(await search(harness, off, Filters(StatusFilter.OFF))) == [off]
+    kept_out = await search(harness, off, Filters(StatusFilter.ON))
     assert (udis(kept_out), kept_out.total, kept_out.match) == ([], 0, "udi")
-    assert udis(await search(stage, off, page=2)) == []
+    assert udis(await search(harness, off, page=2)) == []
 
 
-async def test_a_basic_udi_di_finds_its_devices(stage: Stage, made: list[Registration]) -> None:
+async def test_a_basic_udi_di_finds_its_devices(harness: ServiceHarness, made: list[Registration]) -> None:
     basic = made[0].basic_udi
     assert basic is not None
 
-    page = await search(stage, basic)
+    page = await search(harness, basic)
 
     assert page.match == "udi"
-    assert set(udis(page)) <= {each.primary_di for each in stage.world.by_basic_udi(basic)}
-    assert page.total == len({each.primary_di for each in stage.world.by_basic_udi(basic)})
+    assert set(udis(page)) <= {each.primary_di for each in harness.world.by_basic_udi(basic)}
+    assert page.total == len({each.primary_di for each in harness.world.by_basic_udi(basic)})
 
 
-async def test_an_srn_lists_the_devices_of_its_manufacturer_on_pages_of_twenty(stage: Stage) -> None:
-    records = stage.world.newest(0, 60)
+async def test_an_srn_lists_the_devices_of_its_manufacturer_on_pages_of_twenty(harness: ServiceHarness) -> None:
+    records = harness.world.newest(0, 60)
     srn = max(
         {each.manufacturer.srn for each in records}, key=lambda srn: sum(r.manufacturer.srn == srn for r in records)
     )
     owned = {each.primary_di for each in records if each.manufacturer.srn == srn}
     found: list[str] = []
     for number in range(1, len(owned) // 20 + 2):
-        page = await search(stage, srn.lower(), page=number)
+        page = await search(harness, srn.lower(), page=number)
         assert (page.match, page.total, page.code) == ("srn", len(owned), srn)
         found += udis(page)
 
@@ -116,30 +117,34 @@ async def test_an_srn_lists_the_devices_of_its_manufacturer_on_pages_of_twenty(s
     assert set(found) == owned
 
 
-async def test_words_of_a_name_are_found_with_the_whole_word_first(stage: Stage, made: list[Registration]) -> None:
-    page = await search(stage, "qzalpha TITAN")
+async def test_words_of_a_name_are_found_with_the_whole_word_first(
+    harness: ServiceHarness, made: list[Registration]
+) -> None:
+    page = await search(harness, "qzalpha TITAN")
 
     assert udis(page) == [made[0].primary_di, made[1].primary_di]
     assert (page.total, page.match, page.code) == (2, "name", None)
 
 
 async def test_a_name_goes_before_a_reference_and_a_reference_before_a_typo(
-    stage: Stage, made: list[Registration]
+    harness: ServiceHarness, made: list[Registration]
 ) -> None:
-    assert udis(await search(stage, "qzref-77")) == [made[4].primary_di], "a name has these words"
-    by_reference = await search(stage, "qz-lta9")
+    assert udis(await search(harness, "qzref-77")) == [made[4].primary_di], "a name has these words"
+    by_reference = await search(harness, "qz-lta9")
     assert (udis(by_reference), by_reference.match) == ([made[5].primary_di], "reference")
 
 
-async def test_a_typo_is_forgiven_only_when_nothing_else_is_found(stage: Stage, made: list[Registration]) -> None:
-    assert udis(await search(stage, "qzgama")) == [made[3].primary_di]
-    assert udis(await search(stage, "qzgamna plate")) == [made[3].primary_di]
-    assert (await search(stage, "qzbeta")).total == 1, "qzdelta is not far away, and not meant"
-    assert (await search(stage, "qzxxxxa")).total == 0
+async def test_a_typo_is_forgiven_only_when_nothing_else_is_found(
+    harness: ServiceHarness, made: list[Registration]
+) -> None:
+    assert udis(await search(harness, "qzgama")) == [made[3].primary_di]
+    assert udis(await search(harness, "qzgamna plate")) == [made[3].primary_di]
+    assert (await search(harness, "qzbeta")).total == 1, "qzdelta is not far away, and not meant"
+    assert (await search(harness, "qzxxxxa")).total == 0
 
 
-async def test_an_unknown_code_offers_to_ask_the_register(stage: Stage) -> None:
-    page = await search(stage, "04099999999992")
+async def test_an_unknown_code_offers_to_ask_the_register(harness: ServiceHarness) -> None:
+    page = await search(harness, "04099999999992")
 
     assert (page.results, page.total, page.match) == ([], 0, "udi")
     assert page.code == "04099999999992"
@@ -148,31 +153,33 @@ async def test_an_unknown_code_offers_to_ask_the_register(stage: Stage) -> None:
 @pytest.mark.parametrize(
     ("query", "filters"), [("", NO_FILTERS), ("  ", NO_FILTERS), ("x" * (MAX_QUERY_LENGTH + 1), NO_FILTERS)]
 )
-async def test_a_query_that_makes_no_sense_is_refused(stage: Stage, query: str, filters: Filters) -> None:
+async def test_a_query_that_makes_no_sense_is_refused(harness: ServiceHarness, query: str, filters: Filters) -> None:
     with pytest.raises(InvalidInput):
-        await search(stage, query, filters)
+        await search(harness, query, filters)
 
 
-async def test_a_page_before_the_first_is_refused(stage: Stage) -> None:
+async def test_a_page_before_the_first_is_refused(harness: ServiceHarness) -> None:
     with pytest.raises(InvalidInput, match="counts from 1"):
-        await search(stage, "titan", page=0)
+        await search(harness, "titan", page=0)
 
 
 @pytest.mark.parametrize(
     "filters", [Filters(StatusFilter.ON), Filters(risk=RiskFilter.I), Filters(StatusFilter.OFF, RiskFilter.I)]
 )
-async def test_pages_of_a_filter_have_every_device_once(stage: Stage, filters: Filters) -> None:
-    first = await search(stage, "", filters)
-    found = [udi for number in range(1, first.total // 8 + 2) for udi in udis(await search(stage, "", filters, number))]
+async def test_pages_of_a_filter_have_every_device_once(harness: ServiceHarness, filters: Filters) -> None:
+    first = await search(harness, "", filters)
+    found = [
+        udi for number in range(1, first.total // 8 + 2) for udi in udis(await search(harness, "", filters, number))
+    ]
 
     assert len(found) == len(set(found)) == first.total
-    assert udis(await search(stage, "", filters, first.total // 8 + 2)) == []
+    assert udis(await search(harness, "", filters, first.total // 8 + 2)) == []
 
 
 @pytest.mark.parametrize("query", ["a\x00b", "\x00", "titan\x00", "\ud800", "names:*", "%", "_", "\\", "'", '"'])
-async def test_a_strange_query_is_answered_or_refused(stage: Stage, query: str) -> None:
+async def test_a_strange_query_is_answered_or_refused(harness: ServiceHarness, query: str) -> None:
     try:
-        page = await search(stage, query)
+        page = await search(harness, query)
     except InvalidInput:
         return
     assert page.total == len(page.results) or page.total > len(page.results) > 0

@@ -25,7 +25,7 @@ from registerwatch.register.models import (
 from registerwatch.register.store.documents import ChangedRow, DocumentReader, open_documents
 from registerwatch.register.store.records import RecordStore
 from tests.register.builders import FEW, UDI, a_device, a_full_reading, a_row, readings
-from tests.support.dumps import stored
+from tests.support.table_rows import copy_rows
 
 pytestmark = pytest.mark.anyio
 
@@ -213,7 +213,7 @@ async def test_records_that_many_processes_store_at_once_leave_one_answer(
 async def test_a_failed_transaction_stores_nothing_and_takes_no_revision(database: Database) -> None:
     copy = RecordStore(database)
     await copy.store([a_row()], read_at=NOW)
-    before = stored(database)
+    before = copy_rows(database)
 
     async def broken_off() -> None:
         async with database.transaction() as connection:
@@ -223,7 +223,7 @@ async def test_a_failed_transaction_stores_nothing_and_takes_no_revision(databas
     with pytest.raises(InterruptedError):
         await broken_off()
 
-    assert stored(database) == before
+    assert copy_rows(database) == before
 
 
 # Current records
@@ -421,7 +421,7 @@ async def test_a_full_read_that_found_no_certificate_is_not_overruled_by_one_wit
 
 
 async def actors(database: Database) -> dict[str, tuple[object, ...]]:
-    return {row["srn"]: tuple(row.values()) for row in stored(database)["actors"]}
+    return {row["srn"]: tuple(row.values()) for row in copy_rows(database)["actors"]}
 
 
 async def test_a_manufacturer_that_a_device_names_is_known_thinly(database: Database) -> None:
