@@ -33,7 +33,7 @@ TOGETHER = (
     "rest/test_description.py",
     "journeys/test_fleet.py",
     "journeys/test_mcp_clients.py",
-    "html/test_browser.py",
+    "pages/test_browser.py",
 )
 """Tests that share something that takes long to make: of several workers one runs all of them."""
 

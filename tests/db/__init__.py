@@ -1,1 +1,1 @@
-"""The database harness."""
+"""Tests of `registerwatch.db`."""

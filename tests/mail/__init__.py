@@ -1,1 +1,1 @@
-"""Tests of the mail harness."""
+"""Tests of `registerwatch.mail`."""

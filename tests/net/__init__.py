@@ -1,1 +1,1 @@
-"""What HTTP surfaces share."""
+"""Tests of `registerwatch.net`."""

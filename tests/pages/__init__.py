@@ -1,1 +1,1 @@
-"""The pages."""  # named as the harness that it mirrors; never imported as `html`
+"""Tests of `registerwatch.pages`."""

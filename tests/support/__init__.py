@@ -1,1 +1,1 @@
-"""Real parts that the tests run against: servers, clocks, the product on a stage."""
+"""What tests share: the harness, servers that tests start, clocks."""

@@ -1,7 +1,7 @@
 """The whole service in one process, over stand-ins of everything outside it, and the steps that tests share.
 
-Outside are the register (`world`, `faults`, `register_log`), the payment provider (`provider`), mail (`mail`), the
-receivers of webhooks (`receivers`) and time (`clock`). `tests/README.md` shows how a test uses this.
+Outside are the register (`world`, `faults`, `register_log`, `to_register`), the payment provider (`provider`), mail
+(`mail`), the receivers of webhooks (`receivers`) and time (`clock`). `tests/README.md` shows how a test uses this.
 """
 
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -42,6 +42,7 @@ from registerwatch_standins.register.world import World
 from tests.billing.plain_provider import PlainProvider
 from tests.register.builders import UDI
 from tests.support.clocks import SteppedClock
+from tests.support.held_transport import HeldTransport
 from tests.support.memory_receivers import MemoryReceivers
 from tests.support.passwords import quick_passwords
 from tests.support.table_rows import Rows, TableRows
@@ -77,6 +78,7 @@ class ServiceHarness:
     world: World
     faults: Faults
     register_log: RequestLog
+    to_register: HeldTransport
     mail: KeptMail
     receivers: MemoryReceivers
     provider: PlainProvider
@@ -279,26 +281,26 @@ def build_harness(
     *,
     world: World | None = None,
     basic_udi_filter_works: bool = True,
-    wrap_transport: Callable[[httpx2.AsyncBaseTransport], httpx2.AsyncBaseTransport] = lambda transport: transport,
     provider: PlainProvider | None = None,
     stripe: PaymentProvider | None = None,
     **overrides: object,
 ) -> ServiceHarness:
     """A service over a database at the present schema. Nothing runs and nothing is opened yet.
 
-    `overrides` are settings; rate limits are off unless asked for. `wrap_transport` wraps what leads to the register.
-    `stripe` takes the place of `provider`; both are used where there are payment settings. Webhooks go to `receivers`,
-    in memory, unless `webhooks_allow_private` is on: then they are sent over sockets.
+    `overrides` are settings; rate limits are off unless asked for. Where there are payment settings, `stripe` is the
+    provider, or `provider` without it. Webhooks go to `receivers`, in memory, unless `webhooks_allow_private` is on:
+    then they are sent over sockets.
     """
     world = world or GeneratedWorld(120, seed=7)
     faults, clock, mail, receivers = Faults(), SteppedClock(NOW), KeptMail(), MemoryReceivers()
     provider = provider or PlainProvider()
     provider.clock = clock
     register_app = create_register(world, faults, basic_udi_filter_works=basic_udi_filter_works)
+    transport = HeldTransport(InProcessTransport(register_app))
     service = build_service(
         _settings(database_url, data_dir, overrides),
         clock=clock,
-        transport=wrap_transport(InProcessTransport(register_app)),
+        transport=transport,
         retry_policies=FAST_RETRIES,
         mailer=mail,
         passwords=quick_passwords(),
@@ -306,7 +308,7 @@ def build_harness(
         receivers=None if overrides.get("webhooks_allow_private") else receivers,
     )
     log: RequestLog = register_app.state.log
-    return ServiceHarness(service, clock, world, faults, log, mail, receivers, provider)
+    return ServiceHarness(service, clock, world, faults, log, transport, mail, receivers, provider)
 
 
 @asynccontextmanager

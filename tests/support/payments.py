@@ -22,7 +22,7 @@ DAY = 86_400
 class Payments:
     """A sandbox at a test's time. `transport` leads to it; `told` is what the receiver got, in its order.
 
-    `clock` can be replaced by that of a stage, and `lead_events_to` leads to the stage instead of the receiver.
+    `clock` can be replaced by that of a harness, and `lead_events_to` leads to a service instead of the receiver.
     """
 
     def __init__(self, clock: SteppedClock | None = None) -> None:

@@ -2,15 +2,14 @@
 
 import asyncio
 import socket
-import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
 import uvicorn
+from anyio.from_thread import start_blocking_portal
 
-from registerwatch.billing.provider import PaymentProvider
 from registerwatch.server import SideServer
 from tests.support.closing_server import accept_no_more
 from tests.support.harness import ServiceHarness, running_harness
@@ -40,42 +39,16 @@ async def serving(config: uvicorn.Config) -> AsyncIterator[int]:
 
 
 @contextmanager
-def served_harness(
-    database_url: str, data_dir: Path, *, provider: PaymentProvider | None = None, **overrides: Any
-) -> Iterator[tuple[str, ServiceHarness]]:
-    """A filled harness and the address that it is served at. `overrides` are settings."""
-    started, stop = threading.Event(), asyncio.Event()
-    address: list[str] = []
-    stages: list[ServiceHarness] = []
-    failures: list[BaseException] = []
-    loop = asyncio.new_event_loop()
+def served_harness(database_url: str, data_dir: Path, **options: Any) -> Iterator[tuple[str, ServiceHarness]]:
+    """A service with a filled copy that runs in a thread, and the address that it is served at."""
 
-    async def run() -> None:
-        async with running_harness(database_url, data_dir, provider=provider, **overrides) as harness:
+    @asynccontextmanager
+    async def served() -> AsyncIterator[tuple[str, ServiceHarness]]:
+        async with running_harness(database_url, data_dir, **options) as harness:
             await harness.fill_copy()
             config = uvicorn.Config(harness.app, host="127.0.0.1", port=0, lifespan="off", log_config=None)
             async with serving(config) as port:
-                address.append(f"http://127.0.0.1:{port}")
-                stages.append(harness)
-                started.set()
-                await stop.wait()
+                yield f"http://127.0.0.1:{port}", harness
 
-    def target() -> None:
-        try:
-            loop.run_until_complete(run())
-        except BaseException as error:  # noqa: BLE001  # told to the thread that waits
-            failures.append(error)
-        finally:
-            started.set()
-            loop.close()
-
-    thread = threading.Thread(target=target, daemon=True)
-    thread.start()
-    started.wait(30)
-    if failures:
-        raise failures[0]
-    try:
-        yield address[0], stages[0]
-    finally:
-        loop.call_soon_threadsafe(stop.set)
-        thread.join(30)
+    with start_blocking_portal() as portal, portal.wrap_async_context_manager(served()) as address_and_harness:
+        yield address_and_harness

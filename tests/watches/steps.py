@@ -1,8 +1,4 @@
-"""Steps of tests about watches: what the next sync would list, what the recheck would read, a read held half-way."""
-
-import asyncio
-
-import httpx2
+"""Steps of tests about watches: what the next sync would list, what the recheck would read."""
 
 from registerwatch.accounts.models import Caller
 from registerwatch.db.tables import watches
@@ -34,25 +30,3 @@ async def due_subjects(harness: ServiceHarness, limit: int = 100) -> list[str]:
 async def tried_at(harness: ServiceHarness) -> list[int]:
     """When each watch was tried last."""
     return [row["tried_at"] for row in await harness.rows(watches)]
-
-
-class HeldTransport(httpx2.AsyncBaseTransport):
-    """Leads to the register. A test holds some requests back, or has them meet a defect."""
-
-    def __init__(self, inner: httpx2.AsyncBaseTransport) -> None:
-        self._inner = inner
-        self.held: set[str] = set()
-        """Parts of addresses; a request for such an address waits until `let` is set."""
-        self.broken: set[str] = set()
-        """Parts of addresses; a request for such an address meets a defect."""
-        self.reached, self.let = asyncio.Event(), asyncio.Event()
-
-    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        """Carry one request."""
-        address = str(request.url)
-        if any(part in address for part in self.broken):
-            raise LookupError("a defect that nobody thought of")
-        if any(part in address for part in self.held):
-            self.reached.set()
-            await self.let.wait()
-        return await self._inner.handle_async_request(request)

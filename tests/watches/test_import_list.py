@@ -1,7 +1,5 @@
 """Importing a list: what counts as a line, what is added, what is left."""
 
-from collections.abc import AsyncIterator
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,7 +11,7 @@ from registerwatch.watches import repository
 from registerwatch.watches.import_list import MAX_LINE_LENGTH, MAX_LINES, ImportResult, ImportService, identifiers
 from registerwatch.watches.models import Watch
 from tests.register.builders import PROPERTY, UDI, a_full_reading, a_row
-from tests.support.harness import SRN, ServiceHarness, ServiceStarter
+from tests.support.harness import SRN, ServiceHarness
 from tests.watches.steps import tried_at
 
 anyio = pytest.mark.anyio
@@ -212,12 +210,6 @@ async def test_a_list_that_is_refused_adds_nothing(harness: ServiceHarness, impo
             await import_service.add_all(caller, csv)
 
     assert await subjects(harness, caller) == []
-
-
-@pytest.fixture
-async def harness(start_service: ServiceStarter) -> AsyncIterator[ServiceHarness]:
-    async with start_service(background=False) as harness:
-        yield harness
 
 
 @anyio

@@ -15,9 +15,9 @@ from registerwatch.register.models import Certificate, Completeness, DeviceReadi
 from registerwatch.register.observation import DeviceObservation, ReadContext
 from registerwatch.watches.observe import NO_CERTIFICATES, WatchObserver
 from tests.register.builders import UDI, a_device, a_full_reading, a_row
-from tests.support.harness import ServiceHarness, ServiceStarter
+from tests.support.harness import ServiceHarness
 from tests.watches.builders import OFF, ON
-from tests.watches.steps import HeldTransport, add_webhook, tried_at
+from tests.watches.steps import add_webhook, tried_at
 
 pytestmark = pytest.mark.anyio
 
@@ -60,29 +60,22 @@ async def test_a_read_that_another_overtook_leaves_the_watch_due_at_once(harness
     assert await tried_at(harness) == [0], "which of the two saw the later state is not known before the next read"
 
 
-async def test_a_sync_reads_again_what_was_overtaken(start_service: ServiceStarter) -> None:
-    ways: list[HeldTransport] = []
+async def test_a_sync_reads_again_what_was_overtaken(harness: ServiceHarness) -> None:
+    owner, (device,) = await harness.sign_up(), harness.unique_devices(1)
+    await harness.post_watches(owner.api_key, device.primary_di)
+    harness.clock.move(60)
+    harness.world.change(device.uuid, reference="NEW-1")
+    harness.to_register.held = {"basicUdiData"}
+    sync = asyncio.create_task(harness.post_sync(owner.api_key))
+    await harness.to_register.reached.wait()
+    harness.clock.move(2)
+    row = a_row(device.uuid, device.primary_di, version=device.version_number, trade_name="ROW")
+    await harness.service.records.store([row], read_at=harness.now)
+    harness.clock.move(1)
+    harness.to_register.held = set()
+    harness.to_register.let.set()
 
-    def through(way: Any) -> HeldTransport:
-        ways.append(HeldTransport(way))
-        return ways[0]
-
-    async with start_service(background=False, wrap_transport=through) as harness:
-        owner, (device,) = await harness.sign_up(), harness.unique_devices(1)
-        await harness.post_watches(owner.api_key, device.primary_di)
-        harness.clock.move(60)
-        harness.world.change(device.uuid, reference="NEW-1")
-        ways[0].held = {"basicUdiData"}
-        sync = asyncio.create_task(harness.post_sync(owner.api_key))
-        await ways[0].reached.wait()
-        harness.clock.move(2)
-        row = a_row(device.uuid, device.primary_di, version=device.version_number, trade_name="ROW")
-        await harness.service.records.store([row], read_at=harness.now)
-        harness.clock.move(1)
-        ways[0].held = set()
-        ways[0].let.set()
-
-        answer = await sync
+    answer = await sync
 
     assert "NEW-1" in str(answer["events"])
 

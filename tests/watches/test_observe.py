@@ -1,6 +1,5 @@
 """What one read of the register means to everybody who watches its subject."""
 
-from collections.abc import AsyncIterator
 from typing import Any
 from uuid import uuid4
 
@@ -15,7 +14,7 @@ from registerwatch.register.observation import ReadContext
 from registerwatch.watches import repository
 from registerwatch.watches.models import FAILING_AFTER
 from tests.register.builders import UDI, a_full_reading, a_row
-from tests.support.harness import SRN, ServiceHarness, ServiceStarter
+from tests.support.harness import SRN, ServiceHarness
 from tests.watches.builders import OFF, ON
 from tests.watches.steps import add_webhook, due_subjects, take_awaiting, tried_at
 
@@ -473,12 +472,6 @@ async def test_an_actor_that_has_no_devices_any_more_is_a_change_to_zero(harness
 
 
 # Reads that bring nothing
-
-
-@pytest.fixture
-async def harness(start_service: ServiceStarter) -> AsyncIterator[ServiceHarness]:
-    async with start_service(background=False) as harness:
-        yield harness
 
 
 async def test_a_failed_read_keeps_the_snapshot_and_says_why_to_active_accounts(harness: ServiceHarness) -> None:

@@ -1,9 +1,7 @@
 """The recheck: a few watches a run, the longest unread first, and nobody starves."""
 
 import asyncio
-from collections.abc import AsyncIterator
 
-import httpx2
 import pytest
 from structlog.testing import capture_logs
 
@@ -18,15 +16,9 @@ from registerwatch.watches.read_subject import SubjectReader
 from registerwatch.watches.recheck import RecheckResult, RecheckService
 from tests.support.clocks import SteppedClock
 from tests.support.harness import NewAccount, ServiceHarness, ServiceStarter
-from tests.watches.steps import HeldTransport, due_subjects
+from tests.watches.steps import due_subjects
 
 pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture
-async def harness(start_service: ServiceStarter) -> AsyncIterator[ServiceHarness]:
-    async with start_service(background=False) as harness:
-        yield harness
 
 
 async def import_service(harness: ServiceHarness, subjects: list[str], email: str = "owner@acme.example") -> NewAccount:
@@ -98,20 +90,14 @@ async def test_a_run_that_finds_changes_makes_one_delivery_to_each_address(harne
 
 @pytest.mark.parametrize("mode", ["refused", "defective"])
 async def test_subjects_that_fail_for_good_do_not_starve_others(start_service: ServiceStarter, mode: str) -> None:
-    ways: list[HeldTransport] = []
-
-    def through(way: httpx2.AsyncBaseTransport) -> HeldTransport:
-        ways.append(HeldTransport(way))
-        return ways[0]
-
-    async with start_service(background=False, wrap_transport=through, recheck_watches_per_run=2) as harness:
+    async with start_service(background=False, recheck_watches_per_run=2) as harness:
         devices = harness.unique_devices(4)
         owner = await import_service(harness, [device.primary_di for device in devices])
         for device in devices[:2]:
             if mode == "refused":
                 harness.faults.fail("basic", "http-400", contains=device.uuid)
             else:
-                ways[0].broken.add(device.uuid)
+                harness.to_register.broken.add(device.uuid)
 
         with capture_logs():
             for _ in range(2):

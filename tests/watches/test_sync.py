@@ -1,12 +1,9 @@
 """Syncing: every watch of an account, side by side, in bounded time, each change told once."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import Any
 from unittest.mock import patch
 
-import httpx2
 import pytest
 from sqlalchemy.ext.asyncio import AsyncConnection
 from structlog.testing import capture_logs
@@ -23,33 +20,12 @@ from registerwatch.watches.sync import SIDE_BY_SIDE
 from tests.register.builders import a_full_reading
 from tests.register.virtual_time import loop_time
 from tests.support.harness import NewAccount, ServiceHarness, ServiceStarter
-from tests.watches.steps import HeldTransport, take_awaiting
+from tests.watches.steps import take_awaiting
 
 pytestmark = pytest.mark.anyio
 
 LIMIT = 20.0
 """Seconds that a sync may take, which a test lets pass by moving the loop's time."""
-
-
-@pytest.fixture
-async def harness(start_service: ServiceStarter) -> AsyncIterator[ServiceHarness]:
-    async with start_service(background=False) as harness:
-        yield harness
-
-
-@asynccontextmanager
-async def held_up(
-    start_service: ServiceStarter, **overrides: object
-) -> AsyncIterator[tuple[ServiceHarness, HeldTransport]]:
-    """A harness, and the way to its register, on which requests can be held back."""
-    ways: list[HeldTransport] = []
-
-    def through(way: httpx2.AsyncBaseTransport) -> HeldTransport:
-        ways.append(HeldTransport(way))
-        return ways[0]
-
-    async with start_service(background=False, wrap_transport=through, **overrides) as harness:
-        yield harness, ways[0]
 
 
 async def synced_in_part(harness: ServiceHarness, key: str, reached: int) -> dict[str, Any]:
@@ -148,19 +124,18 @@ async def test_a_read_that_fails_fails_neither_the_sync_nor_the_other_watches(ha
 
 
 async def test_a_defect_in_reading_one_watch_fails_neither_the_sync_nor_the_other_watches(
-    start_service: ServiceStarter,
+    harness: ServiceHarness,
 ) -> None:
-    async with held_up(start_service) as (harness, way):
-        owner, uuids = await a_watcher(harness, 3)
-        way.broken = {uuids[0]}
+    owner, uuids = await a_watcher(harness, 3)
+    harness.to_register.broken = {uuids[0]}
 
-        with capture_logs() as logs:
-            answer = await harness.post_sync(owner.api_key)
+    with capture_logs() as logs:
+        answer = await harness.post_sync(owner.api_key)
 
-        assert answer == {"synced": 2, "events": [], "error": None}
-        listing = await harness.get_list(owner.api_key, "watches")
-        assert [bool(watch["last_error"]) for watch in listing] == [True, False, False]
-        assert "refresh failed unexpectedly" in {entry["event"] for entry in logs}
+    assert answer == {"synced": 2, "events": [], "error": None}
+    listing = await harness.get_list(owner.api_key, "watches")
+    assert [bool(watch["last_error"]) for watch in listing] == [True, False, False]
+    assert "refresh failed unexpectedly" in {entry["event"] for entry in logs}
 
 
 async def test_a_database_that_is_out_of_reach_in_between_is_told_as_such(harness: ServiceHarness) -> None:
@@ -206,13 +181,13 @@ async def test_an_account_that_is_deleted_while_it_asks_is_unknown(
 async def test_what_is_not_reached_in_time_keeps_its_state_is_first_in_line_and_told_in_a_sentence(
     start_service: ServiceStarter,
 ) -> None:
-    async with held_up(start_service, sync_time_limit=LIMIT, register_timeout=60.0) as (harness, way):
+    async with start_service(background=False, sync_time_limit=LIMIT, register_timeout=60.0) as harness:
         owner, uuids = await a_watcher(harness, 5)
         before = await harness.get_list(owner.api_key, "watches")
         harness.clock.move(60)
         for uuid in uuids:
             harness.world.change(uuid, reference="NEW-1")
-        way.held = {uuids[1], uuids[3]}
+        harness.to_register.held = {uuids[1], uuids[3]}
 
         answer = await synced_in_part(harness, owner.api_key, 3)
 
@@ -225,25 +200,25 @@ async def test_what_is_not_reached_in_time_keeps_its_state_is_first_in_line_and_
         async with harness.database.reading() as connection:
             due = await repository.due(connection, harness.now, 2)
         assert [each.subject for each in due] == [before[1]["subject"], before[3]["subject"]]
-        way.let.set()
+        harness.to_register.let.set()
 
 
 async def test_a_read_that_outlives_the_sync_makes_its_event_once_and_a_delivery_of_its_own(
     start_service: ServiceStarter,
 ) -> None:
-    async with held_up(start_service, sync_time_limit=LIMIT, register_timeout=60.0) as (harness, way):
+    async with start_service(background=False, sync_time_limit=LIMIT, register_timeout=60.0) as harness:
         owner, uuids = await a_watcher(harness, 2)
         for uuid in uuids:
             harness.world.change(uuid, reference="NEW-1")
-        way.held = {uuids[1]}
+        harness.to_register.held = {uuids[1]}
         harness.clock.move(60)
         answer = await synced_in_part(harness, owner.api_key, 1)
         assert len(answer["events"]) == 1
         assert answer["error"].startswith("1 watch was not reached")
 
-        way.let.set()
+        harness.to_register.let.set()
         await harness.service.refresher.settled()
-        way.held = set()
+        harness.to_register.held = set()
 
         late, nothing = await harness.post_sync(owner.api_key), await harness.post_sync(owner.api_key)
         assert [len(late["events"]), len(nothing["events"])] == [1, 0]
@@ -253,15 +228,15 @@ async def test_a_read_that_outlives_the_sync_makes_its_event_once_and_a_delivery
 
 
 async def test_reads_go_on_side_by_side(start_service: ServiceStarter) -> None:
-    async with held_up(start_service, sync_time_limit=LIMIT, register_timeout=60.0) as (harness, way):
+    async with start_service(background=False, sync_time_limit=LIMIT, register_timeout=60.0) as harness:
         owner, uuids = await a_watcher(harness, SIDE_BY_SIDE + 2)
-        way.held = set(uuids[: SIDE_BY_SIDE - 1])
+        harness.to_register.held = set(uuids[: SIDE_BY_SIDE - 1])
         harness.clock.move(60)
 
         answer = await synced_in_part(harness, owner.api_key, 3)
 
         assert answer["synced"] == 3, "what hangs holds up its own place alone"
-        way.let.set()
+        harness.to_register.let.set()
 
 
 async def test_two_syncs_at_once_tell_each_change_once_and_each_make_one_delivery_at_most(
@@ -294,46 +269,44 @@ async def test_syncs_of_two_accounts_at_once_tell_both_everything(harness: Servi
         assert (await harness.post_sync(each.api_key))["events"] == []
 
 
-async def test_a_sync_takes_over_what_a_recheck_is_reading(start_service: ServiceStarter) -> None:
-    async with held_up(start_service) as (harness, way):
-        owner, uuids = await a_watcher(harness, 1)
-        harness.world.change(uuids[0], reference="NEW-1")
-        way.held = {uuids[0]}
-        recheck = asyncio.create_task(harness.service.watches.recheck.run())
-        await asyncio.wait_for(way.reached.wait(), 10)
+async def test_a_sync_takes_over_what_a_recheck_is_reading(harness: ServiceHarness) -> None:
+    owner, uuids = await a_watcher(harness, 1)
+    harness.world.change(uuids[0], reference="NEW-1")
+    harness.to_register.held = {uuids[0]}
+    recheck = asyncio.create_task(harness.service.watches.recheck.run())
+    await asyncio.wait_for(harness.to_register.reached.wait(), 10)
 
-        sync = asyncio.create_task(harness.post_sync(owner.api_key))
-        way.reached.clear()
-        await asyncio.wait_for(way.reached.wait(), 10)
-        way.let.set()
-        answer, done = await sync, await recheck
+    sync = asyncio.create_task(harness.post_sync(owner.api_key))
+    harness.to_register.reached.clear()
+    await asyncio.wait_for(harness.to_register.reached.wait(), 10)
+    harness.to_register.let.set()
+    answer, done = await sync, await recheck
 
-        assert [event["changes"][0]["new"] for event in answer["events"]] == ["NEW-1"]
-        assert (done.tried, done.found) == (1, 1)
-        assert len(await harness.get_list(owner.api_key, "events")) == 1
-        assert len(await changed_deliveries(harness)) == 1
+    assert [event["changes"][0]["new"] for event in answer["events"]] == ["NEW-1"]
+    assert (done.tried, done.found) == (1, 1)
+    assert len(await harness.get_list(owner.api_key, "events")) == 1
+    assert len(await changed_deliveries(harness)) == 1
 
 
-async def test_a_sync_whose_client_goes_away_lets_its_delivery_go_out(start_service: ServiceStarter) -> None:
-    async with held_up(start_service) as (harness, way):
-        owner, uuids = await a_watcher(harness, 2)
-        for uuid in uuids:
-            harness.world.change(uuid, reference="NEW-1")
-        way.held = {uuids[1]}
-        sync = asyncio.create_task(harness.service.watches.sync.sync(await _caller(harness, owner)))
-        await asyncio.wait_for(way.reached.wait(), 10)
-        async with asyncio.timeout(10):
-            while not await changed_deliveries(harness):
-                await asyncio.sleep(0)
-        [held] = await changed_deliveries(harness)
-        assert held["due_at"] > harness.clock.now()
+async def test_a_sync_whose_client_goes_away_lets_its_delivery_go_out(harness: ServiceHarness) -> None:
+    owner, uuids = await a_watcher(harness, 2)
+    for uuid in uuids:
+        harness.world.change(uuid, reference="NEW-1")
+    harness.to_register.held = {uuids[1]}
+    sync = asyncio.create_task(harness.service.watches.sync.sync(await _caller(harness, owner)))
+    await asyncio.wait_for(harness.to_register.reached.wait(), 10)
+    async with asyncio.timeout(10):
+        while not await changed_deliveries(harness):
+            await asyncio.sleep(0)
+    [held] = await changed_deliveries(harness)
+    assert held["due_at"] > harness.clock.now()
 
-        sync.cancel()
-        await asyncio.wait([sync])
+    sync.cancel()
+    await asyncio.wait([sync])
 
-        [released] = await changed_deliveries(harness)
-        assert released["due_at"] == harness.now
-        way.let.set()
+    [released] = await changed_deliveries(harness)
+    assert released["due_at"] == harness.now
+    harness.to_register.let.set()
 
 
 async def _caller(harness: ServiceHarness, owner: NewAccount) -> Caller:
