@@ -7,9 +7,10 @@ import stripe
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registerwatch.billing.provider_events import TOLERANCE_SECONDS, About, genuine_event, signature
+from registerwatch.billing.models import EventSubject
+from registerwatch.billing.provider_events import TOLERANCE_SECONDS, verified_event
 from registerwatch.errors import InvalidInput
-from tests.billing.plain_provider import SECRET, event, signed
+from tests.billing.plain_provider import SECRET, event, signature, signed
 
 NOW = 1_800_000_000
 BODY = event("customer.subscription.updated", {"id": "sub_1", "status": "active"})
@@ -18,9 +19,9 @@ V1 = signature(BODY, SECRET, NOW)
 
 
 def test_a_genuine_event_says_what_it_is_about() -> None:
-    told = genuine_event(BODY, HEADER, SECRET, NOW)
+    told = verified_event(BODY, HEADER, SECRET, NOW)
 
-    assert (told.id, told.type, told.about) == ("evt_1", "customer.subscription.updated", About.SUBSCRIPTION)
+    assert (told.id, told.type, told.about) == ("evt_1", "customer.subscription.updated", EventSubject.SUBSCRIPTION)
     assert told.subject_id == "sub_1"
 
 
@@ -28,23 +29,23 @@ def test_signatures_are_those_of_the_providers_own_library() -> None:
     theirs = stripe.WebhookSignature.generate_signature_header(BODY.decode(), SECRET, NOW)
 
     assert theirs == HEADER
-    assert genuine_event(BODY, theirs, SECRET, NOW).id == "evt_1"
+    assert verified_event(BODY, theirs, SECRET, NOW).id == "evt_1"
 
 
 @pytest.mark.parametrize("away", [0, TOLERANCE_SECONDS, -TOLERANCE_SECONDS])
 def test_the_signatures_time_may_be_five_minutes_away(away: int) -> None:
-    assert genuine_event(BODY, HEADER, SECRET, NOW + away).id == "evt_1"
+    assert verified_event(BODY, HEADER, SECRET, NOW + away).id == "evt_1"
 
 
 @pytest.mark.parametrize("away", [TOLERANCE_SECONDS + 1, -TOLERANCE_SECONDS - 1, 365 * 86_400])
 def test_a_signature_that_is_older_or_from_the_future_is_refused(away: int) -> None:
     with pytest.raises(InvalidInput, match="5 minutes"):
-        genuine_event(BODY, HEADER, SECRET, NOW + away)
+        verified_event(BODY, HEADER, SECRET, NOW + away)
 
 
 def test_the_time_is_signed_too() -> None:
-    with pytest.raises(InvalidInput, match="not that of the payment provider"):
-        genuine_event(BODY, f"t={NOW + 1},v1={V1}", SECRET, NOW)
+    with pytest.raises(InvalidInput, match="does not match"):
+        verified_event(BODY, f"t={NOW + 1},v1={V1}", SECRET, NOW)
 
 
 @pytest.mark.parametrize(
@@ -58,7 +59,7 @@ def test_the_time_is_signed_too() -> None:
     ],
 )
 def test_one_right_signature_of_several_is_enough(header: str) -> None:
-    assert genuine_event(BODY, header, SECRET, NOW).id == "evt_1"
+    assert verified_event(BODY, header, SECRET, NOW).id == "evt_1"
 
 
 @pytest.mark.parametrize(
@@ -75,6 +76,9 @@ def test_one_right_signature_of_several_is_enough(header: str) -> None:
         f"t={NOW}.0,v1={V1}",
         f"t=-{NOW},v1={V1}",
         f"t={NOW},t={NOW},v1={V1}",
+        f"t={NOW}=0,t={NOW},v1={V1}",
+        f"t=+{NOW},t={NOW},v1={V1}",
+        f"t={NOW:_},v1={V1}",
         f"t={NOW},v1=",
         f"t={NOW},v0={V1}",
         f"t={NOW},V1={V1}",
@@ -89,7 +93,7 @@ def test_one_right_signature_of_several_is_enough(header: str) -> None:
 )
 def test_any_other_header_is_refused(header: str | None) -> None:
     with pytest.raises(InvalidInput):
-        genuine_event(BODY, header, SECRET, NOW)
+        verified_event(BODY, header, SECRET, NOW)
 
 
 @given(st.data())
@@ -100,7 +104,7 @@ def test_a_body_that_was_cut_off_or_changed_anywhere_is_refused(data: st.DataObj
 
     for body in (bytes(changed), BODY[:place], BODY + BODY[place:]):
         with pytest.raises(InvalidInput):
-            genuine_event(body, HEADER, SECRET, NOW)
+            verified_event(body, HEADER, SECRET, NOW)
 
 
 def test_the_same_event_written_anew_is_refused() -> None:
@@ -110,8 +114,8 @@ def test_the_same_event_written_anew_is_refused() -> None:
         BODY + b"\n",
         b"\xef\xbb\xbf" + BODY,
     ):
-        with pytest.raises(InvalidInput, match="not that of the payment provider"):
-            genuine_event(body, HEADER, SECRET, NOW)
+        with pytest.raises(InvalidInput, match="does not match"):
+            verified_event(body, HEADER, SECRET, NOW)
 
 
 @pytest.mark.parametrize(
@@ -134,20 +138,20 @@ def test_the_same_event_written_anew_is_refused() -> None:
     ],
 )
 def test_what_is_signed_and_no_event_is_refused(body: bytes) -> None:
-    with pytest.raises(InvalidInput, match="no event"):
-        genuine_event(body, signed(body, NOW), SECRET, NOW)
+    with pytest.raises(InvalidInput, match="not an event"):
+        verified_event(body, signed(body, NOW), SECRET, NOW)
 
 
 @pytest.mark.parametrize(
     ("event_type", "subject", "about", "subject_id"),
     [
-        ("checkout.session.completed", {"id": "cs_1"}, About.CHECKOUT, "cs_1"),
-        ("customer.subscription.deleted", {"id": "sub_1"}, About.SUBSCRIPTION, "sub_1"),
-        ("invoice.paid", {"id": "in_1", "subscription": "sub_1"}, About.SUBSCRIPTION, "sub_1"),
+        ("checkout.session.completed", {"id": "cs_1"}, EventSubject.CHECKOUT, "cs_1"),
+        ("customer.subscription.deleted", {"id": "sub_1"}, EventSubject.SUBSCRIPTION, "sub_1"),
+        ("invoice.paid", {"id": "in_1", "subscription": "sub_1"}, EventSubject.SUBSCRIPTION, "sub_1"),
         (
             "invoice.payment_failed",
             {"id": "in_1", "parent": {"subscription_details": {"subscription": "sub_1"}}},
-            About.SUBSCRIPTION,
+            EventSubject.SUBSCRIPTION,
             "sub_1",
         ),
         ("invoice.paid", {"id": "in_1"}, None, None),
@@ -161,9 +165,9 @@ def test_what_is_signed_and_no_event_is_refused(body: bytes) -> None:
     ],
 )
 def test_an_event_is_about_a_checkout_a_subscription_or_nothing_of_interest(
-    event_type: str, subject: dict[str, object], about: About | None, subject_id: str | None
+    event_type: str, subject: dict[str, object], about: EventSubject | None, subject_id: str | None
 ) -> None:
     body = event(event_type, subject)
-    told = genuine_event(body, signed(body, NOW), SECRET, NOW)
+    told = verified_event(body, signed(body, NOW), SECRET, NOW)
 
     assert (told.about, told.subject_id) == (about, subject_id)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum
 
 from registerwatch.accounts.plans import PlanName
 from registerwatch.billing import provider
@@ -76,3 +77,20 @@ def shown(paid: Sequence[PaidSubscription]) -> PaidSubscription | None:
 
 def _importance(paid: PaidSubscription) -> tuple[bool, int, str]:
     return paid.holds, paid.subscription.period_end, paid.subscription.id
+
+
+class EventSubject(Enum):
+    """What an event of the payment provider can be about."""
+
+    CHECKOUT = "checkout"
+    SUBSCRIPTION = "subscription"
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderEvent:
+    """A genuine event. `about` and `subject_id` are None where it is about nothing that is followed here."""
+
+    id: str
+    type: str
+    about: EventSubject | None
+    subject_id: str | None

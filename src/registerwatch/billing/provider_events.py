@@ -1,92 +1,100 @@
-"""Events that the payment provider posts: whether one is genuine, and what it is about. Pure.
+"""Events that the payment provider posts: which are genuine, what each is about, and applying it once.
 
-Nothing else of an event is believed: it can be late, repeated or overtaken, so the provider is asked how things stand.
+Nothing else of an event is believed: it can be late, repeated or overtaken, so the provider is asked for the present
+state of what the event is about.
 """
 
-import hashlib
-import hmac
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from enum import Enum
 from typing import Any
 
+from registerwatch.billing import repository
+from registerwatch.billing.models import EventSubject, ProviderEvent
+from registerwatch.billing.subscription_sync import SubscriptionSync
+from registerwatch.clock import Clock
+from registerwatch.db.engine import Database
 from registerwatch.errors import InvalidInput
 
 TOLERANCE_SECONDS = 300
 _ID = re.compile(r"[\w-]{1,255}", re.ASCII)
 _TYPE = re.compile(r"[\w.-]{1,255}", re.ASCII)
 
-NOT_SIGNED = "The signature is missing or of another form; it is `t=…,v1=…` over the raw body."
-NOT_GENUINE = "The signature is not that of the payment provider over this body."
-TOO_OLD = "The signature's time is more than 5 minutes away from now."
-NO_EVENT = "The body is no event of the payment provider."
+MALFORMED_SIGNATURE = "The signature is missing or malformed; the format is `t=…,v1=…`, over the raw body."
+WRONG_SIGNATURE = "The signature does not match this body and the payment provider's secret."
+SIGNATURE_TIME_TOO_FAR = "The signature's time is more than 5 minutes away from now."
+NOT_AN_EVENT = "The body is not an event of the payment provider."
 
 
-class About(Enum):
-    """What an event can be about."""
+class ProviderEventReceiver:
+    """Receives what is posted to the service."""
 
-    CHECKOUT = "checkout"
-    SUBSCRIPTION = "subscription"
+    def __init__(self, database: Database, clock: Clock, subscription_sync: SubscriptionSync, secret: str) -> None:
+        self._database = database
+        self._clock = clock
+        self._subscription_sync = subscription_sync
+        self._secret = secret
+
+    async def receive(self, body: bytes, signature: str | None) -> None:
+        """Apply an event. Raises `InvalidInput` for what is not genuine; after any other error it is sent again.
+
+        An event about anything else than a checkout or a subscription is accepted and ignored.
+        """
+        event = verified_event(body, signature, self._secret, self._clock.now())
+        if event.about is None or event.subject_id is None:
+            return
+        async with self._database.reading() as connection:
+            if await repository.has_event(connection, event.id):
+                return
+        if event.about is EventSubject.CHECKOUT:
+            await self._subscription_sync.checkout(event.subject_id, event)
+        else:
+            await self._subscription_sync.subscription(event.subject_id, event)
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
-    """A genuine event. `about` and `subject_id` are None for what is of no interest here."""
-
-    id: str
-    type: str
-    about: About | None
-    subject_id: str | None
-
-
-def genuine_event(body: bytes, header: str | None, secret: str, now: float) -> Event:
-    """The event in a body that the provider signed just now. Raises `InvalidInput` for any other body."""
-    timestamp, signatures = _signed(header)
-    expected = signature(body, secret, timestamp)
-    if not any(hmac.compare_digest(expected.encode(), given.encode()) for given in signatures):
-        raise InvalidInput(NOT_GENUINE)
-    if abs(now - timestamp) > TOLERANCE_SECONDS:
-        raise InvalidInput(TOO_OLD)
+def verified_event(body: bytes, header: str | None, secret: str, now: float) -> ProviderEvent:
+    """The event in a body that the provider signed at most 5 minutes from now. Raises `InvalidInput` for any other."""
+    header = (header or "").replace(" ", "")
+    timestamps = [item.removeprefix("t=") for item in header.split(",") if item.startswith("t=")]
+    if len(timestamps) != 1 or not timestamps[0].isdecimal() or not header.isascii():
+        raise InvalidInput(MALFORMED_SIGNATURE)
+    _verify_signature(body, header, secret)
+    if abs(now - int(timestamps[0])) > TOLERANCE_SECONDS:  # the SDK accepts signatures from the future
+        raise InvalidInput(SIGNATURE_TIME_TOO_FAR)
     return _event_of(body)
 
 
-def signature(body: bytes, secret: str, timestamp: int) -> str:
-    """What the provider writes behind `v1=`."""
-    return hmac.new(secret.encode(), b"%d." % timestamp + body, hashlib.sha256).hexdigest()
+def _verify_signature(body: bytes, header: str, secret: str) -> None:
+    from stripe import SignatureVerificationError, WebhookSignature  # takes half a second to load, and most run without
+
+    try:
+        WebhookSignature.verify_header(body, header, secret)
+    except SignatureVerificationError:
+        raise InvalidInput(WRONG_SIGNATURE) from None
+    except UnicodeDecodeError:
+        raise InvalidInput(NOT_AN_EVENT) from None
 
 
-def _signed(header: str | None) -> tuple[int, list[str]]:
-    """The time and the signatures of a header. While a secret is being changed there are two."""
-    parts = [part.strip().partition("=") for part in (header or "").split(",")]
-    times = [value for name, _, value in parts if name == "t"]
-    signatures = [value for name, _, value in parts if name == "v1"]
-    if len(times) != 1 or not re.fullmatch("[0-9]{1,12}", times[0]) or not signatures:
-        raise InvalidInput(NOT_SIGNED)
-    return int(times[0]), signatures
-
-
-def _event_of(body: bytes) -> Event:
+def _event_of(body: bytes) -> ProviderEvent:
     try:
         event = json.loads(body)
         event_id, event_type, subject = event["id"], event["type"], event["data"]["object"]
     except (ValueError, LookupError, TypeError, RecursionError):
-        raise InvalidInput(NO_EVENT) from None
-    if not (_is(_ID, event_id) and _is(_TYPE, event_type) and isinstance(subject, Mapping)):
-        raise InvalidInput(NO_EVENT)
+        raise InvalidInput(NOT_AN_EVENT) from None
+    if not (_matches(_ID, event_id) and _matches(_TYPE, event_type) and isinstance(subject, Mapping)):
+        raise InvalidInput(NOT_AN_EVENT)
     about, subject_id = _subject(event_type, subject)
-    known = _is(_ID, subject_id)
-    return Event(event_id, event_type, about if known else None, subject_id if known else None)
+    known = _matches(_ID, subject_id)
+    return ProviderEvent(event_id, event_type, about if known else None, subject_id if known else None)
 
 
-def _subject(event_type: str, subject: Mapping[str, Any]) -> tuple[About | None, Any]:
+def _subject(event_type: str, subject: Mapping[str, Any]) -> tuple[EventSubject | None, Any]:
     if event_type.startswith("checkout.session."):
-        return About.CHECKOUT, subject.get("id")
+        return EventSubject.CHECKOUT, subject.get("id")
     if event_type.startswith("customer.subscription."):
-        return About.SUBSCRIPTION, subject.get("id")
+        return EventSubject.SUBSCRIPTION, subject.get("id")
     if event_type.startswith("invoice."):
-        return About.SUBSCRIPTION, _subscription_of_invoice(subject)
+        return EventSubject.SUBSCRIPTION, _subscription_of_invoice(subject)
     return None, None
 
 
@@ -99,5 +107,5 @@ def _subscription_of_invoice(invoice: Mapping[str, Any]) -> Any:
     return details.get("subscription") or invoice.get("subscription")
 
 
-def _is(pattern: re.Pattern[str], value: object) -> bool:
+def _matches(pattern: re.Pattern[str], value: object) -> bool:
     return isinstance(value, str) and pattern.fullmatch(value) is not None

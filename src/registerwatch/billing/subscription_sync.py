@@ -15,9 +15,8 @@ from registerwatch.accounts.audit import PAYMENT_PROVIDER, Action
 from registerwatch.accounts.plans import PlanName
 from registerwatch.accounts.repository import StoredAccount
 from registerwatch.billing import repository
-from registerwatch.billing.models import DAY, PaidSubscription, Period, account_period
+from registerwatch.billing.models import DAY, PaidSubscription, Period, ProviderEvent, account_period
 from registerwatch.billing.provider import CANCELED, PaymentProvider, Subscription
-from registerwatch.billing.provider_events import Event
 from registerwatch.billing.repository import Payer
 from registerwatch.clock import Clock, iso_utc
 from registerwatch.db.engine import Database
@@ -41,7 +40,7 @@ class SubscriptionSync:
         self._provider = provider
         self._plans = {price: plan for plan, price in prices.items()}
 
-    async def checkout(self, session_id: str, event: Event | None = None) -> bool:
+    async def checkout(self, session_id: str, event: ProviderEvent | None = None) -> bool:
         """Apply a checkout that was started here; whether it is complete.
 
         When its account is gone, what was paid for afterwards is to be ended.
@@ -58,14 +57,14 @@ class SubscriptionSync:
             await repository.asked_about(connection, session_id, int(self._clock.now()), is_settled=True)
         return True
 
-    async def subscription(self, subscription_id: str, event: Event | None = None) -> None:
+    async def subscription(self, subscription_id: str, event: ProviderEvent | None = None) -> None:
         """Apply a subscription that is known here; others are of no interest."""
         async with self._database.reading() as connection:
             account_id = await repository.owner_of(connection, subscription_id)
         if account_id is not None:
             await self._bring(subscription_id, account_id, event)
 
-    async def _bring(self, subscription_id: str, account_id: int | None, event: Event | None) -> None:
+    async def _bring(self, subscription_id: str, account_id: int | None, event: ProviderEvent | None) -> None:
         for _ in range(TRIES):
             version = await self._version(account_id)
             told = await self._provider.subscription(subscription_id) or await self._missed(account_id, subscription_id)
@@ -97,7 +96,9 @@ class SubscriptionSync:
             payer = await repository.payer(connection, account_id)
         return payer.version if payer is not None else 0
 
-    async def _stored(self, account_id: int | None, version: int, told: Subscription, event: Event | None) -> bool:
+    async def _stored(
+        self, account_id: int | None, version: int, told: Subscription, event: ProviderEvent | None
+    ) -> bool:
         """Store what the provider told; False when something else was stored since `version`."""
         now = int(self._clock.now())
         async with self._database.transaction() as connection:

@@ -7,9 +7,9 @@ from registerwatch.accounts.plans import PlanName
 from registerwatch.billing import repository
 from registerwatch.billing.cancellation import CancellationQueue, SubscriptionUpkeep
 from registerwatch.billing.checkout import CheckoutService
-from registerwatch.billing.event_receiver import ProviderEventReceiver
 from registerwatch.billing.models import PaidSubscription, shown
 from registerwatch.billing.provider import PaymentProvider
+from registerwatch.billing.provider_events import ProviderEventReceiver
 from registerwatch.billing.subscription_sync import SubscriptionSync
 from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
