@@ -4,7 +4,7 @@ Nothing is read from the register within the request: the baseline is what the c
 first successful read, by the next recheck or whoever reads the subject before.
 """
 
-import re
+import csv
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated
@@ -29,7 +29,8 @@ MAX_ERRORS = 5
 MAX_LINE_LENGTH = 2_000
 HEADERS = frozenset({"udi", "srn", "udi-di", "subject", "identifier"})
 
-_CELL = re.compile(r'[^\S\t]*(?:"((?:[^"]|"")*)"|([^,;\t]*))')
+_SEPARATORS_AS_COMMAS = str.maketrans(";\t", ",,")
+"""A line may have any of three separators, and a reader of `csv` knows one. No identifier holds any of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +51,9 @@ class ImportService:
         self._copy = copy
         self._fresh_for = fresh_for
 
-    async def add_all(self, caller: Caller, csv: str) -> ImportResult:
+    async def add_all(self, caller: Caller, text: str) -> ImportResult:
         """Add what is not watched yet, until the cap is reached; what was added stays. Raises `InvalidInput`."""
-        lines = identifiers(csv)
+        lines = identifiers(text)
         now = int(self._clock.now())
         async with self._database.transaction() as connection:
             await locked(connection, caller.account.id)
@@ -109,13 +110,13 @@ def _with_baseline(observation: Observation, read_at: int) -> NewWatch:
     return NewWatch(observation.subject, label_of(snapshot, observation.subject), encoded(snapshot), read_at)
 
 
-def identifiers(csv: str) -> list[tuple[int, str]]:
+def identifiers(text: str) -> list[tuple[int, str]]:
     """The first cell of every line that has one, with the line's number; headers are left out.
 
     Raises `InvalidInput` for more than 500 such lines, and for what is no list of lines at all.
     """
     found: list[tuple[int, str]] = []
-    for number, line in enumerate(_lines(csv.removeprefix("\ufeff")), start=1):
+    for number, line in enumerate(_lines(text.removeprefix("\ufeff")), start=1):
         cell = _first_cell(line)
         if not cell or cell.lower() in HEADERS:
             continue
@@ -125,19 +126,19 @@ def identifiers(csv: str) -> list[tuple[int, str]]:
     return found
 
 
-def _lines(csv: str) -> Iterator[str]:
-    if "\0" in csv:
-        raise InvalidInput("This is no list in CSV: it holds NUL. Nothing was added.")
-    for line in csv.replace("\r\n", "\n").replace("\r", "\n").split("\n"):
+def _lines(text: str) -> Iterator[str]:
+    if "\0" in text:
+        raise InvalidInput("The list is not CSV: it holds a NUL character. Nothing was added.")
+    for line in text.replace("\r\n", "\n").replace("\r", "\n").split("\n"):
         if len(line) > MAX_LINE_LENGTH:
             raise InvalidInput(
-                f"This is no list in CSV: a line has more than {MAX_LINE_LENGTH:,} characters. Nothing was added."
+                f"The list is not CSV: a line has more than {MAX_LINE_LENGTH:,} characters. Nothing was added."
             )
         yield line
 
 
 def _first_cell(line: str) -> str:
-    match = _CELL.match(line)
-    assert match is not None, "an empty cell matches"
-    quoted, plain = match.groups()
-    return (quoted.replace('""', '"') if quoted is not None else plain).strip()
+    """The first cell of a line, without quotes around it; a quote that never ends is part of the cell."""
+    line = line.translate(_SEPARATORS_AS_COMMAS).strip()
+    cell = next(csv.reader([f"{line}\n"]))[0] if line else ""
+    return (line.partition(",")[0] if "\n" in cell else cell).strip()
