@@ -17,7 +17,7 @@ help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
 
 run: $(VENV)/run.stamp ## set up, then try everything at http://localhost:8000
-	$(BIN)/registerwatch demo $(DEMO)
+	MALLOC_ARENA_MAX=2 $(BIN)/registerwatch demo $(DEMO)
 
 test: $(VENV)/dev.stamp ## set up what the tests need, then run them on SQLite and PostgreSQL
 	@$(BIN)/python tools/system_packages.py

@@ -120,6 +120,16 @@ def test_the_image_is_of_the_version_of_the_program() -> None:
     assert f"ARG VERSION={project['version']}\n" in IMAGE
 
 
+def test_memory_arenas_are_limited_wherever_the_service_is_started() -> None:
+    final = IMAGE.rpartition("\nFROM ")[2]
+    assert re.search(r"^    MALLOC_ARENA_MAX=2 \\$", final, flags=re.MULTILINE)
+    assert all("MALLOC_ARENA_MAX" not in path.read_text(encoding="utf-8") for path in COMPOSE), "the image's holds"
+    for name in ("registerwatch.service", "registerwatch-work.service"):
+        assert "MALLOC_ARENA_MAX=2" in _unit(DEPLOY / "systemd" / name)["Service"]["Environment"]
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert re.search(r"^run:.*\n\tMALLOC_ARENA_MAX=2 ", makefile, flags=re.MULTILINE)
+
+
 def test_nothing_goes_into_the_image_that_is_not_named() -> None:
     rules = [line for line in (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines() if line[:1] != "#"]
     assert rules[0] == "*"

@@ -5,7 +5,6 @@ from typing import Annotated
 import typer
 
 from registerwatch.commands.database import bring_to_schema
-from registerwatch.heaps import limit_malloc_arenas
 from registerwatch.settings import load_settings, unknown_variables
 
 
@@ -19,7 +18,6 @@ def serve(
     ] = True,
 ) -> None:
     """Serve the JSON interface and the pages, and do the work in the background."""
-    limit_malloc_arenas()
     from registerwatch import server  # the other commands need not load the application
 
     settings = load_settings()

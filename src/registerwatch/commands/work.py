@@ -10,7 +10,6 @@ import typer
 
 from registerwatch import logs
 from registerwatch.bootstrap import Service, build_service, working
-from registerwatch.heaps import limit_malloc_arenas
 from registerwatch.settings import Settings, load_settings
 
 
@@ -22,7 +21,6 @@ def work(
     host: Annotated[str, typer.Option(help="Address of that port.")] = "127.0.0.1",
 ) -> None:
     """Do the work in the background and nothing else: recheck, deliver, tidy. Any number may run beside `serve`."""
-    limit_malloc_arenas()
     settings = load_settings()
     logs.set_up(settings.log_format)
     asyncio.run(_work(settings, host, port))
