@@ -1,6 +1,7 @@
 """Requests on their way in, over a real socket."""
 
 import asyncio
+import inspect
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -9,10 +10,12 @@ import pytest
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse
 from starlette.types import Receive, Scope, Send
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+from uvicorn.server import ServerState
 
 from registerwatch.server import server_config
 from registerwatch.web import http_limits
-from registerwatch.web.http_limits import MAX_HEAD_BYTES
+from registerwatch.web.http_limits import MAX_HEAD_BYTES, BoundedHttpProtocol
 from tests.support.serving import serving
 
 pytestmark = pytest.mark.anyio
@@ -226,3 +229,34 @@ async def test_after_an_answer_that_came_before_the_body_nothing_more_is_said(po
         await it.send(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n", b"x")
         assert await it.answer() == (200, {"length": 0})
         assert await it.is_over()
+
+
+OVERRIDDEN = {
+    "connection_made": ["self", "transport"],
+    "connection_lost": ["self", "exc"],
+    "data_received": ["self", "data"],
+    "on_message_begin": ["self"],
+    "on_headers_complete": ["self"],
+    "on_body": ["self", "body"],
+    "on_message_complete": ["self"],
+    "send_400_response": ["self", "msg"],
+}
+
+
+def test_the_limits_override_exactly_these_methods_of_uvicorn() -> None:
+    own = {name for name in vars(BoundedHttpProtocol) if not name.startswith("_")}
+    theirs = {name: list(inspect.signature(vars(HttpToolsProtocol)[name]).parameters) for name in OVERRIDDEN}
+
+    assert own == set(OVERRIDDEN)
+    assert theirs == OVERRIDDEN
+
+
+async def test_the_limits_rely_on_these_attributes_of_uvicorn(echo: Echo) -> None:
+    config = server_config(echo, "127.0.0.1", 0)
+    protocol = HttpToolsProtocol(config, ServerState(), {})
+    protocol.on_message_begin()
+
+    state = vars(protocol)
+    assert {"loop", "transport", "cycle", "pipeline", "headers", "url"} <= set(state)
+    assert (state["cycle"], len(state["pipeline"]), state["headers"], state["url"]) == (None, 0, [], b"")
+    assert {"response_started", "response_complete"} <= set(vars(RequestResponseCycle)["__init__"].__code__.co_names)
