@@ -16,7 +16,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp_types import TextContent
 
 from mcp import Client
-from registerwatch.mcp.tools import NEEDS_KEY
+from registerwatch.mcp.tools.registry import NEEDS_KEY
 from registerwatch_standins.register.writing import write_records
 from tests.mcp.speaking import TOOLS
 from tests.support import node, processes

@@ -15,8 +15,11 @@ import httpx2
 import pytest
 
 from registerwatch.mcp import protocol
-from registerwatch.mcp.descriptions import DESCRIPTIONS
-from registerwatch.mcp.tools import MAX_CHANGES, MAX_RESULTS, NEEDS_KEY, UNKNOWN_TOOL, USUAL_RESULTS
+from registerwatch.mcp import tools as registered
+from registerwatch.mcp.endpoint import UNKNOWN_TOOL
+from registerwatch.mcp.tools.register import DEFAULT_RESULTS, MAX_RESULTS
+from registerwatch.mcp.tools.registry import NEEDS_KEY
+from registerwatch.mcp.tools.watches import MAX_CHANGES
 from registerwatch.web.rate_limits import Limit
 from tests.mcp.speaking import TOOLS
 from tests.support import node
@@ -119,7 +122,7 @@ def test_settings_of_programs_are_json_and_name_the_endpoint() -> None:
 
 
 def test_the_page_names_every_tool_its_arguments_and_every_code() -> None:
-    for each in DESCRIPTIONS:
+    for each in (tool.description for tool in registered.TOOLS):
         (row,) = re.findall(rf"^\| `{each.name}` \|(.*)$", PAGE, flags=re.MULTILINE)
         assert all(f"`{name}`" in row for name in each.input_schema["properties"])
     for code in (protocol.PARSE_ERROR, protocol.INVALID_REQUEST, protocol.METHOD_NOT_FOUND, protocol.INVALID_PARAMS):
@@ -133,7 +136,7 @@ def test_the_page_tells_the_limits_that_there_are() -> None:
     assert f"{Limit.TOOLS.value.amount} calls per client address and minute" in text
     assert f"{Limit.REGISTER_READ.value.amount} reads of devices and actors" in text
     assert f"{Limit.WATCH_READ.value.amount} watches added and {Limit.SYNC.value.amount} syncs a minute" in text
-    assert f"{USUAL_RESULTS} unless given, {MAX_RESULTS} at most" in text
+    assert f"{DEFAULT_RESULTS} unless given, {MAX_RESULTS} at most" in text
     assert f"the newest {MAX_CHANGES}" in text
     assert f"at most {protocol.MAX_MESSAGES} messages" in text
     assert f"protocol version `{protocol.PROTOCOL_VERSION}`" in text

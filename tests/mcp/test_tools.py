@@ -10,8 +10,8 @@ import pytest
 from registerwatch.accounts.credentials import credential_of
 from registerwatch.accounts.models import PERIOD_ENDED
 from registerwatch.accounts.plans import PlanName
-from registerwatch.mcp.descriptions import DESCRIPTIONS
-from registerwatch.mcp.tools import NEEDS_KEY
+from registerwatch.mcp import tools as registered
+from registerwatch.mcp.tools.registry import NEEDS_KEY
 from registerwatch.register.actors import ActorAnswer
 from registerwatch.watches import repository
 from registerwatch.web.responses import NO_DATABASE
@@ -452,5 +452,5 @@ async def test_no_answer_holds_a_secret(harness: ServiceHarness, owner: NewAccou
 
 
 def test_what_is_described_says_what_a_key_is_needed_for() -> None:
-    for each in DESCRIPTIONS:
+    for each in (tool.description for tool in registered.TOOLS):
         assert ("API key" in each.description) is (each.name in OF_ACCOUNTS)

@@ -1,9 +1,9 @@
 """`POST /mcp`: one HTTP request, one JSON answer, no session and no stream.
 
-Plain ASGI before the router, since what a tool does takes less time than a web framework.
+Plain ASGI before the router, because a web framework takes longer than a tool.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from starlette.requests import Request
@@ -13,15 +13,31 @@ from registerwatch.accounts.credentials import Credential, credential_of
 from registerwatch.bootstrap import Service
 from registerwatch.errors import RateLimited
 from registerwatch.mcp import protocol
-from registerwatch.mcp.descriptions import INSTRUCTIONS, NAME, VERSION
 from registerwatch.mcp.protocol import INVALID_REQUEST, METHOD_NOT_FOUND, Call, Message, RpcError
-from registerwatch.mcp.tools import ToolContext, Tools
+from registerwatch.mcp.tools import TOOLS
+from registerwatch.mcp.tools.registry import ToolContext, ToolResult, payload
 from registerwatch.web.rate_limits import Limit, RateLimits
 from registerwatch.web.responses import MAX_BODY_BYTES, error_response
 
 PATH = "/mcp"
+NAME = "registerwatch"
+VERSION = "1.0.0"
+INSTRUCTIONS = """\
+A stored copy of EUDAMED, the public EU register of medical devices, and watches over it.
+
+A UDI-DI names one device: mostly 14 digits (`04012345678901`), sometimes letters and digits (`E494ZIRKON5F5`). An SRN
+names one actor, such as a manufacturer: country, two letters, digits (`DE-MF-000006413`).
+
+To find a device by words use search_devices, then get_device for the whole record. `found: false` means that the
+register has no such record or could not be read; `error` says which. A record is as the register had it at `read_at`;
+it may be wrong or late, and it is no certificate of conformity.
+
+Watches tell what changes from now on. They need an API key on the HTTP request; never ask a person to type a key into
+the conversation.
+"""
 POST_ONLY = "The tool endpoint takes POST alone: one JSON-RPC message or a batch. There is no stream and no session."
 HUGE = "The body has more than 2 MiB."
+UNKNOWN_TOOL = "Unknown tool."
 CALL = "tools/call"
 
 _NOT_CACHED = (b"cache-control", b"no-store")
@@ -33,7 +49,7 @@ class ToolEndpoint:
 
     def __init__(self, app: ASGIApp, service: Service, limits: RateLimits) -> None:
         self._app = app
-        self._tools = Tools(service)
+        self._service = service
         self._limits = limits
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -61,7 +77,9 @@ class ToolEndpoint:
         messages: Sequence[Message] = read if isinstance(read, list) else [read]
         for _ in range(sum(map(_is_call, messages)) - 1):  # the first is counted with its request
             await self._limits.check(request, Limit.TOOLS)
-        context = ToolContext(lambda: _credential(request), lambda limit: self._limits.check(request, limit))
+        context = ToolContext(
+            self._service, lambda: _credential(request), lambda limit: self._limits.check(request, limit)
+        )
         answers = [answer for each in messages if (answer := await self._answer(each, context)) is not None]
         if answers:
             await _send(send, 200, protocol.batch(answers) if isinstance(read, list) else answers[0])
@@ -82,22 +100,33 @@ class ToolEndpoint:
     async def _result(self, call: Call, context: ToolContext) -> object | None:
         match call.method:
             case "tools/call":
-                return await self._called(call, context)
+                return _content(await _call(call.params, context))
             case "tools/list":
-                return {"tools": self._tools.described()}
+                return {"tools": [tool.description for tool in TOOLS]}
             case "initialize":
                 return _initialized()
             case "ping" | "notifications/initialized":
                 return {}
         return None
 
-    async def _called(self, call: Call, context: ToolContext) -> dict[str, Any]:
-        payload = await self._tools.call(call.params.get("name"), call.params.get("arguments"), context)
-        return {"content": [{"type": "text", "text": payload.text.decode()}], "isError": payload.is_error}
+
+_TOOLS_BY_NAME = {tool.description.name: tool for tool in TOOLS}
+
+
+async def _call(params: Mapping[str, Any], context: ToolContext) -> ToolResult:
+    name = params.get("name")
+    tool = _TOOLS_BY_NAME.get(name) if isinstance(name, str) else None
+    if tool is None:
+        return payload({"error": UNKNOWN_TOOL}, UNKNOWN_TOOL)
+    return await tool.call(params.get("arguments"), context)
+
+
+def _content(result: ToolResult) -> dict[str, Any]:
+    return {"content": [{"type": "text", "text": result.text.decode()}], "isError": result.is_error}
 
 
 def _initialized() -> dict[str, Any]:
-    """The same whatever version the client asks for: it goes on with this one, or it leaves."""
+    """The answer to `initialize`. A client that asks for another version goes on with this one or disconnects."""
     return {
         "protocolVersion": protocol.PROTOCOL_VERSION,
         "capabilities": {"tools": {}},

@@ -1,0 +1,125 @@
+"""Tools that read the register's copy, and the register where the copy has nothing."""
+
+from typing import Annotated
+
+import msgspec
+
+from registerwatch.mcp.tools.registry import ToolContext, ToolResult, payload, text_argument, tool
+from registerwatch.register.devices import DeviceAnswer, NoDevice
+from registerwatch.register.identifiers import MAX_LENGTH, subject
+from registerwatch.register.search.index import Filters
+from registerwatch.register.search.queries import MAX_QUERY_LENGTH
+from registerwatch.web.rate_limits import Limit
+from registerwatch.web.register_answers import DeviceNotFound, SearchAnswer, actor_answer
+
+MAX_RESULTS, DEFAULT_RESULTS = 25, 10
+
+_DEVICE = (
+    " Gives trade name, manufacturer (name, SRN, status), market status and its date, risk class, Basic UDI-DI,"
+    " legislation, catalogue reference, version, and `certs`: the certificates with number, revision, status and, where"
+    " the register has one, expiry. `found: false` means that there is no such record or that the register could not be"
+    " read; `error` says which. An empty `certs` means that the register lists none."
+)
+
+
+class SearchArguments(msgspec.Struct):
+    """Arguments of `search_devices`. A limit over the maximum is accepted and means the maximum."""
+
+    q: Annotated[
+        str,
+        text_argument("A UDI-DI, an SRN, words of a name, or a catalogue reference.", MAX_QUERY_LENGTH),
+    ]
+    limit: Annotated[
+        int, msgspec.Meta(ge=1, extra_json_schema={"maximum": MAX_RESULTS}, description="Most results.")
+    ] = DEFAULT_RESULTS
+
+
+class UdiArguments(msgspec.Struct):
+    """Arguments of `get_device` and `lookup_udi`."""
+
+    udi: Annotated[
+        str,
+        text_argument(
+            "The device's UDI-DI: 14 digits such as 04012345678901, or letters and digits such as"
+            " E494ZIRKON5F5. Without a serial or lot number. Spaces are left out.",
+            MAX_LENGTH,
+        ),
+    ]
+
+
+class SrnArguments(msgspec.Struct):
+    """Arguments of `get_actor`."""
+
+    srn: Annotated[
+        str,
+        text_argument(
+            "The actor's single registration number: country, two letters, digits, such as AT-MF-000000252.", MAX_LENGTH
+        ),
+    ]
+
+
+@tool(
+    "Search devices",
+    "Search EUDAMED, the public EU register of medical devices, for devices. Tries an exact UDI-DI, an exact SRN (a"
+    " manufacturer's devices), words of the trade, device or manufacturer name (the last word may be a beginning), then"
+    " catalogue references. Gives `results` (udi, trade_name, manufacturer_name, manufacturer_srn, status, risk_class),"
+    " `total` of all that match, and `match`, which says what the query was taken for. Nothing found: try fewer or"
+    " other words. Use get_device for certificates.",
+    SearchArguments,
+    asks_register=False,
+)
+async def search_devices(arguments: SearchArguments, context: ToolContext) -> ToolResult:
+    """Devices by words or identifiers."""
+    rows = min(arguments.limit, MAX_RESULTS)
+    found = await context.service.search.search(arguments.q, Filters(), name_rows=rows, srn_rows=rows)
+    return payload(SearchAnswer.of(found), found.error)
+
+
+@tool(
+    "Look up a UDI-DI",
+    "Read one device by its UDI-DI; the same as get_device." + _DEVICE,
+    UdiArguments,
+    asks_register=True,
+)
+async def lookup_udi(arguments: UdiArguments, context: ToolContext) -> ToolResult:
+    """A device, under the name that some models look for."""
+    return await _device(arguments, context)
+
+
+@tool(
+    "Read a device",
+    "Read one device of the EU register by its UDI-DI." + _DEVICE,
+    UdiArguments,
+    asks_register=True,
+)
+async def get_device(arguments: UdiArguments, context: ToolContext) -> ToolResult:
+    """A device."""
+    return await _device(arguments, context)
+
+
+@tool(
+    "Read an actor",
+    "Read one actor of the EU register (manufacturer, authorised representative, importer, producer of procedure packs)"
+    " by its SRN. Gives name, country, status, the number of its registered devices (`device_total`) and the first 20"
+    " of them. An empty `name` with `error` means that there is no such actor or that the register could not be read.",
+    SrnArguments,
+    asks_register=True,
+)
+async def get_actor(arguments: SrnArguments, context: ToolContext) -> ToolResult:
+    """An actor with its first devices."""
+    answer = await actor_answer(context.service.actors, arguments.srn, lambda: context.count(Limit.REGISTER_READ))
+    return payload(answer, answer.error)
+
+
+async def _device(arguments: UdiArguments, context: ToolContext) -> ToolResult:
+    udi = subject(arguments.udi)
+    answer = await context.service.devices.stored(udi) or await _read_device(udi, context)
+    if isinstance(answer, NoDevice):
+        return payload(DeviceNotFound.of(answer), answer.reason)
+    return ToolResult(answer.body, is_error=answer.problem is not None)
+
+
+async def _read_device(udi: str, context: ToolContext) -> DeviceAnswer | NoDevice:
+    if context.service.devices.asks_register(udi):
+        await context.count(Limit.REGISTER_READ)
+    return await context.service.devices.device(udi)

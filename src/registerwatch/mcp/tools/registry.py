@@ -1,0 +1,157 @@
+"""What a tool is: its description for a model that has never seen the register, its arguments, and its function.
+
+A tool gives the same object as the REST route that it stands for, as JSON text. A payload whose `error` is set is a
+failure; nothing is raised to the client.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import msgspec
+import structlog
+
+from registerwatch.accounts.credentials import Credential
+from registerwatch.accounts.models import Caller
+from registerwatch.bootstrap import Service
+from registerwatch.errors import DatabaseUnavailable, RegisterwatchError, Unauthenticated
+from registerwatch.web.rate_limits import Limit
+from registerwatch.web.responses import INTERNAL, NO_DATABASE
+
+NEEDS_KEY = "API key required."
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolContext:
+    """The service, the credential that the HTTP request carried, and what counts the caller's requests.
+
+    `count` raises `RateLimited`.
+    """
+
+    service: Service
+    credential: Callable[[], Credential | None]
+    count: Callable[[Limit], Awaitable[None]]
+
+    async def caller(self) -> Caller:
+        """Who calls. Raises `Unauthenticated`."""
+        credential = self.credential()
+        if credential is None:
+            raise Unauthenticated(NEEDS_KEY)
+        return await self.service.accounts.sessions.caller(credential)
+
+    async def active_caller(self) -> Caller:
+        """Who calls, where the account's period has not ended. Raises `Unauthenticated` and `PeriodEnded`."""
+        caller = await self.caller()
+        caller.account.require_active(self.service.clock.now())
+        return caller
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What a tool answers, as JSON text."""
+
+    text: bytes
+    is_error: bool
+
+
+class ToolAnnotations(msgspec.Struct, rename="camel", frozen=True):
+    """What a client may tell its user before a tool is used."""
+
+    title: str
+    read_only_hint: bool
+    destructive_hint: bool
+    idempotent_hint: bool
+    open_world_hint: bool
+
+
+class ToolDescription(msgspec.Struct, rename="camel", frozen=True):
+    """One tool as `tools/list` shows it."""
+
+    name: str
+    description: str
+    input_schema: Mapping[str, Any]
+    annotations: ToolAnnotations
+
+
+class NoArguments(msgspec.Struct):
+    """For tools that need none."""
+
+
+Arguments = TypeVar("Arguments", bound=msgspec.Struct)
+ToolFunction = Callable[[Arguments, ToolContext], Awaitable[ToolResult]]
+
+_encode = msgspec.json.Encoder().encode
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool. `empty_payload` is what a failure's payload has beside `error`."""
+
+    description: ToolDescription
+    arguments: type[msgspec.Struct]
+    function: ToolFunction[Any]
+    empty_payload: Mapping[str, Any]
+
+    async def call(self, arguments: object, context: ToolContext) -> ToolResult:
+        """Use the tool. Every failure is told in the payload."""
+        try:
+            converted = msgspec.convert({} if arguments is None else arguments, self.arguments)
+            return await self.function(converted, context)
+        except msgspec.ValidationError as error:
+            return self._failure(f"The arguments do not fit the tool's schema: {error}.")
+        except DatabaseUnavailable as error:
+            log.error("the database is out of reach", tool=self.description.name, error=str(error))
+            return self._failure(NO_DATABASE)
+        except RegisterwatchError as error:
+            return self._failure(str(error))
+        except Exception:
+            log.exception("unexpected error", tool=self.description.name)
+            return self._failure(INTERNAL)
+
+    def _failure(self, message: str) -> ToolResult:
+        return payload({**self.empty_payload, "error": message}, message)
+
+
+def tool(
+    title: str,
+    description: str,
+    arguments: type[Arguments],
+    *,
+    asks_register: bool,
+    is_read_only: bool = True,
+    empty_payload: Mapping[str, Any] | None = None,
+) -> Callable[[ToolFunction[Arguments]], Tool]:
+    """Make a tool of a function, under the function's name."""
+
+    def decorated(function: ToolFunction[Arguments]) -> Tool:
+        annotations = ToolAnnotations(
+            title,
+            read_only_hint=is_read_only,
+            destructive_hint=False,
+            idempotent_hint=True,
+            open_world_hint=asks_register,
+        )
+        name: str = function.__name__
+        shown = ToolDescription(name, description, _input_schema(arguments), annotations)
+        return Tool(shown, arguments, function, empty_payload or {})
+
+    return decorated
+
+
+def text_argument(description: str, max_length: int) -> msgspec.Meta:
+    """The description of a text. Its length is checked by the use case, whose error REST gives, too."""
+    return msgspec.Meta(description=description, extra_json_schema={"minLength": 1, "maxLength": max_length})
+
+
+def payload(content: object, error: str | None = None) -> ToolResult:
+    """The result with this content, which tells the error where there is one."""
+    return ToolResult(_encode(content), error is not None)
+
+
+def _input_schema(arguments: type[msgspec.Struct]) -> Mapping[str, Any]:
+    """The arguments as `tools/list` describes them. Arguments that are not described are ignored all the same."""
+    _, components = msgspec.json.schema_components([arguments])
+    schema = components[arguments.__name__]
+    return {name: schema[name] for name in ("type", "properties", "required")} | {"additionalProperties": False}
