@@ -11,13 +11,9 @@ import httpx2
 
 from registerwatch.accounts.passwords import Passwords
 from registerwatch.accounts.wiring import Accounts, build_accounts
-from registerwatch.background.cancellation import cancel_and_wait
-from registerwatch.background.daily_load import run_daily_load
+from registerwatch.background import loops
 from registerwatch.background.deliver import deliver_due
-from registerwatch.background.index import run_indexer
-from registerwatch.background.prune import prune
-from registerwatch.background.recheck import recheck_watches
-from registerwatch.background.sync_subscriptions import sync_subscriptions
+from registerwatch.background.run_forever import cancel_and_wait
 from registerwatch.billing.provider import PaymentProvider
 from registerwatch.billing.wiring import Billing, build_billing
 from registerwatch.clock import Clock, SystemClock
@@ -189,9 +185,9 @@ async def running(service: Service, *, background: bool = True) -> AsyncIterator
     """
     await upgrade(service.database)
     service.index.refresh()
-    indexing = asyncio.create_task(run_indexer(service.indexer), name="index")
+    indexing = asyncio.create_task(loops.index(service.indexer), name="index")
     try:
-        async with _going_on([indexing, *(_background(service) if background else ())]):
+        async with _cancelled_at_end([indexing, *(_background(service) if background else ())]):
             yield service
     finally:
         await service.close()
@@ -202,32 +198,32 @@ async def working(service: Service) -> AsyncIterator[Service]:
     """The background work alone."""
     await upgrade(service.database)
     try:
-        async with _going_on(_background(service)):
+        async with _cancelled_at_end(_background(service)):
             yield service
     finally:
         await service.close()
 
 
 @asynccontextmanager
-async def _going_on(loops: Sequence[asyncio.Task[None]]) -> AsyncIterator[None]:
-    """Loops that are ended together; each finishes what it cannot leave half-done."""
+async def _cancelled_at_end(tasks: Sequence[asyncio.Task[None]]) -> AsyncIterator[None]:
+    """Cancel all tasks at the end; each finishes what it cannot leave half-done."""
     try:
         yield
     finally:
-        await cancel_and_wait(loops)
+        await cancel_and_wait(tasks)
 
 
 def _background(service: Service) -> list[asyncio.Task[None]]:
-    """What one process does for all: any number of them may."""
+    """The loops whose work is shared: any number of processes may run them."""
     interval = service.settings.recheck_interval
-    loops = [
-        asyncio.create_task(prune(service.accounts.pruning, service.notifications.deliveries), name="prune"),
+    tasks = [
+        asyncio.create_task(loops.prune(service.accounts.pruning, service.notifications.deliveries), name="prune"),
         asyncio.create_task(deliver_due(service.notifications.deliveries), name="deliver"),
-        asyncio.create_task(recheck_watches(service.watches.recheck, service.schedule, interval), name="recheck"),
+        asyncio.create_task(loops.recheck(service.watches.recheck, service.schedule, interval), name="recheck"),
     ]
     if service.daily_load is not None:
-        loops.append(asyncio.create_task(run_daily_load(service.daily_load), name="daily load"))
+        tasks.append(asyncio.create_task(loops.load_daily(service.daily_load), name="daily load"))
     if service.billing.payments is not None:
-        upkeep = sync_subscriptions(service.billing.payments.upkeep, service.schedule)
-        loops.append(asyncio.create_task(upkeep, name="sync subscriptions"))
-    return loops
+        upkeep = loops.sync_subscriptions(service.billing.payments.upkeep, service.schedule)
+        tasks.append(asyncio.create_task(upkeep, name="sync subscriptions"))
+    return tasks

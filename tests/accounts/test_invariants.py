@@ -244,7 +244,7 @@ class People(RuleBasedStateMachine):
 
     @rule()
     def the_house_is_kept(self) -> None:
-        assert self.run(self.accounts.pruning.tidy()) == self.model.tidy(self.now)
+        assert self.run(self.accounts.pruning.run()) == self.model.tidy(self.now)
 
     # What is always so
 

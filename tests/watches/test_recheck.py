@@ -5,7 +5,7 @@ import asyncio
 import pytest
 from structlog.testing import capture_logs
 
-from registerwatch.background.recheck import recheck_watches
+from registerwatch.background.loops import recheck
 from registerwatch.db.engine import Database
 from registerwatch.db.schedule import Schedule
 from registerwatch.db.tables import deliveries
@@ -176,7 +176,7 @@ async def test_many_loops_run_once_in_a_slot(database: Database) -> None:
             return RecheckResult(0, 0)
 
     loops = [
-        asyncio.create_task(recheck_watches(Counting(), Schedule(database, clock), 0.05))  # type: ignore[arg-type]
+        asyncio.create_task(recheck(Counting(), Schedule(database, clock), 0.05))  # type: ignore[arg-type]
         for _ in range(3)
     ]
     for expected in (1, 2):

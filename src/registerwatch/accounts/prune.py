@@ -1,4 +1,4 @@
-"""Throwing away what is over."""
+"""Deleting what has expired."""
 
 from registerwatch.accounts import credential_repository
 from registerwatch.clock import Clock
@@ -12,14 +12,14 @@ AUDIT_KEPT = 400 * DAY
 
 
 class AccountPruning:
-    """Deletes sessions and reset tokens that are over, keys revoked long ago, old lines of audit trails."""
+    """Deletes expired sessions and reset tokens, keys revoked long ago, old lines of audit trails."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
         self._clock = clock
 
-    async def tidy(self) -> int:
-        """The number of rows that went away. Any number of processes may do it, whenever."""
+    async def run(self) -> int:
+        """Delete; the number of rows. Any number of processes may do this at any time."""
         now = int(self._clock.now())
         async with self._database.transaction() as connection:
             return await credential_repository.delete_outdated(

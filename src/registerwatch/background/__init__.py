@@ -1,1 +1,1 @@
-"""Work in the background: loops that end cleanly with the process."""
+"""Work in the background, in loops."""

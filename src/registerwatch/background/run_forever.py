@@ -1,7 +1,7 @@
-"""Work that goes on until the process ends, whatever goes wrong in between."""
+"""Running work until the process ends, whatever fails in between, and cancelling it."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 
 import structlog
 
@@ -10,12 +10,13 @@ from registerwatch.errors import RegisterwatchError
 log = structlog.get_logger(__name__)
 
 PAUSE_AFTER_ERROR_SECONDS = 10.0
+REPEAT_CANCEL_SECONDS = 1.0
 
 
 async def run_forever(work: Callable[[], Awaitable[object]], *, every: float, problem: str) -> None:
-    """Do `work` again and again, `every` seconds after its end, until cancelled.
+    """Run `work` repeatedly, `every` seconds after its last end, until cancelled.
 
-    `problem` is how the log calls it when something went wrong; then it is tried again no sooner than in 10 seconds.
+    An error is logged as `problem`, and the next run is then at least 10 seconds later.
     """
     while True:
         pause = every
@@ -28,3 +29,16 @@ async def run_forever(work: Callable[[], Awaitable[object]], *, every: float, pr
             log.exception(problem)
             pause = max(every, PAUSE_AFTER_ERROR_SECONDS)
         await asyncio.sleep(pause)
+
+
+async def cancel_and_wait(tasks: Collection[asyncio.Task[None]]) -> None:
+    """Cancel tasks and wait for them.
+
+    A cancellation can get lost (`asyncio.wait_for` of Python 3.11 swallows one that comes with the result), so it is
+    repeated every second.
+    """
+    pending = set(tasks)
+    while pending:
+        for task in pending:
+            task.cancel()
+        _, pending = await asyncio.wait(pending, timeout=REPEAT_CANCEL_SECONDS)

@@ -1,0 +1,63 @@
+"""The loops of the background: what each does, and how often. All go on until cancelled, whatever fails in between."""
+
+import structlog
+
+from registerwatch.accounts.prune import AccountPruning
+from registerwatch.background.run_forever import run_forever
+from registerwatch.billing.cancellation import SubscriptionUpkeep
+from registerwatch.db.schedule import Schedule
+from registerwatch.notifications.delivery import DeliveryService
+from registerwatch.register.ingest.daily_load import DailyLoad
+from registerwatch.register.search.indexer import Indexer
+from registerwatch.watches.recheck import RecheckService
+
+INDEX_SECONDS = 0.5
+DAILY_LOAD_SECONDS = 60.0
+RECHECK_LOOK_SECONDS = 5.0
+SUBSCRIPTIONS_SECONDS = 60.0
+SUBSCRIPTIONS_LOOK_SECONDS = 10.0
+PRUNE_SECONDS = 3600.0
+DELIVERIES_KEPT_SECONDS = 30 * 24 * 3600
+
+log = structlog.get_logger(__name__)
+
+
+async def index(indexer: Indexer) -> None:
+    """Keep this node's search index up to date with the copy."""
+    await run_forever(indexer.catch_up, every=INDEX_SECONDS, problem="the search index could not be updated")
+
+
+async def load_daily(daily_load: DailyLoad) -> None:
+    """Fill the copy whenever the daily load is due."""
+    await run_forever(daily_load.run_where_due, every=DAILY_LOAD_SECONDS, problem="the copy could not be filled")
+
+
+async def recheck(recheck_service: RecheckService, schedule: Schedule, every: float) -> None:
+    """Recheck watches in every slot of `every` seconds that this process claims."""
+
+    async def run() -> None:
+        if await schedule.claim("recheck", every):
+            await recheck_service.run()
+
+    await run_forever(run, every=min(RECHECK_LOOK_SECONDS, every), problem="watches could not be rechecked")
+
+
+async def sync_subscriptions(upkeep: SubscriptionUpkeep, schedule: Schedule) -> None:
+    """Read due subscriptions from the payment provider, in every minute that this process claims."""
+
+    async def run() -> None:
+        if await schedule.claim("payments", SUBSCRIPTIONS_SECONDS):
+            await upkeep.run()
+
+    await run_forever(run, every=SUBSCRIPTIONS_LOOK_SECONDS, problem="subscriptions could not be synchronized")
+
+
+async def prune(pruning: AccountPruning, deliveries: DeliveryService) -> None:
+    """Delete expired rows at once and then every hour."""
+
+    async def run() -> None:
+        deleted = await pruning.run() + await deliveries.forget(DELIVERIES_KEPT_SECONDS)
+        if deleted:
+            log.info("deleted expired rows", rows=deleted)
+
+    await run_forever(run, every=PRUNE_SECONDS, problem="expired rows could not be deleted")
