@@ -217,7 +217,7 @@ def _background(service: Service) -> list[asyncio.Task[None]]:
     """The loops whose work is shared: any number of processes may run them."""
     interval = service.settings.recheck_interval
     tasks = [
-        asyncio.create_task(loops.prune(service.accounts.pruning, service.notifications.deliveries), name="prune"),
+        asyncio.create_task(loops.prune(service.accounts.pruner, service.notifications.deliveries), name="prune"),
         asyncio.create_task(deliver_due(service.notifications.deliveries), name="deliver"),
         asyncio.create_task(loops.recheck(service.watches.recheck, service.schedule, interval), name="recheck"),
     ]

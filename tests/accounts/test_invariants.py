@@ -24,7 +24,7 @@ from registerwatch.accounts.members import MemberService
 from registerwatch.accounts.models import Caller, NewSession, Profile, Role
 from registerwatch.accounts.password_reset import LINKS_PER_HOUR, TOKEN_SECONDS, PasswordResetService
 from registerwatch.accounts.plans import Plan, PlanName, Plans
-from registerwatch.accounts.prune import AUDIT_KEPT, REVOKED_KEYS_KEPT, AccountPruning
+from registerwatch.accounts.prune import AUDIT_KEPT, REVOKED_KEYS_KEPT, AccountPruner
 from registerwatch.accounts.sessions import SESSION_SECONDS, SessionService
 from registerwatch.accounts.wiring import Accounts
 from registerwatch.db.engine import Database
@@ -244,7 +244,7 @@ class People(RuleBasedStateMachine):
 
     @rule()
     def the_house_is_kept(self) -> None:
-        assert self.run(self.accounts.pruning.run()) == self.model.tidy(self.now)
+        assert self.run(self.accounts.pruner.prune()) == self.model.tidy(self.now)
 
     # What is always so
 
@@ -354,7 +354,7 @@ def _accounts(database: Database, clock: SteppedClock, mail: KeptMail) -> Accoun
         members=MemberService(database, quick, PLANS, clock),
         password_reset=PasswordResetService(database, quick, PLANS, clock, mail, public_url="http://service.test"),
         admin=AccountAdmin(database, PLANS, clock),
-        pruning=AccountPruning(database, clock),
+        pruner=AccountPruner(database, clock),
         passwords=quick,
     )
 

@@ -4,7 +4,7 @@ import pytest
 
 from registerwatch.accounts.models import Account
 from registerwatch.accounts.plans import PlanName, plans
-from registerwatch.accounts.profiles import account_of
+from registerwatch.accounts.queries import account_of
 from registerwatch.accounts.repository import StoredAccount
 from registerwatch.accounts.wiring import Accounts
 from tests.accounts.acting import EMAIL, owner_of

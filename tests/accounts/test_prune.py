@@ -34,12 +34,12 @@ def _without(rows: dict[str, int], **gone: int) -> dict[str, int]:
 
 
 async def test_where_nothing_is_over_nothing_goes(accounts: Accounts, database: Database) -> None:
-    assert await accounts.pruning.run() == 0
+    assert await accounts.pruner.prune() == 0
     await signed_up(accounts)
     await accounts.password_reset.link(EMAIL)
     before = await _rows(database)
 
-    assert await accounts.pruning.run() == 0
+    assert await accounts.pruner.prune() == 0
     assert await _rows(database) == before
 
 
@@ -52,14 +52,14 @@ async def test_a_session_goes_in_the_second_in_which_it_is_over(
     before = await _rows(database)
 
     clock.move(SESSION_SECONDS - 2)
-    assert await accounts.pruning.run() == 0
+    assert await accounts.pruner.prune() == 0
     clock.move(1)
-    assert await accounts.pruning.run() == 1
+    assert await accounts.pruner.prune() == 1
     assert await _rows(database) == _without(before, sessions=1)
     await by_session(accounts, later.session)
     clock.move(1)
-    assert await accounts.pruning.run() == 1
-    assert await accounts.pruning.run() == 0
+    assert await accounts.pruner.prune() == 1
+    assert await accounts.pruner.prune() == 0
 
 
 async def test_a_reset_token_goes_in_the_second_in_which_it_is_over(
@@ -70,9 +70,9 @@ async def test_a_reset_token_goes_in_the_second_in_which_it_is_over(
     before = await _rows(database)
 
     clock.move(TOKEN_SECONDS - 1)
-    assert await accounts.pruning.run() == 0
+    assert await accounts.pruner.prune() == 0
     clock.move(1)
-    assert await accounts.pruning.run() == 1
+    assert await accounts.pruner.prune() == 1
     assert await _rows(database) == _without(before, reset_tokens=1)
 
 
@@ -83,16 +83,16 @@ async def test_a_key_goes_ninety_days_after_it_was_revoked(
     await accounts.members.create_key(owner, "for good")
     revoked = await accounts.members.create_key(owner, "revoked")
     clock.move(SESSION_SECONDS)
-    await accounts.pruning.run()
+    await accounts.pruner.prune()
     profile = await accounts.members.revoke_key(owner, (await accounts.members.profile(owner)).keys[-1].id)
     before = await _rows(database)
 
     assert REVOKED_KEYS_KEPT == 90 * DAY
     clock.move(90 * DAY)
     await accounts.members.revoke_key(owner, profile.keys[-1].id)
-    assert await accounts.pruning.run() == 0
+    assert await accounts.pruner.prune() == 0
     clock.move(1)
-    assert await accounts.pruning.run() == 1
+    assert await accounts.pruner.prune() == 1
 
     assert await _rows(database) == _without(before, api_keys=1)
     assert [key.label for key in (await accounts.members.profile(owner)).keys] == ["first key", "for good"]
@@ -108,14 +108,14 @@ async def test_a_line_of_the_trail_goes_after_four_hundred_days(
     clock.move(1)
     await accounts.sessions.login(EMAIL, PASSWORD)
     clock.move(SESSION_SECONDS)
-    assert await accounts.pruning.run() == 2
+    assert await accounts.pruner.prune() == 2
     before = await _rows(database)
 
     assert AUDIT_KEPT == 400 * DAY
     clock.move(400 * DAY - SESSION_SECONDS - 1)
-    assert await accounts.pruning.run() == 0
+    assert await accounts.pruner.prune() == 0
     clock.move(1)
-    assert await accounts.pruning.run() == 1
+    assert await accounts.pruner.prune() == 1
     assert await _rows(database) == _without(before, audit=1)
     trail = await accounts.members.trail(await by_key(accounts, opened.api_key))
     assert [entry.action for entry in trail] == ["signed in"]
@@ -128,7 +128,7 @@ async def test_accounts_users_and_keys_that_work_stay_for_ever(
     before = await _rows(database)
 
     clock.move(10_000 * DAY)
-    assert await accounts.pruning.run() == 2
+    assert await accounts.pruner.prune() == 2
 
     assert await _rows(database) == _without(before, sessions=1, audit=1)
     assert (await by_key(accounts, opened.api_key)).account.has_expired(clock.now())
@@ -144,7 +144,7 @@ async def test_what_was_deleted_by_its_owner_is_not_counted(
     await accounts.members.delete(await by_key(accounts, opened.api_key), PASSWORD)
 
     clock.move(1_000 * DAY)
-    assert await accounts.pruning.run() == 0
+    assert await accounts.pruner.prune() == 0
     assert set((await _rows(database)).values()) == {0}
 
 
@@ -157,8 +157,8 @@ async def test_many_processes_that_tidy_at_once_delete_each_row_once(
         await accounts.members.revoke_key(owner, (await accounts.members.profile(owner)).keys[0].id)
     clock.move(401 * DAY)
 
-    deleted = await asyncio.gather(*(accounts.pruning.run() for _ in range(6)))
+    deleted = await asyncio.gather(*(accounts.pruner.prune() for _ in range(6)))
 
     assert sum(deleted) == 5 * (1 + 1 + 1 + 2)
-    assert await accounts.pruning.run() == 0
+    assert await accounts.pruner.prune() == 0
     assert await _rows(database) == dict.fromkeys(TABLES, 0) | {"accounts": 5, "users": 5}

@@ -11,8 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from registerwatch.accounts import repository
 from registerwatch.accounts.credentials import Credential, credential_of, digest_of
 from registerwatch.accounts.models import Caller, Role
-from registerwatch.accounts.profiles import profile_of
-from registerwatch.accounts.queries import AccountQueries
+from registerwatch.accounts.queries import AccountQueries, profile_of
 from registerwatch.accounts.sessions import SESSION_SECONDS
 from registerwatch.accounts.wiring import Accounts
 from registerwatch.db.engine import Database

@@ -9,7 +9,7 @@ from registerwatch.accounts import audit, repository
 from registerwatch.accounts.audit import Action
 from registerwatch.accounts.models import Account, Profile, Role
 from registerwatch.accounts.plans import PlanName, Plans
-from registerwatch.accounts.profiles import account_of, profile_of
+from registerwatch.accounts.queries import account_of, profile_of
 from registerwatch.accounts.validation import email_address
 from registerwatch.clock import Clock, iso_utc
 from registerwatch.db.engine import Database

@@ -16,6 +16,9 @@ RANDOM_BYTES = 32
 MAX_SECRET_LENGTH = 200
 """Characters of a credential that are looked at; ours have 46."""
 
+NO_CREDENTIAL = "Send an API key or a session: `X-API-Key: rw_…` or `Authorization: Bearer us_…`."
+UNKNOWN_CREDENTIAL = "This key or session is unknown, revoked or expired. Sign in again, or use another key."
+
 
 @dataclass(frozen=True, slots=True)
 class Credential:

@@ -8,13 +8,11 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from registerwatch.accounts import audit, credentials, repository
 from registerwatch.accounts.audit import Action, AuditEntry
 from registerwatch.accounts.deletion import NO_DELETION_HOOK, DeletionHook
-from registerwatch.accounts.locking import locked
 from registerwatch.accounts.models import Account, Caller, Key, NewKey, Profile, Role
 from registerwatch.accounts.passwords import Passwords, acceptable
 from registerwatch.accounts.plans import Plans, keep_cap
-from registerwatch.accounts.profiles import account_of, profile_of
-from registerwatch.accounts.queries import AccountQueries
-from registerwatch.accounts.sessions import UNKNOWN
+from registerwatch.accounts.queries import AccountQueries, account_of, profile_of
+from registerwatch.accounts.repository import locked
 from registerwatch.accounts.validation import email_address, label
 from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
@@ -53,7 +51,7 @@ class MemberService:
         async with self._database.reading() as connection:
             stored = await repository.account(connection, caller.account.id)
             if stored is None:
-                raise Unauthenticated(UNKNOWN)
+                raise Unauthenticated(credentials.UNKNOWN_CREDENTIAL)
             return await profile_of(connection, account_of(stored, self._plans), caller.role)
 
     async def trail(self, caller: Caller) -> Sequence[AuditEntry]:

@@ -5,15 +5,13 @@ import asyncio
 import structlog
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registerwatch.accounts import credential_repository, credentials, repository
+from registerwatch.accounts import credentials, repository
 from registerwatch.accounts.audit import Action
-from registerwatch.accounts.credential_repository import TokenHolder
 from registerwatch.accounts.models import Caller, Profile
 from registerwatch.accounts.passwords import Passwords, acceptable
 from registerwatch.accounts.plans import Plans
-from registerwatch.accounts.profiles import account_of, profile_of
-from registerwatch.accounts.repository import StoredUser
-from registerwatch.accounts.sessions import UNKNOWN
+from registerwatch.accounts.queries import account_of, profile_of
+from registerwatch.accounts.repository import StoredUser, TokenHolder
 from registerwatch.accounts.validation import email_address
 from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
@@ -65,9 +63,9 @@ class PasswordResetService:
             user_id = caller.user_id or await _first_owner(connection, caller.account.id)
             user = await repository.user(connection, caller.account.id, user_id)
             if stored is None or user is None:
-                raise Unauthenticated(UNKNOWN)  # removed a moment ago
+                raise Unauthenticated(credentials.UNKNOWN_CREDENTIAL)  # removed a moment ago
             await repository.set_password(connection, stored.id, user.id, password_hash)
-            await credential_repository.end_other_ways_in(connection, user.id, caller.session)
+            await repository.end_other_ways_in(connection, user.id, caller.session)
             await repository.note(
                 connection,
                 stored.id,
@@ -102,10 +100,10 @@ class PasswordResetService:
             user = await _locked_user(connection, email_address(email))
             if user is None:
                 raise NoSuchAccount(f"Nobody has the e-mail address {email}.")
-            if await credential_repository.tokens_since(connection, user.id, now - TOKEN_SECONDS) >= LINKS_PER_HOUR:
+            if await repository.tokens_since(connection, user.id, now - TOKEN_SECONDS) >= LINKS_PER_HOUR:
                 raise InvalidInput(f"{LINKS_PER_HOUR} links were made for this user within an hour; use one of them.")
             digest = credentials.digest_of(token)
-            await credential_repository.add_token(connection, user.id, digest, now=now, expires_at=now + TOKEN_SECONDS)
+            await repository.add_token(connection, user.id, digest, now=now, expires_at=now + TOKEN_SECONDS)
         return f"{self._public_url}/password/reset?token={token}"
 
     async def reset(self, token: str, password: str) -> None:
@@ -119,7 +117,7 @@ class PasswordResetService:
             await repository.lock_account(connection, holder.account_id)
             await self._holder(connection, digest)  # another request may have used it while we waited
             await repository.set_password(connection, holder.account_id, holder.user_id, password_hash)
-            await credential_repository.end_other_ways_in(connection, holder.user_id, None)
+            await repository.end_other_ways_in(connection, holder.user_id, None)
             await repository.note(
                 connection, holder.account_id, now=self._now(), actor=holder.email, action=Action.PASSWORD_RESET
             )
@@ -149,7 +147,7 @@ class PasswordResetService:
             log.error("a reset link was asked for, and no mail was sent", reason=str(error))
 
     async def _holder(self, connection: AsyncConnection, digest: str) -> TokenHolder:
-        holder = await credential_repository.token_holder(connection, digest, self._now())
+        holder = await repository.token_holder(connection, digest, self._now())
         if holder is None:
             raise LinkNotValid(BAD_TOKEN)
         return holder
@@ -170,5 +168,5 @@ async def _locked_user(connection: AsyncConnection, email: str) -> StoredUser | 
 async def _first_owner(connection: AsyncConnection, account_id: int) -> int:
     owners = await repository.owners(connection, account_id)
     if not owners:
-        raise Unauthenticated(UNKNOWN)  # the account was deleted a moment ago
+        raise Unauthenticated(credentials.UNKNOWN_CREDENTIAL)  # the account was deleted a moment ago
     return owners[0].id

@@ -1,6 +1,6 @@
 """Deleting what has expired."""
 
-from registerwatch.accounts import credential_repository
+from registerwatch.accounts import repository
 from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
 
@@ -11,17 +11,17 @@ AUDIT_KEPT = 400 * DAY
 """A year and a month: an audit of the last year finds all of it."""
 
 
-class AccountPruning:
+class AccountPruner:
     """Deletes expired sessions and reset tokens, keys revoked long ago, old lines of audit trails."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
         self._clock = clock
 
-    async def run(self) -> int:
+    async def prune(self) -> int:
         """Delete; the number of rows. Any number of processes may do this at any time."""
         now = int(self._clock.now())
         async with self._database.transaction() as connection:
-            return await credential_repository.delete_outdated(
+            return await repository.delete_expired(
                 connection, now=now, keys_before=now - REVOKED_KEYS_KEPT, audit_before=now - AUDIT_KEPT
             )

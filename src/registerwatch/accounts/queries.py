@@ -1,6 +1,6 @@
-"""What nearly every request asks of accounts: whom its credential stands for, who and what is in the account.
+"""Reads of accounts as domain objects: the holder of a credential, an account with its plan, users and keys.
 
-Nothing is kept between two questions, so what was revoked, ended or removed is gone for the next request.
+Nothing is cached, so what was revoked, ended or removed is gone for the next request.
 """
 
 from collections.abc import Sequence
@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import bindparam, select
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.accounts import repository
 from registerwatch.accounts.credentials import Credential, is_same
-from registerwatch.accounts.models import Key, Role, User
+from registerwatch.accounts.models import Account, Key, Profile, Role, User
+from registerwatch.accounts.plans import PlanName, Plans
 from registerwatch.accounts.repository import StoredAccount, StoredUser
 from registerwatch.db.engine import Database
 from registerwatch.db.statements import PreparedSelect
@@ -35,7 +37,7 @@ _USER_BY_EMAIL = PreparedSelect(repository.USER_BY_EMAIL)
 
 @dataclass(frozen=True, slots=True)
 class CredentialHolder:
-    """Whom a credential stands for."""
+    """The account and the user or program that a credential belongs to."""
 
     account: StoredAccount
     role: Role
@@ -44,13 +46,13 @@ class CredentialHolder:
 
 
 class AccountQueries:
-    """Reads of accounts that must be quick."""
+    """What nearly every request reads, by prepared statements."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def holder(self, credential: Credential, now: int) -> CredentialHolder | None:
-        """Whom a credential stands for; None when it is unknown, revoked or over."""
+        """Who holds a credential; None when it is unknown, revoked or expired."""
         if credential.kind == "key":
             row, holder = await self._one(_BY_KEY, digest=credential.digest), _program
         else:
@@ -72,6 +74,18 @@ class AccountQueries:
 
     async def _one(self, statement: PreparedSelect, **values: object) -> Sequence[Any] | None:
         return next(iter(await self._database.rows(statement, **values)), None)
+
+
+def account_of(stored: StoredAccount, plans: Plans) -> Account:
+    """An account with its plan."""
+    plan = plans[PlanName(stored.plan)]
+    return Account(stored.id, stored.email, stored.name, plan, stored.expires_at, stored.created_at)
+
+
+async def profile_of(connection: AsyncConnection, account: Account, role: Role) -> Profile:
+    """An account with its users and keys, within a transaction."""
+    users = await repository.users_of(connection, account.id)
+    return Profile(account, role, users, await repository.keys_of(connection, account.id))
 
 
 def _program(row: Sequence[Any]) -> CredentialHolder:

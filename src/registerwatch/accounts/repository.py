@@ -1,4 +1,4 @@
-"""The SQL of accounts. Whatever belongs to an account takes the account's id.
+"""The SQL of accounts, users, credentials and audit trails. Whatever belongs to an account takes the account's id.
 
 Functions run in the transaction of the connection that they are given.
 """
@@ -11,9 +11,10 @@ from sqlalchemy import BigInteger, Select, bindparam, delete, func, insert, sele
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.accounts.audit import Action, AuditEntry
-from registerwatch.accounts.credentials import digest_of, masked
+from registerwatch.accounts.credentials import UNKNOWN_CREDENTIAL, digest_of, masked
 from registerwatch.accounts.models import Key, Role, User
-from registerwatch.db.tables import accounts, api_keys, audit, users, watches, webhooks
+from registerwatch.db.tables import accounts, api_keys, audit, reset_tokens, sessions, users, watches, webhooks
+from registerwatch.errors import Unauthenticated
 
 _OF_ACCOUNT = bindparam("account_id", type_=BigInteger)
 
@@ -39,6 +40,15 @@ class StoredUser:
     email: str
     role: Role
     password_hash: str | None = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class TokenHolder:
+    """The user whose password a reset token may set."""
+
+    account_id: int
+    user_id: int
+    email: str
 
 
 _USER = select(users.c.id, users.c.account_id, users.c.email, users.c.role, users.c.password_hash)
@@ -86,6 +96,14 @@ async def lock_account(connection: AsyncConnection, account_id: int) -> StoredAc
     """
     row = (await connection.execute(_ACCOUNT.with_for_update(key_share=True), {"account_id": account_id})).one_or_none()
     return StoredAccount(*row) if row is not None else None
+
+
+async def locked(connection: AsyncConnection, account_id: int) -> StoredAccount:
+    """Like `lock_account`, for requests of an account: raises `Unauthenticated` when it was deleted meanwhile."""
+    stored = await lock_account(connection, account_id)
+    if stored is None:
+        raise Unauthenticated(UNKNOWN_CREDENTIAL)
+    return stored
 
 
 async def set_period(connection: AsyncConnection, account_id: int, *, plan: str, expires_at: int) -> None:
@@ -186,6 +204,61 @@ async def revoke_key(connection: AsyncConnection, account_id: int, key_id: int, 
     """Revoke a key of the account; one that is revoked already keeps its time."""
     of_key = api_keys.c.id == key_id, api_keys.c.account_id == account_id, api_keys.c.revoked_at.is_(None)
     await connection.execute(update(api_keys).where(*of_key).values(revoked_at=now))
+
+
+async def add_session(connection: AsyncConnection, user_id: int, digest: str, *, now: int, expires_at: int) -> None:
+    """Open a session."""
+    values = {"digest": digest, "user_id": user_id, "created_at": now, "expires_at": expires_at}
+    await connection.execute(insert(sessions).values(values))
+
+
+async def end_session(connection: AsyncConnection, digest: str) -> None:
+    """End one session, if it is there."""
+    await connection.execute(delete(sessions).where(sessions.c.digest == digest))
+
+
+async def end_other_ways_in(connection: AsyncConnection, user_id: int, kept_session: str | None) -> None:
+    """End a user's sessions but the one that is kept, and every reset token of theirs."""
+    of_user = sessions.c.user_id == user_id
+    if kept_session is not None:
+        of_user &= sessions.c.digest != kept_session
+    await connection.execute(delete(sessions).where(of_user))
+    await connection.execute(delete(reset_tokens).where(reset_tokens.c.user_id == user_id))
+
+
+async def add_token(connection: AsyncConnection, user_id: int, digest: str, *, now: int, expires_at: int) -> None:
+    """Store a reset token."""
+    values = {"digest": digest, "user_id": user_id, "created_at": now, "expires_at": expires_at}
+    await connection.execute(insert(reset_tokens).values(values))
+
+
+async def tokens_since(connection: AsyncConnection, user_id: int, since: int) -> int:
+    """How many reset tokens were made for a user after an instant."""
+    counted = select(func.count()).where(reset_tokens.c.user_id == user_id, reset_tokens.c.created_at > since)
+    number: int = (await connection.execute(counted)).scalar_one()
+    return number
+
+
+async def token_holder(connection: AsyncConnection, digest: str, now: int) -> TokenHolder | None:
+    """Whose password a token may set; None when it is unknown or over."""
+    found = (
+        select(users.c.account_id, users.c.id, users.c.email)
+        .join(reset_tokens, reset_tokens.c.user_id == users.c.id)
+        .where(reset_tokens.c.digest == digest, reset_tokens.c.expires_at > now)
+    )
+    row = (await connection.execute(found)).one_or_none()
+    return TokenHolder(*row) if row is not None else None
+
+
+async def delete_expired(connection: AsyncConnection, *, now: int, keys_before: int, audit_before: int) -> int:
+    """Delete expired sessions and reset tokens, and keys revoked and audit lines written before; how many rows."""
+    expired = (
+        delete(sessions).where(sessions.c.expires_at <= now),
+        delete(reset_tokens).where(reset_tokens.c.expires_at <= now),
+        delete(api_keys).where(api_keys.c.revoked_at < keys_before),
+        delete(audit).where(audit.c.created_at < audit_before),
+    )
+    return sum([(await connection.execute(statement)).rowcount for statement in expired])
 
 
 async def note(

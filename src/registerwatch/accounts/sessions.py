@@ -3,15 +3,14 @@
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registerwatch.accounts import credential_repository, credentials, repository
+from registerwatch.accounts import credentials, repository
 from registerwatch.accounts.audit import Action
 from registerwatch.accounts.credentials import Credential
 from registerwatch.accounts.login_throttle import LoginThrottle
 from registerwatch.accounts.models import Caller, NewSession, Role
 from registerwatch.accounts.passwords import Passwords, acceptable
 from registerwatch.accounts.plans import PlanName, Plans
-from registerwatch.accounts.profiles import account_of, profile_of
-from registerwatch.accounts.queries import AccountQueries
+from registerwatch.accounts.queries import AccountQueries, account_of, profile_of
 from registerwatch.accounts.repository import StoredUser
 from registerwatch.accounts.validation import company_name, email_address
 from registerwatch.clock import Clock
@@ -23,8 +22,6 @@ FIRST_KEY = "first key"
 
 WRONG = "Email or password is wrong."
 EXISTS = "An account with this e-mail address exists already, and the password is not its own. Sign in instead."
-NEEDED = "Send an API key or a session: `X-API-Key: rw_…` or `Authorization: Bearer us_…`."
-UNKNOWN = "This key or session is unknown, revoked or over. Sign in again, or use another key."
 
 
 class SessionService:
@@ -72,15 +69,15 @@ class SessionService:
         """End the session, if it is one."""
         if credential is not None and credential.kind == "session":
             async with self._database.transaction() as connection:
-                await credential_repository.end_session(connection, credential.digest)
+                await repository.end_session(connection, credential.digest)
 
     async def caller(self, credential: Credential | None) -> Caller:
         """Whom a request comes from. Raises `Unauthenticated`."""
         if credential is None:
-            raise Unauthenticated(NEEDED)
+            raise Unauthenticated(credentials.NO_CREDENTIAL)
         holder = await self._reads.holder(credential, self._now())
         if holder is None:
-            raise Unauthenticated(UNKNOWN)
+            raise Unauthenticated(credentials.UNKNOWN_CREDENTIAL)
         session = credential.digest if credential.kind == "session" else None
         return Caller(account_of(holder.account, self._plans), holder.role, holder.name, holder.user_id, session)
 
@@ -125,7 +122,7 @@ class SessionService:
     async def _session(self, connection: AsyncConnection, user_id: int) -> str:
         session, now = credentials.new_session(), self._now()
         digest = credentials.digest_of(session)
-        await credential_repository.add_session(connection, user_id, digest, now=now, expires_at=now + SESSION_SECONDS)
+        await repository.add_session(connection, user_id, digest, now=now, expires_at=now + SESSION_SECONDS)
         return session
 
     def _now(self) -> int:

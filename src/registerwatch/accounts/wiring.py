@@ -8,7 +8,7 @@ from registerwatch.accounts.members import MemberService
 from registerwatch.accounts.password_reset import PasswordResetService
 from registerwatch.accounts.passwords import Passwords
 from registerwatch.accounts.plans import plans
-from registerwatch.accounts.prune import AccountPruning
+from registerwatch.accounts.prune import AccountPruner
 from registerwatch.accounts.sessions import SessionService
 from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
@@ -24,7 +24,7 @@ class Accounts:
     members: MemberService
     password_reset: PasswordResetService
     admin: AccountAdmin
-    pruning: AccountPruning
+    pruner: AccountPruner
     passwords: Passwords
 
     async def close(self) -> None:
@@ -49,6 +49,6 @@ def build_accounts(
         members=MemberService(database, passwords, table, clock, deletion_hook),
         password_reset=PasswordResetService(database, passwords, table, clock, mailer, public_url=settings.public_url),
         admin=AccountAdmin(database, table, clock),
-        pruning=AccountPruning(database, clock),
+        pruner=AccountPruner(database, clock),
         passwords=passwords,
     )

@@ -2,7 +2,7 @@
 
 import structlog
 
-from registerwatch.accounts.prune import AccountPruning
+from registerwatch.accounts.prune import AccountPruner
 from registerwatch.background.run_forever import run_forever
 from registerwatch.billing.cancellation import SubscriptionUpkeep
 from registerwatch.db.schedule import Schedule
@@ -52,11 +52,11 @@ async def sync_subscriptions(upkeep: SubscriptionUpkeep, schedule: Schedule) -> 
     await run_forever(run, every=SUBSCRIPTIONS_LOOK_SECONDS, problem="subscriptions could not be synchronized")
 
 
-async def prune(pruning: AccountPruning, deliveries: DeliveryService) -> None:
+async def prune(pruner: AccountPruner, deliveries: DeliveryService) -> None:
     """Delete expired rows at once and then every hour."""
 
     async def run() -> None:
-        deleted = await pruning.run() + await deliveries.forget(DELIVERIES_KEPT_SECONDS)
+        deleted = await pruner.prune() + await deliveries.forget(DELIVERIES_KEPT_SECONDS)
         if deleted:
             log.info("deleted expired rows", rows=deleted)
 

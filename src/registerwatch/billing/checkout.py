@@ -10,10 +10,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.accounts import repository as account_rows
 from registerwatch.accounts.audit import Action
-from registerwatch.accounts.locking import locked
 from registerwatch.accounts.models import Caller
 from registerwatch.accounts.plans import PlanName
-from registerwatch.accounts.repository import StoredAccount
+from registerwatch.accounts.repository import StoredAccount, locked
 from registerwatch.billing import repository
 from registerwatch.billing.models import TRIAL_DAYS, PaidSubscription, shown
 from registerwatch.billing.provider import Checkout, CheckoutOrder, PaymentProvider, Subscription

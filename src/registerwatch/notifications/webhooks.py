@@ -7,8 +7,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.accounts import repository as account_repository
 from registerwatch.accounts.audit import Action
-from registerwatch.accounts.locking import locked
 from registerwatch.accounts.models import Caller
+from registerwatch.accounts.repository import locked
 from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
 from registerwatch.db.statements import PreparedSelect

@@ -12,8 +12,8 @@ from typing import Annotated
 from msgspec import Meta
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registerwatch.accounts.locking import locked
 from registerwatch.accounts.models import Caller
+from registerwatch.accounts.repository import locked
 from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
 from registerwatch.errors import InvalidInput

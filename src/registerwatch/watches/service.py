@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from registerwatch.accounts.locking import locked
 from registerwatch.accounts.models import Caller
 from registerwatch.accounts.plans import keep_cap
+from registerwatch.accounts.repository import locked
 from registerwatch.accounts.validation import label as label_of
 from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
