@@ -106,13 +106,13 @@ async def test_an_account_over_the_caps_of_its_new_plan_keeps_what_it_has_and_ge
     owner = await owner_of(accounts)
     await accounts.admin.set_period(EMAIL, PlanName.OPERATOR, None)
     for index in range(11):
-        await accounts.members.create_key(owner, f"{index}")
+        await accounts.api_keys.create(owner, f"{index}")
         await accounts.members.add_user(owner, f"member{index}@acme.example", PASSWORD)
 
     profile = await accounts.admin.set_period(EMAIL, PlanName.STANDARD, None)
 
     assert (len(profile.users), len(profile.keys)) == (12, 12)
-    for more in (accounts.members.create_key(owner, "more"), accounts.members.add_user(owner, MEMBER, PASSWORD)):
+    for more in (accounts.api_keys.create(owner, "more"), accounts.members.add_user(owner, MEMBER, PASSWORD)):
         with pytest.raises(CapReached):
             await more
 

@@ -18,8 +18,10 @@ from hypothesis.stateful import (
 from sqlalchemy import URL, Connection, create_engine, text
 
 from registerwatch.accounts.admin import AccountAdmin
+from registerwatch.accounts.api_keys import ApiKeyService
 from registerwatch.accounts.audit import OPERATOR, Action
 from registerwatch.accounts.credentials import credential_of, masked
+from registerwatch.accounts.deletion import DeletionService
 from registerwatch.accounts.members import MemberService
 from registerwatch.accounts.models import Caller, NewSession, Profile, Role
 from registerwatch.accounts.password_reset import LINKS_PER_HOUR, TOKEN_SECONDS, PasswordResetService
@@ -154,7 +156,7 @@ class People(RuleBasedStateMachine):
     def a_key_is_made(self, which: int) -> None:
         caller, firm = self.manager(which)
         refused = len(firm.active_keys) >= PLANS[firm.plan].keys
-        made = self.outcome(self.accounts.members.create_key(caller, "ERP"), CapReached if refused else None)
+        made = self.outcome(self.accounts.api_keys.create(caller, "ERP"), CapReached if refused else None)
         if made is not None:
             profile = self.run(self.accounts.members.profile(caller))
             self.model.add_key(firm, profile.keys[-1].id, made.secret)
@@ -166,7 +168,7 @@ class People(RuleBasedStateMachine):
         caller, firm = self.manager(which)
         key = _one([*firm.keys, None, *self.model.keys], what)
         refused = key is None or key.firm is not firm
-        asked = self.accounts.members.revoke_key(caller, key.id if key else UNKNOWN_ID)
+        asked = self.accounts.api_keys.revoke(caller, key.id if key else UNKNOWN_ID)
         profile = self.outcome(asked, InvalidInput if refused else None)
         if profile is not None and key is not None and key.revoked_at is None:
             key.revoked_at = self.now
@@ -178,7 +180,7 @@ class People(RuleBasedStateMachine):
         caller, firm = self.manager(which)
         password = guess or firm.owners[-1].password
         refused = password not in {owner.password for owner in firm.owners}
-        self.outcome(self.accounts.members.delete(caller, password), WrongPassword if refused else None)
+        self.outcome(self.accounts.deletion.delete(caller, password), WrongPassword if refused else None)
         if not refused:
             self.model.delete(firm)
 
@@ -352,6 +354,8 @@ def _accounts(database: Database, clock: SteppedClock, mail: KeptMail) -> Accoun
     return Accounts(
         sessions=SessionService(database, quick, PLANS, clock, trial_seconds=TRIAL_SECONDS),
         members=MemberService(database, quick, PLANS, clock),
+        api_keys=ApiKeyService(database, PLANS, clock),
+        deletion=DeletionService(database, quick),
         password_reset=PasswordResetService(database, quick, PLANS, clock, mail, public_url="http://service.test"),
         admin=AccountAdmin(database, PLANS, clock),
         pruner=AccountPruner(database, clock),

@@ -60,10 +60,10 @@ async def test_simultaneous_additions_do_not_pass_the_cap_of_users(accounts: Acc
 async def test_simultaneous_keys_do_not_pass_the_cap_of_keys(accounts: Accounts) -> None:
     owner = await owner_of(accounts)
     for index in range(7):
-        await accounts.members.create_key(owner, f"{index}")
+        await accounts.api_keys.create(owner, f"{index}")
 
     outcomes = await asyncio.gather(
-        *(accounts.members.create_key(owner, "racer") for _ in range(6)), return_exceptions=True
+        *(accounts.api_keys.create(owner, "racer") for _ in range(6)), return_exceptions=True
     )
 
     assert sum(isinstance(each, CapReached) for each in outcomes) == 4
@@ -84,25 +84,25 @@ async def test_two_accounts_that_add_one_address_at_once_share_nothing(accounts:
 
 async def test_a_revoked_key_makes_room_and_stops_at_once(accounts: Accounts) -> None:
     owner = await owner_of(accounts)
-    keys = [await accounts.members.create_key(owner, f"{index}") for index in range(9)]
+    keys = [await accounts.api_keys.create(owner, f"{index}") for index in range(9)]
     with pytest.raises(CapReached):
-        await accounts.members.create_key(owner, "one more")
+        await accounts.api_keys.create(owner, "one more")
 
     revoked = (await accounts.members.profile(owner)).keys[3]
-    profile = await accounts.members.revoke_key(owner, revoked.id)
+    profile = await accounts.api_keys.revoke(owner, revoked.id)
 
     assert [key.revoked for key in profile.keys].count(True) == 1
     assert keys[2].label == revoked.label
     with pytest.raises(Unauthenticated):
         await by_key(accounts, keys[2].secret)
-    assert (await accounts.members.create_key(owner, "one more")).secret.startswith("rw_")
+    assert (await accounts.api_keys.create(owner, "one more")).secret.startswith("rw_")
 
 
 async def test_revoking_every_key_leaves_sessions_working(accounts: Accounts) -> None:
     opened = await signed_up(accounts)
     owner = await by_session(accounts, opened.session)
     for key in (await accounts.members.profile(owner)).keys:
-        await accounts.members.revoke_key(owner, key.id)
+        await accounts.api_keys.revoke(owner, key.id)
 
     with pytest.raises(Unauthenticated):
         await by_key(accounts, opened.api_key)
@@ -151,7 +151,7 @@ async def test_ids_of_another_account_are_unknown_here(accounts: Accounts) -> No
     with pytest.raises(InvalidInput, match="no user"):
         await accounts.members.remove_user(first, strange.user_id or 0)
     with pytest.raises(InvalidInput, match="no key"):
-        await accounts.members.revoke_key(first, second.profile.keys[0].id)
+        await accounts.api_keys.revoke(first, second.profile.keys[0].id)
 
     await by_session(accounts, second.session)
     await by_key(accounts, second.api_key)
@@ -171,9 +171,9 @@ async def test_the_operator_plan_has_its_own_caps(accounts: Accounts) -> None:
     owner = await owner_of(accounts)
     await accounts.admin.set_period(EMAIL, PlanName.OPERATOR, None)
     for index in range(24):
-        await accounts.members.create_key(owner, f"{index}")
+        await accounts.api_keys.create(owner, f"{index}")
     with pytest.raises(CapReached, match="25 API keys"):
-        await accounts.members.create_key(owner, "one more")
+        await accounts.api_keys.create(owner, "one more")
 
 
 async def test_deleting_needs_an_owners_password_and_leaves_nothing(accounts: Accounts, database: Database) -> None:
@@ -183,9 +183,9 @@ async def test_deleting_needs_an_owners_password_and_leaves_nothing(accounts: Ac
     await owner_of(accounts, "owner@other.example")
     for wrong in ("a member's own", "wrong", ""):
         with pytest.raises(WrongPassword):
-            await accounts.members.delete(owner, wrong)
+            await accounts.deletion.delete(owner, wrong)
 
-    await accounts.members.delete(owner, PASSWORD)
+    await accounts.deletion.delete(owner, PASSWORD)
 
     left = {"accounts": 1, "users": 1, "sessions": 1, "api_keys": 1, "reset_tokens": 0, "audit": 1}
     async with database.reading() as connection:
@@ -195,11 +195,11 @@ async def test_deleting_needs_an_owners_password_and_leaves_nothing(accounts: Ac
 
 async def test_what_a_deleted_account_still_asks_for_is_refused(accounts: Accounts) -> None:
     owner = await owner_of(accounts)
-    await accounts.members.delete(owner, PASSWORD)
+    await accounts.deletion.delete(owner, PASSWORD)
     late = (
         accounts.members.add_user(owner, "member@acme.example", PASSWORD),
-        accounts.members.create_key(owner, "late"),
-        accounts.members.revoke_key(owner, 1),
+        accounts.api_keys.create(owner, "late"),
+        accounts.api_keys.revoke(owner, 1),
         accounts.members.remove_user(owner, 1),
         accounts.password_reset.change(owner, PASSWORD),
     )
@@ -213,10 +213,10 @@ async def test_the_trail_says_who_did_what_newest_first_and_at_most_a_hundred(ac
     owner, key = await by_session(accounts, opened.session), await by_key(accounts, opened.api_key)
     profile = await accounts.members.add_user(key, "member@acme.example", PASSWORD)
     await accounts.members.remove_user(owner, profile.users[1].id)
-    await accounts.members.create_key(owner, "ERP")
+    await accounts.api_keys.create(owner, "ERP")
     made = (await accounts.members.profile(owner)).keys[-1]
-    await accounts.members.revoke_key(owner, made.id)
-    await accounts.members.revoke_key(owner, made.id)
+    await accounts.api_keys.revoke(owner, made.id)
+    await accounts.api_keys.revoke(owner, made.id)
     await accounts.password_reset.change(owner, "another password")
     await accounts.admin.set_period(EMAIL, PlanName.STANDARD, 1_800_000_000)
 

@@ -445,7 +445,7 @@ async def test_no_log_and_no_error_shows_a_secret_or_an_address(accounts: Accoun
             accounts.sessions.login(EMAIL, NEW),
             accounts.sessions.trial("Acme", EMAIL, NEW),
             accounts.members.add_user(owner, EMAIL, NEW),
-            accounts.members.delete(owner, NEW),
+            accounts.deletion.delete(owner, NEW),
             by_key(accounts, f"{opened.api_key}a"),
             by_session(accounts, f"{opened.session}a"),
         ):

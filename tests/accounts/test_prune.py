@@ -80,16 +80,16 @@ async def test_a_key_goes_ninety_days_after_it_was_revoked(
     accounts: Accounts, database: Database, clock: SteppedClock
 ) -> None:
     owner = await owner_of(accounts)
-    await accounts.members.create_key(owner, "for good")
-    revoked = await accounts.members.create_key(owner, "revoked")
+    await accounts.api_keys.create(owner, "for good")
+    revoked = await accounts.api_keys.create(owner, "revoked")
     clock.move(SESSION_SECONDS)
     await accounts.pruner.prune()
-    profile = await accounts.members.revoke_key(owner, (await accounts.members.profile(owner)).keys[-1].id)
+    profile = await accounts.api_keys.revoke(owner, (await accounts.members.profile(owner)).keys[-1].id)
     before = await _rows(database)
 
     assert REVOKED_KEYS_KEPT == 90 * DAY
     clock.move(90 * DAY)
-    await accounts.members.revoke_key(owner, profile.keys[-1].id)
+    await accounts.api_keys.revoke(owner, profile.keys[-1].id)
     assert await accounts.pruner.prune() == 0
     clock.move(1)
     assert await accounts.pruner.prune() == 1
@@ -141,7 +141,7 @@ async def test_what_was_deleted_by_its_owner_is_not_counted(
     opened = await signed_up(accounts)
     await accounts.password_reset.link(EMAIL)
     await accounts.sessions.logout(credential_of(None, opened.session))
-    await accounts.members.delete(await by_key(accounts, opened.api_key), PASSWORD)
+    await accounts.deletion.delete(await by_key(accounts, opened.api_key), PASSWORD)
 
     clock.move(1_000 * DAY)
     assert await accounts.pruner.prune() == 0
@@ -154,7 +154,7 @@ async def test_many_processes_that_tidy_at_once_delete_each_row_once(
     for index in range(5):
         owner = await owner_of(accounts, f"owner{index}@acme.example")
         await accounts.password_reset.link(f"owner{index}@acme.example")
-        await accounts.members.revoke_key(owner, (await accounts.members.profile(owner)).keys[0].id)
+        await accounts.api_keys.revoke(owner, (await accounts.members.profile(owner)).keys[0].id)
     clock.move(401 * DAY)
 
     deleted = await asyncio.gather(*(accounts.pruner.prune() for _ in range(6)))

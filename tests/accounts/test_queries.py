@@ -48,9 +48,9 @@ async def test_an_account_is_seen_as_a_transaction_sees_it(
         caller = await owner_of(accounts, email)
         await accounts.members.add_user(caller, f"member-of-{email}", PASSWORD)
         for label in ("", "Ünïcode 🦷 %(x)s :digest ?", "'; DROP TABLE users; --", "revoked"):
-            await accounts.members.create_key(caller, label)
+            await accounts.api_keys.create(caller, label)
         newest = (await accounts.members.profile(caller)).keys[-1]
-        await accounts.members.revoke_key(caller, newest.id)
+        await accounts.api_keys.revoke(caller, newest.id)
 
         async with database.transaction() as connection:
             in_transaction = await profile_of(connection, caller.account, caller.role)
@@ -155,7 +155,7 @@ async def test_what_changes_elsewhere_is_so_from_the_next_request_on(accounts: A
 async def test_a_key_opens_from_the_moment_at_which_it_was_made(accounts: Accounts) -> None:
     caller = await owner_of(accounts)
     for _ in range(5):
-        new = await accounts.members.create_key(caller, "ERP")
+        new = await accounts.api_keys.create(caller, "ERP")
         assert (await by_key(accounts, new.secret)).account == caller.account
 
 

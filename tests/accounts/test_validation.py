@@ -194,10 +194,10 @@ async def test_every_address_and_name_that_is_taken_can_be_stored_and_found(acco
 async def test_every_label_can_be_stored_and_comes_back_as_it_was_told(accounts: Accounts) -> None:
     owner = await owner_of(accounts)
     for text in ("", "🦷" * 10_000, TWISTED, "\0", "\uffff\ufffe", "x" * 10_000, "'; DROP TABLE users; --"):
-        made = await accounts.members.create_key(owner, text)
+        made = await accounts.api_keys.create(owner, text)
         profile = await accounts.members.profile(owner)
         assert profile.keys[-1].label == made.label == label(text)
-        await accounts.members.revoke_key(owner, profile.keys[-1].id)
+        await accounts.api_keys.revoke(owner, profile.keys[-1].id)
 
 
 @pytest.mark.anyio

@@ -121,8 +121,8 @@ async def _grow(accounts: Accounts) -> list[str]:
     opened = await accounts.sessions.login(EMAIL, PASSWORD)
     owner = await accounts.sessions.caller(credential_of(None, opened.session))
     await accounts.members.add_user(owner, MEMBER, PASSWORD)
-    await accounts.members.revoke_key(owner, opened.profile.keys[0].id)
-    await accounts.members.create_key(owner, f"[ERP] :key: {'x' * 200}")
+    await accounts.api_keys.revoke(owner, opened.profile.keys[0].id)
+    await accounts.api_keys.create(owner, f"[ERP] :key: {'x' * 200}")
     return [key.prefix for key in (await accounts.members.profile(owner)).keys]
 
 

@@ -1,30 +1,56 @@
-"""The door by which others learn that an account goes away."""
+"""Deleting an account, and what has to end outside of this service with it."""
 
 from collections.abc import Sequence
 from typing import Protocol
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from registerwatch.accounts import repository
+from registerwatch.accounts.models import Caller
+from registerwatch.accounts.passwords import Passwords
+from registerwatch.db.engine import Database
+from registerwatch.errors import WrongPassword
+
+WRONG_OWNER_PASSWORD = "The password is not that of an owner."  # noqa: S105  # a message
+
 
 class DeletionHook(Protocol):
-    """Whoever has something outside of this service that ends with an account."""
+    """Implemented by packages that have something outside of this service that ends with an account."""
 
     async def note(self, connection: AsyncConnection, account_id: int) -> Sequence[str]:
-        """Store, in the transaction that deletes the account, what must be ended; gives their ids."""
+        """Store, in the transaction that deletes the account, what must be ended; its ids."""
 
     async def end(self, ids: Sequence[str], /) -> None:
-        """End it after the account is gone. Raises nothing when that cannot be done now."""
+        """End it after the account is deleted. Raises nothing when that cannot be done now."""
 
 
-class _NoDeletionHook:
-    """Nothing ends with an account but what is stored here."""
+class DeletionService:
+    """Deletes accounts. The surface checks whether the caller may."""
 
-    async def note(self, connection: AsyncConnection, account_id: int) -> Sequence[str]:
-        """Nothing."""
-        return ()
+    def __init__(self, database: Database, passwords: Passwords, hook: DeletionHook | None = None) -> None:
+        self._database = database
+        self._passwords = passwords
+        self._hook = hook
 
-    async def end(self, ids: Sequence[str], /) -> None:
-        """Nothing."""
+    async def delete(self, caller: Caller, password: str) -> None:
+        """Delete the account with all that is in it, and end what it pays for.
 
+        Raises `WrongPassword` unless it is an owner's password.
+        """
+        await self._check_password(caller, password)
+        ids: Sequence[str] = ()
+        async with self._database.transaction() as connection:
+            await repository.lock_account(connection, caller.account.id)
+            if self._hook is not None:
+                ids = await self._hook.note(connection, caller.account.id)
+            await repository.delete_account(connection, caller.account.id)
+        if self._hook is not None:
+            await self._hook.end(ids)
 
-NO_DELETION_HOOK: DeletionHook = _NoDeletionHook()
+    async def _check_password(self, caller: Caller, password: str) -> None:
+        """All owners' passwords are compared, so that the time tells nothing."""
+        async with self._database.reading() as connection:
+            owners = await repository.owners(connection, caller.account.id)
+        matches = [await self._passwords.is_right(password, owner.password_hash) for owner in owners]
+        if not any(matches):
+            raise WrongPassword(WRONG_OWNER_PASSWORD)

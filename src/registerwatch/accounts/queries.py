@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.accounts import repository
 from registerwatch.accounts.credentials import Credential, is_same
-from registerwatch.accounts.models import Account, Key, Profile, Role, User
+from registerwatch.accounts.models import Account, Caller, Key, Profile, Role, User
 from registerwatch.accounts.plans import PlanName, Plans
 from registerwatch.accounts.repository import StoredAccount, StoredUser
 from registerwatch.db.engine import Database
@@ -80,6 +80,11 @@ def account_of(stored: StoredAccount, plans: Plans) -> Account:
     """An account with its plan."""
     plan = plans[PlanName(stored.plan)]
     return Account(stored.id, stored.email, stored.name, plan, stored.expires_at, stored.created_at)
+
+
+async def locked_account(connection: AsyncConnection, caller: Caller, plans: Plans) -> Account:
+    """The caller's account as it is now, locked until the end of the transaction. Raises `Unauthenticated`."""
+    return account_of(await repository.locked(connection, caller.account.id), plans)
 
 
 async def profile_of(connection: AsyncConnection, account: Account, role: Role) -> Profile:

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 
 from registerwatch.accounts.admin import AccountAdmin
-from registerwatch.accounts.deletion import NO_DELETION_HOOK, DeletionHook
+from registerwatch.accounts.api_keys import ApiKeyService
+from registerwatch.accounts.deletion import DeletionHook, DeletionService
 from registerwatch.accounts.members import MemberService
 from registerwatch.accounts.password_reset import PasswordResetService
 from registerwatch.accounts.passwords import Passwords
@@ -22,6 +23,8 @@ class Accounts:
 
     sessions: SessionService
     members: MemberService
+    api_keys: ApiKeyService
+    deletion: DeletionService
     password_reset: PasswordResetService
     admin: AccountAdmin
     pruner: AccountPruner
@@ -39,14 +42,16 @@ def build_accounts(
     clock: Clock,
     mailer: Mailer,
     passwords: Passwords,
-    deletion_hook: DeletionHook = NO_DELETION_HOOK,
+    deletion_hook: DeletionHook | None = None,
 ) -> Accounts:
     """The use cases over one database."""
     table = plans(settings.trial_watch_cap)
     trial_seconds = settings.trial_days * 24 * 3600
     return Accounts(
         sessions=SessionService(database, passwords, table, clock, trial_seconds=trial_seconds),
-        members=MemberService(database, passwords, table, clock, deletion_hook),
+        members=MemberService(database, passwords, table, clock),
+        api_keys=ApiKeyService(database, table, clock),
+        deletion=DeletionService(database, passwords, deletion_hook),
         password_reset=PasswordResetService(database, passwords, table, clock, mailer, public_url=settings.public_url),
         admin=AccountAdmin(database, table, clock),
         pruner=AccountPruner(database, clock),

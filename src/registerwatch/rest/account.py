@@ -95,7 +95,7 @@ async def delete_account(body: DeleteRequest, service: InjectedService, caller: 
     """Deletes everything of the account, for good. Needs an owner's password, whoever calls; another one is 401.
     Limit: 10 requests per address and hour.
     """
-    await service.accounts.members.delete(caller, _secret(body))
+    await service.accounts.deletion.delete(caller, _secret(body))
     return private_response(Done())
 
 
@@ -118,14 +118,14 @@ async def remove_user(id: RowId, service: InjectedService, caller: OwnerOrKey) -
 )
 async def create_key(body: KeyRequest, service: InjectedService, caller: OwnerOrKey) -> Response:
     """The only time that the full key is told. For an owner or an API key."""
-    new = await service.accounts.members.create_key(caller, body.label or "")
+    new = await service.accounts.api_keys.create(caller, body.label or "")
     return private_response(CreatedKey(api_key=new.secret, label=new.label))
 
 
 @router.delete("/v1/keys/{id}", summary="Revoke an API key", responses=answer(AccountObject) | BAD_REQUEST | FORBIDDEN)
 async def revoke_key(id: RowId, service: InjectedService, caller: OwnerOrKey) -> Response:  # noqa: A002  # the contract's name
     """It stops working at once and for good; sessions go on. For an owner or an API key."""
-    return await _account(service, await service.accounts.members.revoke_key(caller, row_id(id)))
+    return await _account(service, await service.accounts.api_keys.revoke(caller, row_id(id)))
 
 
 @router.get("/v1/audit", summary="Who did what", responses=answer(AuditTrail) | FORBIDDEN)

@@ -1,0 +1,55 @@
+"""API keys of an account: creating and revoking them."""
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from registerwatch.accounts import credentials, repository
+from registerwatch.accounts.audit import Action
+from registerwatch.accounts.models import Caller, NewKey, Profile
+from registerwatch.accounts.plans import Plans, keep_cap
+from registerwatch.accounts.queries import locked_account, profile_of
+from registerwatch.accounts.validation import label
+from registerwatch.clock import Clock
+from registerwatch.db.engine import Database
+from registerwatch.errors import InvalidInput
+
+NO_KEY = "The account has no key with this id."
+
+
+class ApiKeyService:
+    """Creates and revokes keys. The surface checks whether the caller may."""
+
+    def __init__(self, database: Database, plans: Plans, clock: Clock) -> None:
+        self._database = database
+        self._plans = plans
+        self._clock = clock
+
+    async def create(self, caller: Caller, wanted_label: str) -> NewKey:
+        """Create an API key. Raises `CapReached`."""
+        new = NewKey(label(wanted_label), credentials.new_key())
+        async with self._database.transaction() as connection:
+            account = await locked_account(connection, caller, self._plans)
+            active = [key for key in await repository.keys_of(connection, account.id) if not key.revoked]
+            keep_cap(len(active), account.plan.keys, "API keys that are not revoked")
+            await repository.add_key(connection, account.id, new.label, new.secret, int(self._clock.now()))
+            await self._note(connection, caller, Action.KEY_CREATED, credentials.masked(new.secret), new.label)
+        return new
+
+    async def revoke(self, caller: Caller, key_id: int) -> Profile:
+        """Revoke a key of the account, at once and for good. Raises `InvalidInput` for an unknown id."""
+        async with self._database.transaction() as connection:
+            account = await locked_account(connection, caller, self._plans)
+            keys = await repository.keys_of(connection, account.id)
+            key = next((each for each in keys if each.id == key_id), None)
+            if key is None:
+                raise InvalidInput(NO_KEY)
+            if not key.revoked:
+                await repository.revoke_key(connection, account.id, key_id, int(self._clock.now()))
+                await self._note(connection, caller, Action.KEY_REVOKED, key.prefix, key.label)
+            return await profile_of(connection, account, caller.role)
+
+    async def _note(
+        self, connection: AsyncConnection, caller: Caller, action: Action, prefix: str, key_label: str
+    ) -> None:
+        subject = f"{prefix} ({key_label})" if key_label else prefix
+        now = int(self._clock.now())
+        await repository.note(connection, caller.account.id, now=now, actor=caller.name, action=action, subject=subject)
