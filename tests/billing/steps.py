@@ -42,7 +42,7 @@ async def paid_subscriptions(harness: ServiceHarness, caller: Caller) -> Sequenc
 
 async def delete_account(harness: ServiceHarness, caller: Caller) -> None:
     """Delete the account."""
-    await harness.service.accounts.members.delete(caller, PASSWORD)
+    await harness.service.accounts.deletion.delete(caller, PASSWORD)
 
 
 async def run_upkeep(harness: ServiceHarness) -> None:
