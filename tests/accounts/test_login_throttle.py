@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from registerwatch.accounts.login_throttle import AT_A_TIME, LoginThrottle
+from registerwatch.accounts.login_throttle import MAX_CONCURRENT, LoginThrottle
 from registerwatch.accounts.passwords import MAX_WAITING
 from registerwatch.accounts.wiring import Accounts
 from registerwatch.errors import Overloaded, WrongPassword
@@ -26,7 +26,7 @@ class Crowd:
         self.letting_go = asyncio.Event()
 
     async def come(self, number: int) -> None:
-        async with self.turns.turn():
+        async with self.turns.slot():
             self.inside.append(number)
             self.most_inside = max(self.most_inside, len(self.inside))
             await self.letting_go.wait()
@@ -44,13 +44,13 @@ async def _arrived(crowd: Crowd, count: int) -> list[asyncio.Task[None]]:
 async def test_few_have_a_turn_at_a_time_and_all_have_one_in_the_order_of_arrival() -> None:
     crowd = Crowd()
     tasks = await _arrived(crowd, MAX_WAITING)
-    assert crowd.inside == list(range(AT_A_TIME))
+    assert crowd.inside == list(range(MAX_CONCURRENT))
 
     crowd.letting_go.set()
     await asyncio.wait_for(asyncio.gather(*tasks), WAIT_SECONDS)
 
     assert crowd.served == list(range(MAX_WAITING))
-    assert crowd.most_inside == AT_A_TIME
+    assert crowd.most_inside == MAX_CONCURRENT
 
 
 async def test_too_many_are_refused_and_later_ones_are_not() -> None:

@@ -8,7 +8,7 @@ from sqlalchemy import text
 
 from registerwatch.accounts.credentials import credential_of
 from registerwatch.accounts.models import NewSession, Role
-from registerwatch.accounts.sessions import SESSION_SECONDS, WRONG
+from registerwatch.accounts.sessions import SESSION_SECONDS, WRONG_LOGIN
 from registerwatch.accounts.wiring import Accounts
 from registerwatch.db.engine import Database
 from registerwatch.errors import InvalidInput, Unauthenticated, WrongPassword
@@ -77,7 +77,7 @@ async def test_whatever_is_wrong_with_a_login_the_words_are_the_same(
     await signed_up(accounts)
     with pytest.raises(WrongPassword) as refused:
         await accounts.sessions.login(email, password)
-    assert str(refused.value) == WRONG
+    assert str(refused.value) == WRONG_LOGIN
 
 
 async def test_a_user_without_a_password_cannot_sign_in_with_any(accounts: Accounts, database: Database) -> None:

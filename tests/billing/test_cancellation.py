@@ -5,15 +5,15 @@ import pytest
 from registerwatch.accounts.plans import PlanName
 from registerwatch.billing import provider
 from registerwatch.billing.cancellation import (
-    ASKED_AGAIN_SECONDS,
-    FIRST_ASKED_SECONDS,
+    CHECKOUT_READ_AGAIN_SECONDS,
+    FIRST_READ_SECONDS,
     KEPT_SECONDS,
     OVERDUE_SECONDS,
     READ_AGAIN_SECONDS,
-    TRIED_AGAIN_SECONDS,
+    RETRY_SECONDS,
 )
 from registerwatch.billing.models import RENEWAL_SECONDS
-from registerwatch.billing.subscription_sync import MISSED_SECONDS
+from registerwatch.billing.subscription_sync import MISSING_SECONDS
 from registerwatch.errors import PaymentRefused, Unauthenticated
 from tests.billing.plain_provider import MONTH
 from tests.billing.steps import (
@@ -56,7 +56,7 @@ async def test_an_account_goes_though_the_provider_is_away_and_its_subscription_
     assert await queued_cancellations(harness) == [paid.id]
 
     harness.provider.is_away = False
-    harness.clock.move(TRIED_AGAIN_SECONDS)
+    harness.clock.move(RETRY_SECONDS)
     asked = len(harness.provider.asked)
     await run_upkeep(harness)
     assert len(harness.provider.asked) == asked, "not before 5 minutes have passed"
@@ -155,12 +155,12 @@ async def test_a_checkout_that_was_paid_without_anybody_telling_is_found(harness
 
     await run_upkeep(harness)
     assert await paid_subscriptions(harness, owner) == [], "the event has a quarter of an hour"
-    harness.clock.move(FIRST_ASKED_SECONDS + 1)
+    harness.clock.move(FIRST_READ_SECONDS + 1)
     await run_upkeep(harness)
 
     assert [each.subscription.id for each in await paid_subscriptions(harness, owner)] == [paid.id]
     asked = len(harness.provider.asked)
-    harness.clock.move(ASKED_AGAIN_SECONDS + 1)
+    harness.clock.move(CHECKOUT_READ_AGAIN_SECONDS + 1)
     await run_upkeep(harness)
     assert len(harness.provider.asked) == asked, "it is settled"
 
@@ -171,9 +171,9 @@ async def test_a_page_that_is_paid_at_after_its_account_has_gone_is_found_and_en
     await delete_account(harness, owner)
     paid = harness.provider.pay(session_id)
 
-    harness.clock.move(FIRST_ASKED_SECONDS + 1)
+    harness.clock.move(FIRST_READ_SECONDS + 1)
     await run_upkeep(harness)
-    harness.clock.move(TRIED_AGAIN_SECONDS + 1)
+    harness.clock.move(RETRY_SECONDS + 1)
     await run_upkeep(harness)
 
     assert harness.provider.subscriptions[paid.id].status == provider.CANCELED
@@ -185,7 +185,7 @@ async def test_a_checkout_that_nobody_pays_is_asked_about_until_its_page_is_over
     times = []
     for hour in range(40):
         asked = len(harness.provider.asked)
-        harness.clock.move(ASKED_AGAIN_SECONDS + 1)
+        harness.clock.move(CHECKOUT_READ_AGAIN_SECONDS + 1)
         await run_upkeep(harness)
         if len(harness.provider.asked) > asked:
             times.append(hour + 1)
@@ -219,7 +219,7 @@ async def test_a_subscription_that_the_provider_knows_no_more_is_over_a_week_aft
     owner = await harness.owner()
     paid = await subscribe(harness, owner)
     del harness.provider.subscriptions[paid.id]
-    harness.clock.move(paid.period_end - harness.now + MISSED_SECONDS - 1)
+    harness.clock.move(paid.period_end - harness.now + MISSING_SECONDS - 1)
     await run_upkeep(harness)
     assert [each.subscription.status for each in await paid_subscriptions(harness, owner)] == ["trialing"], (
         "settings may be wrong"

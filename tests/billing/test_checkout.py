@@ -6,7 +6,7 @@ import pytest
 
 from registerwatch.accounts.plans import PlanName
 from registerwatch.billing import provider, repository
-from registerwatch.billing.checkout import ATTEMPT_SECONDS, UNNAMED_SECONDS
+from registerwatch.billing.checkout import ATTEMPT_SECONDS, UNANSWERED_SECONDS
 from registerwatch.billing.models import DAY, GRACE_SECONDS, RENEWAL_SECONDS
 from registerwatch.billing.provider import Checkout, CheckoutOrder
 from registerwatch.errors import InvalidInput, PaymentRefused, PaymentsUnavailable
@@ -297,7 +297,7 @@ async def test_an_attempt_that_the_provider_failed_is_not_asked_for_again_after_
     harness.provider.is_away = False
     async with harness.database.reading() as connection:
         first = await repository.latest_checkout(connection, owner.account.id)
-    harness.clock.move(UNNAMED_SECONDS)
+    harness.clock.move(UNANSWERED_SECONDS)
     started = await harness.service.billing.checkouts.checkout(owner, STANDARD)
 
     async with harness.database.reading() as connection:

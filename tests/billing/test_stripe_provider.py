@@ -11,7 +11,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from registerwatch.billing.provider import Checkout, CheckoutOrder, Subscription
-from registerwatch.billing.stripe_provider import REPEATS, StripeProvider, subscription_of
+from registerwatch.billing.stripe_provider import MAX_RETRIES, StripeProvider, subscription_of
 from registerwatch.errors import PaymentRefused, PaymentsUnavailable
 from tests.support.clocks import SteppedClock
 
@@ -217,9 +217,9 @@ async def test_a_failure_that_may_pass_is_tried_three_times_under_one_key(failur
     with pytest.raises(PaymentsUnavailable, match="does not answer"):
         await desk.provider.start_checkout(ORDER, "an-attempt")
 
-    assert len(desk.asked) == 1 + REPEATS
+    assert len(desk.asked) == 1 + MAX_RETRIES
     assert {request.headers["idempotency-key"] for request in desk.asked} == {"checkout-an-attempt"}
-    assert len(desk.clock.slept) == REPEATS, "it waits by the service's clock"
+    assert len(desk.clock.slept) == MAX_RETRIES, "it waits by the service's clock"
     assert sum(desk.clock.slept) <= 5
 
 

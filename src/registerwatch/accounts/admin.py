@@ -25,7 +25,7 @@ class AccountListing:
 
 
 class AccountAdmin:
-    """Looks at accounts and sets their plan and period."""
+    """Reads accounts and sets their plan and period."""
 
     def __init__(self, database: Database, plans: Plans, clock: Clock) -> None:
         self._database = database
@@ -44,7 +44,7 @@ class AccountAdmin:
             account_id = await self._account_id(connection, email)
             stored = await repository.account(connection, account_id)
             if stored is None:
-                raise _nobody(email)
+                raise _no_such_user(email)
             return await profile_of(connection, account_of(stored, self._plans), Role.OWNER)
 
     async def set_period(self, email: str, plan: PlanName | None, expires_at: int | None) -> Profile:
@@ -53,7 +53,7 @@ class AccountAdmin:
             account_id = await self._account_id(connection, email)
             stored = await repository.lock_account(connection, account_id)
             if stored is None:
-                raise _nobody(email)
+                raise _no_such_user(email)
             changed = replace(
                 stored, plan=plan or stored.plan, expires_at=stored.expires_at if expires_at is None else expires_at
             )
@@ -71,9 +71,9 @@ class AccountAdmin:
     async def _account_id(self, connection: AsyncConnection, email: str) -> int:
         user = await repository.user_by_email(connection, email_address(email))
         if user is None:
-            raise _nobody(email)
+            raise _no_such_user(email)
         return user.account_id
 
 
-def _nobody(email: str) -> NoSuchAccount:
-    return NoSuchAccount(f"Nobody has the e-mail address {email}; `registerwatch accounts list` shows who is there.")
+def _no_such_user(email: str) -> NoSuchAccount:
+    return NoSuchAccount(f"Nobody has the e-mail address {email}; `registerwatch accounts list` shows all accounts.")

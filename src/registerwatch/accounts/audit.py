@@ -5,14 +5,14 @@ from enum import StrEnum
 
 NEWEST = 100
 OPERATOR = "operator"
-"""Names the operator of the service as the one who did something."""
+"""The actor where the operator of the service did something."""
 
 PAYMENT_PROVIDER = "payment provider"
-"""Names the payment provider as the one who did something."""
+"""The actor where the payment provider did something."""
 
 
 class Action(StrEnum):
-    """What is written down."""
+    """What is recorded."""
 
     ACCOUNT_OPENED = "account opened"
     PLAN_CHANGED = "plan changed"

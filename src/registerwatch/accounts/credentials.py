@@ -1,7 +1,7 @@
 """API keys, sessions and reset tokens: making, masking, and the digests that are stored in their place.
 
-They are 256 random bits each, so a plain SHA-256 keeps them (nothing can be guessed that a slow hash would protect),
-and a lookup by digest tells nothing about the secret by its duration.
+Each has 256 random bits. So a plain SHA-256 is enough (a slow hash protects what can be guessed), and the time of a
+lookup by digest tells nothing about the secret.
 """
 
 import hashlib
@@ -14,7 +14,7 @@ KEY_PREFIX = "rw_"
 SESSION_PREFIX = "us_"
 RANDOM_BYTES = 32
 MAX_SECRET_LENGTH = 200
-"""Characters of a credential that are looked at; ours have 46."""
+"""Longer credentials are not looked up; ours have 46 characters."""
 
 NO_CREDENTIAL = "Send an API key or a session: `X-API-Key: rw_…` or `Authorization: Bearer us_…`."
 UNKNOWN_CREDENTIAL = "This key or session is unknown, revoked or expired. Sign in again, or use another key."

@@ -1,31 +1,31 @@
-"""Whoever signs in waits for a turn: few at a time, so that a burst of them does not hold up other requests."""
+"""A limit on concurrent sign-ins, so that a burst of them does not slow down other requests."""
 
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from registerwatch.accounts.passwords import CROWDED, MAX_WAITING
+from registerwatch.accounts.passwords import MAX_WAITING, TOO_MANY_SIGN_INS
 from registerwatch.errors import Overloaded
 
-AT_A_TIME = 8
-"""More than passwords are compared at a time, so that no comparing thread waits for a transaction."""
+MAX_CONCURRENT = 8
+"""More than the threads that compare passwords, so that none is idle while a sign-in waits for a transaction."""
 
 
 class LoginThrottle:
-    """Turns in the order in which they are asked for."""
+    """Lets sign-ins proceed in the order in which they arrive."""
 
     def __init__(self) -> None:
-        self._places = asyncio.Semaphore(AT_A_TIME)
-        self._present = 0
+        self._slots = asyncio.Semaphore(MAX_CONCURRENT)
+        self._waiting = 0
 
     @asynccontextmanager
-    async def turn(self) -> AsyncIterator[None]:
-        """Wait for a turn, and have it. Raises `Overloaded` when as many are here as may wait for their passwords."""
-        if self._present >= MAX_WAITING:
-            raise Overloaded(CROWDED)
-        self._present += 1
+    async def slot(self) -> AsyncIterator[None]:
+        """Wait for a slot and hold it. Raises `Overloaded` when too many sign-ins are waiting or in progress."""
+        if self._waiting >= MAX_WAITING:
+            raise Overloaded(TOO_MANY_SIGN_INS)
+        self._waiting += 1
         try:
-            async with self._places:
+            async with self._slots:
                 yield
         finally:
-            self._present -= 1
+            self._waiting -= 1

@@ -1,4 +1,4 @@
-"""Setting passwords: by those who are in, and by a link for those who are not."""
+"""Setting passwords: by a caller who is signed in, or by a link that is mailed."""
 
 import asyncio
 
@@ -21,7 +21,7 @@ from registerwatch.mail.texts import password_reset
 
 TOKEN_SECONDS = 3600
 LINKS_PER_HOUR = 3
-"""Mails to one person: whoever asks from many addresses cannot fill a stranger's mailbox."""
+"""Mails to one person, from however many client addresses they are requested."""
 MAX_TOKEN_LENGTH = 200
 MAX_SENDING = 100
 CLOSING_SECONDS = 2.0
@@ -32,7 +32,7 @@ log = structlog.get_logger(__name__)
 
 
 class PasswordResetService:
-    """Changes passwords. Whoever sets one ends every other way in that the old one had opened."""
+    """Changes passwords. A new password ends the other sessions and the reset links of its user."""
 
     def __init__(
         self,
@@ -63,9 +63,9 @@ class PasswordResetService:
             user_id = caller.user_id or await _first_owner(connection, caller.account.id)
             user = await repository.user(connection, caller.account.id, user_id)
             if stored is None or user is None:
-                raise Unauthenticated(credentials.UNKNOWN_CREDENTIAL)  # removed a moment ago
+                raise Unauthenticated(credentials.UNKNOWN_CREDENTIAL)  # removed meanwhile
             await repository.set_password(connection, stored.id, user.id, password_hash)
-            await repository.end_other_ways_in(connection, user.id, caller.session)
+            await repository.end_other_sessions(connection, user.id, caller.session)
             await repository.note(
                 connection,
                 stored.id,
@@ -77,14 +77,14 @@ class PasswordResetService:
             return await profile_of(connection, account_of(stored, self._plans), caller.role)
 
     def send_link(self, email: str) -> None:
-        """Mail a link to whoever has this address. Raises `InvalidInput` for what is no address.
+        """Mail a link to the user with this address. Raises `InvalidInput` for what is not an address.
 
-        The rest goes on behind the answer, so that neither its words nor its time tell whether somebody has it;
-        trouble is logged.
+        The mail is sent after the request was answered, so that neither the answer nor its time tells whether there is
+        such a user. Errors are logged.
         """
         address = email_address(email)
         if len(self._sending) >= MAX_SENDING:
-            log.error("a reset link was asked for, and too many are being sent already")
+            log.error("no reset link was mailed: too many are being sent already")
             return
         task = asyncio.create_task(self._send_link(address), name="mail a reset link")
         self._sending.add(task)
@@ -110,14 +110,14 @@ class PasswordResetService:
         """Set a password by a link's token. The user's sessions and links end. Raises `InvalidInput`."""
         digest = credentials.digest_of(token[:MAX_TOKEN_LENGTH])
         async with self._database.reading() as connection:
-            await self._holder(connection, digest)  # guessing must not cost us a hash
+            await self._holder(connection, digest)  # before hashing: a guessed token must cost little
         password_hash = await self._passwords.hashed(acceptable(password))
         async with self._database.transaction() as connection:
             holder = await self._holder(connection, digest)
             await repository.lock_account(connection, holder.account_id)
-            await self._holder(connection, digest)  # another request may have used it while we waited
+            await self._holder(connection, digest)  # another request may have used the token meanwhile
             await repository.set_password(connection, holder.account_id, holder.user_id, password_hash)
-            await repository.end_other_ways_in(connection, holder.user_id, None)
+            await repository.end_other_sessions(connection, holder.user_id, None)
             await repository.note(
                 connection, holder.account_id, now=self._now(), actor=holder.email, action=Action.PASSWORD_RESET
             )
@@ -127,7 +127,7 @@ class PasswordResetService:
         await asyncio.gather(*self._sending)
 
     async def close(self) -> None:
-        """Let what is being sent end within two seconds; who waits for another mail asks again."""
+        """Let mails that are being sent finish within two seconds, and cancel the others."""
         tasks = set(self._sending)
         if tasks:
             _, tasks = await asyncio.wait(tasks, timeout=CLOSING_SECONDS)
@@ -141,10 +141,10 @@ class PasswordResetService:
             await self._mailer.send(password_reset(email, link, self._public_url, TOKEN_SECONDS // 60))
         except NoSuchAccount:
             return
-        except InvalidInput as refused:  # three links an hour; strangers must not fill the log with errors
+        except InvalidInput as refused:  # anybody can cause this, so it is not logged as an error
             log.info("no reset link was made", reason=str(refused))
         except RegisterwatchError as error:
-            log.error("a reset link was asked for, and no mail was sent", reason=str(error))
+            log.error("no reset link was mailed", reason=str(error))
 
     async def _holder(self, connection: AsyncConnection, digest: str) -> TokenHolder:
         holder = await repository.token_holder(connection, digest, self._now())
@@ -157,16 +157,16 @@ class PasswordResetService:
 
 
 async def _locked_user(connection: AsyncConnection, email: str) -> StoredUser | None:
-    """The user with this address, who stays until the end of the transaction."""
+    """The user with this address; their account is locked until the end of the transaction."""
     found = await repository.user_by_email(connection, email)
     if found is None:
         return None
     await repository.lock_account(connection, found.account_id)
-    return await repository.user(connection, found.account_id, found.id)  # they may have gone while we waited
+    return await repository.user(connection, found.account_id, found.id)  # they may have been removed meanwhile
 
 
 async def _first_owner(connection: AsyncConnection, account_id: int) -> int:
     owners = await repository.owners(connection, account_id)
     if not owners:
-        raise Unauthenticated(credentials.UNKNOWN_CREDENTIAL)  # the account was deleted a moment ago
+        raise Unauthenticated(credentials.UNKNOWN_CREDENTIAL)  # the account was deleted meanwhile
     return owners[0].id

@@ -1,4 +1,4 @@
-"""Passwords: argon2id, by threads of their own that give way to everything else.
+"""Hashing and comparing passwords: argon2id, in threads of low priority.
 
 Parameters are those of the OWASP Password Storage Cheat Sheet (19 MiB, 2 passes, 1 lane).
 """
@@ -24,7 +24,7 @@ MAX_PASSWORD_LENGTH = 1_024
 MAX_WAITING = 64
 NICENESS = 10
 
-CROWDED = "Too many people sign in at this moment. Try again in a few seconds."
+TOO_MANY_SIGN_INS = "Too many people are signing in at the moment. Try again in a few seconds."
 
 T = TypeVar("T")
 
@@ -48,42 +48,40 @@ def owasp_hasher() -> PasswordHasher:
 class Passwords:
     """Hashes and compares passwords off the event loop.
 
-    The same password typed on another keyboard is the same (NFKC, as NIST SP 800-63B has it).
+    Passwords are normalized (NFKC, NIST SP 800-63B), since keyboards write the same character in different ways.
     """
 
     def __init__(self, hasher: PasswordHasher | None = None) -> None:
         self._hasher = hasher or owasp_hasher()
-        self._workers = ThreadPoolExecutor(_threads(), "passwords", initializer=_give_way)
+        self._workers = ThreadPoolExecutor(_threads(), "passwords", initializer=_lower_priority)
         self._waiting = 0
 
     async def hashed(self, password: str) -> str:
-        """What is stored of a password. Raises `Overloaded` when too many wait already."""
-        return await self._in_turn(lambda: self._hasher.hash(_typed(password)))
+        """The hash to store. Raises `Overloaded` when too many passwords are waiting already."""
+        return await self._in_thread(lambda: self._hasher.hash(_normalized(password)))
 
     async def is_right(self, password: str, stored: str | None) -> bool:
         """Whether this is the password that was stored; takes as long when nothing was. Raises `Overloaded`."""
-        looked_at = password[
-            : MAX_PASSWORD_LENGTH + 1
-        ]  # nobody has a longer one, and normalizing megabytes holds up everybody
-        return await self._in_turn(lambda: self._compare(_typed(looked_at), stored))
+        bounded = password[: MAX_PASSWORD_LENGTH + 1]  # normalizing megabytes would block the process
+        return await self._in_thread(lambda: self._compare(_normalized(bounded), stored))
 
     def is_outdated(self, stored: str) -> bool:
         """Whether it was stored with other parameters than a new one would be."""
         return self._hasher.check_needs_rehash(stored)
 
     def close(self) -> None:
-        """Let the threads end after what they are at."""
+        """Let the threads finish what they are doing; what is queued is dropped."""
         self._workers.shutdown(wait=False, cancel_futures=True)
 
     @cached_property
-    def _decoy(self) -> str:
-        """What a password is compared with where there is none: a hash that nothing matches, equally slow."""
+    def _dummy_hash(self) -> str:
+        """A hash that no password matches, compared with where none is stored, so that the answer takes as long."""
         return self._hasher.hash(os.urandom(16))
 
     def _compare(self, password: bytes, stored: str | None) -> bool:
-        decoy = self._decoy  # the first of all makes it, or the time of the first nobody would tell
+        dummy = self._dummy_hash  # computed by the first call, whether or not it needs one: its time would tell
         try:
-            self._hasher.verify(decoy if stored is None else stored, password)
+            self._hasher.verify(dummy if stored is None else stored, password)
         except VerifyMismatchError:
             return False
         except (InvalidHashError, VerificationError, UnicodeEncodeError) as error:
@@ -91,9 +89,9 @@ class Passwords:
             return False
         return stored is not None
 
-    async def _in_turn(self, work: Callable[[], T]) -> T:
+    async def _in_thread(self, work: Callable[[], T]) -> T:
         if self._waiting >= MAX_WAITING:
-            raise Overloaded(CROWDED)
+            raise Overloaded(TOO_MANY_SIGN_INS)
         self._waiting += 1
         try:
             return await asyncio.get_running_loop().run_in_executor(self._workers, work)
@@ -101,16 +99,16 @@ class Passwords:
             self._waiting -= 1
 
 
-def _typed(password: str) -> bytes:
+def _normalized(password: str) -> bytes:
     return unicodedata.normalize("NFKC", password).encode("utf-8", "surrogatepass")
 
 
 def _threads() -> int:
-    """One core is left to the requests of everybody else."""
+    """As many as there are cores but one, which is left to other requests; 4 at most."""
     return max(1, min(4, len(os.sched_getaffinity(0)) - 1)) if hasattr(os, "sched_getaffinity") else 1
 
 
-def _give_way() -> None:
-    """On Linux a thread has a priority of its own: a burst of sign-ins must not slow other requests."""
+def _lower_priority() -> None:
+    """Lower the priority of this thread, where a thread has its own (Linux), so that other requests come first."""
     with suppress(OSError, AttributeError):
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)

@@ -1,4 +1,4 @@
-"""What an account may have: the one table of plans."""
+"""Plans and their caps."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ class PlanName(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The caps of a plan: most watches, users, and API keys that are not revoked."""
+    """The caps of a plan: watches, users, and API keys that are not revoked."""
 
     name: PlanName
     watches: int

@@ -33,7 +33,7 @@ class StoredAccount:
 
 @dataclass(frozen=True, slots=True)
 class StoredUser:
-    """A user with what signing in needs."""
+    """A user with the hash of their password."""
 
     id: int
     account_id: int
@@ -77,7 +77,7 @@ _AUDIT = (
 async def add_account(
     connection: AsyncConnection, *, email: str, name: str, plan: str, expires_at: int, now: int
 ) -> StoredAccount:
-    """Open an account; it has nobody yet."""
+    """Add an account without users."""
     values = {"email": email, "name": name, "plan": plan, "expires_at": expires_at, "created_at": now}
     added = await connection.execute(insert(accounts).values(values).returning(*accounts.c))
     return StoredAccount(*added.one())
@@ -115,8 +115,8 @@ async def set_period(connection: AsyncConnection, account_id: int, *, plan: str,
 async def delete_account(connection: AsyncConnection, account_id: int) -> None:
     """Delete an account with all that belongs to it.
 
-    Its watches and webhooks are locked first and in order, as those do who store what was read and what was sent: else
-    the two could wait for each other.
+    Its watches and webhooks are locked first, in the order in which observations and deliveries lock them: that
+    prevents deadlocks.
     """
     for table in (watches, webhooks):
         locked = select(table.c.id).where(table.c.account_id == account_id).order_by(table.c.id).with_for_update()
@@ -171,7 +171,7 @@ async def remove_user(connection: AsyncConnection, account_id: int, user_id: int
 
 
 async def set_password(connection: AsyncConnection, account_id: int, user_id: int, password_hash: str) -> None:
-    """Store what a user's new password is compared with."""
+    """Store the hash of a user's new password."""
     of_user = users.c.id == user_id, users.c.account_id == account_id
     await connection.execute(update(users).where(*of_user).values(password_hash=password_hash))
 
@@ -217,8 +217,8 @@ async def end_session(connection: AsyncConnection, digest: str) -> None:
     await connection.execute(delete(sessions).where(sessions.c.digest == digest))
 
 
-async def end_other_ways_in(connection: AsyncConnection, user_id: int, kept_session: str | None) -> None:
-    """End a user's sessions but the one that is kept, and every reset token of theirs."""
+async def end_other_sessions(connection: AsyncConnection, user_id: int, kept_session: str | None) -> None:
+    """End a user's sessions but the one that is kept, and all their reset tokens."""
     of_user = sessions.c.user_id == user_id
     if kept_session is not None:
         of_user &= sessions.c.digest != kept_session
@@ -240,7 +240,7 @@ async def tokens_since(connection: AsyncConnection, user_id: int, since: int) ->
 
 
 async def token_holder(connection: AsyncConnection, digest: str, now: int) -> TokenHolder | None:
-    """Whose password a token may set; None when it is unknown or over."""
+    """The user whose password a token may set; None when it is unknown or expired."""
     found = (
         select(users.c.account_id, users.c.id, users.c.email)
         .join(reset_tokens, reset_tokens.c.user_id == users.c.id)

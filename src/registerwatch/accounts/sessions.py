@@ -1,4 +1,4 @@
-"""Getting in: opening a trial, signing in and out, and whom a request comes from."""
+"""Opening a trial, signing in and out, and finding the caller of a request."""
 
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -20,8 +20,8 @@ from registerwatch.errors import InvalidInput, Unauthenticated, WrongPassword
 SESSION_SECONDS = 14 * 24 * 3600
 FIRST_KEY = "first key"
 
-WRONG = "Email or password is wrong."
-EXISTS = "An account with this e-mail address exists already, and the password is not its own. Sign in instead."
+WRONG_LOGIN = "Email or password is wrong."
+ACCOUNT_EXISTS = "An account with this e-mail address exists already, and the password is not its own. Sign in instead."
 
 
 class SessionService:
@@ -36,10 +36,10 @@ class SessionService:
         self._plans = plans
         self._clock = clock
         self._trial_seconds = trial_seconds
-        self._turns = LoginThrottle()
+        self._throttle = LoginThrottle()
 
     async def trial(self, name: str, email: str, password: str) -> NewSession:
-        """Open an account with its first key, or sign in where the address and the password are somebody's.
+        """Open an account with its first key, or sign in where a user has this address and password.
 
         Raises `InvalidInput` for a bad address, a short password, and a known address with another password.
         """
@@ -49,16 +49,16 @@ class SessionService:
             password_hash = await self._passwords.hashed(acceptable(password))
             try:
                 return await self._open(company_name(name, address), address, password_hash)
-            except IntegrityError:  # somebody opened one with this address in the meantime
+            except IntegrityError:  # another request opened an account with this address meanwhile
                 user = await self._reads.user_by_email(address)
         try:
             return await self._sign_in(user, password)
         except WrongPassword:
-            raise InvalidInput(EXISTS) from None
+            raise InvalidInput(ACCOUNT_EXISTS) from None
 
     async def login(self, email: str, password: str) -> NewSession:
         """Open a session. Raises `WrongPassword`, in the same words and time whatever was wrong, or `Overloaded`."""
-        async with self._turns.turn():
+        async with self._throttle.slot():
             try:
                 user = await self._reads.user_by_email(email_address(email))
             except InvalidInput:
@@ -104,14 +104,14 @@ class SessionService:
     async def _sign_in(self, user: StoredUser | None, password: str) -> NewSession:
         right = await self._passwords.is_right(password, user.password_hash if user else None)
         if user is None or user.password_hash is None or not right:
-            raise WrongPassword(WRONG)
+            raise WrongPassword(WRONG_LOGIN)
         rehashed = await self._passwords.hashed(password) if self._passwords.is_outdated(user.password_hash) else None
         now = self._now()
         async with self._database.transaction() as connection:
             stored = await repository.lock_account(connection, user.account_id)
             present = await repository.user(connection, user.account_id, user.id)
             if stored is None or present is None or present.password_hash != user.password_hash:
-                raise WrongPassword(WRONG)  # it was changed, or they were removed, while we compared
+                raise WrongPassword(WRONG_LOGIN)  # the password was changed or the user removed during the comparison
             if rehashed is not None:
                 await repository.set_password(connection, user.account_id, user.id, rehashed)
             await repository.note(connection, stored.id, now=now, actor=user.email, action=Action.SIGNED_IN)

@@ -1,4 +1,4 @@
-"""What people type about themselves: e-mail addresses, names, labels."""
+"""Checking and cleaning e-mail addresses, names and labels."""
 
 import re
 import unicodedata
@@ -10,19 +10,19 @@ from registerwatch.errors import InvalidInput
 MAX_EMAIL_LENGTH = 254
 MAX_LABEL_LENGTH = 80
 MAX_NAME_LENGTH = 200
-LOOKED_AT = 4_000
-"""Characters that are cleaned; more would hold up everybody."""
+MAX_CLEANED_LENGTH = 4_000
+"""Characters that are cleaned of a text; more would block the process."""
 
-_UNSEEN = re.compile(r"[\u202a-\u202e\u2066-\u2069\ufeff]")
-"""Signs that turn the direction of what follows them, beyond the text that they stand in."""
+_BIDI_CONTROLS = re.compile(r"[\u202a-\u202e\u2066-\u2069\ufeff]")
+"""Characters that change the direction of the text behind them, even outside of the text that holds them."""
 
 
 def email_address(text: str) -> str:
     """An e-mail address in the form by which it is kept and found: normalized (RFC 6531), in lower case.
 
-    That form is an address itself, and its own. Raises `InvalidInput`. Whether the address takes mail is not asked.
+    Normalizing the result changes nothing. Raises `InvalidInput`. Whether the address receives mail is not checked.
     """
-    return _normalized(_normalized(text.strip()).lower())  # a sign in lower case can be two, or compose with the next
+    return _normalized(_normalized(text.strip()).lower())  # lower case can add characters that compose
 
 
 def label(text: str) -> str:
@@ -36,13 +36,12 @@ def company_name(text: str, email: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """A text without control characters, line breaks, signs that turn its direction, and doubled spaces.
-
-    Of a very long one the beginning.
+    """A text without control characters, line breaks, bidirectional controls and repeated spaces; 4,000 characters of
+    a longer one.
     """
-    text = text[:LOOKED_AT]
-    seen = unicodedata.normalize("NFC", _UNSEEN.sub("", text))
-    return " ".join("".join(" " if unicodedata.category(sign) in {"Cc", "Cs"} else sign for sign in seen).split())
+    text = text[:MAX_CLEANED_LENGTH]
+    visible = unicodedata.normalize("NFC", _BIDI_CONTROLS.sub("", text))
+    return " ".join("".join(" " if unicodedata.category(sign) in {"Cc", "Cs"} else sign for sign in visible).split())
 
 
 def _normalized(address: str) -> str:
@@ -53,5 +52,5 @@ def _normalized(address: str) -> str:
     except EmailNotValidError as error:
         raise InvalidInput(f"This is no e-mail address: {error}") from None
     if "." not in valid.ascii_domain:
-        raise InvalidInput("This is no e-mail address: what stands after the @ needs a dot, as in name@example.org.")
+        raise InvalidInput("This is no e-mail address: the part after the @ needs a dot, as in name@example.org.")
     return valid.normalized

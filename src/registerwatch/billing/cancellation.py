@@ -1,4 +1,4 @@
-"""Ending the subscriptions of accounts that are gone, and whatever else has to be looked after."""
+"""Ending the subscriptions of deleted accounts, and the background work of billing."""
 
 import asyncio
 from collections.abc import Sequence
@@ -14,23 +14,23 @@ from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
 from registerwatch.errors import PaymentRefused, PaymentsUnavailable, RegisterwatchError
 
-TRIED_AGAIN_SECONDS = 300
+RETRY_SECONDS = 300
 READ_AGAIN_SECONDS = 600
 OVERDUE_SECONDS = 60
-"""How long after the end of a period the provider may take to say what comes next."""
-FIRST_ASKED_SECONDS = 900
-ASKED_AGAIN_SECONDS = 3600
+"""How long after the end of a period the provider may take to send the event of the next one."""
+FIRST_READ_SECONDS = 900
+CHECKOUT_READ_AGAIN_SECONDS = 3600
 PAGE_SECONDS = 25 * 3600
-"""After which nobody can pay at a checkout's page any more."""
+"""After this time a checkout's page has expired."""
 MAX_CONCURRENT = 20
 KEPT_SECONDS = 60 * DAY
-"""The provider repeats an event for days, and its operator can for a month."""
+"""The provider repeats an event for days, and its users can repeat one for a month."""
 
 log = structlog.get_logger(__name__)
 
 
 class CancellationQueue:
-    """Ends what nobody owns any more. The wish is stored with the account's deletion, and done when it can be."""
+    """Subscriptions to end: stored in the transaction that deletes their account, ended as soon as that works."""
 
     def __init__(self, database: Database, clock: Clock, provider: PaymentProvider | None) -> None:
         self._database = database
@@ -38,7 +38,7 @@ class CancellationQueue:
         self._provider = provider
 
     async def note(self, connection: AsyncConnection, account_id: int) -> Sequence[str]:
-        """Note in the transaction that deletes an account, which is locked, what of it must be ended."""
+        """Store the subscriptions of an account to end, in the transaction that deletes it; their ids."""
         now = int(self._clock.now())
         running = [
             each.subscription.id
@@ -46,19 +46,19 @@ class CancellationQueue:
             if each.subscription.ended_at is None
         ]
         for subscription_id in running:
-            await repository.wish_end(connection, subscription_id, now)
+            await repository.add_cancellation(connection, subscription_id, now)
         return running
 
     async def end(self, subscription_ids: Sequence[str]) -> None:
-        """Try to end them now; what cannot be ended is tried again later."""
+        """Try to end them now; what cannot be ended now is tried again by `end_due`."""
         if self._provider is not None:
             await asyncio.gather(*(self._end(self._provider, each) for each in subscription_ids))
 
     async def end_due(self) -> None:
         """Try what was not tried in the last 5 minutes."""
-        before = int(self._clock.now()) - TRIED_AGAIN_SECONDS
+        before = int(self._clock.now()) - RETRY_SECONDS
         async with self._database.reading() as connection:
-            due = await repository.due_ends(connection, tried_before=before, most=MAX_CONCURRENT)
+            due = await repository.due_cancellations(connection, tried_before=before, most=MAX_CONCURRENT)
         await self.end(due)
 
     async def _end(self, provider: PaymentProvider, subscription_id: str) -> None:
@@ -67,14 +67,14 @@ class CancellationQueue:
         except (PaymentsUnavailable, PaymentRefused) as error:
             log.warning("a subscription could not be ended yet", subscription=subscription_id, error=str(error))
             async with self._database.transaction() as connection:
-                await repository.tried_end(connection, subscription_id, int(self._clock.now()))
+                await repository.note_cancellation_tried(connection, subscription_id, int(self._clock.now()))
             return
         async with self._database.transaction() as connection:
-            await repository.ended(connection, subscription_id)
+            await repository.remove_cancellation(connection, subscription_id)
 
 
 class SubscriptionUpkeep:
-    """What the background does for billing."""
+    """The background work of billing."""
 
     def __init__(
         self, database: Database, clock: Clock, cancellations: CancellationQueue, subscription_sync: SubscriptionSync
@@ -85,17 +85,17 @@ class SubscriptionUpkeep:
         self._subscription_sync = subscription_sync
 
     async def run(self) -> None:
-        """Forget what is old, end what is to be ended, ask about what the provider said nothing of."""
+        """Delete old events and checkouts, end what is due, and read what no event came for."""
         async with self._database.transaction() as connection:
             await repository.forget(connection, int(self._clock.now()) - KEPT_SECONDS)
-        for work in (self._cancellations.end_due, self._ask_about_overdue, self._ask_about_open):
+        for work in (self._cancellations.end_due, self._read_overdue, self._read_open_checkouts):
             try:
                 await work()
             except RegisterwatchError as error:
-                log.warning("payments were not looked after to the end", error=str(error))
+                log.warning("background work of billing failed", error=str(error))
 
-    async def _ask_about_overdue(self) -> None:
-        """An event can be lost: at the end of a period the provider is asked what came next, every 10 minutes."""
+    async def _read_overdue(self) -> None:
+        """Read subscriptions whose period has ended, every 10 minutes: the event of the next period can be lost."""
         now = int(self._clock.now())
         async with self._database.reading() as connection:
             overdue = await repository.overdue(
@@ -111,16 +111,16 @@ class SubscriptionUpkeep:
                 async with self._database.transaction() as connection:
                     await repository.unread(connection, subscription_id, now)
 
-    async def _ask_about_open(self) -> None:
-        """Somebody can have paid without anybody telling: the provider is asked about each checkout while its page is
-        good, first after a quarter of an hour, and once more when it is not.
+    async def _read_open_checkouts(self) -> None:
+        """Read checkouts that may have been paid without an event: first after a quarter of an hour, then hourly, and
+        a last time when their page has expired.
         """
         now = int(self._clock.now())
         async with self._database.reading() as connection:
             open_ones = await repository.open_checkouts(
                 connection,
-                started_before=now - FIRST_ASKED_SECONDS,
-                asked_before=now - ASKED_AGAIN_SECONDS,
+                started_before=now - FIRST_READ_SECONDS,
+                asked_before=now - CHECKOUT_READ_AGAIN_SECONDS,
                 most=MAX_CONCURRENT,
             )
         for session_id, started_at in open_ones:
@@ -129,4 +129,4 @@ class SubscriptionUpkeep:
                 is_settled = await self._subscription_sync.checkout(session_id) or started_at < now - PAGE_SECONDS
             finally:
                 async with self._database.transaction() as connection:
-                    await repository.asked_about(connection, session_id, now, is_settled=is_settled)
+                    await repository.note_read(connection, session_id, now, is_settled=is_settled)

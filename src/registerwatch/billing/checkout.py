@@ -1,4 +1,4 @@
-"""What people do about their subscription: start it, confirm it, cancel it, resume it, look at their card."""
+"""Starting, confirming, cancelling and resuming a subscription, and the customer portal."""
 
 import hashlib
 import re
@@ -23,28 +23,28 @@ from registerwatch.db.engine import Database
 from registerwatch.errors import InvalidInput, PaymentRefused, PaymentsUnavailable
 
 ATTEMPT_SECONDS = 12 * 3600
-"""Whoever starts the same checkout again within this time gets the same page. A page is good for 24 hours."""
-UNNAMED_SECONDS = 60
-"""The same for one that the provider has not answered yet. It repeats an answer to an attempt, a failure, too."""
+"""The same checkout started again within this time has the same page. A page expires after 24 hours."""
+UNANSWERED_SECONDS = 60
+"""The same for one that the provider has not answered yet: it repeats its answer to an attempt, failures too."""
 SESSION_ID = re.compile(r"[\w-]{1,255}", re.ASCII)
 DONE, BACK = "/billing/done", "/billing/back"
 """Pages to which the provider sends people."""
 
 HAS_ONE = (
-    "The account has a subscription already. POST /v1/billing/portal leads to its card and invoices,"
-    " POST /v1/billing/resume undoes a cancellation."
+    "The account has a subscription already. Its card and invoices are in the payment provider's customer portal;"
+    " a cancellation can be undone by resuming it."
 )
-NOT_THIS_ACCOUNTS = "The account has started no checkout with this session_id."
+UNKNOWN_CHECKOUT = "The account has started no checkout with this session_id."
 NOT_FINISHED = "This checkout is not finished; the payment has to be completed at its address first."
 NOTHING_TO_CANCEL = "The account has no subscription that could be cancelled."
-NOTHING_TO_RESUME = "The account has no subscription; POST /v1/billing/checkout starts one."
-PERIOD_OVER = "The period of this subscription has ended; POST /v1/billing/checkout starts a new one."
-NEVER_PAID = "The account has paid nothing yet; POST /v1/billing/checkout starts a subscription."
-SET_UP_WRONGLY = "The payment provider refused this; whoever runs this service has to look at its settings."
+NOTHING_TO_RESUME = "The account has no subscription; a checkout starts one."
+PERIOD_OVER = "The period of this subscription has ended; a checkout starts a new one."
+NEVER_PAID = "The account has paid nothing yet; a checkout starts a subscription."
+WRONG_SETTINGS = "The payment provider refused this; the operator of this service has to check its settings."
 
 
 class CheckoutService:
-    """The use cases, for anybody of an account."""
+    """What the users and API keys of an account do about its subscription."""
 
     def __init__(
         self,
@@ -78,17 +78,17 @@ class CheckoutService:
             attempt = await self._attempt(connection, caller, terms, plan)
         checkout = await self._started(order, attempt)
         async with self._database.transaction() as connection:
-            await repository.name_checkout(connection, attempt, checkout.id)
+            await repository.set_session_id(connection, attempt, checkout.id)
         return checkout
 
     async def confirm(self, caller: Caller, session_id: str) -> None:
         """Apply a finished checkout. Raises `InvalidInput` for one that is not this account's or not finished."""
         if not SESSION_ID.fullmatch(session_id):
-            raise InvalidInput(NOT_THIS_ACCOUNTS)
+            raise InvalidInput(UNKNOWN_CHECKOUT)
         async with self._database.reading() as connection:
             started = await repository.checkout_by_session(connection, session_id)
         if started is None or started.account_id != caller.account.id:
-            raise InvalidInput(NOT_THIS_ACCOUNTS)
+            raise InvalidInput(UNKNOWN_CHECKOUT)
         if not await self._subscription_sync.checkout(session_id):
             raise InvalidInput(NOT_FINISHED)
 
@@ -102,7 +102,7 @@ class CheckoutService:
         await self._note(caller, Action.SUBSCRIPTION_CANCELLED, f"ends at {iso_utc(ends)}")
 
     async def resume(self, caller: Caller) -> None:
-        """Undo that while the period is open. Raises `InvalidInput` when it is over, or when there is nothing."""
+        """Undo a cancellation before the period has ended. Raises `InvalidInput` afterwards and without one."""
         latest = shown(await self._paid(caller.account.id))
         if latest is None:
             raise InvalidInput(NOTHING_TO_RESUME)
@@ -119,17 +119,17 @@ class CheckoutService:
             await self._note(caller, Action.SUBSCRIPTION_RESUMED, "")
 
     async def portal(self, caller: Caller) -> str:
-        """The address of the provider's page with the card on file. Raises `InvalidInput` for who never paid."""
+        """The address of the provider's page with the card on file. Raises `InvalidInput` before anything was paid."""
         latest = shown(await self._paid(caller.account.id))
         if latest is None:
             raise InvalidInput(NEVER_PAID)
         try:
             return await self._provider.portal(latest.subscription.customer_id, f"{self._public_url}{BACK}")
         except PaymentRefused:
-            raise PaymentsUnavailable(SET_UP_WRONGLY) from None
+            raise PaymentsUnavailable(WRONG_SETTINGS) from None
 
     def _order(self, account: StoredAccount, paid: Sequence[PaidSubscription], price_id: str) -> CheckoutOrder:
-        """What the account asks the provider for, who has paid before or not."""
+        """The order of an account; a customer who has paid before keeps their id and gets no second trial."""
         latest = shown(paid)
         return CheckoutOrder(
             account_id=account.id,
@@ -142,11 +142,11 @@ class CheckoutService:
         )
 
     async def _attempt(self, connection: AsyncConnection, caller: Caller, terms: str, plan: PlanName) -> str:
-        """The attempt under way on the same terms, else a new one."""
+        """The recent attempt with the same terms, else a new one."""
         now = int(self._clock.now())
         latest = await repository.latest_checkout(connection, caller.account.id)
         if latest is not None and latest.terms == terms:
-            lasts = UNNAMED_SECONDS if latest.session_id is None else ATTEMPT_SECONDS
+            lasts = UNANSWERED_SECONDS if latest.session_id is None else ATTEMPT_SECONDS
             if now - latest.started_at < lasts:
                 return latest.attempt
         started = StartedCheckout(secrets.token_urlsafe(24), caller.account.id, terms, None, now)
@@ -161,10 +161,10 @@ class CheckoutService:
             except PaymentRefused:
                 if order.customer_id is None:
                     raise
-                # the customer may be gone there, or be one of the provider's sandbox
+                # the provider may have deleted the customer, or know them in its sandbox only
                 return await self._provider.start_checkout(replace(order, customer_id=None), f"{attempt}-new")
         except PaymentRefused:
-            raise PaymentsUnavailable(SET_UP_WRONGLY) from None
+            raise PaymentsUnavailable(WRONG_SETTINGS) from None
 
     async def _ends_with_period(self, subscription_id: str) -> Subscription | None:
         """Let one subscription end with its period; None when it has ended before."""
@@ -190,5 +190,5 @@ async def _noted(connection: AsyncConnection, caller: Caller, now: int, action: 
 
 
 def _digest(order: CheckoutOrder, before: list[str]) -> str:
-    """What makes two orders the same: all that is sent, and the subscriptions there were before."""
+    """Equal for equal orders: of all that is sent, and of the subscriptions that existed before."""
     return hashlib.sha256(repr((astuple(order), before)).encode()).hexdigest()

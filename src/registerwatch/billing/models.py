@@ -1,4 +1,4 @@
-"""What an account has for what it pays. Instants are unix seconds."""
+"""Subscriptions, and the plan and period that they give an account. Instants are unix seconds."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,9 +10,9 @@ from registerwatch.billing.provider import Subscription
 
 DAY = 24 * 3600
 GRACE_SECONDS = 3 * DAY
-"""How long a period goes on that could not be charged, while the provider tries the card again."""
+"""How long a period lasts that could not be charged, while the provider tries the card again."""
 RENEWAL_SECONDS = 3600
-"""How long a period goes on behind its end that will be renewed: the provider tells of the new one a little later."""
+"""How long a period that will be renewed lasts beyond its end: the provider reports the next one a little later."""
 TRIAL_DAYS = 7
 """Days without a charge at the beginning of an account's first subscription."""
 
@@ -68,7 +68,7 @@ def account_period(granted: Period, paid: Sequence[PaidSubscription], now: float
 
 
 def shown(paid: Sequence[PaidSubscription]) -> PaidSubscription | None:
-    """The subscription that the account shows: one that holds before one that is over, then the one that lasts longest.
+    """The subscription that the account shows: an active one before an ended one, then the one that lasts longest.
 
     There are several where somebody subscribed again, or paid on two pages.
     """

@@ -1,6 +1,6 @@
-"""What billing asks of a payment provider. Instants are unix seconds (UTC).
+"""The interface of a payment provider. Instants are unix seconds (UTC).
 
-A card is only ever typed in on the provider's own pages: nothing of it comes here.
+Cards are entered on the provider's own pages; this service never sees them.
 """
 
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ class CheckoutOrder:
     account_id: int
     email: str
     customer_id: str | None
-    """The provider's own id of somebody who has paid before."""
+    """The provider's id of a customer who has paid before."""
     price_id: str
     trial_days: int
     """Days without a charge at the beginning, which need a card all the same; 0 for none."""
@@ -46,11 +46,11 @@ class CheckoutOrder:
 
 @dataclass(frozen=True, slots=True)
 class Checkout:
-    """A page of the provider's on which somebody pays, once."""
+    """A page of the provider for one payment."""
 
     id: str
     url: str
-    """Empty when it is over."""
+    """Empty when it has expired."""
     is_complete: bool
     reference: str
     """The account's id, as it was given when the checkout was started."""
@@ -59,10 +59,10 @@ class Checkout:
 
 
 class PaymentProvider(Protocol):
-    """Every question raises `PaymentsUnavailable` when no answer comes that can be used."""
+    """Every method raises `PaymentsUnavailable` when the provider gives no usable answer."""
 
     async def start_checkout(self, order: CheckoutOrder, attempt: str) -> Checkout:
-        """A new checkout; the same one for the same order and attempt, however often it is asked for."""
+        """Start a checkout; the same order and attempt give the same checkout."""
 
     async def checkout(self, checkout_id: str) -> Checkout | None:
         """A checkout as it is now; None when the provider has none with this id."""
@@ -74,13 +74,13 @@ class PaymentProvider(Protocol):
         """Let it end with its period. Raises `PaymentRefused`, as when it has ended."""
 
     async def renew(self, subscription_id: str) -> Subscription:
-        """Undo that. Raises `PaymentRefused`, as when it has ended."""
+        """Undo `end_with_period`. Raises `PaymentRefused`, as when it has ended."""
 
     async def end_now(self, subscription_id: str) -> None:
-        """End it at once. Nothing is said when it has ended before, or was never there."""
+        """End it at once. No error when it has ended before or does not exist."""
 
     async def portal(self, customer_id: str, return_url: str) -> str:
         """The address of a page on which a customer sees their card and their invoices, once."""
 
     async def close(self) -> None:
-        """Give connections back."""
+        """Close the connections."""

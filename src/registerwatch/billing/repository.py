@@ -67,19 +67,19 @@ class Payer:
 
 
 async def paid(connection: AsyncConnection, account_id: int) -> Sequence[PaidSubscription]:
-    """The account's subscriptions, those that are over too."""
+    """The account's subscriptions, ended ones too."""
     return [paid_of(row) for row in await connection.execute(PAID, {"account_id": account_id})]
 
 
 async def owner_of(connection: AsyncConnection, subscription_id: str) -> int | None:
-    """The account that a subscription is known to be of."""
+    """The account of a subscription; None for one that is unknown here."""
     owner = select(subscriptions.c.account_id).where(subscriptions.c.id == subscription_id)
     account_id: int | None = (await connection.execute(owner)).scalar_one_or_none()
     return account_id
 
 
 async def store(connection: AsyncConnection, account_id: int, paid: PaidSubscription, now: int) -> None:
-    """Keep what the provider told of a subscription of the account."""
+    """Store a subscription of the account as the provider has it."""
     told = paid.subscription
     values = {
         "customer_id": told.customer_id,
@@ -100,7 +100,7 @@ async def store(connection: AsyncConnection, account_id: int, paid: PaidSubscrip
 
 
 async def overdue(connection: AsyncConnection, *, ended_before: int, read_before: int, most: int) -> Sequence[str]:
-    """Subscriptions whose period is over by our clock without a word of the provider, the longest unread first."""
+    """Subscriptions whose period has ended by our clock and that were not read since, the longest unread first."""
     statement = (
         select(subscriptions.c.id)
         .where(
@@ -115,7 +115,7 @@ async def overdue(connection: AsyncConnection, *, ended_before: int, read_before
 
 
 async def unread(connection: AsyncConnection, subscription_id: str, now: int) -> None:
-    """Note that the provider was asked in vain."""
+    """Note that reading it from the provider brought nothing."""
     await connection.execute(update(subscriptions).where(subscriptions.c.id == subscription_id).values(read_at=now))
 
 
@@ -129,7 +129,7 @@ async def payer(connection: AsyncConnection, account_id: int) -> Payer | None:
 
 
 async def store_payer(connection: AsyncConnection, account_id: int, payer: Payer) -> None:
-    """Keep it."""
+    """Store it."""
     values = {
         "version": payer.version,
         "granted_plan": payer.granted.plan,
@@ -180,14 +180,14 @@ async def open_checkouts(
     return [(row[0], row[1]) for row in await connection.execute(statement)]
 
 
-async def asked_about(connection: AsyncConnection, session_id: str, now: int, *, is_settled: bool) -> None:
-    """Note that the provider was asked about a checkout, and whether nothing more can come of it."""
+async def note_read(connection: AsyncConnection, session_id: str, now: int, *, is_settled: bool) -> None:
+    """Note that a checkout was read from the provider, and whether it is settled: complete or expired."""
     of_session = checkouts.c.session_id == session_id
     await connection.execute(update(checkouts).where(of_session).values(asked_at=now, is_settled=is_settled))
 
 
 async def add_checkout(connection: AsyncConnection, started: StartedCheckout) -> None:
-    """Note that a checkout begins."""
+    """Store a checkout that is being started."""
     values = {
         "attempt": started.attempt,
         "account_id": started.account_id,
@@ -199,7 +199,7 @@ async def add_checkout(connection: AsyncConnection, started: StartedCheckout) ->
     await connection.execute(insert(checkouts).values(values))
 
 
-async def name_checkout(connection: AsyncConnection, attempt: str, session_id: str) -> None:
+async def set_session_id(connection: AsyncConnection, attempt: str, session_id: str) -> None:
     """Note the provider's id of a checkout."""
     await connection.execute(update(checkouts).where(checkouts.c.attempt == attempt).values(session_id=session_id))
 
@@ -216,12 +216,12 @@ async def add_event(connection: AsyncConnection, event_id: str, event_type: str,
     await _add_once(connection, payment_events, values)
 
 
-async def wish_end(connection: AsyncConnection, subscription_id: str, now: int) -> None:
-    """Note that the provider is to end a subscription of an account that is gone."""
+async def add_cancellation(connection: AsyncConnection, subscription_id: str, now: int) -> None:
+    """Note that the provider has to end a subscription whose account was deleted."""
     await _add_once(connection, cancellations, {"subscription_id": subscription_id, "asked_at": now, "tried_at": 0})
 
 
-async def due_ends(connection: AsyncConnection, *, tried_before: int, most: int) -> Sequence[str]:
+async def due_cancellations(connection: AsyncConnection, *, tried_before: int, most: int) -> Sequence[str]:
     """Subscriptions to end, the longest untried first."""
     statement = (
         select(cancellations.c.subscription_id)
@@ -232,14 +232,14 @@ async def due_ends(connection: AsyncConnection, *, tried_before: int, most: int)
     return (await connection.execute(statement)).scalars().all()
 
 
-async def tried_end(connection: AsyncConnection, subscription_id: str, now: int) -> None:
-    """Note that ending it was tried in vain."""
+async def note_cancellation_tried(connection: AsyncConnection, subscription_id: str, now: int) -> None:
+    """Note that ending it failed."""
     of_subscription = cancellations.c.subscription_id == subscription_id
     await connection.execute(update(cancellations).where(of_subscription).values(tried_at=now))
 
 
-async def ended(connection: AsyncConnection, subscription_id: str) -> None:
-    """Forget a wish that came true."""
+async def remove_cancellation(connection: AsyncConnection, subscription_id: str) -> None:
+    """Remove the cancellation of a subscription that was ended."""
     await connection.execute(delete(cancellations).where(cancellations.c.subscription_id == subscription_id))
 
 
@@ -269,5 +269,5 @@ def paid_of(row: Sequence[Any]) -> PaidSubscription:
 
 
 async def _add_once(connection: AsyncConnection, table: Any, values: dict[str, object]) -> None:
-    made = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
-    await connection.execute(made(table).values(values).on_conflict_do_nothing())
+    insert_into = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
+    await connection.execute(insert_into(table).values(values).on_conflict_do_nothing())

@@ -1,7 +1,7 @@
-"""The payment provider Stripe, by its SDK over the connections of httpx2.
+"""The payment provider Stripe: its SDK over httpx2.
 
-A question takes 20 seconds at most, its repeats included. Of a failure the log gets the kind alone: a message of the
-provider's could repeat what somebody sent.
+A request takes 20 seconds at most, its retries included. The log gets only the kind of a failure: the provider's
+message could repeat what a user sent.
 """
 
 import asyncio
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from stripe.params import SubscriptionUpdateParams
     from stripe.params.checkout import SessionCreateParams
 
-QUESTION_SECONDS = 20.0
+REQUEST_SECONDS = 20.0
 TRY_SECONDS = 8.0
-REPEATS = 2
+MAX_RETRIES = 2
 MAX_CONNECTIONS = 10
-OUT_OF_REACH = "The payment provider does not answer; try again shortly."
-NOT_UNDERSTOOD = "The payment provider gave an answer that could not be used; try again shortly."
+UNREACHABLE = "The payment provider does not answer; try again shortly."
+UNUSABLE_ANSWER = "The payment provider gave an answer that could not be used; try again shortly."
 REFUSED = "The payment provider refused this; the subscription may have ended."
 
 Found = TypeVar("Found")
@@ -35,24 +35,24 @@ log = structlog.get_logger(__name__)
 
 
 class StripeProvider:
-    """Asks Stripe, or whoever speaks its interface at `api_url`. Tests bring a transport."""
+    """Calls Stripe, or another service with its interface at `api_url`. Tests bring a transport."""
 
     def __init__(
         self, api_key: str, api_url: str, clock: Clock, *, transport: httpx2.AsyncBaseTransport | None = None
     ) -> None:
-        stripe.enable_telemetry = False  # else the SDK would measure us and keep a file in somebody's home
+        stripe.enable_telemetry = False  # else the SDK sends timings and writes a file to the home directory
         self._http = _Connections(clock, transport)
         client = stripe.StripeClient(
-            api_key, base_addresses={"api": api_url}, http_client=self._http, max_network_retries=REPEATS
+            api_key, base_addresses={"api": api_url}, http_client=self._http, max_network_retries=MAX_RETRIES
         )
         self._subscriptions = client.v1.subscriptions
         self._checkouts = client.v1.checkout.sessions
         self._portals = client.v1.billing_portal.sessions
 
     async def start_checkout(self, order: CheckoutOrder, attempt: str) -> Checkout:
-        """A new checkout; the same one for the same order and attempt, however often it is asked for."""
-        asking = self._checkouts.create_async(_checkout_params(order), {"idempotency_key": f"checkout-{attempt}"})
-        return await _answer("start a checkout", asking, _checkout_of)
+        """Start a checkout; the same order and attempt give the same checkout."""
+        request = self._checkouts.create_async(_checkout_params(order), {"idempotency_key": f"checkout-{attempt}"})
+        return await _answer("start a checkout", request, _checkout_of)
 
     async def checkout(self, checkout_id: str) -> Checkout | None:
         """A checkout as it is now; None when the provider has none with this id."""
@@ -63,9 +63,9 @@ class StripeProvider:
 
     async def subscription(self, subscription_id: str) -> Subscription | None:
         """A subscription as it is now; None when the provider has none with this id."""
-        asking = self._subscriptions.retrieve_async(subscription_id)
+        request = self._subscriptions.retrieve_async(subscription_id)
         try:
-            return await _answer("read a subscription", asking, subscription_of)
+            return await _answer("read a subscription", request, subscription_of)
         except _Missing:
             return None
 
@@ -76,30 +76,30 @@ class StripeProvider:
         )
 
     async def renew(self, subscription_id: str) -> Subscription:
-        """Undo that. Raises `PaymentRefused`, as when it has ended.
+        """Undo `end_with_period`. Raises `PaymentRefused`, as when it has ended.
 
-        A cancellation on Stripe's pages can be written down as a date instead of the period's end.
+        A cancellation on Stripe's pages can have a date (`cancel_at`) instead of the period's end.
         """
-        asking = self._subscriptions.retrieve_async(subscription_id)
-        by_date = await _answer("read a subscription", asking, _ends_by_date)
+        request = self._subscriptions.retrieve_async(subscription_id)
+        by_date = await _answer("read a subscription", request, _ends_by_date)
         undone: SubscriptionUpdateParams = {"cancel_at": ""} if by_date else {"cancel_at_period_end": False}
         return await self._changed("renew a subscription", subscription_id, undone)
 
     async def end_now(self, subscription_id: str) -> None:
-        """End it at once. Nothing is said when it has ended before, or was never there."""
+        """End it at once. No error when it has ended before or does not exist."""
         try:
             await _answer("end a subscription", self._subscriptions.cancel_async(subscription_id), subscription_of)
         except PaymentRefused:
             if (left := await self.subscription(subscription_id)) is not None and left.ended_at is None:
-                raise PaymentsUnavailable(NOT_UNDERSTOOD) from None
+                raise PaymentsUnavailable(UNUSABLE_ANSWER) from None
 
     async def portal(self, customer_id: str, return_url: str) -> str:
         """The address of a page on which a customer sees their card and their invoices, once."""
-        asking = self._portals.create_async({"customer": customer_id, "return_url": return_url})
-        return await _answer("open the customer portal", asking, _address)
+        request = self._portals.create_async({"customer": customer_id, "return_url": return_url})
+        return await _answer("open the customer portal", request, _address)
 
     async def close(self) -> None:
-        """Give connections back."""
+        """Close the connections."""
         await self._http.close_async()
 
     async def _changed(self, what: str, subscription_id: str, params: "SubscriptionUpdateParams") -> Subscription:
@@ -111,7 +111,7 @@ class _Missing(PaymentRefused):
 
 
 class _Connections(stripe.HTTPClient):
-    """How the SDK sends: over httpx2, never in a thread, never following a redirect."""
+    """The SDK's transport: over httpx2, without threads and without following redirects."""
 
     name = "httpx2"
 
@@ -141,18 +141,18 @@ class _Connections(stripe.HTTPClient):
 
 
 async def _answer(
-    what: str, asking: Coroutine[Any, Any, stripe.StripeObject], read: Callable[[Mapping[str, Any]], Found]
+    what: str, request: Coroutine[Any, Any, stripe.StripeObject], read: Callable[[Mapping[str, Any]], Found]
 ) -> Found:
-    """What `read` makes of the provider's answer."""
-    async with _one_question(what):
-        return read((await asking).to_dict())
+    """The provider's answer, read by `read`."""
+    async with _translated_errors(what):
+        return read((await request).to_dict())
 
 
 @asynccontextmanager
-async def _one_question(what: str) -> AsyncIterator[None]:
-    """Turns every way in which a question can fail into ours."""
+async def _translated_errors(what: str) -> AsyncIterator[None]:
+    """Bounds the time of a request and translates its errors into those of this service."""
     try:
-        async with asyncio.timeout(QUESTION_SECONDS):
+        async with asyncio.timeout(REQUEST_SECONDS):
             yield
     except stripe.InvalidRequestError as error:
         _note(what, error)
@@ -161,19 +161,19 @@ async def _one_question(what: str) -> AsyncIterator[None]:
         raise PaymentRefused(REFUSED) from None
     except stripe.StripeError as error:
         _note(what, error)
-        raise PaymentsUnavailable(OUT_OF_REACH) from None
+        raise PaymentsUnavailable(UNREACHABLE) from None
     except TimeoutError:
         log.warning("the payment provider took too long", what=what)
-        raise PaymentsUnavailable(OUT_OF_REACH) from None
+        raise PaymentsUnavailable(UNREACHABLE) from None
     except (AttributeError, LookupError, TypeError, ValueError) as error:
-        log.error("the payment provider gave an answer of another form", what=what, error=type(error).__name__)
-        raise PaymentsUnavailable(NOT_UNDERSTOOD) from None
+        log.error("the payment provider gave an answer that could not be read", what=what, error=type(error).__name__)
+        raise PaymentsUnavailable(UNUSABLE_ANSWER) from None
 
 
 def _note(what: str, error: stripe.StripeError) -> None:
-    """Write down what an operator needs to find it at the provider's."""
+    """Log what an operator needs to find the request in the provider's logs."""
     log.warning(
-        "the payment provider did not do it",
+        "the payment provider refused or failed",
         what=what,
         error=type(error).__name__,
         status=error.http_status,
@@ -243,9 +243,9 @@ def _address(answer: Mapping[str, Any]) -> str:
     return _text(answer["url"])
 
 
-def _id_of(thing: object) -> str | None:
-    """The id of what is named by its id, or told in full."""
-    found = thing.get("id") if isinstance(thing, Mapping) else thing
+def _id_of(value: object) -> str | None:
+    """The id of an object that is given by its id or in full."""
+    found = value.get("id") if isinstance(value, Mapping) else value
     return found if isinstance(found, str) and found else None
 
 

@@ -1,7 +1,7 @@
-"""Following the provider: read how a subscription stands there, store it, and give the account what is paid for.
+"""Synchronizing subscriptions: read one from the provider, store it, and give the account what is paid for.
 
-The provider is asked outside of any transaction. What it told is stored only if nothing else was stored for the account
-meanwhile, else it is asked again: an answer that was overtaken never overwrites a newer one.
+The provider is read outside of any transaction. Its answer is stored only if nothing else was stored for the account
+meanwhile, else it is read again: an older answer never overwrites a newer one.
 """
 
 from collections.abc import Mapping
@@ -22,15 +22,15 @@ from registerwatch.clock import Clock, iso_utc
 from registerwatch.db.engine import Database
 from registerwatch.errors import PaymentsUnavailable
 
-TRIES = 5
-MISSED_SECONDS = 7 * DAY
-OVERTAKEN = "Much is happening to this subscription at once; try again shortly."
+MAX_READS = 5
+MISSING_SECONDS = 7 * DAY
+CONFLICT = "The subscription is being changed by several requests at once; try again shortly."
 
 log = structlog.get_logger(__name__)
 
 
 class SubscriptionSync:
-    """Brings what is stored in step with the provider, however often and in whatever order it is asked to."""
+    """Makes what is stored equal to what the provider has, in whatever order and however often it is called."""
 
     def __init__(
         self, database: Database, clock: Clock, provider: PaymentProvider, prices: Mapping[PlanName, str]
@@ -43,7 +43,7 @@ class SubscriptionSync:
     async def checkout(self, session_id: str, event: ProviderEvent | None = None) -> bool:
         """Apply a checkout that was started here; whether it is complete.
 
-        When its account is gone, what was paid for afterwards is to be ended.
+        When its account was deleted, a subscription that was paid for afterwards is ended.
         """
         async with self._database.reading() as connection:
             started = await repository.checkout_by_session(connection, session_id)
@@ -52,9 +52,9 @@ class SubscriptionSync:
         checkout = await self._provider.checkout(session_id)
         if checkout is None or not checkout.is_complete or checkout.subscription_id is None:
             return False
-        await self._bring(checkout.subscription_id, started.account_id, event)
+        await self._synchronize(checkout.subscription_id, started.account_id, event)
         async with self._database.transaction() as connection:
-            await repository.asked_about(connection, session_id, int(self._clock.now()), is_settled=True)
+            await repository.note_read(connection, session_id, int(self._clock.now()), is_settled=True)
         return True
 
     async def subscription(self, subscription_id: str, event: ProviderEvent | None = None) -> None:
@@ -62,30 +62,31 @@ class SubscriptionSync:
         async with self._database.reading() as connection:
             account_id = await repository.owner_of(connection, subscription_id)
         if account_id is not None:
-            await self._bring(subscription_id, account_id, event)
+            await self._synchronize(subscription_id, account_id, event)
 
-    async def _bring(self, subscription_id: str, account_id: int | None, event: ProviderEvent | None) -> None:
-        for _ in range(TRIES):
+    async def _synchronize(self, subscription_id: str, account_id: int | None, event: ProviderEvent | None) -> None:
+        for _ in range(MAX_READS):
             version = await self._version(account_id)
-            told = await self._provider.subscription(subscription_id) or await self._missed(account_id, subscription_id)
+            told = await self._provider.subscription(subscription_id)
+            told = told or await self._missing(account_id, subscription_id)
             if told is None:
                 log.error("the payment provider has no such subscription", subscription=subscription_id)
                 return
             if await self._stored(account_id, version, told, event):
                 return
-        raise PaymentsUnavailable(OVERTAKEN)
+        raise PaymentsUnavailable(CONFLICT)
 
-    async def _missed(self, account_id: int | None, subscription_id: str) -> Subscription | None:
-        """A subscription that the provider does not know: over, where it was paid until a week ago, else None.
+    async def _missing(self, account_id: int | None, subscription_id: str) -> Subscription | None:
+        """A subscription that the provider does not know: ended, where it was paid until a week ago, else None.
 
-        The week is for settings that lead to another account of the operator's at the provider.
+        The week is for settings that name another of the operator's accounts at the provider by mistake.
         """
         now = int(self._clock.now())
         async with self._database.reading() as connection:
             known = await repository.paid(connection, account_id) if account_id is not None else ()
         of_it = (each.subscription for each in known if each.subscription.id == subscription_id)
         stored = next(of_it, None)
-        if stored is None or stored.ended_at is not None or stored.period_end > now - MISSED_SECONDS:
+        if stored is None or stored.ended_at is not None or stored.period_end > now - MISSING_SECONDS:
             return None
         return replace(stored, status=CANCELED, ended_at=stored.period_end)
 
@@ -105,9 +106,9 @@ class SubscriptionSync:
             account = None if account_id is None else await account_rows.lock_account(connection, account_id)
             if account is None:
                 if told.ended_at is None:
-                    await repository.wish_end(connection, told.id, now)
+                    await repository.add_cancellation(connection, told.id, now)
             else:
-                payer = _as_it_is(account, await repository.payer(connection, account.id))
+                payer = _current_payer(account, await repository.payer(connection, account.id))
                 if payer.version != version:
                     return False
                 await repository.store(connection, account.id, PaidSubscription(told, self._plan_of(told)), now)
@@ -117,7 +118,7 @@ class SubscriptionSync:
         return True
 
     async def _give(self, connection: AsyncConnection, account: StoredAccount, payer: Payer, now: int) -> None:
-        """Give the account what its subscriptions pay for."""
+        """Set the plan and the period that the account's subscriptions pay for."""
         paid = await repository.paid(connection, account.id)
         if sum(each.holds for each in paid) > 1:
             log.warning("an account has several subscriptions", account=account.id)
@@ -142,8 +143,8 @@ class SubscriptionSync:
         return plan or PlanName.STANDARD
 
 
-def _as_it_is(account: StoredAccount, payer: Payer | None) -> Payer:
-    """The payer with what the account has at present. What billing did not write there, somebody granted."""
+def _current_payer(account: StoredAccount, payer: Payer | None) -> Payer:
+    """The payer with the account's present period. A period that billing did not write was granted by the operator."""
     present = Period(PlanName(account.plan), account.expires_at)
     if payer is None:
         return Payer(0, granted=present, written=present)
