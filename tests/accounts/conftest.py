@@ -7,7 +7,7 @@ import pytest
 
 from registerwatch.accounts.wiring import Accounts, build_accounts
 from registerwatch.db.engine import Database
-from registerwatch.mail.memory_mailer import KeptMail
+from registerwatch.mail.memory_mailer import MemoryMailer
 from registerwatch.settings import Settings
 from tests.support.clocks import SteppedClock
 from tests.support.passwords import quick_passwords
@@ -19,12 +19,12 @@ def clock() -> SteppedClock:
 
 
 @pytest.fixture
-def mail() -> KeptMail:
-    return KeptMail()
+def mail() -> MemoryMailer:
+    return MemoryMailer()
 
 
 @pytest.fixture
-def accounts(database: Database, clock: SteppedClock, mail: KeptMail, tmp_path: Path) -> Iterator[Accounts]:
+def accounts(database: Database, clock: SteppedClock, mail: MemoryMailer, tmp_path: Path) -> Iterator[Accounts]:
     built = build_accounts(Settings(data_dir=tmp_path), database, clock, mail, quick_passwords())
     yield built
     built.passwords.close()

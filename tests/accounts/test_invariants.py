@@ -31,7 +31,7 @@ from registerwatch.accounts.sessions import SESSION_SECONDS, SessionService
 from registerwatch.accounts.wiring import Accounts
 from registerwatch.db.engine import Database
 from registerwatch.errors import CapReached, InvalidInput, NoSuchAccount, Unauthenticated, WrongPassword
-from registerwatch.mail.memory_mailer import KeptMail
+from registerwatch.mail.memory_mailer import MemoryMailer
 from tests.accounts.plain_model import COLUMNS, Firm, Known, Model, Opener, Person, Rows
 from tests.register.builders import PROPERTY
 from tests.support.clocks import SteppedClock
@@ -67,7 +67,7 @@ class People(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.runner = asyncio.Runner()
-        self.database, self.clock, self.mail = Database(self.database_url), SteppedClock(1_800_000_000), KeptMail()
+        self.database, self.clock, self.mail = Database(self.database_url), SteppedClock(1_800_000_000), MemoryMailer()
         self.accounts = _accounts(self.database, self.clock, self.mail)
         self.looking = create_engine(_plain(self.database.url), isolation_level="AUTOCOMMIT").connect()
         for table in reversed(COLUMNS):
@@ -348,7 +348,7 @@ def test_whatever_people_do_with_accounts_is_what_the_model_says(database_kind: 
     run_state_machine_as_test(machine, settings=settings(PROPERTY, max_examples=examples, stateful_step_count=40))
 
 
-def _accounts(database: Database, clock: SteppedClock, mail: KeptMail) -> Accounts:
+def _accounts(database: Database, clock: SteppedClock, mail: MemoryMailer) -> Accounts:
     """The use cases as the service builds them, but with small caps."""
     quick = quick_passwords()
     return Accounts(

@@ -19,7 +19,7 @@ from registerwatch.accounts.wiring import Accounts, build_accounts
 from registerwatch.db.engine import Database
 from registerwatch.errors import InvalidInput, MailNotSent, NoSuchAccount, Unauthenticated, WrongPassword
 from registerwatch.mail.mailer import Mail, Mailer, NoMailer
-from registerwatch.mail.memory_mailer import KeptMail
+from registerwatch.mail.memory_mailer import MemoryMailer
 from registerwatch.settings import Settings
 from tests.accounts.acting import EMAIL, PASSWORD, by_key, by_session, owner_of, signed_up
 from tests.support.clocks import SteppedClock
@@ -328,7 +328,7 @@ async def _somebody_waits(database: Database, connection: AsyncConnection) -> No
             await asyncio.sleep(0)
 
 
-async def test_a_mail_with_the_link_goes_to_the_address_as_it_is_kept(accounts: Accounts, mail: KeptMail) -> None:
+async def test_a_mail_with_the_link_goes_to_the_address_as_it_is_kept(accounts: Accounts, mail: MemoryMailer) -> None:
     await signed_up(accounts)
     with capture_logs() as logged:
         accounts.password_reset.send_link(f" {EMAIL.upper()} ")
@@ -346,7 +346,7 @@ async def test_a_mail_with_the_link_goes_to_the_address_as_it_is_kept(accounts: 
 
 
 async def test_an_address_of_nobody_gets_no_mail_and_leaves_nothing(
-    accounts: Accounts, mail: KeptMail, database: Database
+    accounts: Accounts, mail: MemoryMailer, database: Database
 ) -> None:
     await signed_up(accounts)
     with capture_logs() as logged:
@@ -361,7 +361,7 @@ async def test_an_address_of_nobody_gets_no_mail_and_leaves_nothing(
 
 
 async def test_a_fourth_mail_within_an_hour_is_not_sent_and_the_operator_reads_why(
-    accounts: Accounts, mail: KeptMail
+    accounts: Accounts, mail: MemoryMailer
 ) -> None:
     await signed_up(accounts)
     with capture_logs() as logged:
@@ -376,7 +376,7 @@ async def test_a_fourth_mail_within_an_hour_is_not_sent_and_the_operator_reads_w
 
 
 async def test_too_many_mails_at_once_are_not_sent_and_the_operator_reads_why(
-    accounts: Accounts, mail: KeptMail
+    accounts: Accounts, mail: MemoryMailer
 ) -> None:
     await signed_up(accounts)
     with capture_logs() as logged:
@@ -430,7 +430,7 @@ async def test_closing_does_not_wait_for_a_mail_that_hangs(
     assert [task.get_name() for task in asyncio.all_tasks() if task.get_name() == "mail a reset link"] == []
 
 
-async def test_no_log_and_no_error_shows_a_secret_or_an_address(accounts: Accounts, mail: KeptMail) -> None:
+async def test_no_log_and_no_error_shows_a_secret_or_an_address(accounts: Accounts, mail: MemoryMailer) -> None:
     opened = await signed_up(accounts)
     owner = await owner_of(accounts, STRANGER)
     link = await accounts.password_reset.link(EMAIL)

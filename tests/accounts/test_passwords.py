@@ -17,7 +17,7 @@ from registerwatch.accounts.passwords import MAX_WAITING, Passwords, acceptable
 from registerwatch.accounts.wiring import build_accounts
 from registerwatch.db.engine import Database
 from registerwatch.errors import InvalidInput, Overloaded, WrongPassword
-from registerwatch.mail.memory_mailer import KeptMail
+from registerwatch.mail.memory_mailer import MemoryMailer
 from registerwatch.settings import Settings
 from tests.accounts.acting import EMAIL, PASSWORD, signed_up
 from tests.register.builders import PROPERTY
@@ -220,7 +220,7 @@ async def test_an_unknown_user_costs_the_work_of_a_wrong_password(
 ) -> None:
     """From the first request of a process on, or its time would tell who has an account."""
     settings, clock = Settings(data_dir=tmp_path), SteppedClock()
-    first = build_accounts(settings, database, clock, KeptMail(), Passwords(WatchedHasher()))
+    first = build_accounts(settings, database, clock, MemoryMailer(), Passwords(WatchedHasher()))
     await signed_up(first)
     first.passwords.close()
     work = [
@@ -234,7 +234,7 @@ async def test_an_unknown_user_costs_the_work_of_a_wrong_password(
 async def _work_of_logins(database: Database, settings: Settings, asked: tuple[tuple[str, str], ...]) -> Counter[str]:
     """What the hasher of a fresh process does for logins that are refused."""
     hasher = WatchedHasher()
-    accounts = build_accounts(settings, database, SteppedClock(), KeptMail(), Passwords(hasher))
+    accounts = build_accounts(settings, database, SteppedClock(), MemoryMailer(), Passwords(hasher))
     for email, password in asked:
         with pytest.raises(WrongPassword):
             await accounts.sessions.login(email, password)

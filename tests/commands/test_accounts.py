@@ -14,7 +14,7 @@ from registerwatch.accounts.wiring import Accounts, build_accounts
 from registerwatch.clock import SystemClock
 from registerwatch.db.engine import Database
 from registerwatch.errors import WrongPassword
-from registerwatch.mail.memory_mailer import KeptMail
+from registerwatch.mail.memory_mailer import MemoryMailer
 from registerwatch.settings import load_settings
 from tests.support import processes
 from tests.support.passwords import quick_passwords
@@ -57,7 +57,7 @@ class Operator:
         async def happen() -> T:
             settings = load_settings()
             database = Database(settings.database_address)
-            accounts = build_accounts(settings, database, SystemClock(), KeptMail(), quick_passwords())
+            accounts = build_accounts(settings, database, SystemClock(), MemoryMailer(), quick_passwords())
             try:
                 return await act(accounts)
             finally:

@@ -7,7 +7,7 @@ import pytest
 
 from registerwatch.errors import MailNotSent
 from registerwatch.mail.mailer import Mail, Mailer, mailer_of
-from registerwatch.mail.memory_mailer import KeptMail
+from registerwatch.mail.memory_mailer import MemoryMailer
 from registerwatch.mail.texts import password_reset
 from registerwatch.settings import Settings
 from tests.support.clocks import SteppedClock
@@ -27,7 +27,7 @@ class Post:
 @pytest.fixture(params=["smtp", "kept"])
 def post(request: pytest.FixtureRequest) -> Iterator[Post]:
     if request.param == "kept":
-        kept = KeptMail()
+        kept = MemoryMailer()
         yield Post(kept, lambda: [(mail.to, mail.subject, mail.text) for mail in kept.mails])
         return
     with mailbox() as box:
@@ -102,7 +102,7 @@ async def test_a_mail_that_is_kept_is_told_to_the_listener() -> None:
     told: list[Mail] = []
     mail = Mail("bob@example.org", "Hello", "Hello\n")
 
-    await KeptMail(told.append).send(mail)
+    await MemoryMailer(told.append).send(mail)
 
     assert told == [mail]
 

@@ -21,7 +21,7 @@ from registerwatch.app import app_over
 from registerwatch.billing.provider import PaymentProvider
 from registerwatch.bootstrap import Service, build_service, running
 from registerwatch.db.engine import Database
-from registerwatch.mail.memory_mailer import KeptMail
+from registerwatch.mail.memory_mailer import MemoryMailer
 from registerwatch.notifications.delivery import DeliveryService
 from registerwatch.notifications.models import Webhook
 from registerwatch.notifications.webhooks import WebhookService
@@ -79,7 +79,7 @@ class ServiceHarness:
     faults: Faults
     register_log: RequestLog
     to_register: HeldTransport
-    mail: KeptMail
+    mail: MemoryMailer
     receivers: MemoryReceivers
     provider: PlainProvider
     table_rows: TableRows = field(init=False)
@@ -292,7 +292,7 @@ def build_harness(
     then they are sent over sockets.
     """
     world = world or GeneratedWorld(120, seed=7)
-    faults, clock, mail, receivers = Faults(), SteppedClock(NOW), KeptMail(), MemoryReceivers()
+    faults, clock, mail, receivers = Faults(), SteppedClock(NOW), MemoryMailer(), MemoryReceivers()
     provider = provider or PlainProvider()
     provider.clock = clock
     register_app = create_register(world, faults, basic_udi_filter_works=basic_udi_filter_works)

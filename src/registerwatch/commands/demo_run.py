@@ -17,7 +17,7 @@ from registerwatch.bootstrap import build_service
 from registerwatch.commands.progress import bar
 from registerwatch.db.migrate import upgrade
 from registerwatch.mail.mailer import Mail
-from registerwatch.mail.memory_mailer import KeptMail
+from registerwatch.mail.memory_mailer import MemoryMailer
 from registerwatch.register.ingest.bulk_load import LoadProgress
 from registerwatch.server import SideServer, server_config
 from registerwatch.settings import Settings, load_settings
@@ -50,7 +50,7 @@ async def _run(folder: Path, *, port: int, devices: int, seed: int) -> None:
     logs.set_up(settings.log_format)
     logging.getLogger("uvicorn").setLevel(logging.WARNING)
     stand_ins = [_Server(_register_config(devices, seed, register_port)), _Server(payments.config(port))]
-    built = build_service(settings, mailer=KeptMail(_show_mail))
+    built = build_service(settings, mailer=MemoryMailer(_show_mail))
     service = _Server(server_config(app_over(built), "127.0.0.1", port))
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, service.end)

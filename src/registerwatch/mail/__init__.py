@@ -1,1 +1,1 @@
-"""Mails: what they say and how they are sent."""
+"""Composing and sending mails."""

@@ -1,4 +1,4 @@
-"""Sending mails: over SMTP, tried again where that can help, or not at all."""
+"""Sending mails over SMTP, with retries after temporary failures."""
 
 import ssl
 from dataclasses import dataclass, field
@@ -11,11 +11,11 @@ from registerwatch.clock import Clock, SystemClock
 from registerwatch.errors import MailNotSent
 from registerwatch.mail.message import compose, sender_of
 from registerwatch.mail.server import NO_NAME, SmtpServer, name_in, server_of
-from registerwatch.mail.smtp import hand_in
+from registerwatch.mail.smtp import submit
 from registerwatch.settings import Settings
 
-PAUSES = (1.0, 5.0)
-"""Seconds before the second and the third try, where the failure is one that passes."""
+RETRY_PAUSES = (1.0, 5.0)
+"""Seconds before the second and the third try, after a temporary failure."""
 ATTEMPT_SECONDS = 10.0
 
 log = structlog.get_logger(__name__)
@@ -23,7 +23,7 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Mail:
-    """One mail to one address. `text` may hold a link that is a secret."""
+    """One mail to one address. `text` may contain a secret link."""
 
     to: str
     subject: str
@@ -31,14 +31,14 @@ class Mail:
 
 
 class Mailer(Protocol):
-    """Whoever takes mails to people."""
+    """Sends mails."""
 
     async def send(self, mail: Mail) -> None:
         """Hand the mail over. Raises `MailNotSent` with a reason for the operator."""
 
 
 class NoMailer:
-    """For a service whose operator named no mail server."""
+    """Used where no mail server is set: every mail fails."""
 
     async def send(self, mail: Mail) -> None:
         """Raise `MailNotSent`."""
@@ -46,7 +46,7 @@ class NoMailer:
 
 
 class SmtpMailer:
-    """Hands mails to one server. `tls` is for tests; the system's certificates are trusted otherwise."""
+    """Sends mails to one server. `tls` is for tests; by default the system's certificates are trusted."""
 
     def __init__(
         self,
@@ -68,16 +68,16 @@ class SmtpMailer:
     async def send(self, mail: Mail) -> None:
         """Hand the mail over, within three tries. Raises `MailNotSent`.
 
-        Each try has the same Message-ID, so that a mail that was taken twice is known as one.
+        Each try has the same Message-ID, so that a mail which the server accepted twice can be recognized.
         """
-        letter = compose(mail.to, mail.subject, mail.text, sender=self._sender, at=self._clock.now())
-        for pause in (*PAUSES, None):
-            failure = await hand_in(letter, self._server, own_name=self._own_name, seconds=self._seconds, tls=self._tls)
+        message = compose(mail.to, mail.subject, mail.text, sender=self._sender, at=self._clock.now())
+        for pause in (*RETRY_PAUSES, None):
+            failure = await submit(message, self._server, own_name=self._own_name, seconds=self._seconds, tls=self._tls)
             if failure is None:
                 return
-            if pause is None or not failure.passing:
+            if pause is None or not failure.temporary:
                 raise MailNotSent(failure.reason)
-            log.warning("a mail was not taken and is tried again", reason=failure.reason, pause=pause)
+            log.warning("a mail was not accepted and is tried again", reason=failure.reason, pause=pause)
             await self._clock.sleep(pause)
 
 

@@ -1,4 +1,4 @@
-"""A mailer that sends nothing: it keeps mails where a demonstration or a test can read them."""
+"""A mailer that sends nothing: it keeps mails in memory for the demonstration and tests."""
 
 from collections.abc import Callable
 
@@ -6,7 +6,7 @@ from registerwatch.errors import MailNotSent
 from registerwatch.mail.mailer import Mail
 
 
-class KeptMail:
+class MemoryMailer:
     """Keeps every mail in `mails`, oldest first, and tells `listener` of each."""
 
     def __init__(self, listener: Callable[[Mail], None] | None = None) -> None:

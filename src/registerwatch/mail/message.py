@@ -1,4 +1,4 @@
-"""From what a mail says to the bytes that a server takes (RFC 5322), with nothing smuggled into its headers."""
+"""Composing the bytes of a mail (RFC 5322). Headers are checked against injection."""
 
 import email.policy
 from dataclasses import dataclass, field
@@ -12,12 +12,12 @@ from email_validator import EmailNotValidError, ValidatedEmail, validate_email
 from registerwatch.errors import MailNotSent
 
 MAX_LINE_LENGTH = 998
-"""Bytes of a line that every server lets through (RFC 5322, 2.1.1)."""
+"""Bytes of a line that every server accepts (RFC 5322, 2.1.1)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A mail in its envelope. With `needs_utf8` only a server with SMTPUTF8 (RFC 6531) can take it."""
+    """A mail with its envelope. With `needs_utf8` only a server with SMTPUTF8 (RFC 6531) accepts it."""
 
     sender: str
     recipient: str
@@ -32,10 +32,10 @@ def sender_of(mail_from: str) -> Address:
 
 
 def compose(to: str, subject: str, text: str, *, sender: Address, at: float) -> Message:
-    """The mail as it is sent, dated `at` (unix seconds). Raises `MailNotSent` for what no header can hold."""
+    """The mail as it is sent, dated `at` (unix seconds). Raises `MailNotSent` for what a header cannot contain."""
     recipient = _recipient(to)
     if not subject.isprintable():
-        raise MailNotSent("The subject holds a line break or another sign that has no place there.")
+        raise MailNotSent("The subject contains a line break or another control character.")
     needs_utf8 = not (sender.addr_spec + recipient.addr_spec).isascii()
     message = EmailMessage(email.policy.SMTPUTF8 if needs_utf8 else email.policy.SMTP)
     message["From"] = sender
@@ -52,7 +52,7 @@ def _recipient(to: str) -> Address:
     try:
         valid = _checked(to)
     except EmailNotValidError:
-        raise MailNotSent("The recipient's address is none that a mail can be sent to.") from None
+        raise MailNotSent("The recipient's address is invalid.") from None
     return Address("", valid.local_part, valid.ascii_domain)
 
 
@@ -63,6 +63,6 @@ def _checked(address: str, *, allow_display_name: bool = False) -> ValidatedEmai
 
 
 def _encoding(text: str) -> str:
-    """Plain text goes as it is, so that a long link is one line for whoever reads the mail without a mail program."""
+    """ASCII text is sent unencoded, so that a long link stays on one line in the raw mail."""
     is_plain = text.isascii() and all(len(line) <= MAX_LINE_LENGTH for line in text.splitlines())
     return "7bit" if is_plain else "quoted-printable"

@@ -1,4 +1,4 @@
-"""Which mail server takes our mails, and how the way to it is encrypted: read from the settings' URLs."""
+"""The mail server and the encryption of the connection to it, read from the settings' URLs."""
 
 import ipaddress
 import re
@@ -9,26 +9,26 @@ from urllib.parse import unquote, urlsplit
 SUBMISSION_PORT = 587
 TLS_PORT = 465
 NO_NAME = "[127.0.0.1]"
-"""How a client without a name of its own says hello (RFC 5321, 4.1.4)."""
+"""The EHLO name of a client without a host name (RFC 5321, 4.1.4)."""
 
 _DOTTED_NAME = re.compile(r"(?:[a-z0-9-]+\.)+[a-z][a-z0-9-]*")
 
 
 class Encryption(StrEnum):
-    """How the way to the server is encrypted."""
+    """How the connection to the server is encrypted."""
 
     FROM_THE_START = "from the start"
     DEMANDED = "demanded"
-    """By STARTTLS; without it nothing is said that is worth hearing."""
+    """By STARTTLS; without it neither login nor mail is sent."""
     WHEN_OFFERED = "when offered"
-    """By STARTTLS where the server has it."""
+    """By STARTTLS where the server offers it."""
     LOCAL = "local"
-    """The same on this machine, where nothing can listen in: the certificate need not prove anything."""
+    """By STARTTLS where offered, on this machine: the certificate is not verified."""
 
 
 @dataclass(frozen=True, slots=True)
 class SmtpServer:
-    """Where mails are handed in. Without a `user` nobody logs in."""
+    """A server that accepts mails. Without a `user` there is no login."""
 
     host: str
     port: int
@@ -38,7 +38,7 @@ class SmtpServer:
 
     @property
     def name(self) -> str:
-        """The server as the operator knows it."""
+        """Host and port, for messages to the operator."""
         return f"{self.host}:{self.port}"
 
 
@@ -57,7 +57,7 @@ def server_of(url: str) -> SmtpServer:
 
 
 def name_in(public_url: str) -> str:
-    """By which name the service says hello: that of its public address, if it has one that others know."""
+    """The EHLO name of the service: the host of its public URL where that is a domain name."""
     host = urlsplit(public_url).hostname or ""
     return host if _DOTTED_NAME.fullmatch(host) else NO_NAME
 

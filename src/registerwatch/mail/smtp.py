@@ -1,7 +1,6 @@
-"""One conversation with a mail server, and what its failures mean.
+"""One SMTP session, and the reasons of its failures.
 
-A server's own words are left out of every reason, as many name the recipient.
-Its codes (RFC 5321, RFC 3463) say enough.
+The server's texts are left out of every reason, as many name the recipient; its codes (RFC 5321, RFC 3463) are kept.
 """
 
 import asyncio
@@ -15,7 +14,7 @@ import aiosmtplib
 from registerwatch.mail.message import Message
 from registerwatch.mail.server import Encryption, SmtpServer
 
-GOODBYE_SECONDS = 1.0
+QUIT_SECONDS = 1.0
 
 _REFUSED: dict[type[Exception], str] = {
     aiosmtplib.SMTPConnectResponseError: "the connection",
@@ -30,20 +29,20 @@ _ENHANCED_CODE = re.compile(r"[245]\.\d{1,3}\.\d{1,3}(?!\S)")
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why a letter was not taken, for the operator, and whether another try may help."""
+    """Why a mail was not accepted, for the operator, and whether another try may help."""
 
     reason: str
-    passing: bool = False
+    temporary: bool = False
 
 
-async def hand_in(
-    letter: Message, server: SmtpServer, *, own_name: str, seconds: float, tls: ssl.SSLContext | None
+async def submit(
+    message: Message, server: SmtpServer, *, own_name: str, seconds: float, tls: ssl.SSLContext | None
 ) -> Failure | None:
-    """Hand a letter to the server within `seconds`; None when it is taken. `tls` replaces the system's trust."""
+    """Send a mail within `seconds`; None when the server accepted it. `tls` replaces the system's certificates."""
     client = _client(server, own_name, tls)
     try:
-        failure = await _converse(client, letter, server, seconds)
-        await _leave(client)
+        failure = await _send(client, message, server, seconds)
+        await _quit(client)
         return failure
     finally:
         client.close()
@@ -64,36 +63,36 @@ def _client(server: SmtpServer, own_name: str, tls: ssl.SSLContext | None) -> ai
     )
 
 
-async def _converse(client: aiosmtplib.SMTP, letter: Message, server: SmtpServer, seconds: float) -> Failure | None:
-    options = ["SMTPUTF8"] if letter.needs_utf8 else []
+async def _send(client: aiosmtplib.SMTP, message: Message, server: SmtpServer, seconds: float) -> Failure | None:
+    options = ["SMTPUTF8"] if message.needs_utf8 else []
     try:
         async with asyncio.timeout(seconds):
             await client.connect()
-            await client.sendmail(letter.sender, [letter.recipient], letter.content, mail_options=options)
+            await client.sendmail(message.sender, [message.recipient], message.content, mail_options=options)
     except TimeoutError:
         client.close()
-        return Failure(f"{server.name} did not answer within {seconds:.3g} s.", passing=True)
+        return Failure(f"{server.name} did not answer within {seconds:.3g} s.", temporary=True)
     except (OSError, aiosmtplib.SMTPException) as error:
         return failure_of(error, server)
     return None
 
 
-async def _leave(client: aiosmtplib.SMTP) -> None:
-    """Say goodbye; what was taken stays taken, whatever comes of it."""
+async def _quit(client: aiosmtplib.SMTP) -> None:
+    """End the session. Errors do not matter: the mail was accepted or refused before."""
     if client.is_connected:
         with suppress(OSError, aiosmtplib.SMTPException):
-            async with asyncio.timeout(GOODBYE_SECONDS):
+            async with asyncio.timeout(QUIT_SECONDS):
                 await client.quit()
 
 
 def failure_of(error: Exception, server: SmtpServer) -> Failure:
-    """What went wrong, in words that hold neither a password nor whom the mail was for."""
+    """The reason of a failure, without passwords and recipients."""
     if isinstance(error, aiosmtplib.SMTPRecipientsRefused):
         error = error.recipients[0]
     if isinstance(error, aiosmtplib.SMTPResponseException):
         return _refusal(error, server)
     if isinstance(error, aiosmtplib.SMTPNotSupported):
-        return Failure(f"{server.name} takes no international addresses (it does not offer SMTPUTF8).")
+        return Failure(f"{server.name} accepts no international addresses (it does not offer SMTPUTF8).")
     if isinstance(error, OSError):
         return _broken_connection(error, server)
     return Failure(f"{server.name} cannot be used: {str(error).rstrip('.')}.")
@@ -107,7 +106,7 @@ def _refusal(error: aiosmtplib.SMTPResponseException, server: SmtpServer) -> Fai
     enhanced = _ENHANCED_CODE.match(error.message)
     codes = f"{error.code} {enhanced[0]}" if enhanced else str(error.code)
     refused = _REFUSED.get(type(error), "a command")
-    return Failure(f"{server.name} refused {refused}: {codes}.", passing=400 <= error.code < 500)
+    return Failure(f"{server.name} refused {refused}: {codes}.", temporary=400 <= error.code < 500)
 
 
 def _broken_connection(error: OSError, server: SmtpServer) -> Failure:
@@ -117,5 +116,5 @@ def _broken_connection(error: OSError, server: SmtpServer) -> Failure:
     if isinstance(fault, ssl.SSLError):
         return Failure(f"{server.name} does not speak TLS here: {fault.reason}.")
     if isinstance(fault, aiosmtplib.SMTPServerDisconnected):
-        return Failure(f"{server.name} closed the connection before it had taken the mail.", passing=True)
-    return Failure(f"{server.name} cannot be reached: {fault}.", passing=True)
+        return Failure(f"{server.name} closed the connection before it accepted the mail.", temporary=True)
+    return Failure(f"{server.name} cannot be reached: {fault}.", temporary=True)

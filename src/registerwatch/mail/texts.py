@@ -1,4 +1,4 @@
-"""What mails say. Lines are shorter than 78 signs, but for links, which are never wrapped."""
+"""The texts of mails. Lines have fewer than 78 characters, except for links, which are never wrapped."""
 
 from functools import cache
 
@@ -8,7 +8,7 @@ from registerwatch.mail.mailer import Mail
 
 
 def password_reset(to: str, link: str, service: str, minutes: int) -> Mail:
-    """A link that sets a new password. `service` is the name or the address that people know the service by."""
+    """A mail with a link that sets a new password. `service` is the public URL of the service."""
     text = _environment().get_template("password_reset.txt").render(link=link, service=service, lasts=_span(minutes))
     return Mail(to, f"Set a new password at {service}", text)
 
@@ -24,7 +24,7 @@ def _span(minutes: int) -> str:
 def _environment() -> Environment:
     return Environment(
         loader=PackageLoader("registerwatch.mail"),
-        autoescape=False,  # noqa: S701  # plain text, in which escapes would be read as they are
+        autoescape=False,  # noqa: S701  # plain text: escapes would be visible
         undefined=StrictUndefined,
         keep_trailing_newline=True,
         auto_reload=False,

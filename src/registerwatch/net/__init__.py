@@ -1,1 +1,1 @@
-"""Requests to addresses that strangers gave us: which of them may be asked, and asking them safely."""
+"""Requests to URLs that users entered: checking their addresses, and sending safely."""

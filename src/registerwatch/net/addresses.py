@@ -1,7 +1,7 @@
-"""Which addresses may be asked: the guard against requests into private networks.
+"""Which addresses may be requested: the guard against requests into private networks (SSRF).
 
-An address is checked as it is written when it is saved, and every IP address that its name leads to is checked again
-at each delivery, since a name can lead elsewhere the second time.
+A URL is checked as it is written when it is saved. Every IP address that its name resolves to is checked at each
+delivery, since a name can resolve differently each time.
 """
 
 import ipaddress
@@ -16,7 +16,7 @@ from registerwatch.errors import InvalidInput
 
 MAX_URL_LENGTH = 2_000
 PRIVATE_NAMES = ("localhost", "local", "internal", "localdomain", "home.arpa", "onion")
-LOWEST_FREE_PORT = 1024
+MIN_UNPRIVILEGED_PORT = 1024
 WEB_PORTS = (80, 443)
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
@@ -25,21 +25,21 @@ _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
 _NAT64_LOCAL = ipaddress.IPv6Network("64:ff9b:1::/48")
 _COMPATIBLE = ipaddress.IPv6Network("::/96")
 _ISATAP = (0x00005EFE, 0x02005EFE)
-"""How the interface part of an IPv6 address begins that holds an IPv4 address of a site."""
+"""The first half of the interface identifier of an ISATAP address, which holds an IPv4 address (RFC 5214)."""
 _MORE_RESERVED = tuple(
     ipaddress.ip_network(each) for each in ("192.0.0.0/24", "192.88.99.0/24", "fec0::/10", "3fff::/20", "5f00::/16")
 )
-"""Reserved in ways that not every Python release knows of."""
+"""Reserved networks that some Python releases do not know."""
 _LABEL = r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
 _NAME = re.compile(rf"(?=.{{1,253}}\.?$){_LABEL}(?:\.{_LABEL})*\.?")
 _LEGACY_IPV4 = re.compile(r"(?:0[xX][0-9a-fA-F]*|[0-9]+)(?:\.(?:0[xX][0-9a-fA-F]*|[0-9]+)){0,3}")
-"""Forms that C libraries take for an IPv4 address: `127.1`, `0x7f000001`, `0177.0.0.1`, `2130706433`."""
+"""Forms that C libraries accept as an IPv4 address: `127.1`, `0x7f000001`, `0177.0.0.1`, `2130706433`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """An address that was checked as it is written. `host` is a lower-case ASCII name, or an IP address as it is
-    usually written, without brackets.
+    """A URL that was checked as it is written. `host` is a lower-case ASCII name, or an IP address in its usual form
+    without brackets.
     """
 
     url: str
@@ -56,7 +56,7 @@ class Target:
 def target(text: str, *, allow_private: bool) -> Target:
     """A public https address. Raises `InvalidInput` with the reason.
 
-    `allow_private` opens http and private networks, for those who host the service beside their receivers.
+    `allow_private` allows http and private networks, for services that run beside their receivers.
     """
     url = text.strip()
     if len(url) > MAX_URL_LENGTH or not url.isprintable() or " " in url or "\\" in url:
@@ -76,18 +76,18 @@ def target(text: str, *, allow_private: bool) -> Target:
 
 
 def is_public(address: Address) -> bool:
-    """Whether an IP address is one of the public internet, also as another one that it holds."""
+    """Whether an IP address, and every IPv4 address that it embeds, is one of the public internet."""
     return all(
         each.is_global
         and not each.is_multicast
         and not each.is_reserved
         and not any(each in reserved for reserved in _MORE_RESERVED)
-        for each in _meant(address)
+        for each in _with_embedded(address)
     )
 
 
 def ip_of(host: str) -> Address | None:
-    """The IP address that a host is, in whichever form C libraries take for one; None for a name."""
+    """The IP address that a host is, in any form that C libraries accept; None for a name."""
     try:
         return ipaddress.ip_address(host.partition("%")[0])
     except ValueError:
@@ -100,17 +100,17 @@ def ip_of(host: str) -> Address | None:
     return None
 
 
-def _meant(address: Address) -> list[Address]:
-    """The address and every IPv4 address that it stands for."""
+def _with_embedded(address: Address) -> list[Address]:
+    """The address and every IPv4 address that it embeds."""
     if isinstance(address, ipaddress.IPv4Address):
         return [address]
     held = [address.ipv4_mapped, address.sixtofour, *(address.teredo or ())]
     low, is_of_site = int(address) & 0xFFFFFFFF, int(address) >> 32 & 0xFFFFFFFF in _ISATAP
     if is_of_site or any(address in network for network in (_NAT64, _NAT64_LOCAL, _COMPATIBLE)):
         held.append(ipaddress.IPv4Address(low))
-    meant: list[Address] = [each for each in held if each is not None]
-    # What only stands for an IPv4 address is as public as that one.
-    return meant if address.ipv4_mapped or address in _NAT64 else [address, *meant]
+    embedded: list[Address] = [each for each in held if each is not None]
+    # A mapped or NAT64 address is as public as its IPv4 address.
+    return embedded if address.ipv4_mapped or address in _NAT64 else [address, *embedded]
 
 
 def _refuse_private(host: str, port: int) -> None:
@@ -121,9 +121,9 @@ def _refuse_private(host: str, port: int) -> None:
     if ip is not None and not is_public(ip):
         raise InvalidInput("The address is one of a private network.")
     if ip is None and ("." not in name or name.rpartition(".")[2].isdigit()):
-        raise InvalidInput("The host's name is none of the public internet.")
-    if port < LOWEST_FREE_PORT and port not in WEB_PORTS:
-        raise InvalidInput(f"Port {port} is not one of web servers; use 443, or one from {LOWEST_FREE_PORT} on.")
+        raise InvalidInput("The host's name is not one of the public internet.")
+    if port < MIN_UNPRIVILEGED_PORT and port not in WEB_PORTS:
+        raise InvalidInput(f"Port {port} is not one of web servers; use 443, or one from {MIN_UNPRIVILEGED_PORT} on.")
 
 
 def _split(url: str) -> SplitResult:
@@ -143,7 +143,7 @@ def _host(parts: SplitResult) -> str:
     if ip is not None:
         return str(ip)
     if "[" in parts.netloc or not _NAME.fullmatch(host):
-        raise InvalidInput("The host's name is none that there can be.")
+        raise InvalidInput("The host's name is not valid.")
     return host
 
 
@@ -153,7 +153,7 @@ def _ascii_host(host: str) -> str:
     try:
         return idna.encode(host, uts46=True).decode()
     except idna.IDNAError:
-        raise InvalidInput("The host's name is none that there can be.") from None
+        raise InvalidInput("The host's name is not valid.") from None
 
 
 def _port(parts: SplitResult) -> int:

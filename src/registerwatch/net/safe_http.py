@@ -1,7 +1,7 @@
-"""Posting to addresses that strangers gave us: to checked IP addresses alone, briefly, without following redirects.
+"""Posting to URLs that users entered: only to checked IP addresses, in bounded time, without following redirects.
 
-It uses httpx2's engine without httpx2: nothing follows redirects, keeps cookies, unpacks answers or reads proxies from
-the environment there, and its connections can be made by a network of our own, which checks addresses.
+It uses httpcore2, the layer below httpx2: that follows no redirects, keeps no cookies, decompresses nothing, reads no
+proxies from the environment, and takes a network backend, which checks addresses here.
 """
 
 import asyncio
@@ -22,9 +22,9 @@ from registerwatch.errors import InvalidInput
 from registerwatch.net.addresses import ip_of, is_public, target
 
 READ_BYTES = 1_024
-"""What is read of an answer; only its status counts. A longer one costs its connection."""
+"""Bytes that are read of an answer; only its status counts. After a longer one the connection is closed."""
 IDLE_CONNECTIONS = 4
-"""The pool looks at every idle connection with every request, which takes longer than making a few anew."""
+"""The pool checks every idle connection at every request, which costs more than opening a few new ones."""
 IDLE_SECONDS = 5.0
 
 _NO_ANSWER = (
@@ -44,26 +44,26 @@ class PostResult:
 
     @property
     def is_accepted(self) -> bool:
-        """Whether the receiver has it: any 2xx."""
+        """Whether the receiver accepted it: any 2xx."""
         return self.status is not None and 200 <= self.status < 300
 
 
 class Resolver(Protocol):
-    """Whoever knows the addresses of names."""
+    """Resolves names."""
 
     async def addresses(self, host: str, port: int) -> Sequence[str]:
         """IP addresses. Raises `OSError`."""
 
 
 class SystemResolver:
-    """The system's resolver, in threads of its own: names that never resolve hold up no other work.
+    """The system's resolver, in threads of its own: slow names delay no other work.
 
     `lookup` is `socket.getaddrinfo` or of its shape.
     """
 
-    def __init__(self, lookup: Callable[..., Sequence[Any]] = socket.getaddrinfo, *, most_at_once: int = 100) -> None:
+    def __init__(self, lookup: Callable[..., Sequence[Any]] = socket.getaddrinfo, *, max_threads: int = 100) -> None:
         self._lookup = lookup
-        self._threads = ThreadPoolExecutor(most_at_once, thread_name_prefix="resolve")
+        self._threads = ThreadPoolExecutor(max_threads, thread_name_prefix="resolve")
 
     async def addresses(self, host: str, port: int) -> Sequence[str]:
         """IP addresses. Raises `OSError`."""
@@ -71,7 +71,7 @@ class SystemResolver:
         try:
             found = await loop.run_in_executor(self._threads, self._looked_up, host, port)
         except UnicodeError as error:  # Python's own check of names
-            raise OSError("no name that there can be") from error
+            raise OSError("the name is not valid") from error
         return list(dict.fromkeys(str(entry[4][0]) for entry in found))
 
     def _looked_up(self, host: str, port: int) -> Sequence[Any]:
@@ -79,17 +79,17 @@ class SystemResolver:
 
 
 class Connections(Protocol):
-    """Whoever carries requests; a pool of connections does."""
+    """Sends requests; implemented by a pool of connections."""
 
     async def handle_async_request(self, request: httpcore2.Request) -> httpcore2.Response:
-        """The answer, of which nothing but the head was read."""
+        """The answer, of which only the head was read."""
 
 
 class CheckedNetwork(httpcore2.AsyncNetworkBackend):
     """Connects to hosts by addresses that were looked up and checked just before.
 
-    A pool keeps connections by the host's name, so that one which was opened in the name of one host, and proved by its
-    certificate, never serves another host at the same address.
+    A pool keeps connections by host name: a connection whose certificate is of one host never serves another host at
+    the same address.
     """
 
     def __init__(
@@ -107,7 +107,7 @@ class CheckedNetwork(httpcore2.AsyncNetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
     ) -> httpcore2.AsyncNetworkStream:
-        """Connects to the first address that can be. Raises `OSError`, or `InvalidInput` for a private one."""
+        """Connect to the first address that accepts. Raises `OSError`, or `InvalidInput` for a private one."""
         *others, last = await self._addresses(host, port)
         for ip in others:
             with suppress(httpcore2.ConnectError):
@@ -115,7 +115,7 @@ class CheckedNetwork(httpcore2.AsyncNetworkBackend):
         return await self._inner.connect_tcp(last, port, timeout, local_address, socket_options)
 
     async def _addresses(self, host: str, port: int) -> Sequence[str]:
-        """The IP addresses that the name leads to, when all of them are public."""
+        """The IP addresses that the name resolves to, if all of them are public."""
         own = ip_of(host)
         found = [str(own)] if own is not None else await self._resolver.addresses(host, port)
         if not found:
@@ -130,7 +130,7 @@ class CheckedNetwork(httpcore2.AsyncNetworkBackend):
 def checked_connections(
     network: CheckedNetwork, *, most: int, trusted: ssl.SSLContext | None = None
 ) -> httpcore2.AsyncConnectionPool:
-    """Connections over a network that checks. `trusted` certificates are the usual authorities by default."""
+    """A pool of connections over a checked network. `trusted` defaults to the usual certificate authorities."""
     return httpcore2.AsyncConnectionPool(
         ssl_context=trusted or _usual_authorities(),
         max_connections=most,
@@ -142,12 +142,12 @@ def checked_connections(
 
 @cache
 def _usual_authorities() -> ssl.SSLContext:
-    """Read once in a process: it takes 40 ms."""
+    """Loaded once in a process: it takes 40 ms."""
     return httpx2.create_ssl_context()
 
 
 class SafeHttpClient:
-    """Posts bodies over connections that check. `allow_private` is for those who host their receivers beside it."""
+    """Posts bodies over checked connections. `allow_private` is for services that run beside their receivers."""
 
     def __init__(self, connections: Connections, *, allow_private: bool, seconds: float) -> None:
         self._connections = connections
@@ -155,7 +155,7 @@ class SafeHttpClient:
         self._seconds = seconds
 
     async def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> PostResult:
-        """One attempt, never longer than the time limit. Nothing is raised: whatever goes wrong is the answer."""
+        """One attempt, never longer than the time limit. Raises nothing: an error is the result."""
         deadline = asyncio.get_running_loop().time() + self._seconds
         try:
             async with asyncio.timeout_at(deadline):
@@ -169,14 +169,14 @@ class SafeHttpClient:
             return PostResult(None, f"the connection failed: {type(error).__name__}")
         except OSError as error:
             return PostResult(None, f"the host cannot be found: {error.strerror or type(error).__name__}")
-        await _leave(response, deadline)
+        await _read_briefly(response, deadline)
         answer = PostResult(response.status, "")
         return answer if answer.is_accepted else PostResult(response.status, f"the receiver answered {response.status}")
 
 
 @dataclass(frozen=True, slots=True)
 class _Addressed:
-    """Where a request goes: the address, the `Host` it names, the name that a certificate is checked against."""
+    """The URL of a request, its `Host` header, and the name that the certificate must have."""
 
     url: httpcore2.URL
     host: str
@@ -185,9 +185,9 @@ class _Addressed:
 
 @lru_cache(1_000)
 def _addressed(url: str, allow_private: bool) -> _Addressed:
-    """What is written in an address, checked. Raises `InvalidInput` and `httpx2.InvalidURL`, which is not remembered.
+    """A checked URL. Raises `InvalidInput` and `httpx2.InvalidURL`; errors are not cached.
 
-    Certificates have the host's name without a dot behind.
+    Certificates have the host's name without a trailing dot.
     """
     to = target(url, allow_private=allow_private)
     named = httpx2.URL(to.url)
@@ -205,15 +205,15 @@ def _request(to: _Addressed, body: bytes, headers: Mapping[str, str]) -> httpcor
     )
 
 
-async def _leave(response: httpcore2.Response, deadline: float) -> None:
-    """Listen for a moment, as some receivers stop working when nobody does. Nothing that is said there counts."""
-    heard = 0
+async def _read_briefly(response: httpcore2.Response, deadline: float) -> None:
+    """Read the beginning of the body and drop it: some receivers fail when nobody reads."""
+    received = 0
     try:
         with suppress(TimeoutError, *_NO_ANSWER):
             async with asyncio.timeout_at(deadline):
                 async for chunk in response.aiter_stream():
-                    heard += len(chunk)
-                    if heard > READ_BYTES:
+                    received += len(chunk)
+                    if received > READ_BYTES:
                         break
     finally:
         await response.aclose()
