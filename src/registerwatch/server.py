@@ -16,7 +16,7 @@ from registerwatch.settings import Settings
 from registerwatch.web.http_limits import BoundedHttpProtocol
 
 KEEP_ALIVE_SECONDS = 75
-"""For idle connections: longer than reverse proxies keep theirs, so that none sends into one that is just closed."""
+"""For idle connections: longer than reverse proxies keep theirs, so that a proxy never sends on a closed connection."""
 
 
 def serve(settings: Settings, host: str, port: int, *, background: bool = True) -> None:
@@ -24,12 +24,12 @@ def serve(settings: Settings, host: str, port: int, *, background: bool = True) 
     logs.set_up(settings.log_format)
     app = create_app(settings, background=background)
     config = server_config(app, host, port)
-    gc.freeze()  # what is loaded stays: looking through all of it would stop every request for 80 ms, now and then
+    gc.freeze()  # else a collection of all loaded modules stops every request for 80 ms now and then
     DrainingServer(config, app.state.readiness, settings.drain_seconds).run()
 
 
 def server_config(app: ASGIApp, host: str, port: int) -> uvicorn.Config:
-    """How an application is served: no proxy headers (the settings say whom to believe), no access log."""
+    """The configuration of uvicorn: no proxy headers (the settings name trusted proxies), no access log."""
     return uvicorn.Config(
         app,
         host=host,
@@ -47,7 +47,7 @@ def server_config(app: ASGIApp, host: str, port: int) -> uvicorn.Config:
 
 
 class SideServer(uvicorn.Server):
-    """A server beside others in one process, which handles signals itself, in one place."""
+    """A server beside others in one process; the process handles the signals."""
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:

@@ -37,7 +37,7 @@ async def test_as_many_are_allowed_as_the_allowance_says_and_no_more(counts: Rat
     assert [each.allowed for each in usages] == [True, True, True, False, False]
     assert [each.remaining for each in usages] == [2, 1, 0, 0, 0]
     assert all(1 <= each.reset <= 60 for each in usages)
-    assert {each.allowance for each in usages} == {THREE}
+    assert {each.rule for each in usages} == {THREE}
 
 
 async def test_addresses_and_allowances_count_for_themselves(counts: RateCounter) -> None:
@@ -143,7 +143,7 @@ async def test_an_address_that_comes_again_and_again_is_not_forgotten_with_those
 
 
 async def test_more_addresses_than_are_remembered_push_out_the_longest_unseen() -> None:
-    counts = MemoryRateCounter(SteppedClock(NOW), most_addresses=10)
+    counts = MemoryRateCounter(SteppedClock(NOW), max_addresses=10)
     for number in range(11):
         await counts.hit(THREE, _address(number))
     for number in range(100):

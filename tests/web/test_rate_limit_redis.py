@@ -12,7 +12,13 @@ from structlog.testing import capture_logs
 
 from registerwatch.errors import ConfigurationError
 from registerwatch.web.rate_limit_memory import MemoryRateCounter, RateLimitRule
-from registerwatch.web.rate_limit_redis import MAX_CONNECTIONS, PAUSE, TIMEOUT, FallbackRateCounter, RedisRateCounter
+from registerwatch.web.rate_limit_redis import (
+    MAX_CONNECTIONS,
+    PAUSE_SECONDS,
+    TIMEOUT_SECONDS,
+    FallbackRateCounter,
+    RedisRateCounter,
+)
 from tests.support import redis
 from tests.support.clocks import SteppedClock
 from tests.support.processes import free_port, until
@@ -41,7 +47,7 @@ def clock() -> SteppedClock:
     return SteppedClock()
 
 
-def shared_counts(url: str, clock: SteppedClock, timeout: float = TIMEOUT) -> FallbackRateCounter:
+def shared_counts(url: str, clock: SteppedClock, timeout: float = TIMEOUT_SECONDS) -> FallbackRateCounter:
     return FallbackRateCounter(RedisRateCounter(url, timeout), MemoryRateCounter(clock), clock)
 
 
@@ -131,10 +137,10 @@ async def test_a_killed_redis_is_asked_again_after_a_pause_and_counts_again_when
     own_redis.kill()
     with capture_logs() as logged:
         assert [await remaining(counts) for _ in range(3)] == [4, 3, 2]
-        clock.move(PAUSE)
+        clock.move(PAUSE_SECONDS)
         assert await remaining(counts) == 1
         own_redis.start()
-        clock.move(PAUSE - 0.1)
+        clock.move(PAUSE_SECONDS - 0.1)
         assert await remaining(counts) == 0, "it is too early to ask again"
         assert [each["event"] for each in logged] == [LOST]
         clock.move(0.2)
@@ -152,7 +158,7 @@ async def test_while_one_request_asks_again_the_others_do_not_wait(
         await remaining(counts, HUNDRED_AN_HOUR)
         own_redis.start()
         own_redis.freeze()
-        clock.move(PAUSE)
+        clock.move(PAUSE_SECONDS)
 
         asking = asyncio.create_task(remaining(counts, HUNDRED_AN_HOUR))
         await asyncio.sleep(0)
@@ -170,7 +176,7 @@ async def test_a_redis_that_goes_on_after_hanging_counts_again(
     await remaining(counts)
     own_redis.thaw()
     own_redis.flush()
-    clock.move(PAUSE)
+    clock.move(PAUSE_SECONDS)
 
     with capture_logs() as logged:
         assert [await remaining(each) for each in (counts, others, counts)] == [4, 3, 2]

@@ -36,7 +36,7 @@ Watches tell what changes from now on. They need an API key on the HTTP request;
 the conversation.
 """
 POST_ONLY = "The tool endpoint takes POST alone: one JSON-RPC message or a batch. There is no stream and no session."
-HUGE = "The body has more than 2 MiB."
+BODY_TOO_LARGE = "The body has more than 2 MiB."
 UNKNOWN_TOOL = "Unknown tool."
 CALL = "tools/call"
 
@@ -45,7 +45,7 @@ _JSON = (b"content-type", b"application/json")
 
 
 class ToolEndpoint:
-    """Answers `/mcp` over one service, and leaves everything else to the application behind it."""
+    """Answers `/mcp`, and passes every other request on to the application."""
 
     def __init__(self, app: ASGIApp, service: Service, limits: RateLimits) -> None:
         self._app = app
@@ -59,13 +59,13 @@ class ToolEndpoint:
         request = Request(scope, receive)
         try:
             if scope["method"] != "POST":
-                refused = error_response(POST_ONLY, 405, {"Allow": "POST, OPTIONS"})
+                refusal = error_response(POST_ONLY, 405, {"Allow": "POST, OPTIONS"})
             else:
                 await self._answer_post(request, send)
                 return
         except RateLimited as error:
-            refused = error_response(str(error), 429, {"Retry-After": str(error.retry_after)})
-        await refused(scope, receive, send)
+            refusal = error_response(str(error), 429, {"Retry-After": str(error.retry_after)})
+        await refusal(scope, receive, send)
 
     async def _answer_post(self, request: Request, send: Send) -> None:
         """Raises `RateLimited` before any tool is used."""
@@ -73,7 +73,7 @@ class ToolEndpoint:
         body = await _body(request)
         if body is None:
             return
-        read = protocol.messages_of(body) if len(body) <= MAX_BODY_BYTES else RpcError(INVALID_REQUEST, HUGE)
+        read = protocol.messages_of(body) if len(body) <= MAX_BODY_BYTES else RpcError(INVALID_REQUEST, BODY_TOO_LARGE)
         messages: Sequence[Message] = read if isinstance(read, list) else [read]
         for _ in range(sum(map(_is_call, messages)) - 1):  # the first is counted with its request
             await self._limits.check(request, Limit.TOOLS)
@@ -140,7 +140,7 @@ def _is_call(message: Message) -> bool:
 
 
 async def _body(request: Request) -> bytes | None:
-    """The body, or as much of it as shows that it is too large; None when the client has gone."""
+    """The body, or the part that shows it is too large; None when the client disconnected."""
     body = b""
     while len(body) <= MAX_BODY_BYTES:
         message = await request.receive()

@@ -1,6 +1,6 @@
-"""JSON-RPC 2.0 as the tool endpoint speaks it: reading messages, writing answers. Pure.
+"""JSON-RPC 2.0 for the tool endpoint: reading messages, writing answers. Pure.
 
-Ids come back as they came, to the byte, whatever form they had. Source: the JSON-RPC 2.0 specification; the Model
+An id is returned exactly as it was sent, to the byte. Source: the JSON-RPC 2.0 specification; the Model
 Context Protocol, version 2024-11-05.
 """
 
@@ -30,7 +30,7 @@ _NUMBER = frozenset(b"-0123456789")
 
 
 class _Envelope(msgspec.Struct):
-    """A message of which nothing is certain yet."""
+    """A message before it is checked."""
 
     jsonrpc: Any = None
     method: Any = msgspec.UNSET
@@ -42,7 +42,7 @@ class _Envelope(msgspec.Struct):
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A message that can be understood. `id` is its JSON text, None for a notification, which is never answered."""
+    """A valid request. `id` is its JSON text, None for a notification, which is never answered."""
 
     method: str
     params: Mapping[str, Any]
@@ -51,7 +51,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class RpcError:
-    """A message, or a whole body, that cannot be understood."""
+    """The error of a message or of a whole body."""
 
     code: int
     message: str
@@ -60,7 +60,7 @@ class RpcError:
 
 @dataclass(frozen=True, slots=True)
 class ClientResponse:
-    """A message that needs no answer: what a client answers to a server, which never asks anything here."""
+    """A client's response to a server. It gets no answer, since this server sends no requests."""
 
 
 Message = Call | RpcError | ClientResponse
@@ -72,7 +72,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 def messages_of(body: bytes) -> Message | list[Message]:
-    """The message in a body, or the messages of a batch, or why there are none."""
+    """The message of a body, or the messages of a batch, or an error."""
     stripped = body.lstrip(b" \t\r\n")
     try:
         if not stripped.startswith(b"["):
@@ -92,10 +92,10 @@ def result(call_id: bytes, content: object) -> bytes:
     return _encode({"jsonrpc": "2.0", "id": msgspec.Raw(call_id), "result": content})
 
 
-def error(refusal: RpcError) -> bytes:
+def error(rpc_error: RpcError) -> bytes:
     """An answer with an error."""
-    told = {"code": refusal.code, "message": refusal.message}
-    return _encode({"jsonrpc": "2.0", "id": msgspec.Raw(refusal.id), "error": told})
+    content = {"code": rpc_error.code, "message": rpc_error.message}
+    return _encode({"jsonrpc": "2.0", "id": msgspec.Raw(rpc_error.id), "error": content})
 
 
 def batch(answers: Sequence[bytes]) -> bytes:
@@ -108,12 +108,12 @@ def _message(text: bytes | msgspec.Raw) -> Message:
     try:
         envelope = _envelope.decode(text)
     except msgspec.ValidationError:
-        _any.decode(text)  # JSON, but no object
+        _any.decode(text)  # JSON, but not an object
         return RpcError(INVALID_REQUEST, NOT_A_MESSAGE)
     call_id = None if isinstance(envelope.id, msgspec.UnsetType) else bytes(envelope.id)
     if call_id is not None and not _is_id(call_id):
         return RpcError(INVALID_REQUEST, NOT_A_MESSAGE)
-    if envelope.jsonrpc == "2.0" and envelope.method is msgspec.UNSET and _is_answer(envelope):
+    if envelope.jsonrpc == "2.0" and envelope.method is msgspec.UNSET and _is_response(envelope):
         return ClientResponse()
     if envelope.jsonrpc != "2.0" or not isinstance(envelope.method, str):
         return RpcError(INVALID_REQUEST, NOT_A_MESSAGE, call_id or NO_ID)
@@ -123,10 +123,10 @@ def _message(text: bytes | msgspec.Raw) -> Message:
     return ClientResponse() if call_id is None else RpcError(INVALID_PARAMS, NO_OBJECT_PARAMS, call_id)
 
 
-def _is_answer(envelope: _Envelope) -> bool:
+def _is_response(envelope: _Envelope) -> bool:
     return envelope.result is not msgspec.UNSET or envelope.error is not msgspec.UNSET
 
 
 def _is_id(text: bytes) -> bool:
-    """Whether the text of a JSON value is one of those that an id can be: a string, a number, null."""
+    """Whether a JSON text may be an id: a string, a number or null."""
     return text[:1] == b'"' or text[0] in _NUMBER or text == b"null"

@@ -1,4 +1,4 @@
-"""Whom a request comes from, for rate limits."""
+"""The client address of a request, for rate limits."""
 
 import ipaddress
 import re
@@ -15,10 +15,10 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
 def client_address(request: Request, trusted: Sequence[Network]) -> str:
-    """The client's address, an IPv6 one shortened to its /64, which is what one customer of a provider has.
+    """The client's address; of an IPv6 address its /64 network, which is what one customer of a provider has.
 
     `X-Forwarded-For` counts only where the connection comes from a trusted proxy, and then from the right up to the
-    first address that is no trusted proxy: what stands left of it can be made up.
+    first address that is not a trusted proxy: everything left of it can be forged.
     """
     peer = _parsed(request.client.host if request.client else "")
     if peer is None:

@@ -1,7 +1,7 @@
-"""Requests on their way in: how large a head may be, and how long a request may take to arrive.
+"""Limits of incoming requests: the size of the head, and the time in which a request has to arrive.
 
-uvicorn has neither limit, so a client could fill the memory with one header, or keep as many connections as it likes by
-sending a byte now and then.
+uvicorn has neither limit: one header could fill the memory, and a client could keep connections open by sending a byte
+now and then.
 """
 
 import asyncio
@@ -11,21 +11,21 @@ from typing import Any
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
 MAX_HEAD_BYTES = 32 * 1024
-"""The longest request line with all its headers."""
+"""Of the request line with all headers."""
 ARRIVAL_SECONDS = 30.0
-"""In which a request has to be here as a whole, and a new connection has to say something."""
+"""Within which a request has to arrive completely, and a new connection has to send its first byte."""
 
 MALFORMED = "This is no HTTP request."
-HUGE_HEAD = f"The request line and its headers have more than {MAX_HEAD_BYTES // 1024} KiB."
-LATE = f"The request took longer than {ARRIVAL_SECONDS:g} s to arrive."
+HEAD_TOO_LARGE = f"The request line and its headers have more than {MAX_HEAD_BYTES // 1024} KiB."
+TIMED_OUT = f"The request took longer than {ARRIVAL_SECONDS:g} s to arrive."
 
 
 class _HeadRefused(Exception):
-    """Ends the parsing of a request that was answered already."""
+    """Stops the parser after a request was refused."""
 
 
 class BoundedHttpProtocol(HttpToolsProtocol):
-    """uvicorn's protocol with these two limits, and with errors in the form of the service."""
+    """uvicorn's protocol with these two limits, and with errors as JSON."""
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
@@ -35,34 +35,34 @@ class BoundedHttpProtocol(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
         super().connection_made(transport)
-        self._deadline = self.loop.call_later(ARRIVAL_SECONDS, self._give_up)
+        self._deadline = self.loop.call_later(ARRIVAL_SECONDS, self._time_out)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._end_waiting()
+        self._cancel_deadline()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
         if self.transport.is_closing():
             return
-        self._head_bytes += len(data)  # at most: what follows the head in the same packet is looked at further down
+        self._head_bytes += len(data)  # an upper bound: a part of the body may be in the same packet
         super().data_received(data)
         if self._is_arriving and self._head_bytes > MAX_HEAD_BYTES:
-            self._refuse(431, HUGE_HEAD)
+            self._refuse(431, HEAD_TOO_LARGE)
         elif self._is_arriving and self._deadline is None:
-            self._deadline = self.loop.call_later(ARRIVAL_SECONDS, self._give_up)
+            self._deadline = self.loop.call_later(ARRIVAL_SECONDS, self._time_out)
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
         self._is_arriving = self._is_in_head = True
-        self._end_waiting()  # its time begins now
+        self._cancel_deadline()  # the time of this request starts now
 
     def on_headers_complete(self) -> None:
         if self._head_bytes > MAX_HEAD_BYTES and self._length_of_head() > MAX_HEAD_BYTES:
-            self._refuse(431, HUGE_HEAD)
+            self._refuse(431, HEAD_TOO_LARGE)
             raise _HeadRefused
         self._is_in_head, self._head_bytes = False, 0
         super().on_headers_complete()
-        self.headers = []  # the request keeps its own; what the parser finds behind a body in pieces is no header
+        self.headers = []  # the request has its own list; trailers of a chunked body are no headers
 
     def on_body(self, body: bytes) -> None:
         self._head_bytes = 0
@@ -70,38 +70,38 @@ class BoundedHttpProtocol(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         self._is_arriving, self._head_bytes = False, 0
-        self._end_waiting()
+        self._cancel_deadline()
         super().on_message_complete()
 
     def send_400_response(self, msg: str) -> None:
-        """What uvicorn calls where parsing failed, be it by us."""
+        """Called by uvicorn where parsing failed, also after `_HeadRefused`."""
         self._refuse(400, MALFORMED)
 
     def _may_answer(self) -> bool:
         cycle: RequestResponseCycle | None = self.cycle
         if cycle is None:
             return True
-        if self.pipeline:  # one before it is not answered yet
+        if self.pipeline:  # an earlier request is not answered yet
             return False
-        if self._is_in_head:  # then it is the one before
+        if self._is_in_head:  # the cycle is that of the request before
             return cycle.response_complete
         return not cycle.response_started
 
     def _length_of_head(self) -> int:
         return len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers)
 
-    def _give_up(self) -> None:
+    def _time_out(self) -> None:
         self._deadline = None
         if self._is_arriving:
-            self._refuse(408, LATE)
+            self._refuse(408, TIMED_OUT)
         else:
             self.transport.close()
 
     def _refuse(self, status: int, message: str) -> None:
-        """Say so, unless another answer is on its way, and close the connection."""
+        """Send an error, unless another answer was started, and close the connection."""
         if self.transport.is_closing():
             return
-        self._end_waiting()
+        self._cancel_deadline()
         if self._may_answer():
             body = json.dumps({"error": message}).encode()
             self.transport.write(
@@ -110,7 +110,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
             )
         self.transport.close()
 
-    def _end_waiting(self) -> None:
+    def _cancel_deadline(self) -> None:
         if self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None

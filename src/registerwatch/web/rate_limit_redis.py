@@ -17,11 +17,11 @@ from registerwatch.clock import Clock
 from registerwatch.errors import ConfigurationError
 from registerwatch.web.rate_limit_memory import RateCounter, RateLimitRule, RateLimitUsage, usage_of
 
-TIMEOUT = 0.5
-"""Seconds that one count may take in all: a connection, both questions."""
+TIMEOUT_SECONDS = 0.5
+"""For one count: connecting and both round trips."""
 
-PAUSE = 5.0
-"""Seconds after a failure until Redis is asked again."""
+PAUSE_SECONDS = 5.0
+"""After a failure, until Redis is asked again."""
 
 MAX_CONNECTIONS = 20
 KEY_PREFIX = "registerwatch"
@@ -36,7 +36,7 @@ class RedisRateCounter:
     Raises `RedisError` or `OSError` where there is no answer in time.
     """
 
-    def __init__(self, url: str, timeout: float = TIMEOUT) -> None:
+    def __init__(self, url: str, timeout: float = TIMEOUT_SECONDS) -> None:
         self._timeout = timeout
         self._connections = _connections(url, timeout)
         storage = RedisStorage(
@@ -53,25 +53,25 @@ class RedisRateCounter:
         asked: dict[str, object] = self._connections.connection_kwargs
         return str(asked.get("path") or f"{asked.get('host', 'localhost')}:{asked.get('port', 6379)}")
 
-    async def hit(self, allowance: RateLimitRule, address: str) -> RateLimitUsage:
+    async def hit(self, rule: RateLimitRule, address: str) -> RateLimitUsage:
         """Count a request, if it is allowed."""
-        item = RateLimitItemPerSecond(allowance.amount, allowance.seconds, namespace="limit")
+        item = RateLimitItemPerSecond(rule.amount, rule.seconds, namespace="limit")
         async with asyncio.timeout(self._timeout):
-            allowed = await self._limiter.hit(item, allowance.name, address)
-            reset_at, remaining = await self._limiter.get_window_stats(item, allowance.name, address)
-        return usage_of(allowance, allowed, allowance.amount - remaining, reset_at - time.time())
+            allowed = await self._limiter.hit(item, rule.name, address)
+            reset_at, remaining = await self._limiter.get_window_stats(item, rule.name, address)
+        return usage_of(rule, allowed, rule.amount - remaining, reset_at - time.time())
 
     async def aclose(self) -> None:
-        """Close the connections, with or without the other side."""
+        """Close the connections, whether or not Redis answers."""
         with suppress(RedisError, OSError):
             await self._connections.aclose()
 
 
 class FallbackRateCounter:
-    """Counts in Redis, and in memory while Redis does not answer. What one of them counted the other does not know.
+    """Counts in Redis, and in memory while Redis does not answer. Neither knows what the other counted.
 
-    After a failure Redis is left alone for `PAUSE` seconds; then one request asks it again, while the others go on in
-    memory.
+    After a failure Redis is not asked for `PAUSE_SECONDS`; then one request asks it again, and the others are counted
+    in memory meanwhile.
     """
 
     def __init__(self, shared: RedisRateCounter, own: RateCounter, clock: Clock) -> None:
@@ -79,17 +79,17 @@ class FallbackRateCounter:
         self._own = own
         self._clock = clock
         self._asked_at: float | None = None
-        """When Redis was last asked in vain, None while it answers."""
+        """When Redis last failed to answer, None while it answers."""
 
-    async def hit(self, allowance: RateLimitRule, address: str) -> RateLimitUsage:
-        """Count a request, if it is allowed. Takes `TIMEOUT` seconds at most."""
-        if not self._takes_turn():
-            return await self._own.hit(allowance, address)
+    async def hit(self, rule: RateLimitRule, address: str) -> RateLimitUsage:
+        """Count a request, if it is allowed. Takes `TIMEOUT_SECONDS` seconds at most."""
+        if not self._should_ask_redis():
+            return await self._own.hit(rule, address)
         try:
-            usage = await self._shared.hit(allowance, address)
+            usage = await self._shared.hit(rule, address)
         except (RedisError, OSError) as error:
             self._note_failure(error)
-            return await self._own.hit(allowance, address)
+            return await self._own.hit(rule, address)
         self._note_answer()
         return usage
 
@@ -97,12 +97,12 @@ class FallbackRateCounter:
         """Close the connections."""
         await self._shared.aclose()
 
-    def _takes_turn(self) -> bool:
-        """Whether this request asks Redis: each one while it answers, one in `PAUSE` seconds while it does not."""
+    def _should_ask_redis(self) -> bool:
+        """Whether this request asks Redis: every one while it answers, one in `PAUSE_SECONDS` while it does not."""
         if self._asked_at is None:
             return True
         now = self._clock.now()
-        if 0 <= now - self._asked_at < PAUSE:
+        if 0 <= now - self._asked_at < PAUSE_SECONDS:
             return False
         self._asked_at = now
         return True
@@ -124,7 +124,7 @@ class FallbackRateCounter:
 
 
 def _connections(url: str, timeout: float) -> BlockingConnectionPool:
-    """Connections to come; none is opened. Raises `ConfigurationError`, which repeats nothing of the address.
+    """A pool; no connection is opened yet. Raises `ConfigurationError`, which repeats nothing of the URL.
 
     Sending and reading have no time limit of their own: the client would send within `asyncio.wait_for`, which before
     Python 3.12 can swallow the cancellation by which the limit for the whole count works.
@@ -136,9 +136,9 @@ def _connections(url: str, timeout: float) -> BlockingConnectionPool:
             timeout=None,
             socket_timeout=None,
             socket_connect_timeout=timeout,
-            retry=Retry(NoBackoff(), 1),  # a connection that the server closed while it was idle shows when it is used
+            retry=Retry(NoBackoff(), 1),  # the server may have closed an idle connection, which shows when it is used
         )
-        pool.make_connection()  # type: ignore[no-untyped-call]  # meets options of the address that no connection knows
+        pool.make_connection()  # type: ignore[no-untyped-call]  # raises for options of the URL that no connection has
     except (ValueError, TypeError, RedisError):
         hint = "write redis://user:password@host:6379/0 or unix:///path, with special characters percent-encoded"
         raise ConfigurationError(f"REGISTERWATCH_REDIS_URL cannot be understood: {hint}") from None

@@ -1,4 +1,4 @@
-"""Rate limits by client address: which there are, counting requests against them, and telling clients."""
+"""Rate limits by client address: the limits, checking requests, and the `RateLimit-*` headers."""
 
 from collections.abc import MutableMapping
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from registerwatch.web.rate_limit_memory import MemoryRateCounter, RateCounter, 
 
 
 class Limit(Enum):
-    """What is limited, each for itself."""
+    """The limits; each is counted separately."""
 
     SEARCH = RateLimitRule("search", 40, 60)
     REGISTER_READ = RateLimitRule("register-read", 20, 60)
@@ -31,7 +31,7 @@ class Limit(Enum):
     PAYMENT = RateLimitRule("payment", 20, 60)
     """Requests that make the service ask the payment provider."""
     PAYMENT_EVENT = RateLimitRule("payment-event", 600, 60)
-    """Events of the payment provider, which come from few addresses; it sends again what was refused."""
+    """Events of the payment provider, which come from few addresses; the provider repeats refused ones."""
     TRIAL = RateLimitRule("trial", 8, 3600)
     LOGIN = RateLimitRule("login", 20, 3600)
     PASSWORD_FORGOT = RateLimitRule("password-forgot", 5, 3600)
@@ -41,7 +41,7 @@ class Limit(Enum):
 
 @dataclass(frozen=True, slots=True)
 class RateLimits:
-    """Counts requests by client address. `enabled` false lets everything pass."""
+    """Counts requests by client address. With `enabled` false nothing is limited."""
 
     enabled: bool
     trusted_proxies: tuple[Network, ...]
@@ -54,14 +54,12 @@ class RateLimits:
         usage = await self._counts.hit(limit.value, client_address(request, self.trusted_proxies))
         _note(request.scope, usage)
         if not usage.allowed:
-            allowance, reset = usage.allowance, usage.reset
-            message = (
-                f"Too many requests: {allowance.amount} in {allowance.seconds} s are allowed. Try again in {reset} s."
-            )
-            raise RateLimited(message, retry_after=reset, limit=allowance.amount, window=allowance.seconds)
+            rule, reset = usage.rule, usage.reset
+            message = f"Too many requests: {rule.amount} in {rule.seconds} s are allowed. Try again in {reset} s."
+            raise RateLimited(message, retry_after=reset, limit=rule.amount, window=rule.seconds)
 
     async def aclose(self) -> None:
-        """Give connections back."""
+        """Close the connections."""
         await self._counts.aclose()
 
 
@@ -70,12 +68,12 @@ def noted_headers(scope: MutableMapping[str, Any]) -> dict[str, str]:
     usage: RateLimitUsage | None = scope.get("state", {}).get(_NOTED)
     if usage is None:
         return {}
-    allowance = usage.allowance
-    return rate_headers(allowance.amount, usage.remaining, usage.reset, allowance.seconds)
+    rule = usage.rule
+    return rate_headers(rule.amount, usage.remaining, usage.reset, rule.seconds)
 
 
 def rate_headers(limit: int, remaining: int, reset: int, window: int) -> dict[str, str]:
-    """`RateLimit-*` headers: requests allowed in the window, requests left, seconds until there is one more."""
+    """`RateLimit-*` headers: requests allowed in the window, requests left, seconds until one more is allowed."""
     return {
         "RateLimit-Limit": str(limit),
         "RateLimit-Remaining": str(remaining),
@@ -85,7 +83,7 @@ def rate_headers(limit: int, remaining: int, reset: int, window: int) -> dict[st
 
 
 def build_limits(settings: Settings, clock: Clock) -> RateLimits:
-    """Limits as the settings say. Nothing is opened yet. Raises `ConfigurationError`."""
+    """The limits that the settings describe. No connection is opened yet. Raises `ConfigurationError`."""
     return RateLimits(settings.rate_limits, settings.trusted_proxies, _counts(settings, clock))
 
 
@@ -101,7 +99,7 @@ def _counts(settings: Settings, clock: Clock) -> RateCounter:
 
 
 _NOTED = "rate_limit"
-"""Where a request's state has its usage."""
+"""The key of the usage in a request's state."""
 
 
 def _note(scope: MutableMapping[str, Any], usage: RateLimitUsage) -> None:

@@ -13,10 +13,10 @@ CACHE_SEARCH = "public, max-age=30"
 NOT_CACHED = "no-store"
 
 MAX_BODY_BYTES = 2 * 1024 * 1024
-"""The largest body of a request that is taken."""
+"""The largest body of a request that is accepted."""
 
 NO_DATABASE = "The database is out of reach; try again shortly."
-"""What its driver says names hosts and files, which is for the log alone."""
+"""The driver's message names hosts and files, so it is only logged."""
 INTERNAL = "Something went wrong in the service. It is in the log; please try again."
 
 _encoder = msgspec.json.Encoder()
@@ -28,7 +28,7 @@ def json_response(content: object, status: int = 200, headers: Mapping[str, str]
 
 
 def private_response(content: object) -> Response:
-    """A 200 in JSON for the one who asked: no cache keeps it."""
+    """A 200 in JSON for one caller: not cached."""
     return json_response(content, headers={"Cache-Control": NOT_CACHED})
 
 
