@@ -83,8 +83,8 @@ async def test_held_events_are_lost_until_they_are_sent_again(payments: Payments
     await payments.courier.deliver()
     await payments.courier.deliver_due()
     assert payments.told == []
-    answer = await payments.browser.post("/_control/events/send", json={"order": "reversed"})
-    assert answer.json()["statuses"] == [200] * 4
+    attempts = await payments.courier.send(reversed(payments.ledger.log.events))
+    assert [attempt.status for attempt in attempts] == [200] * 4
     assert ids(payments) == [event.id for event in reversed(payments.ledger.log.events)]
 
 
@@ -95,8 +95,8 @@ async def test_a_receiver_that_is_not_there_is_noted(payments: Payments) -> None
     await subscribed(payments)
     await payments.lead_events_to(httpx2.MockTransport(refuse))
     await payments.courier.deliver()
-    rows = (await payments.browser.get("/_control/events")).json()["events"]
-    assert [(row["taken"], row["statuses"]) for row in rows] == [(False, [0])] * 4
+    events = payments.ledger.log.events
+    assert [(event.was_taken, [each.status for each in event.attempts]) for event in events] == [(False, [0])] * 4
 
 
 async def test_an_update_tells_what_was_different_before(payments: Payments) -> None:
@@ -125,19 +125,3 @@ async def test_the_front_page_tells_sends_again_and_lets_time_pass(payments: Pay
     assert "payer@acme.example" in page.text
     assert ">active<" in page.text
     assert "<script" not in page.text
-
-
-async def test_another_process_can_let_time_pass_and_break_things(payments: Payments) -> None:
-    control = payments.browser
-    passed = await control.post("/_control/pass", json={"seconds": DAY})
-    assert passed.json() == {"now": START + DAY, "ahead": DAY}
-    assert (await control.post("/_control/pass", json={"seconds": -1})).status_code == 400
-    assert (await control.post("/_control/webhook", json={"url": WEBHOOK, "secrets": []})).status_code == 400
-    assert (await control.post("/_control/webhook", json={"url": WEBHOOK, "secrets": ["a"]})).status_code == 200
-    assert (await control.post("/_control/events/hold", json={"holds": True})).json() == {"holds": True}
-    assert (await control.post("/_control/faults", json={"mode": "http-503", "times": 1})).json() == {"faults": 1}
-    with pytest.raises(stripe.APIError, match="not available"):
-        await payments.sdk.v1.prices.list_async()
-    assert (await control.post("/_control/faults", json={"mode": "rain"})).status_code == 400
-    assert (await control.post("/_control/faults/clear")).json() == {"faults": 0}
-    assert len((await payments.sdk.v1.prices.list_async()).data) == 2

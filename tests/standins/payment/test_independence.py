@@ -12,6 +12,6 @@ def test_the_stand_in_imports_neither_the_product_nor_the_sdk() -> None:
     files = sorted((Path(registerwatch_standins.__path__[0]) / "payment").rglob("*.py"))
     modules = {module for file in files for module in imported_modules(file)}
     own = {module for module in modules if module.startswith("registerwatch")}
-    assert len(files) > 20
+    assert len(files) > 10
     assert {each for each in own if not each.startswith("registerwatch_standins.payment")} <= OF_ALL_STAND_INS
     assert "stripe" not in {module.partition(".")[0] for module in modules}

@@ -1,4 +1,4 @@
-"""The stand-in as one ASGI application: the interface under `/v1`, pages for people, `/_control` to steer it."""
+"""The stand-in as one ASGI application: the interface under `/v1`, and pages for people."""
 
 import asyncio
 import time
@@ -12,13 +12,11 @@ from starlette.routing import Mount
 from registerwatch_standins.payment.api import Api
 from registerwatch_standins.payment.checkouts import Checkouts
 from registerwatch_standins.payment.clocks import AheadClock, Clock
-from registerwatch_standins.payment.control import Control
 from registerwatch_standins.payment.courier import Courier, Webhook
 from registerwatch_standins.payment.endpoints import Endpoints
 from registerwatch_standins.payment.faults import FaultLayer, Faults
-from registerwatch_standins.payment.hosted import HostedPages
 from registerwatch_standins.payment.ledger import Ledger
-from registerwatch_standins.payment.overview import Overview
+from registerwatch_standins.payment.pages import Pages
 from registerwatch_standins.payment.passing import Passing
 from registerwatch_standins.payment.subscriptions import Dunning, Subscriptions
 
@@ -55,16 +53,9 @@ class PaymentSandbox:
     def _application(self, api_key: str | None) -> Starlette:
         endpoints = Endpoints(self.ledger, self.subscriptions, self.checkouts)
         api = Starlette(routes=Api(self.ledger, endpoints, self.passing, api_key).routes())
-        pages = HostedPages(self.ledger, self.subscriptions, self.checkouts, self.passing)
-        overview = Overview(self.ledger, self.passing, self.courier, self.time)
-        control = Control(self.ledger, self.passing, self.courier, self.faults, self.time)
+        pages = Pages(self.ledger, self.subscriptions, self.checkouts, self.passing, self.courier, self.time)
         return Starlette(
-            routes=[
-                Mount("/_control", routes=control.routes()),
-                *pages.routes(),
-                *overview.routes(),
-                Mount("/", app=FaultLayer(api, self.faults)),
-            ],
+            routes=[*pages.routes(), Mount("/", app=FaultLayer(api, self.faults))],
             lifespan=self._going_on,
         )
 

@@ -66,6 +66,14 @@ class Ledger:
         """The checkout session, or the refusal."""
         return _found(self.checkouts.get(id_), "checkout.session", id_)
 
+    def portal(self, id_: str) -> Portal:
+        """The portal session, or the refusal."""
+        return _found(self.portals.get(id_), "billing_portal.session", id_)
+
+    def newest_subscription(self, customer: str) -> Subscription | None:
+        """A customer's newest subscription."""
+        return next(iter(self.subscriptions_of(customer)), None)
+
     def subscriptions_of(self, customer: str) -> list[Subscription]:
         """A customer's subscriptions, newest first."""
         return [each for each in reversed(self.subscriptions.values()) if each.customer == customer]

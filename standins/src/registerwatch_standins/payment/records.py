@@ -30,6 +30,11 @@ class Price:
     interval: Interval = "month"
     created: int = 1_700_000_000
 
+    @property
+    def label(self) -> str:
+        """`49.00 EUR a month`."""
+        return f"{self.unit_amount / 100:,.2f} {self.currency.upper()} a {self.interval}"
+
 
 @dataclass(slots=True)
 class Customer:

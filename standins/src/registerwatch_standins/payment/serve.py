@@ -7,6 +7,6 @@ from registerwatch_standins.payment.courier import Webhook
 
 
 def serve(*, host: str, port: int, base_url: str, api_key: str, webhook_url: str, webhook_secret: str) -> None:
-    """Serve until interrupted: `/v1`, the pages, and `/_control` to steer it."""
+    """Serve until interrupted: `/v1` and the pages."""
     sandbox = PaymentSandbox(base_url=base_url, api_key=api_key, webhook=Webhook(webhook_url, (webhook_secret,)))
     uvicorn.run(sandbox.app, host=host, port=port, log_level="warning", access_log=False)
