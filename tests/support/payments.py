@@ -8,7 +8,7 @@ import httpx2
 import stripe
 
 from registerwatch_standins.payment.app import PaymentSandbox
-from registerwatch_standins.payment.courier import Webhook
+from registerwatch_standins.payment.event_sender import Webhook
 from registerwatch_standins.payment.records import Card
 from registerwatch_standins.register.transport import InProcessTransport
 from tests.support.clocks import SteppedClock
@@ -39,7 +39,7 @@ class Payments:
         )
         self.transport = InProcessTransport(self.sandbox.app)
         self.browser = httpx2.AsyncClient(transport=self.transport, base_url=PAYMENTS)
-        self.ledger, self.courier, self.faults = self.sandbox.ledger, self.sandbox.courier, self.sandbox.faults
+        self.ledger, self.courier, self.faults = self.sandbox.store, self.sandbox.event_sender, self.sandbox.faults
 
     def _receive(self, request: httpx2.Request) -> httpx2.Response:
         """A receiver that takes everything, but answers 500 to the next `refusing` events."""
@@ -72,7 +72,7 @@ class Payments:
     async def let_pass(self, seconds: float) -> None:
         """Time passes for everybody; what falls due here happens. Nothing is told yet."""
         self.clock.move(seconds)
-        self.sandbox.passing.catch_up()
+        self.sandbox.scheduler.catch_up()
 
     def types(self) -> list[str]:
         """What happened, by the types of the events."""

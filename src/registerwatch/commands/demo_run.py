@@ -22,7 +22,7 @@ from registerwatch.register.ingest.bulk_load import LoadProgress
 from registerwatch.server import SideServer, server_config
 from registerwatch.settings import Settings, load_settings
 from registerwatch_standins.payment.app import PaymentSandbox
-from registerwatch_standins.payment.courier import Webhook
+from registerwatch_standins.payment.event_sender import Webhook
 from registerwatch_standins.register.app import create_app as create_register
 from registerwatch_standins.register.generated import GeneratedWorld
 

@@ -6,7 +6,7 @@ import httpx2
 import pytest
 import stripe
 
-from registerwatch_standins.payment.wire import API_VERSION
+from registerwatch_standins.payment.stripe_objects import API_VERSION
 from tests.support.payments import API_KEY, DAY, PAYMENTS, InProcess, Payments
 
 from .conftest import order, subscribed
@@ -43,18 +43,18 @@ async def test_what_is_shown_has_stripes_fields_and_no_others(payments: Payments
         list(ledger.invoices.values()),
         list(ledger.checkouts.values()),
     )
-    subscription = ledger.shown(ledger.subscriptions[bought.id])
-    (item,), (line,) = subscription["items"]["data"], ledger.shown(invoice)["lines"]["data"]
+    subscription = ledger.stripe_object(ledger.subscriptions[bought.id])
+    (item,), (line,) = subscription["items"]["data"], ledger.stripe_object(invoice)["lines"]["data"]
     portal = await payments.sdk.v1.billing_portal.sessions.create_async({"customer": customer.id})
     shapes: list[tuple[dict[str, Any], type[stripe.StripeObject]]] = [
         (subscription, stripe.Subscription),
         (item, stripe.SubscriptionItem),
         (item["price"], stripe.Price),
         (item["plan"], stripe.Plan),
-        (ledger.shown(customer), stripe.Customer),
-        (ledger.shown(invoice), stripe.Invoice),
+        (ledger.stripe_object(customer), stripe.Customer),
+        (ledger.stripe_object(invoice), stripe.Invoice),
         (line, stripe.InvoiceLineItem),
-        (ledger.shown(checkout), stripe.checkout.Session),
+        (ledger.stripe_object(checkout), stripe.checkout.Session),
         (portal.to_dict(), stripe.billing_portal.Session),
         (ledger.log.events[0].json, stripe.Event),
     ]

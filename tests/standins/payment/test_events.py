@@ -6,7 +6,7 @@ import httpx2
 import pytest
 import stripe
 
-from registerwatch_standins.payment.courier import Webhook
+from registerwatch_standins.payment.event_sender import Webhook
 from tests.support.payments import DAY, SECRET, WEBHOOK, Payments
 
 from .conftest import START, subscribed

@@ -10,8 +10,8 @@ import uvicorn
 
 from registerwatch.settings import PREFIX, Settings
 from registerwatch_standins.payment.app import PaymentSandbox
-from registerwatch_standins.payment.courier import Webhook
-from registerwatch_standins.payment.ledger import PRICES
+from registerwatch_standins.payment.event_sender import Webhook
+from registerwatch_standins.payment.store import PRICES
 from tests.support.payments import SECRET
 from tests.support.processes import answers, command, free_port, until
 from tests.support.receiver import receiver

@@ -1,4 +1,4 @@
-"""The HTTP interface under `/v1`: keys, parameters, repeats, answers in Stripe's form."""
+"""The HTTP interface under `/v1`: keys, parameters, idempotency, answers in Stripe's form."""
 
 import base64
 import binascii
@@ -13,13 +13,13 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from registerwatch_standins.payment.endpoints import Endpoints
-from registerwatch_standins.payment.expanding import expanded
+from registerwatch_standins.payment.errors import ApiError
+from registerwatch_standins.payment.expand import expand
 from registerwatch_standins.payment.forms import tree_of
-from registerwatch_standins.payment.ledger import Ledger
-from registerwatch_standins.payment.passing import Passing
-from registerwatch_standins.payment.refusals import Refusal
-from registerwatch_standins.payment.repeats import KeptAnswer, Repeats
-from registerwatch_standins.payment.wire import API_VERSION
+from registerwatch_standins.payment.idempotency import IdempotencyKeys, KeptAnswer
+from registerwatch_standins.payment.scheduler import Scheduler
+from registerwatch_standins.payment.store import Store
+from registerwatch_standins.payment.stripe_objects import API_VERSION
 
 Endpoint = Callable[[dict[str, Any], str], dict[str, Any]]
 """From the parameters and the id in the path, if there is one, to the answer."""
@@ -28,12 +28,12 @@ Endpoint = Callable[[dict[str, Any], str], dict[str, Any]]
 class Api:
     """Answers the real SDK."""
 
-    def __init__(self, ledger: Ledger, endpoints: Endpoints, passing: Passing, api_key: str | None) -> None:
-        self._ledger = ledger
+    def __init__(self, store: Store, endpoints: Endpoints, scheduler: Scheduler, api_key: str | None) -> None:
+        self._store = store
         self._endpoints = endpoints
-        self._passing = passing
+        self._scheduler = scheduler
         self._api_key = api_key
-        self._repeats = Repeats()
+        self._idempotency_keys = IdempotencyKeys()
 
     def routes(self) -> list[Route]:
         """The routes, each with its whole path."""
@@ -68,43 +68,43 @@ class Api:
             try:
                 self._check_key(request)
                 body = await request.body()
-                self._passing.catch_up()
+                self._scheduler.catch_up()
                 return self._answer(request, endpoint, body)
-            except Refusal as refusal:
-                return _response(refusal.status, msgspec.json.encode(refusal.body()))
+            except ApiError as error:
+                return _response(error.status, msgspec.json.encode(error.body()))
 
         return answer
 
     def _answer(self, request: Request, endpoint: Endpoint, body: bytes) -> Response:
         key = request.headers.get("idempotency-key", "") if request.method == "POST" else ""
-        question, now = (request.method, request.url.path, body), self._ledger.now()
-        kept = self._repeats.recall(key, question, now) if key else None
+        question, now = (request.method, request.url.path, body), self._store.now()
+        kept = self._idempotency_keys.recall(key, question, now) if key else None
         if kept is not None:
             return _response(kept.status, kept.body, {"Idempotency-Key": key, "Idempotent-Replayed": "true"})
         tree = tree_of(_pairs(body if request.method == "POST" else request.url.query.encode()))
         answer = endpoint(tree, request.path_params.get("id", ""))
-        content = msgspec.json.encode(expanded(answer, _wanted(tree), self._endpoints.by_id))
+        content = msgspec.json.encode(expand(answer, _wanted(tree), self._endpoints.by_id))
         if key:
-            self._repeats.keep(key, KeptAnswer(question, 200, content, now))
+            self._idempotency_keys.keep(key, KeptAnswer(question, 200, content, now))
         return _response(200, content, {"Idempotency-Key": key} if key else {})
 
     async def _unknown(self, request: Request) -> Response:
         message = f"Unrecognized request URL ({request.method}: {request.url.path})."
-        return _response(404, msgspec.json.encode(Refusal(404, message).body()))
+        return _response(404, msgspec.json.encode(ApiError(404, message).body()))
 
     def _check_key(self, request: Request) -> None:
         key = _key_of(request.headers.get("authorization", ""))
         if not key:
-            raise Refusal(401, "You did not provide an API key.")
+            raise ApiError(401, "You did not provide an API key.")
         if not (key == self._api_key if self._api_key else key.startswith("sk_test_")):
-            raise Refusal(401, f"Invalid API Key provided: {key[:8]}****")
+            raise ApiError(401, f"Invalid API Key provided: {key[:8]}****")
 
 
 def _pairs(encoded: bytes) -> list[tuple[str, str]]:
     try:
         return parse_qsl(encoded.decode(), keep_blank_values=True, errors="strict")
     except UnicodeDecodeError:
-        raise Refusal(400, "Invalid UTF-8 in the parameters.") from None
+        raise ApiError(400, "Invalid UTF-8 in the parameters.") from None
 
 
 def _wanted(tree: dict[str, Any]) -> list[str]:

@@ -11,13 +11,13 @@ from starlette.routing import Mount
 
 from registerwatch_standins.payment.api import Api
 from registerwatch_standins.payment.checkouts import Checkouts
-from registerwatch_standins.payment.clocks import AheadClock, Clock
-from registerwatch_standins.payment.courier import Courier, Webhook
+from registerwatch_standins.payment.clocks import AdjustableClock, Clock
 from registerwatch_standins.payment.endpoints import Endpoints
+from registerwatch_standins.payment.event_sender import EventSender, Webhook
 from registerwatch_standins.payment.faults import FaultLayer, Faults
-from registerwatch_standins.payment.ledger import Ledger
 from registerwatch_standins.payment.pages import Pages
-from registerwatch_standins.payment.passing import Passing
+from registerwatch_standins.payment.scheduler import Scheduler
+from registerwatch_standins.payment.store import Store
 from registerwatch_standins.payment.subscriptions import Dunning, Subscriptions
 
 _LOOK_SECONDS = 0.5
@@ -27,7 +27,7 @@ class PaymentSandbox:
     """The stand-in's parts, for who runs it in the same process. `app` is the whole of it for everybody else.
 
     Nothing happens by itself unless the application's lifespan runs: `catch_up` brings it to the present,
-    `courier.deliver` tells what has happened. `clock` is the time of those who use it; `time` may run ahead.
+    `event_sender.deliver` tells what has happened. `clock` is the time of those who use it; `time` may run ahead.
     """
 
     def __init__(
@@ -41,19 +41,19 @@ class PaymentSandbox:
         dunning: Dunning | None = None,
         seed: int | None = None,
     ) -> None:
-        self.time = AheadClock(clock)
-        self.ledger = Ledger(self.time, base_url, seed=seed)
-        self.subscriptions = Subscriptions(self.ledger, dunning)
-        self.checkouts = Checkouts(self.ledger, self.subscriptions)
-        self.passing = Passing(self.ledger, self.subscriptions, self.checkouts)
+        self.time = AdjustableClock(clock)
+        self.store = Store(self.time, base_url, seed=seed)
+        self.subscriptions = Subscriptions(self.store, dunning)
+        self.checkouts = Checkouts(self.store, self.subscriptions)
+        self.scheduler = Scheduler(self.store, self.subscriptions, self.checkouts)
         self.faults = Faults()
-        self.courier = Courier(self.ledger.log, client or httpx2.AsyncClient(), clock, webhook)
+        self.event_sender = EventSender(self.store.log, client or httpx2.AsyncClient(), clock, webhook)
         self.app = self._application(api_key)
 
     def _application(self, api_key: str | None) -> Starlette:
-        endpoints = Endpoints(self.ledger, self.subscriptions, self.checkouts)
-        api = Starlette(routes=Api(self.ledger, endpoints, self.passing, api_key).routes())
-        pages = Pages(self.ledger, self.subscriptions, self.checkouts, self.passing, self.courier, self.time)
+        endpoints = Endpoints(self.store, self.subscriptions, self.checkouts)
+        api = Starlette(routes=Api(self.store, endpoints, self.scheduler, api_key).routes())
+        pages = Pages(self.store, self.subscriptions, self.checkouts, self.scheduler, self.event_sender, self.time)
         return Starlette(
             routes=[*pages.routes(), Mount("/", app=FaultLayer(api, self.faults))],
             lifespan=self._going_on,
@@ -61,7 +61,7 @@ class PaymentSandbox:
 
     async def close(self) -> None:
         """Give connections back."""
-        await self.courier.client.aclose()
+        await self.event_sender.client.aclose()
 
     @asynccontextmanager
     async def _going_on(self, _app: Starlette) -> AsyncIterator[None]:
@@ -77,6 +77,6 @@ class PaymentSandbox:
 
     async def _live(self) -> None:
         while True:
-            self.passing.catch_up()
-            await self.courier.deliver_due()
+            self.scheduler.catch_up()
+            await self.event_sender.deliver_due()
             await asyncio.sleep(_LOOK_SECONDS)

@@ -6,7 +6,7 @@ Clock = Callable[[], float]
 """Unix seconds."""
 
 
-class AheadClock:
+class AdjustableClock:
     """Another clock, and the time that was let pass here alone."""
 
     def __init__(self, base: Clock) -> None:
@@ -17,7 +17,7 @@ class AheadClock:
         """Unix seconds."""
         return self.base() + self.ahead
 
-    def let_pass(self, seconds: float) -> None:
+    def move_on(self, seconds: float) -> None:
         """Run ahead by so much more. Raises `ValueError` for the way back."""
         if seconds < 0:
             raise ValueError("time does not run backwards")

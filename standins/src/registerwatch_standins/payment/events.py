@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from registerwatch_standins.payment.wire import API_VERSION
+from registerwatch_standins.payment.stripe_objects import API_VERSION
 
 
 @dataclass(frozen=True, slots=True)

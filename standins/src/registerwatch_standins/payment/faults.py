@@ -7,11 +7,11 @@ import msgspec
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from registerwatch_standins.payment.refusals import Refusal
+from registerwatch_standins.payment.errors import ApiError
 from registerwatch_standins.register.extension import is_in_process
 
 Mode = Literal["http-429", "http-500", "http-503", "silence", "hang-up", "lost-answer"]
-"""`silence` never answers, `hang-up` drops the connection, `lost-answer` does so when what was asked is done."""
+"""`silence` never answers, `hang-up` drops the connection, `lost-answer` does so when what was params is done."""
 
 _MESSAGES = {
     429: ("Too many requests hit the API too quickly.", "invalid_request_error"),
@@ -80,7 +80,7 @@ class FaultLayer:
 
 def _refusal(status: int) -> Response:
     message, kind = _MESSAGES[status]
-    body = Refusal(status, message, kind=kind).body()
+    body = ApiError(status, message, kind=kind).body()
     return Response(msgspec.json.encode(body), status, media_type="application/json")
 
 

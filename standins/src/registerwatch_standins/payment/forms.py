@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from registerwatch_standins.payment.refusals import Refusal
+from registerwatch_standins.payment.errors import ApiError
 
 _NAME = re.compile(r"([^\[\]]+)((?:\[[^\[\]]*\])*)")
 _MAPS = frozenset({"metadata"})
@@ -20,9 +20,9 @@ def tree_of(pairs: Iterable[tuple[str, str]]) -> dict[str, Any]:
         for key in way:
             branch = branch.setdefault(key or str(len(branch)), {})
             if not isinstance(branch, dict):
-                raise Refusal.of_parameter(name, f"Invalid parameter: {name} is both a value and an object.")
+                raise ApiError.of_parameter(name, f"Invalid parameter: {name} is both a value and an object.")
         if isinstance(branch.get(last), dict):
-            raise Refusal.of_parameter(name, f"Invalid parameter: {name} is both a value and an object.")
+            raise ApiError.of_parameter(name, f"Invalid parameter: {name} is both a value and an object.")
         branch[last or str(len(branch))] = value
     return {name: _listed(branch, name) for name, branch in root.items()}
 
@@ -30,7 +30,7 @@ def tree_of(pairs: Iterable[tuple[str, str]]) -> dict[str, Any]:
 def _keys(name: str) -> list[str]:
     found = _NAME.fullmatch(name)
     if found is None:
-        raise Refusal.of_parameter(name, f"Invalid parameter name: {name}")
+        raise ApiError.of_parameter(name, f"Invalid parameter name: {name}")
     return [found[1], *re.findall(r"\[([^\[\]]*)\]", found[2])]
 
 

@@ -12,13 +12,13 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from registerwatch_standins.payment.checkouts import CardRefused, Checkouts, put_card_on_file
-from registerwatch_standins.payment.clocks import AheadClock
-from registerwatch_standins.payment.courier import Courier
-from registerwatch_standins.payment.ledger import Ledger
-from registerwatch_standins.payment.passing import Passing
+from registerwatch_standins.payment.clocks import AdjustableClock
+from registerwatch_standins.payment.errors import ApiError
+from registerwatch_standins.payment.event_sender import EventSender
 from registerwatch_standins.payment.periods import DAY, HOUR
 from registerwatch_standins.payment.records import Card, Checkout, Portal
-from registerwatch_standins.payment.refusals import Refusal
+from registerwatch_standins.payment.scheduler import Scheduler
+from registerwatch_standins.payment.store import Store
 from registerwatch_standins.payment.subscriptions import Subscriptions
 
 Page = Callable[[Request], Awaitable[Response]]
@@ -42,18 +42,18 @@ class Pages:
 
     def __init__(
         self,
-        ledger: Ledger,
+        store: Store,
         subscriptions: Subscriptions,
         checkouts: Checkouts,
-        passing: Passing,
-        courier: Courier,
-        clock: AheadClock,
+        scheduler: Scheduler,
+        event_sender: EventSender,
+        clock: AdjustableClock,
     ) -> None:
-        self._ledger = ledger
+        self._store = store
         self._subscriptions = subscriptions
         self._checkouts = checkouts
-        self._passing = passing
-        self._courier = courier
+        self._scheduler = scheduler
+        self._event_sender = event_sender
         self._clock = clock
 
     def routes(self) -> list[Route]:
@@ -69,11 +69,11 @@ class Pages:
         return [Route(path, self._at_present(show), methods=[method]) for method, path, show in table]
 
     async def checkout(self, request: Request) -> Response:
-        return self._checkout_page(self._ledger.checkout(request.path_params["id"]))
+        return self._checkout_page(self._store.checkout(request.path_params["id"]))
 
     async def pay(self, request: Request) -> Response:
         """Take the card and lead the person back, or say what is wrong with the card."""
-        checkout, fields = self._ledger.checkout(request.path_params["id"]), await _form(request)
+        checkout, fields = self._store.checkout(request.path_params["id"]), await _form(request)
         try:
             address = self._checkouts.pay(checkout, _card(fields), fields.get("email", ""))
         except CardRefused:
@@ -81,17 +81,17 @@ class Pages:
         return RedirectResponse(address, 303)
 
     async def portal(self, request: Request) -> Response:
-        return self._portal_page(self._ledger.portal(request.path_params["id"]))
+        return self._portal_page(self._store.portal(request.path_params["id"]))
 
     async def change_subscription(self, request: Request) -> Response:
         """What a customer asks for in the portal: `end`, `renew`, `card`, `pay`."""
-        portal, fields = self._ledger.portal(request.path_params["id"]), await _form(request)
-        wish, subscription = fields.get("wish", ""), self._ledger.newest_subscription(portal.customer)
+        portal, fields = self._store.portal(request.path_params["id"]), await _form(request)
+        wish, subscription = fields.get("wish", ""), self._store.newest_subscription(portal.customer)
         if wish == "card":
             card = _card(fields)
             if card is None or card is Card.REFUSED:
                 return self._portal_page(portal, _DECLINED, 402)
-            put_card_on_file(self._ledger, self._ledger.customer(portal.customer), card)
+            put_card_on_file(self._store, self._store.customer(portal.customer), card)
         elif subscription is None or subscription.has_ended:
             return self._portal_page(portal, "There is no subscription any more.", 400)
         elif wish in ("end", "renew"):
@@ -102,12 +102,12 @@ class Pages:
 
     async def overview(self, request: Request) -> Response:
         """Subscriptions and events, newest first."""
-        ledger = self._ledger
+        store = self._store
         subscriptions = [
-            (each, ledger.customer(each.customer), ledger.price(each.price))
-            for each in reversed(ledger.subscriptions.values())
+            (each, store.customer(each.customer), store.price(each.price))
+            for each in reversed(store.subscriptions.values())
         ]
-        events = list(reversed(ledger.log.events))[:_MAX_EVENTS]
+        events = list(reversed(store.log.events))[:_MAX_EVENTS]
         return _page(
             "overview", "Payments", clock=self._clock, steps=_STEPS, subscriptions=subscriptions, events=events
         )
@@ -115,44 +115,44 @@ class Pages:
     async def move_time(self, request: Request) -> Response:
         seconds = (await _form(request)).get("seconds", "")
         if seconds.isdecimal() and len(seconds) < 10:
-            self._clock.let_pass(int(seconds))
+            self._clock.move_on(int(seconds))
         return RedirectResponse("/", 303)
 
     async def send_again(self, request: Request) -> Response:
-        event = self._ledger.log.of(request.path_params["id"])
-        await self._courier.send([event] if event else [])
+        event = self._store.log.of(request.path_params["id"])
+        await self._event_sender.send([event] if event else [])
         return RedirectResponse("/", 303)
 
     def _at_present(self, show: Page) -> Page:
         """A page after everything due has happened; 404 or 400 for what does not exist or is over."""
 
         async def answer(request: Request) -> Response:
-            self._passing.catch_up()
+            self._scheduler.catch_up()
             try:
                 return await show(request)
-            except Refusal as refusal:
-                return _page("base", "Not available", refusal.message, refusal.status)
+            except ApiError as error:
+                return _page("base", "Not available", error.message, error.status)
 
         return answer
 
     def _checkout_page(self, checkout: Checkout, problem: str = "", status: int = 200) -> Response:
         if checkout.status != "open":
             return _page("checkout", "This checkout is over", status=410, checkout=checkout)
-        price = self._ledger.price(checkout.price)
+        price = self._store.price(checkout.price)
         return _page("checkout", "Checkout", problem, status, checkout=checkout, price=price)
 
     def _portal_page(self, portal: Portal, problem: str = "", status: int = 200) -> Response:
-        subscription = self._ledger.newest_subscription(portal.customer)
+        subscription = self._store.newest_subscription(portal.customer)
         return _page(
             "portal",
             "Your subscription",
             problem,
             status,
             portal=portal,
-            customer=self._ledger.customer(portal.customer),
+            customer=self._store.customer(portal.customer),
             subscription=subscription,
-            price=self._ledger.price(subscription.price) if subscription else None,
-            open_invoice=self._ledger.open_invoice(subscription) if subscription else None,
+            price=self._store.price(subscription.price) if subscription else None,
+            open_invoice=self._store.open_invoice(subscription) if subscription else None,
         )
 
 

@@ -6,14 +6,14 @@ from typing import Annotated, Any, Literal, TypeVar
 import msgspec
 from msgspec import Meta, Struct
 
-from registerwatch_standins.payment.refusals import Refusal
+from registerwatch_standins.payment.errors import ApiError
 
 Metadata = dict[str, str]
 _MISSING = re.compile("Object missing required field `([^`]+)`")
 _Parameters = TypeVar("_Parameters", bound=Struct)
 
 
-class Asked(Struct, forbid_unknown_fields=True, kw_only=True):
+class Parameters(Struct, forbid_unknown_fields=True, kw_only=True):
     """What every request may ask for: ids in the answer to be replaced by what they name."""
 
     expand: list[str] = []
@@ -34,7 +34,7 @@ class SubscriptionContent(Struct, forbid_unknown_fields=True, kw_only=True):
     description: str | None = None
 
 
-class CheckoutCreate(Asked, kw_only=True):
+class CheckoutCreate(Parameters, kw_only=True):
     """A new checkout session."""
 
     mode: Literal["subscription"]
@@ -54,7 +54,7 @@ class CheckoutCreate(Asked, kw_only=True):
     billing_address_collection: Literal["auto", "required"] | None = None
 
 
-class CustomerFields(Asked, kw_only=True):
+class CustomerFields(Parameters, kw_only=True):
     """A customer's fields."""
 
     email: str | None = None
@@ -62,7 +62,7 @@ class CustomerFields(Asked, kw_only=True):
     metadata: Metadata = {}
 
 
-class CustomerList(Asked, kw_only=True):
+class CustomerList(Parameters, kw_only=True):
     """Which customers."""
 
     email: str | None = None
@@ -84,7 +84,7 @@ class ItemChange(Struct, forbid_unknown_fields=True, kw_only=True):
     price: str
 
 
-class SubscriptionUpdate(Asked, kw_only=True):
+class SubscriptionUpdate(Parameters, kw_only=True):
     """What changes of a subscription."""
 
     cancel_at_period_end: bool | None = None
@@ -95,7 +95,7 @@ class SubscriptionUpdate(Asked, kw_only=True):
     cancellation_details: CancellationDetails | None = None
 
 
-class SubscriptionCancel(Asked, kw_only=True):
+class SubscriptionCancel(Parameters, kw_only=True):
     """How a subscription ends."""
 
     invoice_now: bool | None = None
@@ -103,7 +103,7 @@ class SubscriptionCancel(Asked, kw_only=True):
     cancellation_details: CancellationDetails | None = None
 
 
-class SubscriptionList(Asked, kw_only=True):
+class SubscriptionList(Parameters, kw_only=True):
     """Which subscriptions; without a status those that have not ended."""
 
     customer: str | None = None
@@ -113,14 +113,14 @@ class SubscriptionList(Asked, kw_only=True):
     starting_after: str | None = None
 
 
-class PortalCreate(Asked, kw_only=True):
+class PortalCreate(Parameters, kw_only=True):
     """A new session of the customer portal."""
 
     customer: str
     return_url: str | None = None
 
 
-class AnyList(Asked, kw_only=True):
+class AnyList(Parameters, kw_only=True):
     """Which part of a list."""
 
     limit: Annotated[int, Meta(ge=1, le=100)] = 10
@@ -133,18 +133,18 @@ class EventList(AnyList, kw_only=True):
     type: str | None = None
 
 
-def taken(tree: dict[str, Any], form: type[_Parameters]) -> _Parameters:
-    """The parameters in their types, or the refusal that says which of them cannot be."""
+def parsed(tree: dict[str, Any], form: type[_Parameters]) -> _Parameters:
+    """The parameters in their types, or the error that says which of them cannot be."""
     unknown = sorted(tree.keys() - {field.encode_name for field in msgspec.structs.fields(form)})
     if unknown:
-        raise Refusal.of_parameter(unknown[0], f"Received unknown parameter: {unknown[0]}", "parameter_unknown")
+        raise ApiError.of_parameter(unknown[0], f"Received unknown parameter: {unknown[0]}", "parameter_unknown")
     try:
         return msgspec.convert(tree, form, strict=False)
     except msgspec.ValidationError as error:
         raise _refusal(str(error)) from None
 
 
-def _refusal(trouble: str) -> Refusal:
+def _refusal(trouble: str) -> ApiError:
     """What msgspec says, with the parameter of which it says that named in brackets as Stripe does."""
     message, _, place = trouble.partition(" - at `$")
     way = place.rstrip("`").replace("[", ".").replace("]", "").strip(".").split(".") if place else []
@@ -153,5 +153,5 @@ def _refusal(trouble: str) -> Refusal:
         way.append(missing[1])
     param = (way[0] if way else "") + "".join(f"[{key}]" for key in way[1:])
     if missing is not None:
-        return Refusal.of_parameter(param, f"Missing required param: {param}.", "parameter_missing")
-    return Refusal.of_parameter(param, message, "parameter_invalid")
+        return ApiError.of_parameter(param, f"Missing required param: {param}.", "parameter_missing")
+    return ApiError.of_parameter(param, message, "parameter_invalid")

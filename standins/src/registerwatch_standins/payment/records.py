@@ -52,7 +52,7 @@ class Customer:
 
 @dataclass(slots=True)
 class Invoice:
-    """What is asked for one period. `next_attempt` is when it is charged next, None for never."""
+    """What is params for one period. `next_attempt` is when it is charged next, None for never."""
 
     id: str
     number: str

@@ -3,7 +3,7 @@
 import uvicorn
 
 from registerwatch_standins.payment.app import PaymentSandbox
-from registerwatch_standins.payment.courier import Webhook
+from registerwatch_standins.payment.event_sender import Webhook
 
 
 def serve(*, host: str, port: int, base_url: str, api_key: str, webhook_url: str, webhook_secret: str) -> None:

@@ -5,10 +5,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from registerwatch_standins.payment.ledger import Ledger
+from registerwatch_standins.payment.errors import ApiError
 from registerwatch_standins.payment.periods import DAY, HOUR, end_of_period
 from registerwatch_standins.payment.records import Card, Checkout, Customer, Invoice, Subscription
-from registerwatch_standins.payment.refusals import Refusal
+from registerwatch_standins.payment.store import Store
 
 _TRIAL_END_NOTICE = 3 * DAY
 _DRAFT_SECONDS = HOUR
@@ -27,19 +27,19 @@ class Dunning:
 class Subscriptions:
     """The rules. What the time brings is done by `next_due` and `fall_due`."""
 
-    def __init__(self, ledger: Ledger, dunning: Dunning | None = None) -> None:
-        self._ledger = ledger
+    def __init__(self, store: Store, dunning: Dunning | None = None) -> None:
+        self._store = store
         self.dunning = dunning or Dunning()
 
     def start(self, checkout: Checkout, customer: Customer) -> Subscription:
         """A subscription that a checkout has brought, with its first invoice, paid."""
-        ledger, now = self._ledger, self._ledger.now()
-        price = ledger.price(checkout.price)
+        store, now = self._store, self._store.now()
+        price = store.price(checkout.price)
         trial_end = now + checkout.trial_days * DAY if checkout.trial_days else None
         anchor = trial_end or now
         subscription = Subscription(
-            id=ledger.new_id("sub_"),
-            item=ledger.new_id("si_"),
+            id=store.new_id("sub_"),
+            item=store.new_id("si_"),
             created=now,
             customer=customer.id,
             price=price.id,
@@ -51,52 +51,52 @@ class Subscriptions:
             trial_start=now if trial_end else None,
             trial_end=trial_end,
         )
-        ledger.subscriptions[subscription.id] = subscription
+        store.subscriptions[subscription.id] = subscription
         invoice = self._ask_for(subscription, 0 if trial_end else price.unit_amount, "subscription_create", now)
-        ledger.tell("customer.subscription.created", subscription)
+        store.record_event("customer.subscription.created", subscription)
         self._settle(invoice, now)
         return subscription
 
     def set_cancel_at_period_end(self, subscription: Subscription, wanted: bool) -> None:
         """End with the period, or go on after all."""
         self._refuse_if_ended(subscription)
-        with self._changing(subscription, self._ledger.now()):
+        with self._changing(subscription, self._store.now()):
             subscription.cancel_at_period_end = wanted
             self._note_wish(subscription)
 
     def set_cancel_at(self, subscription: Subscription, at: int | None) -> None:
         """End at a date, or, for None, take such a date back."""
         self._refuse_if_ended(subscription)
-        if at is not None and at <= self._ledger.now():
-            raise Refusal.of_parameter("cancel_at", "The cancellation date must be in the future.")
-        with self._changing(subscription, self._ledger.now()):
+        if at is not None and at <= self._store.now():
+            raise ApiError.of_parameter("cancel_at", "The cancellation date must be in the future.")
+        with self._changing(subscription, self._store.now()):
             subscription.cancel_at, subscription.cancel_at_period_end = at, False
             self._note_wish(subscription)
 
     def set_metadata(self, subscription: Subscription, metadata: dict[str, str]) -> None:
         """Add these; an empty value takes its key away."""
         merged = {**subscription.metadata, **metadata}
-        with self._changing(subscription, self._ledger.now(), always=True):
+        with self._changing(subscription, self._store.now(), always=True):
             subscription.metadata = {key: value for key, value in merged.items() if value}
 
     def set_price(self, subscription: Subscription, price: str) -> None:
         """Another price from now on; the period stays, and what it cost is not reckoned up."""
         self._refuse_if_ended(subscription)
-        with self._changing(subscription, self._ledger.now(), always=True):
+        with self._changing(subscription, self._store.now(), always=True):
             subscription.price = price
 
     def cancel(self, subscription: Subscription) -> None:
         """End it now. One that has ended is as though it were not there."""
         if subscription.has_ended:
-            raise Refusal.missing("subscription", subscription.id)
-        self._end(subscription, self._ledger.now(), "cancellation_requested")
+            raise ApiError.missing("subscription", subscription.id)
+        self._end(subscription, self._store.now(), "cancellation_requested")
 
     def pay_open_invoice(self, subscription: Subscription) -> bool:
         """Charge the card now for what is open; whether that worked. True where nothing is."""
-        invoice = self._ledger.open_invoice(subscription)
+        invoice = self._store.open_invoice(subscription)
         if invoice is None or subscription.has_ended:
             return True
-        self._attempt(subscription, invoice, self._ledger.now())
+        self._attempt(subscription, invoice, self._store.now())
         return invoice.paid_at is not None
 
     def next_due(self, subscription: Subscription) -> int | None:
@@ -106,7 +106,7 @@ class Subscriptions:
         moments = [subscription.period_end]
         if subscription.ends_at is not None:
             moments.append(subscription.ends_at)
-        invoice = self._ledger.open_invoice(subscription)
+        invoice = self._store.open_invoice(subscription)
         if invoice is not None and invoice.next_attempt is not None:
             moments.append(invoice.next_attempt)
         if subscription.status == "trialing" and not subscription.trial_end_announced:
@@ -115,7 +115,7 @@ class Subscriptions:
 
     def fall_due(self, subscription: Subscription, at: int) -> None:
         """Do what is due at this moment, one thing."""
-        invoice = self._ledger.open_invoice(subscription)
+        invoice = self._store.open_invoice(subscription)
         if invoice is not None and invoice.next_attempt is not None and invoice.next_attempt <= at:
             self._attempt(subscription, invoice, at)
         elif subscription.ends_at is not None and subscription.ends_at <= at:
@@ -124,20 +124,20 @@ class Subscriptions:
             self._end_period(subscription, at)
         else:
             subscription.trial_end_announced = True
-            self._ledger.tell("customer.subscription.trial_will_end", subscription, at)
+            self._store.record_event("customer.subscription.trial_will_end", subscription, at)
 
     def _announces_trial_end_at(self, subscription: Subscription) -> int:
         return max(subscription.created, subscription.period_end - _TRIAL_END_NOTICE)
 
     def _end_period(self, subscription: Subscription, at: int) -> None:
-        price = self._ledger.price(subscription.price)
-        reported: dict[str, Any] = {"items": self._ledger.shown(subscription)["items"]}
+        price = self._store.price(subscription.price)
+        reported: dict[str, Any] = {"items": self._store.stripe_object(subscription)["items"]}
         with self._changing(subscription, at, also=reported):
             subscription.period_start = subscription.period_end
             subscription.period_end = end_of_period(subscription.anchor, subscription.period_start, price.interval)
             if subscription.status == "trialing":
                 subscription.status = "active"
-            if self._ledger.open_invoice(subscription) is None and subscription.status != "unpaid":
+            if self._store.open_invoice(subscription) is None and subscription.status != "unpaid":
                 invoice = self._ask_for(subscription, price.unit_amount, "subscription_cycle", at)
                 invoice.next_attempt = at + _DRAFT_SECONDS
 
@@ -149,27 +149,27 @@ class Subscriptions:
         at: int,
     ) -> Invoice:
         """The draft of an invoice for the present period."""
-        ledger = self._ledger
+        store = self._store
         invoice = Invoice(
-            id=ledger.new_id("in_"),
-            number=f"{subscription.customer[-8:].upper()}-{len(ledger.invoices) + 1:04}",
+            id=store.new_id("in_"),
+            number=f"{subscription.customer[-8:].upper()}-{len(store.invoices) + 1:04}",
             created=at,
             customer=subscription.customer,
             subscription=subscription.id,
             price=subscription.price,
             amount=amount,
-            currency=ledger.price(subscription.price).currency,
+            currency=store.price(subscription.price).currency,
             reason=reason,
             period_start=subscription.period_start,
             period_end=subscription.period_end,
         )
-        ledger.invoices[invoice.id] = invoice
+        store.invoices[invoice.id] = invoice
         subscription.latest_invoice = invoice.id
         return invoice
 
     def _attempt(self, subscription: Subscription, invoice: Invoice, at: int) -> None:
         """Charge the card on file."""
-        if self._ledger.customer(subscription.customer).card is Card.GOOD:
+        if self._store.customer(subscription.customer).card is Card.GOOD:
             self._settle(invoice, at)
             if subscription.status in ("past_due", "unpaid"):
                 with self._changing(subscription, at):
@@ -190,7 +190,7 @@ class Subscriptions:
         invoice.attempts += invoice.amount > 0
         invoice.finalized_at = invoice.finalized_at or at
         invoice.paid_at, invoice.next_attempt = at, None
-        self._ledger.tell("invoice.paid", invoice, at)
+        self._store.record_event("invoice.paid", invoice, at)
 
     def _fail(self, invoice: Invoice, at: int) -> None:
         pauses = self.dunning.retry_days
@@ -198,37 +198,37 @@ class Subscriptions:
         invoice.finalized_at = invoice.finalized_at or at
         invoice.next_attempt = at + pauses[invoice.attempts] * DAY if invoice.attempts < len(pauses) else None
         invoice.attempts += 1
-        self._ledger.tell("invoice.payment_failed", invoice, at)
+        self._store.record_event("invoice.payment_failed", invoice, at)
 
     def _end(
         self, subscription: Subscription, at: int, reason: Literal["cancellation_requested", "payment_failed"]
     ) -> None:
-        invoice = self._ledger.open_invoice(subscription)
+        invoice = self._store.open_invoice(subscription)
         if invoice is not None:
             invoice.status = "void" if invoice.status == "draft" else invoice.status
             invoice.next_attempt = None
         subscription.status, subscription.ended_at, subscription.cancel_reason = "canceled", at, reason
         subscription.canceled_at = subscription.canceled_at or at
-        self._ledger.tell("customer.subscription.deleted", subscription, at)
+        self._store.record_event("customer.subscription.deleted", subscription, at)
 
     @contextmanager
     def _changing(
         self, subscription: Subscription, at: int, *, always: bool = False, also: dict[str, Any] | None = None
     ) -> Iterator[None]:
         """Tell of a change once it is made, with what was different before; not where nothing is."""
-        before = self._ledger.shown(subscription)
+        before = self._store.stripe_object(subscription)
         yield
-        after = self._ledger.shown(subscription)
+        after = self._store.stripe_object(subscription)
         previous = {name: before[name] for name in _SHOWN_AS_PREVIOUS if before[name] != after[name]}
         if previous or also or always:
-            self._ledger.tell("customer.subscription.updated", subscription, at, {**previous, **(also or {})})
+            self._store.record_event("customer.subscription.updated", subscription, at, {**previous, **(also or {})})
 
     def _note_wish(self, subscription: Subscription) -> None:
         """Since when somebody wants it to end."""
         ending = subscription.ends_at is not None
-        subscription.canceled_at = (subscription.canceled_at or self._ledger.now()) if ending else None
+        subscription.canceled_at = (subscription.canceled_at or self._store.now()) if ending else None
         subscription.cancel_reason = "cancellation_requested" if ending else None
 
     def _refuse_if_ended(self, subscription: Subscription) -> None:
         if subscription.has_ended:
-            raise Refusal(400, "A canceled subscription can only update its cancellation_details and metadata.")
+            raise ApiError(400, "A canceled subscription can only update its cancellation_details and metadata.")

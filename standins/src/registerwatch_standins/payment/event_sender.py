@@ -21,7 +21,7 @@ class Webhook:
     secrets: tuple[str, ...]
 
 
-class Courier:
+class EventSender:
     """Posts events. `holds` keeps them back until somebody asks for them, as though the network had lost them."""
 
     def __init__(self, log: EventLog, client: httpx2.AsyncClient, clock: Clock, webhook: Webhook | None = None) -> None:
@@ -41,7 +41,7 @@ class Courier:
             await self.send(self.waiting())
 
     async def deliver_due(self) -> None:
-        """The same for a courier that runs on: after a failure the next try waits, longer each time."""
+        """The same for a event_sender that runs on: after a failure the next try waits, longer each time."""
         if not self.holds:
             await self.send(event for event in self.waiting() if self._is_due(event))
 

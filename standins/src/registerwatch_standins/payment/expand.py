@@ -3,14 +3,14 @@
 from collections.abc import Callable
 from typing import Any
 
-from registerwatch_standins.payment.refusals import Refusal
+from registerwatch_standins.payment.errors import ApiError
 
 Shown = Callable[[str], dict[str, Any] | None]
 """The object with an id, None where the stand-in does not keep such objects."""
 
 
-def expanded(answer: dict[str, Any], paths: list[str], shown: Shown) -> dict[str, Any]:
-    """The answer with these paths expanded. Raises `Refusal` for one that cannot be."""
+def expand(answer: dict[str, Any], paths: list[str], shown: Shown) -> dict[str, Any]:
+    """The answer with these paths expand. Raises `ApiError` for one that cannot be."""
     for path in paths:
         _expand(answer, path.split("."), path, shown)
     return answer
@@ -19,11 +19,11 @@ def expanded(answer: dict[str, Any], paths: list[str], shown: Shown) -> dict[str
 def _expand(branch: dict[str, Any], way: list[str], path: str, shown: Shown) -> None:
     name, *rest = way
     if name not in branch:
-        raise Refusal(400, f"This property cannot be expanded ({path}).", param="expand")
+        raise ApiError(400, f"This property cannot be expand ({path}).", param="expand")
     if isinstance(branch[name], str):
         found = shown(branch[name])
         if found is None:
-            raise Refusal(400, f"This property cannot be expanded ({path}).", param="expand")
+            raise ApiError(400, f"This property cannot be expand ({path}).", param="expand")
         branch[name] = found
     inner = branch[name] if isinstance(branch[name], list) else [branch[name]]
     for each in inner:

@@ -5,10 +5,10 @@ from random import Random, SystemRandom
 from typing import Any, TypeVar
 
 from registerwatch_standins.payment.clocks import Clock
+from registerwatch_standins.payment.errors import ApiError
 from registerwatch_standins.payment.events import EventLog
 from registerwatch_standins.payment.records import Checkout, Customer, Invoice, Portal, Price, Subscription
-from registerwatch_standins.payment.refusals import Refusal
-from registerwatch_standins.payment.wire import (
+from registerwatch_standins.payment.stripe_objects import (
     checkout_object,
     customer_object,
     invoice_object,
@@ -23,7 +23,7 @@ _Record = TypeVar("_Record")
 _LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz0123456789"
 
 
-class Ledger:
+class Store:
     """Records and events, in memory. `base_url` is where browsers reach the stand-in's pages."""
 
     def __init__(self, clock: Clock, base_url: str, prices: Iterable[Price] = PRICES, seed: int | None = None) -> None:
@@ -47,27 +47,27 @@ class Ledger:
         return prefix + "".join(self._rng.choices(_LETTERS, k=24))
 
     def price(self, id_: str, param: str = "price", status: int = 404) -> Price:
-        """The price, or the refusal."""
+        """The price, or the error."""
         return _found(self.prices.get(id_), "price", id_, param, status)
 
     def customer(self, id_: str, param: str = "customer", status: int = 404) -> Customer:
-        """The customer, or the refusal. One that was deleted can still be read, not used."""
+        """The customer, or the error. One that was deleted can still be read, not used."""
         return _found(self.customers.get(id_), "customer", id_, param, status)
 
     def subscription(self, id_: str) -> Subscription:
-        """The subscription, or the refusal."""
+        """The subscription, or the error."""
         return _found(self.subscriptions.get(id_), "subscription", id_)
 
     def invoice(self, id_: str) -> Invoice:
-        """The invoice, or the refusal."""
+        """The invoice, or the error."""
         return _found(self.invoices.get(id_), "invoice", id_)
 
     def checkout(self, id_: str) -> Checkout:
-        """The checkout session, or the refusal."""
+        """The checkout session, or the error."""
         return _found(self.checkouts.get(id_), "checkout.session", id_)
 
     def portal(self, id_: str) -> Portal:
-        """The portal session, or the refusal."""
+        """The portal session, or the error."""
         return _found(self.portals.get(id_), "billing_portal.session", id_)
 
     def newest_subscription(self, customer: str) -> Subscription | None:
@@ -83,7 +83,7 @@ class Ledger:
         latest = self.invoices.get(subscription.latest_invoice or "")
         return latest if latest is not None and latest.status in ("draft", "open") else None
 
-    def shown(self, record: Price | Customer | Subscription | Invoice | Checkout) -> dict[str, Any]:
+    def stripe_object(self, record: Price | Customer | Subscription | Invoice | Checkout) -> dict[str, Any]:
         """A record in Stripe's form."""
         match record:
             case Price():
@@ -98,7 +98,7 @@ class Ledger:
                 customer = self.customers.get(record.customer or "")
                 return checkout_object(record, self.price(record.price), customer, self.base_url)
 
-    def tell(
+    def record_event(
         self,
         type_: str,
         record: Customer | Subscription | Invoice | Checkout,
@@ -107,11 +107,11 @@ class Ledger:
     ) -> None:
         """Write an event about a record as it is now, by default at the present time."""
         self.log.write(
-            self.new_id("evt_"), type_, self.now() if at is None else at, self.shown(record), previous or None
+            self.new_id("evt_"), type_, self.now() if at is None else at, self.stripe_object(record), previous or None
         )
 
 
 def _found(record: _Record | None, noun: str, id_: str, param: str = "id", status: int = 404) -> _Record:
     if record is None:
-        raise Refusal.missing(noun, id_, param, status)
+        raise ApiError.missing(noun, id_, param, status)
     return record

@@ -3,7 +3,7 @@
 from typing import Any
 
 
-class Refusal(Exception):
+class ApiError(Exception):
     """An error in Stripe's form. `kind` is the error's `type`."""
 
     def __init__(
@@ -23,12 +23,12 @@ class Refusal(Exception):
         self.param = param
 
     @classmethod
-    def of_parameter(cls, param: str, message: str, code: str | None = None) -> "Refusal":
+    def of_parameter(cls, param: str, message: str, code: str | None = None) -> "ApiError":
         """A parameter that cannot be."""
         return cls(400, message, code=code, param=param)
 
     @classmethod
-    def missing(cls, noun: str, id_: str, param: str = "id", status: int = 404) -> "Refusal":
+    def missing(cls, noun: str, id_: str, param: str = "id", status: int = 404) -> "ApiError":
         """Something that is not there; 400 where it was not the address that named it."""
         return cls(status, f"No such {noun}: '{id_}'", code="resource_missing", param=param)
 

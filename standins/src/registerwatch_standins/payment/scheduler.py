@@ -1,22 +1,22 @@
-"""What the passing of time brings about."""
+"""What the scheduler of time brings about."""
 
 from registerwatch_standins.payment.checkouts import Checkouts
-from registerwatch_standins.payment.ledger import Ledger
 from registerwatch_standins.payment.records import Checkout, Subscription
+from registerwatch_standins.payment.store import Store
 from registerwatch_standins.payment.subscriptions import Subscriptions
 
 
-class Passing:
-    """Brings the ledger up to the present, each thing at its moment and in the order of moments."""
+class Scheduler:
+    """Brings the store up to the present, each thing at its moment and in the order of moments."""
 
-    def __init__(self, ledger: Ledger, subscriptions: Subscriptions, checkouts: Checkouts) -> None:
-        self._ledger = ledger
+    def __init__(self, store: Store, subscriptions: Subscriptions, checkouts: Checkouts) -> None:
+        self._store = store
         self._subscriptions = subscriptions
         self._checkouts = checkouts
 
     def catch_up(self) -> None:
         """Do all that has fallen due."""
-        now = self._ledger.now()
+        now = self._store.now()
         while (due := self._earliest()) is not None and due[0] <= now:
             at, subject = due
             if isinstance(subject, Checkout):
@@ -26,9 +26,9 @@ class Passing:
 
     def _earliest(self) -> tuple[int, Checkout | Subscription] | None:
         moments: list[tuple[int, Checkout | Subscription]] = [
-            (checkout.expires_at, checkout) for checkout in self._ledger.checkouts.values() if checkout.status == "open"
+            (checkout.expires_at, checkout) for checkout in self._store.checkouts.values() if checkout.status == "open"
         ]
-        for subscription in self._ledger.subscriptions.values():
+        for subscription in self._store.subscriptions.values():
             due = self._subscriptions.next_due(subscription)
             if due is not None:
                 moments.append((due, subscription))

@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from registerwatch_standins.payment.checkouts import Checkouts, put_card_on_file
-from registerwatch_standins.payment.ledger import Ledger
-from registerwatch_standins.payment.passing import Passing
 from registerwatch_standins.payment.records import Card, Checkout
+from registerwatch_standins.payment.scheduler import Scheduler
+from registerwatch_standins.payment.store import Store
 from registerwatch_standins.payment.subscriptions import Subscriptions
 from tests.support.clocks import SteppedClock
 
@@ -19,27 +19,27 @@ LOOK = 5 * HOUR
 LONGEST = 45 * DAY
 
 
-class Till:
+class Simulation:
     """A ledger at a time of its own, and what people do in it."""
 
     def __init__(self) -> None:
         self.clock = SteppedClock(START)
-        self.ledger = Ledger(self.clock.now, "http://payments.test", seed=1)
-        self.subscriptions = Subscriptions(self.ledger)
-        self.checkouts = Checkouts(self.ledger, self.subscriptions)
-        self.passing = Passing(self.ledger, self.subscriptions, self.checkouts)
+        self.store = Store(self.clock.now, "http://payments.test", seed=1)
+        self.subscriptions = Subscriptions(self.store)
+        self.checkouts = Checkouts(self.store, self.subscriptions)
+        self.scheduler = Scheduler(self.store, self.subscriptions, self.checkouts)
 
     def let_pass(self, seconds: int, look_every: int) -> None:
         """Let time pass, and look so often meanwhile."""
         while seconds > 0:
             step = min(seconds, look_every)
             self.clock.move(step)
-            self.passing.catch_up()
+            self.scheduler.catch_up()
             seconds -= step
 
     def do(self, action: str) -> None:
         """Something that somebody does."""
-        running = [each for each in self.ledger.subscriptions.values() if not each.has_ended]
+        running = [each for each in self.store.subscriptions.values() if not each.has_ended]
         if action in ("buy", "try", "leave"):
             self._buy(7 if action == "try" else None, pays=action != "leave")
         elif running:
@@ -47,7 +47,7 @@ class Till:
             actions: dict[str, Callable[[], object]] = {
                 "end": lambda: self.subscriptions.set_cancel_at_period_end(last, True),
                 "renew": lambda: self.subscriptions.set_cancel_at_period_end(last, False),
-                "end by date": lambda: self.subscriptions.set_cancel_at(last, self.ledger.now() + 10 * DAY),
+                "end by date": lambda: self.subscriptions.set_cancel_at(last, self.store.now() + 10 * DAY),
                 "cancel": lambda: self.subscriptions.cancel(last),
                 "pay": lambda: self.subscriptions.pay_open_invoice(last),
                 "good card": lambda: self._card(last.customer, Card.GOOD),
@@ -56,9 +56,9 @@ class Till:
             actions[action]()
 
     def _buy(self, trial_days: int | None, *, pays: bool) -> None:
-        now = self.ledger.now()
+        now = self.store.now()
         checkout = Checkout(
-            id=self.ledger.new_id("cs_test_"),
+            id=self.store.new_id("cs_test_"),
             created=now,
             expires_at=now + DAY,
             price="price_standard",
@@ -78,7 +78,7 @@ class Till:
             self.checkouts.pay(checkout, Card.GOOD, "")
 
     def _card(self, customer: str, card: Card) -> None:
-        put_card_on_file(self.ledger, self.ledger.customer(customer), card)
+        put_card_on_file(self.store, self.store.customer(customer), card)
 
 
 ACTIONS = [
@@ -100,22 +100,22 @@ steps = st.lists(st.tuples(st.sampled_from(ACTIONS), st.integers(0, LONGEST)), m
 @settings(max_examples=60, deadline=None)
 @given(steps)
 def test_who_looks_often_sees_what_sees_who_looks_once(steps: list[tuple[str, int]]) -> None:
-    often, once = Till(), Till()
+    often, once = Simulation(), Simulation()
     for action, seconds in [("try", DAY), *steps]:
-        for till, look_every in ((often, LOOK), (once, LONGEST)):
-            till.do(action)
-            till.let_pass(seconds, look_every)
-    assert [event.body for event in often.ledger.log.events] == [event.body for event in once.ledger.log.events]
+        for simulation, look_every in ((often, LOOK), (once, LONGEST)):
+            simulation.do(action)
+            simulation.let_pass(seconds, look_every)
+    assert [event.body for event in often.store.log.events] == [event.body for event in once.store.log.events]
 
 
 @settings(max_examples=60, deadline=None)
 @given(steps)
 def test_whatever_happens_the_story_holds_together(steps: list[tuple[str, int]]) -> None:
-    till = Till()
+    simulation = Simulation()
     for action, seconds in [("try", DAY), *steps]:
-        till.do(action)
-        till.let_pass(seconds, LONGEST)
-    events, ended = till.ledger.log.events, set()
+        simulation.do(action)
+        simulation.let_pass(seconds, LONGEST)
+    events, ended = simulation.store.log.events, set()
     assert [event.created for event in events] == sorted(event.created for event in events)
     for event in events:
         subject = event.json["data"]["object"]
@@ -126,8 +126,8 @@ def test_whatever_happens_the_story_holds_together(steps: list[tuple[str, int]])
         if event.type == "customer.subscription.deleted":
             assert subject["status"] == "canceled"
             ended.add(subject["id"])
-    for subscription in till.ledger.subscriptions.values():
-        assert subscription.has_ended or subscription.period_end > till.ledger.now()
-        paid = [each for each in till.ledger.invoices.values() if each.subscription == subscription.id]
+    for subscription in simulation.store.subscriptions.values():
+        assert subscription.has_ended or subscription.period_end > simulation.store.now()
+        paid = [each for each in simulation.store.invoices.values() if each.subscription == subscription.id]
         periods = [(each.period_start, each.period_end) for each in paid]
         assert len(set(periods)) == len(periods), "no period is asked for twice"
