@@ -5,7 +5,7 @@ from pathlib import Path
 import registerwatch_standins
 from tests.standins.register.test_independence import imported_modules
 
-OF_ALL_STAND_INS = {"registerwatch_standins.register.extension"}
+OF_ALL_STAND_INS = {"registerwatch_standins.register.transport"}
 
 
 def test_the_stand_in_imports_neither_the_product_nor_the_sdk() -> None:

@@ -8,15 +8,15 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from registerwatch_standins.payment.errors import ApiError
-from registerwatch_standins.register.extension import is_in_process
+from registerwatch_standins.register.transport import drop_connection, never_answer
 
 Mode = Literal["http-429", "http-500", "http-503", "silence", "hang-up", "lost-answer"]
-"""`silence` never answers, `hang-up` drops the connection, `lost-answer` does so when what was params is done."""
+"""`silence` never answers, `hang-up` drops the connection, `lost-answer` does so after the request was carried out."""
 
-_MESSAGES = {
-    429: ("Too many requests hit the API too quickly.", "invalid_request_error"),
-    500: ("An unknown error occurred.", "api_error"),
-    503: ("The service is not available.", "api_error"),
+_ERRORS: dict[str, ApiError] = {
+    "http-429": ApiError(429, "Too many requests hit the API too quickly."),
+    "http-500": ApiError(500, "An unknown error occurred.", kind="api_error"),
+    "http-503": ApiError(503, "The service is not available.", kind="api_error"),
 }
 
 
@@ -68,37 +68,16 @@ class FaultLayer:
         fault = self._faults.take(scope["method"], scope["path"]) if scope["type"] == "http" else None
         if fault is None:
             await self._app(scope, receive, send)
-        elif fault.mode.startswith("http-"):
-            await _refusal(int(fault.mode.removeprefix("http-")))(scope, receive, send)
+        elif error := _ERRORS.get(fault.mode):
+            body = msgspec.json.encode(error.body())
+            await Response(body, error.status, media_type="application/json")(scope, receive, send)
         elif fault.mode == "silence":
-            await _silence(scope, receive)
+            await never_answer(scope, receive)
         else:
             if fault.mode == "lost-answer":
-                await self._app(scope, receive, _nobody)
-            await _hang_up(scope, send)
+                await self._app(scope, receive, _discard)
+            await drop_connection(scope, send, b"{")
 
 
-def _refusal(status: int) -> Response:
-    message, kind = _MESSAGES[status]
-    body = ApiError(status, message, kind=kind).body()
-    return Response(msgspec.json.encode(body), status, media_type="application/json")
-
-
-async def _nobody(_message: Message) -> None:
-    """Where an answer goes that gets lost."""
-
-
-async def _silence(scope: Scope, receive: Receive) -> None:
-    if is_in_process(scope):
-        raise TimeoutError("the stand-in does not answer")
-    while (await receive())["type"] != "http.disconnect":
-        pass
-
-
-async def _hang_up(scope: Scope, send: Send) -> None:
-    """Begin an answer and break off; a server closes the connection when the application returns too early."""
-    if is_in_process(scope):
-        raise ConnectionResetError("the stand-in drops this connection")
-    headers = [(b"content-type", b"application/json"), (b"content-length", b"100000")]
-    await send({"type": "http.response.start", "status": 200, "headers": headers})
-    await send({"type": "http.response.body", "body": b"{", "more_body": True})
+async def _discard(_message: Message) -> None:
+    """Lose a part of an answer."""

@@ -1,13 +1,13 @@
-"""A transport for tests: the stand-in in the client's own process.
+"""How connections fail, with and without a socket, and a transport for tests: the stand-in in the client's own process.
 
-A `timeout` comes at once as `ReadTimeout`, a dropped connection as `ReadError`, so that no test has to wait
-for either.
+Without a socket a connection can neither be dropped nor be left silent. There `never_answer` comes at once as
+`httpx2.ReadTimeout` and a dropped connection as `httpx2.ReadError`, so that no test has to wait for either.
 """
 
 import httpx2
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from registerwatch_standins.register.extension import mark_in_process
+_IN_PROCESS = "registerwatch.in-process"
 
 
 class InProcessTransport(httpx2.AsyncBaseTransport):
@@ -15,19 +15,43 @@ class InProcessTransport(httpx2.AsyncBaseTransport):
 
     def __init__(self, app: ASGIApp) -> None:
         async def marked(scope: Scope, receive: Receive, send: Send) -> None:
-            mark_in_process(scope)
+            scope.setdefault("extensions", {})[_IN_PROCESS] = {}
             await app(scope, receive, send)
 
         self._transport = httpx2.ASGITransport(marked)
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        """Carry one request.
-
-        Raises `httpx2.ReadTimeout` and `httpx2.ReadError` as a network transport does.
-        """
+        """Raises `httpx2.ReadTimeout` and `httpx2.ReadError` as a network transport does."""
         try:
             return await self._transport.handle_async_request(request)
-        except TimeoutError as silence:
-            raise httpx2.ReadTimeout(str(silence), request=request) from silence
-        except ConnectionResetError as drop:
-            raise httpx2.ReadError(str(drop), request=request) from drop
+        except TimeoutError as error:
+            raise httpx2.ReadTimeout(str(error), request=request) from error
+        except ConnectionResetError as error:
+            raise httpx2.ReadError(str(error), request=request) from error
+
+
+def is_in_process(scope: Scope) -> bool:
+    """Whether client and stand-in share a process."""
+    return _IN_PROCESS in scope.get("extensions", {})
+
+
+async def never_answer(scope: Scope, receive: Receive) -> None:
+    """Be silent until the client gives up."""
+    if is_in_process(scope):
+        raise TimeoutError("the stand-in does not answer")
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+async def begin_answer(send: Send, beginning: bytes) -> None:
+    """Send the headers and the first bytes of a long JSON body."""
+    headers = [(b"content-type", b"application/json"), (b"content-length", b"100000")]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    await send({"type": "http.response.body", "body": beginning, "more_body": True})
+
+
+async def drop_connection(scope: Scope, send: Send, beginning: bytes) -> None:
+    """End the connection in the midst of a body: a server closes it when the application returns too early."""
+    if is_in_process(scope):
+        raise ConnectionResetError("the stand-in drops this connection")
+    await begin_answer(send, beginning)

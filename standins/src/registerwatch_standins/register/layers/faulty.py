@@ -12,8 +12,8 @@ from starlette.responses import HTMLResponse, Response, StreamingResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from registerwatch_standins.register.answers import json_response, no_such_record
-from registerwatch_standins.register.extension import is_in_process
 from registerwatch_standins.register.faults import Faults, Mode, Rule, kind_of
+from registerwatch_standins.register.transport import begin_answer, drop_connection, is_in_process, never_answer
 from registerwatch_standins.register.world import World
 
 _PAGING = frozenset({"page", "pageSize", "size", "iso2Code", "languageIso2Code"})
@@ -106,10 +106,8 @@ class FaultLayer:
         """No answer until the client goes away, or the real one after these seconds."""
 
         async def answer(scope: Scope, receive: Receive, send: Send) -> None:
-            if is_in_process(scope):
-                raise TimeoutError("the stand-in does not answer")
-            if seconds is None:
-                await _until_disconnected(receive)
+            if seconds is None or is_in_process(scope):
+                await never_answer(scope, receive)
                 return
             await anyio.sleep(seconds)
             await self._app(scope, receive, send)
@@ -197,30 +195,13 @@ async def _padding(size: int) -> AsyncIterator[bytes]:
     yield b'],"totalElements":0}'
 
 
-async def _until_disconnected(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
-
-
-async def _send_beginning(send: Send) -> None:
-    headers = [(b"content-type", b"application/json"), (b"content-length", b"100000")]
-    await send({"type": "http.response.start", "status": 200, "headers": headers})
-    await send({"type": "http.response.body", "body": b'{"content":[', "more_body": True})
-
-
 async def _stalled(scope: Scope, receive: Receive, send: Send) -> None:
     """Headers and the first bytes of a body that never ends."""
-    if is_in_process(scope):
-        raise TimeoutError("the stand-in does not send the rest")
-    await _send_beginning(send)
-    await _until_disconnected(receive)
+    if not is_in_process(scope):
+        await begin_answer(send, b'{"content":[')
+    await never_answer(scope, receive)
 
 
 async def _reset(scope: Scope, receive: Receive, send: Send) -> None:
-    """The connection ends in the midst of a body.
-
-    A server closes it when the application returns too early.
-    """
-    await _send_beginning(send)
-    if is_in_process(scope):
-        raise ConnectionResetError("the stand-in drops this connection")
+    """The connection ends in the midst of a body."""
+    await drop_connection(scope, send, b'{"content":[')
