@@ -11,12 +11,11 @@ from starlette.routing import Mount
 
 from registerwatch_standins.payment.api import Api
 from registerwatch_standins.payment.checkouts import Checkouts
-from registerwatch_standins.payment.clocks import AdjustableClock, Clock
 from registerwatch_standins.payment.endpoints import Endpoints
 from registerwatch_standins.payment.event_sender import EventSender, Webhook
 from registerwatch_standins.payment.faults import FaultLayer, Faults
 from registerwatch_standins.payment.pages import Pages
-from registerwatch_standins.payment.scheduler import Scheduler
+from registerwatch_standins.payment.scheduler import AdjustableClock, Clock, Scheduler
 from registerwatch_standins.payment.store import Store
 from registerwatch_standins.payment.subscriptions import Dunning, Subscriptions
 

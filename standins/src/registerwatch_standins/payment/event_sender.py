@@ -1,16 +1,17 @@
-"""Telling events to the service's webhook."""
+"""Posting events to the service's webhook, signed as Stripe signs them."""
 
-from collections.abc import Iterable
+import hmac
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 
 import httpx2
 
-from registerwatch_standins.payment.clocks import Clock
 from registerwatch_standins.payment.events import Attempt, Event, EventLog
-from registerwatch_standins.payment.signing import signature_header
+from registerwatch_standins.payment.scheduler import Clock
 
-_LONGEST_PAUSE = 3600.0
-_ANSWER_SECONDS = 15.0
+_MAX_PAUSE_SECONDS = 3600.0
+_TIMEOUT_SECONDS = 15.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +23,7 @@ class Webhook:
 
 
 class EventSender:
-    """Posts events. `holds` keeps them back until somebody asks for them, as though the network had lost them."""
+    """Posts events. `holds` keeps them back until `send` is called, as though the network had lost them."""
 
     def __init__(self, log: EventLog, client: httpx2.AsyncClient, clock: Clock, webhook: Webhook | None = None) -> None:
         self._log = log
@@ -36,12 +37,12 @@ class EventSender:
         return [event for event in self._log.events if not event.was_taken]
 
     async def deliver(self) -> None:
-        """Send what has not arrived, oldest first, however often it was tried."""
+        """Send what has not arrived, however often it was tried."""
         if not self.holds:
             await self.send(self.waiting())
 
     async def deliver_due(self) -> None:
-        """The same for a event_sender that runs on: after a failure the next try waits, longer each time."""
+        """The same for a sender that runs on: after a failure the next attempt waits, longer each time."""
         if not self.holds:
             await self.send(event for event in self.waiting() if self._is_due(event))
 
@@ -53,7 +54,7 @@ class EventSender:
 
     def _is_due(self, event: Event) -> bool:
         tries = len(event.attempts)
-        return tries == 0 or self._clock() >= event.attempts[-1].at + min(2.0**tries, _LONGEST_PAUSE)
+        return tries == 0 or self._clock() >= event.attempts[-1].at + min(2.0**tries, _MAX_PAUSE_SECONDS)
 
     async def _post(self, event: Event, webhook: Webhook) -> Attempt:
         now = self._clock()
@@ -64,10 +65,17 @@ class EventSender:
         }
         try:
             answer = await self.client.post(
-                webhook.url, content=event.body, headers=headers, timeout=_ANSWER_SECONDS, follow_redirects=False
+                webhook.url, content=event.body, headers=headers, timeout=_TIMEOUT_SECONDS, follow_redirects=False
             )
             attempt = Attempt(now, answer.status_code, "" if answer.is_success else answer.text[:500])
         except httpx2.TransportError as error:
             attempt = Attempt(now, 0, f"{type(error).__name__}: {error}")
         event.attempts.append(attempt)
         return attempt
+
+
+def signature_header(body: bytes, secrets: Sequence[str], now: float) -> str:
+    """`t=…,v1=…`, with one `v1` for each secret."""
+    signed = b"%d.%s" % (int(now), body)
+    digests = [hmac.new(secret.encode(), signed, sha256).hexdigest() for secret in secrets]
+    return ",".join([f"t={int(now)}", *(f"v1={digest}" for digest in digests)])

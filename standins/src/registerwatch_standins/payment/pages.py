@@ -12,12 +12,11 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from registerwatch_standins.payment.checkouts import CardRefused, Checkouts, put_card_on_file
-from registerwatch_standins.payment.clocks import AdjustableClock
 from registerwatch_standins.payment.errors import ApiError
 from registerwatch_standins.payment.event_sender import EventSender
 from registerwatch_standins.payment.periods import DAY, HOUR
 from registerwatch_standins.payment.records import Card, Checkout, Portal
-from registerwatch_standins.payment.scheduler import Scheduler
+from registerwatch_standins.payment.scheduler import AdjustableClock, Scheduler
 from registerwatch_standins.payment.store import Store
 from registerwatch_standins.payment.subscriptions import Subscriptions
 
@@ -115,7 +114,7 @@ class Pages:
     async def move_time(self, request: Request) -> Response:
         seconds = (await _form(request)).get("seconds", "")
         if seconds.isdecimal() and len(seconds) < 10:
-            self._clock.move_on(int(seconds))
+            self._clock.ahead += int(seconds)
         return RedirectResponse("/", 303)
 
     async def send_again(self, request: Request) -> Response:

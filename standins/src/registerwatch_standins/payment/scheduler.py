@@ -1,9 +1,25 @@
-"""What the scheduler of time brings about."""
+"""The stand-in's clock, and what falls due by it."""
+
+from collections.abc import Callable
 
 from registerwatch_standins.payment.checkouts import Checkouts
 from registerwatch_standins.payment.records import Checkout, Subscription
 from registerwatch_standins.payment.store import Store
 from registerwatch_standins.payment.subscriptions import Subscriptions
+
+Clock = Callable[[], float]
+"""Unix seconds."""
+
+
+class AdjustableClock:
+    """Another clock, and by how many seconds the stand-in is ahead of it."""
+
+    def __init__(self, base: Clock) -> None:
+        self.base = base
+        self.ahead = 0.0
+
+    def __call__(self) -> float:
+        return self.base() + self.ahead
 
 
 class Scheduler:

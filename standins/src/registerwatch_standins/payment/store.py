@@ -1,10 +1,9 @@
 """What the stand-in knows: its records, looked up by their ids, and the log of what happened to them."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from random import Random, SystemRandom
 from typing import Any, TypeVar
 
-from registerwatch_standins.payment.clocks import Clock
 from registerwatch_standins.payment.errors import ApiError
 from registerwatch_standins.payment.events import EventLog
 from registerwatch_standins.payment.records import Checkout, Customer, Invoice, Portal, Price, Subscription
@@ -26,7 +25,9 @@ _LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz0123456789"
 class Store:
     """Records and events, in memory. `base_url` is where browsers reach the stand-in's pages."""
 
-    def __init__(self, clock: Clock, base_url: str, prices: Iterable[Price] = PRICES, seed: int | None = None) -> None:
+    def __init__(
+        self, clock: Callable[[], float], base_url: str, prices: Iterable[Price] = PRICES, seed: int | None = None
+    ) -> None:
         self._clock = clock
         self.base_url = base_url.rstrip("/")
         self._rng = SystemRandom() if seed is None else Random(seed)
