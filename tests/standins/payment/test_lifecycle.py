@@ -5,9 +5,8 @@ from datetime import UTC, datetime
 import pytest
 import stripe
 
-from registerwatch_standins.payment.periods import end_of_period
 from registerwatch_standins.payment.records import Card
-from registerwatch_standins.payment.subscriptions import Dunning
+from registerwatch_standins.payment.subscriptions import Dunning, end_of_period
 from tests.support.payments import DAY, Payments
 
 from .conftest import START, now, period, subscribed
@@ -19,20 +18,17 @@ FEBRUARY, MARCH, APRIL = (int(datetime(2026, *day, 12, tzinfo=UTC).timestamp()) 
 
 
 @pytest.mark.parametrize(
-    ("anchor", "start", "interval", "end"),
+    ("anchor", "start", "end"),
     [
-        ("2024-01-31", "2024-01-31", "month", "2024-02-29"),
-        ("2024-01-31", "2024-02-29", "month", "2024-03-31"),
-        ("2024-11-30", "2024-12-30", "month", "2025-01-30"),
-        ("2024-02-29", "2024-02-29", "year", "2025-02-28"),
-        ("2024-02-29", "2027-02-28", "year", "2028-02-29"),
-        ("2024-02-28", "2024-03-06", "week", "2024-03-13"),
-        ("2024-02-28", "2024-02-28", "day", "2024-02-29"),
+        ("2024-01-31", "2024-01-31", "2024-02-29"),
+        ("2024-01-31", "2024-02-29", "2024-03-31"),
+        ("2024-11-30", "2024-12-30", "2025-01-30"),
+        ("2024-02-29", "2025-01-29", "2025-02-28"),
     ],
 )
-async def test_a_cycle_keeps_its_day_where_the_month_has_it(anchor: str, start: str, interval: str, end: str) -> None:
+async def test_a_cycle_keeps_its_day_where_the_month_has_it(anchor: str, start: str, end: str) -> None:
     moments = [int(datetime.fromisoformat(f"{day}T09:30+00:00").timestamp()) for day in (anchor, start, end)]
-    assert end_of_period(moments[0], moments[1], interval) == moments[2]  # type: ignore[arg-type]
+    assert end_of_period(moments[0], moments[1]) == moments[2]
 
 
 async def test_a_trial_turns_into_a_paid_period_whose_card_is_charged_an_hour_later(payments: Payments) -> None:
@@ -151,13 +147,6 @@ async def test_a_cancellation_at_once_ends_it_and_a_second_one_finds_nothing(pay
     with pytest.raises(stripe.InvalidRequestError) as caught:
         await payments.sdk.v1.subscriptions.cancel_async(bought.id)
     assert (caught.value.http_status, caught.value.code) == (404, "resource_missing")
-
-
-async def test_deleting_a_customer_ends_what_they_have(payments: Payments) -> None:
-    bought = await subscribed(payments)
-    await payments.sdk.v1.customers.delete_async(str(bought.customer))
-    assert (await now(payments, bought.id)).status == "canceled"
-    assert (await payments.sdk.v1.customers.retrieve_async(str(bought.customer)))["deleted"] is True
 
 
 async def _portal(payments: Payments, subscription: stripe.Subscription) -> str:

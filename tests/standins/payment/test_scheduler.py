@@ -73,7 +73,7 @@ class Simulation:
             metadata={},
             subscription_metadata={},
         )
-        self.checkouts.open(checkout)
+        self.store.checkouts[checkout.id] = checkout
         if pays:
             self.checkouts.pay(checkout, Card.GOOD, "")
 

@@ -28,16 +28,18 @@ async def test_a_served_stand_in_tells_by_itself_and_drops_connections() -> None
         port = server.servers[0].sockets[0].getsockname()[1]
         headers = {"Authorization": "Bearer sk_test_anything"}
         async with httpx2.AsyncClient(base_url=f"http://127.0.0.1:{port}", headers=headers, timeout=5) as client:
-            assert (await client.post("/v1/customers", data={"email": "a@acme.example"})).status_code == 200
-            (told,) = await box.wait_for(1)
-            assert told.json["type"] == "customer.created"
+            order = {"mode": "subscription", "line_items[0][price]": "price_standard", "success_url": "http://a.test/"}
+            checkout = (await client.post("/v1/checkout/sessions", data=order)).json()
+            paid = await client.post(f"/c/pay/{checkout['id']}", data={"card": "4242424242424242"})
+            assert paid.status_code == 303
+            assert (await box.wait_for(1))[0].json["type"] == "customer.created"
             sandbox.faults.fail("hang-up", times=1)
             with pytest.raises(httpx2.RemoteProtocolError):
-                await client.get("/v1/prices")
+                await client.get("/v1/none")
             sandbox.faults.fail("silence", times=1)
             with pytest.raises(httpx2.ReadTimeout):
-                await client.get("/v1/prices", timeout=0.1)
-            assert (await client.get("/v1/prices")).status_code == 200
+                await client.get("/v1/none", timeout=0.1)
+            assert (await client.get("/v1/none")).status_code == 404
         server.should_exit = True
         await serving
 

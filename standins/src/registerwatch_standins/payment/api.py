@@ -1,96 +1,68 @@
-"""The HTTP interface under `/v1`: keys, parameters, idempotency, answers in Stripe's form."""
+"""The HTTP interface under `/v1`: API keys, parameters, idempotency keys, answers in Stripe's form."""
 
 import base64
 import binascii
 import secrets
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
-from urllib.parse import parse_qsl
 
 import msgspec
+from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from registerwatch_standins.payment.endpoints import Endpoints
+from registerwatch_standins.payment.endpoints import Endpoint, Endpoints
 from registerwatch_standins.payment.errors import ApiError
-from registerwatch_standins.payment.expand import expand
-from registerwatch_standins.payment.forms import tree_of
-from registerwatch_standins.payment.idempotency import IdempotencyKeys, KeptAnswer
+from registerwatch_standins.payment.parameters import form_tree, parse_parameters
 from registerwatch_standins.payment.scheduler import Scheduler
 from registerwatch_standins.payment.store import Store
 from registerwatch_standins.payment.stripe_objects import API_VERSION
+from registerwatch_standins.payment.subscriptions import DAY
 
-Endpoint = Callable[[dict[str, Any], str], dict[str, Any]]
-"""From the parameters and the id in the path, if there is one, to the answer."""
+_MAX_KEY_LENGTH = 255
 
 
 class Api:
-    """Answers the real SDK."""
+    """The routes under `/v1`. Without an `api_key` of its own it accepts every test key."""
 
     def __init__(self, store: Store, endpoints: Endpoints, scheduler: Scheduler, api_key: str | None) -> None:
-        self._store = store
         self._endpoints = endpoints
         self._scheduler = scheduler
         self._api_key = api_key
-        self._idempotency_keys = IdempotencyKeys()
+        self._stored_answers = StoredAnswers(store.now)
 
     def routes(self) -> list[Route]:
-        """The routes, each with its whole path."""
-        ends = self._endpoints
-        table: list[tuple[str, str, Endpoint]] = [
-            ("POST", "/v1/checkout/sessions", ends.create_checkout),
-            ("GET", "/v1/checkout/sessions/{id}", ends.checkout),
-            ("POST", "/v1/checkout/sessions/{id}/expire", ends.expire_checkout),
-            ("POST", "/v1/customers", ends.create_customer),
-            ("GET", "/v1/customers", ends.customers),
-            ("GET", "/v1/customers/{id}", ends.customer),
-            ("POST", "/v1/customers/{id}", ends.update_customer),
-            ("DELETE", "/v1/customers/{id}", ends.delete_customer),
-            ("GET", "/v1/subscriptions", ends.subscriptions),
-            ("GET", "/v1/subscriptions/{id}", ends.subscription),
-            ("POST", "/v1/subscriptions/{id}", ends.update_subscription),
-            ("DELETE", "/v1/subscriptions/{id}", ends.cancel_subscription),
-            ("POST", "/v1/billing_portal/sessions", ends.create_portal),
-            ("GET", "/v1/prices", ends.prices),
-            ("GET", "/v1/prices/{id}", ends.price),
-            ("GET", "/v1/invoices/{id}", ends.invoice),
-            ("GET", "/v1/events", ends.events),
-            ("GET", "/v1/events/{id}", ends.event),
+        routes = [
+            Route(path, self._respond(endpoint, parameters), methods=[method])
+            for method, path, parameters, endpoint in self._endpoints.table()
         ]
-        return [
-            *(Route(path, self._answering(endpoint), methods=[method]) for method, path, endpoint in table),
-            Route("/v1/{rest:path}", self._unknown, methods=["GET", "POST", "DELETE", "PUT", "PATCH"]),
-        ]
+        return [*routes, Route("/v1/{rest:path}", _unknown, methods=["GET", "POST", "DELETE", "PUT", "PATCH"])]
 
-    def _answering(self, endpoint: Endpoint) -> Callable[[Request], Any]:
-        async def answer(request: Request) -> Response:
+    def _respond(self, endpoint: Endpoint, parameters: type[Struct]) -> Callable[[Request], Any]:
+        async def respond(request: Request) -> Response:
             try:
                 self._check_key(request)
                 body = await request.body()
                 self._scheduler.catch_up()
-                return self._answer(request, endpoint, body)
+                return self._answer(request, body, endpoint, parameters)
             except ApiError as error:
                 return _response(error.status, msgspec.json.encode(error.body()))
 
-        return answer
+        return respond
 
-    def _answer(self, request: Request, endpoint: Endpoint, body: bytes) -> Response:
-        key = request.headers.get("idempotency-key", "") if request.method == "POST" else ""
-        question, now = (request.method, request.url.path, body), self._store.now()
-        kept = self._idempotency_keys.recall(key, question, now) if key else None
-        if kept is not None:
-            return _response(kept.status, kept.body, {"Idempotency-Key": key, "Idempotent-Replayed": "true"})
-        tree = tree_of(_pairs(body if request.method == "POST" else request.url.query.encode()))
-        answer = endpoint(tree, request.path_params.get("id", ""))
-        content = msgspec.json.encode(expand(answer, _wanted(tree), self._endpoints.by_id))
+    def _answer(self, request: Request, body: bytes, endpoint: Endpoint, parameters: type[Struct]) -> Response:
+        is_post = request.method == "POST"
+        key = request.headers.get("idempotency-key", "") if is_post else ""
+        question = (request.method, request.url.path, body)
+        if key and (stored := self._stored_answers.find(key, question)) is not None:
+            return _response(200, stored, {"Idempotency-Key": key, "Idempotent-Replayed": "true"})
+        params = parse_parameters(form_tree(body if is_post else request.url.query.encode()), parameters)
+        content = msgspec.json.encode(endpoint(params, request.path_params.get("id", "")))
         if key:
-            self._idempotency_keys.keep(key, KeptAnswer(question, 200, content, now))
+            self._stored_answers.add(key, question, content)
         return _response(200, content, {"Idempotency-Key": key} if key else {})
-
-    async def _unknown(self, request: Request) -> Response:
-        message = f"Unrecognized request URL ({request.method}: {request.url.path})."
-        return _response(404, msgspec.json.encode(ApiError(404, message).body()))
 
     def _check_key(self, request: Request) -> None:
         key = _key_of(request.headers.get("authorization", ""))
@@ -100,16 +72,39 @@ class Api:
             raise ApiError(401, f"Invalid API Key provided: {key[:8]}****")
 
 
-def _pairs(encoded: bytes) -> list[tuple[str, str]]:
-    try:
-        return parse_qsl(encoded.decode(), keep_blank_values=True, errors="strict")
-    except UnicodeDecodeError:
-        raise ApiError(400, "Invalid UTF-8 in the parameters.") from None
+@dataclass(frozen=True, slots=True)
+class _StoredAnswer:
+    question: tuple[str, str, bytes]
+    body: bytes
+    at: int
 
 
-def _wanted(tree: dict[str, Any]) -> list[str]:
-    expand = tree.get("expand", [])
-    return [str(path) for path in expand] if isinstance(expand, list) else []
+class StoredAnswers:
+    """The answers of the last day by idempotency key: a request that is repeated gets the first answer again."""
+
+    def __init__(self, now: Callable[[], int]) -> None:
+        self._now = now
+        self._answers: dict[str, _StoredAnswer] = {}
+
+    def find(self, key: str, question: tuple[str, str, bytes]) -> bytes | None:
+        """The answer to the same question. Raises `ApiError` where the key belongs to another question."""
+        if len(key) > _MAX_KEY_LENGTH:
+            raise ApiError(400, f"The idempotency key must not be longer than {_MAX_KEY_LENGTH} characters.")
+        stored = self._answers.get(key)
+        if stored is None or stored.at + DAY <= self._now():
+            return None
+        if stored.question != question:
+            message = "Keys for idempotent requests can only be used with the parameters they were first used with."
+            raise ApiError(400, message, kind="idempotency_error")
+        return stored.body
+
+    def add(self, key: str, question: tuple[str, str, bytes], body: bytes) -> None:
+        self._answers[key] = _StoredAnswer(question, body, self._now())
+
+
+async def _unknown(request: Request) -> Response:
+    error = ApiError(404, f"Unrecognized request URL ({request.method}: {request.url.path}).")
+    return _response(404, msgspec.json.encode(error.body()))
 
 
 def _key_of(authorization: str) -> str:
@@ -124,5 +119,5 @@ def _key_of(authorization: str) -> str:
 
 
 def _response(status: int, body: bytes, headers: dict[str, str] | None = None) -> Response:
-    told = {"Request-Id": f"req_{secrets.token_hex(7)}", "Stripe-Version": API_VERSION, **(headers or {})}
-    return Response(body, status, told, media_type="application/json")
+    all_headers = {"Request-Id": f"req_{secrets.token_hex(7)}", "Stripe-Version": API_VERSION, **(headers or {})}
+    return Response(body, status, all_headers, media_type="application/json")

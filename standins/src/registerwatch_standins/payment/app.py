@@ -19,7 +19,7 @@ from registerwatch_standins.payment.scheduler import AdjustableClock, Clock, Sch
 from registerwatch_standins.payment.store import Store
 from registerwatch_standins.payment.subscriptions import Dunning, Subscriptions
 
-_LOOK_SECONDS = 0.5
+_POLL_SECONDS = 0.5
 
 
 class PaymentSandbox:
@@ -50,12 +50,12 @@ class PaymentSandbox:
         self.app = self._application(api_key)
 
     def _application(self, api_key: str | None) -> Starlette:
-        endpoints = Endpoints(self.store, self.subscriptions, self.checkouts)
+        endpoints = Endpoints(self.store, self.subscriptions)
         api = Starlette(routes=Api(self.store, endpoints, self.scheduler, api_key).routes())
         pages = Pages(self.store, self.subscriptions, self.checkouts, self.scheduler, self.event_sender, self.time)
         return Starlette(
             routes=[*pages.routes(), Mount("/", app=FaultLayer(api, self.faults))],
-            lifespan=self._going_on,
+            lifespan=self._lifespan,
         )
 
     async def close(self) -> None:
@@ -63,9 +63,9 @@ class PaymentSandbox:
         await self.event_sender.client.aclose()
 
     @asynccontextmanager
-    async def _going_on(self, _app: Starlette) -> AsyncIterator[None]:
+    async def _lifespan(self, _app: Starlette) -> AsyncIterator[None]:
         """While it is served, time passes and events are sent."""
-        task = asyncio.create_task(self._live())
+        task = asyncio.create_task(self._run())
         try:
             yield
         finally:
@@ -74,8 +74,8 @@ class PaymentSandbox:
                 await task
             await self.close()
 
-    async def _live(self) -> None:
+    async def _run(self) -> None:
         while True:
             self.scheduler.catch_up()
             await self.event_sender.deliver_due()
-            await asyncio.sleep(_LOOK_SECONDS)
+            await asyncio.sleep(_POLL_SECONDS)

@@ -1,12 +1,10 @@
 """Checkout sessions: opened by the service, finished by a person, over after a day."""
 
 from registerwatch_standins.payment.errors import ApiError
-from registerwatch_standins.payment.periods import DAY
 from registerwatch_standins.payment.records import Card, Checkout, Customer, Portal
 from registerwatch_standins.payment.store import Store
 from registerwatch_standins.payment.subscriptions import Subscriptions
 
-OPEN_SECONDS = DAY
 _ID_PLACE = "{CHECKOUT_SESSION_ID}"
 
 
@@ -21,10 +19,6 @@ class Checkouts:
         self._store = store
         self._subscriptions = subscriptions
 
-    def open(self, checkout: Checkout) -> None:
-        """Let people pay at it."""
-        self._store.checkouts[checkout.id] = checkout
-
     def pay(self, checkout: Checkout, card: Card | None, email: str) -> str:
         """Finish it; the address to which the person goes on. A second time changes nothing.
 
@@ -33,19 +27,13 @@ class Checkouts:
         if checkout.status == "expired":
             raise ApiError(400, "This checkout session has expired.")
         if checkout.status == "open":
-            if card is Card.REFUSED or (card is None and self.needs_card(checkout)):
+            if card is Card.REFUSED or (card is None and (checkout.needs_card or not checkout.trial_days)):
                 raise CardRefused
             self._finish(checkout, card, email)
         return checkout.success_url.replace(_ID_PLACE, checkout.id)
 
-    def needs_card(self, checkout: Checkout) -> bool:
-        """Whether nobody gets through without one."""
-        return checkout.needs_card or not checkout.trial_days
-
-    def expire(self, checkout: Checkout, at: int | None = None) -> None:
+    def expire(self, checkout: Checkout, at: int) -> None:
         """Close it unfinished."""
-        if checkout.status != "open":
-            raise ApiError(400, f"Only open checkout sessions can be expired; this one is {checkout.status}.")
         checkout.status = "expired"
         self._store.record_event("checkout.session.expired", checkout, at)
 
@@ -59,19 +47,13 @@ class Checkouts:
         self._store.record_event("checkout.session.completed", checkout)
 
     def _customer_of(self, checkout: Checkout, email: str) -> Customer:
+        store = self._store
         if checkout.customer is not None:
-            return self._store.customer(checkout.customer)
-        return make_customer(self._store, email=checkout.customer_email or email)
-
-
-def make_customer(
-    store: Store, *, email: str | None = None, name: str | None = None, metadata: dict[str, str] | None = None
-) -> Customer:
-    """A new customer."""
-    customer = Customer(store.new_id("cus_"), store.now(), email, name, dict(metadata or {}))
-    store.customers[customer.id] = customer
-    store.record_event("customer.created", customer)
-    return customer
+            return store.customer(checkout.customer)
+        customer = Customer(store.new_id("cus_"), store.now(), checkout.customer_email or email)
+        store.customers[customer.id] = customer
+        store.record_event("customer.created", customer)
+        return customer
 
 
 def put_card_on_file(store: Store, customer: Customer, card: Card) -> None:

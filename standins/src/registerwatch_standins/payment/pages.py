@@ -14,11 +14,10 @@ from starlette.routing import Route
 from registerwatch_standins.payment.checkouts import CardRefused, Checkouts, put_card_on_file
 from registerwatch_standins.payment.errors import ApiError
 from registerwatch_standins.payment.event_sender import EventSender
-from registerwatch_standins.payment.periods import DAY, HOUR
 from registerwatch_standins.payment.records import Card, Checkout, Portal
 from registerwatch_standins.payment.scheduler import AdjustableClock, Scheduler
 from registerwatch_standins.payment.store import Store
-from registerwatch_standins.payment.subscriptions import Subscriptions
+from registerwatch_standins.payment.subscriptions import DAY, HOUR, Subscriptions
 
 Page = Callable[[Request], Awaitable[Response]]
 _DECLINED = "Your card was declined. Try another one."

@@ -1,7 +1,8 @@
-"""The parameters that the stand-in takes. One that Stripe has and the stand-in has not is refused by name."""
+"""The parameters that the stand-in accepts. One that Stripe has and the stand-in has not is refused by name."""
 
 import re
 from typing import Annotated, Any, Literal, TypeVar
+from urllib.parse import parse_qsl
 
 import msgspec
 from msgspec import Meta, Struct
@@ -9,32 +10,29 @@ from msgspec import Meta, Struct
 from registerwatch_standins.payment.errors import ApiError
 
 Metadata = dict[str, str]
+_NAME = re.compile(r"([^\[\]]+)((?:\[[^\[\]]*\])*)")
 _MISSING = re.compile("Object missing required field `([^`]+)`")
-_Parameters = TypeVar("_Parameters", bound=Struct)
 
 
-class Parameters(Struct, forbid_unknown_fields=True, kw_only=True):
-    """What every request may ask for: ids in the answer to be replaced by what they name."""
-
-    expand: list[str] = []
+class NoParameters(Struct, forbid_unknown_fields=True):
+    """A request without parameters."""
 
 
-class LineItem(Struct, forbid_unknown_fields=True, kw_only=True):
+class LineItem(Struct, forbid_unknown_fields=True):
     """What is bought."""
 
     price: str
     quantity: Annotated[int, Meta(ge=1)] = 1
 
 
-class SubscriptionContent(Struct, forbid_unknown_fields=True, kw_only=True):
+class SubscriptionData(Struct, forbid_unknown_fields=True):
     """What the subscription of a checkout will have."""
 
     trial_period_days: Annotated[int, Meta(ge=1, le=730)] | None = None
     metadata: Metadata = {}
-    description: str | None = None
 
 
-class CheckoutCreate(Parameters, kw_only=True):
+class CheckoutCreate(Struct, forbid_unknown_fields=True, kw_only=True):
     """A new checkout session."""
 
     mode: Literal["subscription"]
@@ -47,111 +45,82 @@ class CheckoutCreate(Parameters, kw_only=True):
     expires_at: int | None = None
     metadata: Metadata = {}
     payment_method_collection: Literal["always", "if_required"] = "always"
-    subscription_data: SubscriptionContent = msgspec.field(default_factory=SubscriptionContent)
-    ui_mode: Literal["hosted_page"] = "hosted_page"
-    locale: str | None = None
-    allow_promotion_codes: bool | None = None
-    billing_address_collection: Literal["auto", "required"] | None = None
+    subscription_data: SubscriptionData = msgspec.field(default_factory=SubscriptionData)
 
 
-class CustomerFields(Parameters, kw_only=True):
-    """A customer's fields."""
-
-    email: str | None = None
-    name: str | None = None
-    metadata: Metadata = {}
-
-
-class CustomerList(Parameters, kw_only=True):
-    """Which customers."""
-
-    email: str | None = None
-    limit: Annotated[int, Meta(ge=1, le=100)] = 10
-    starting_after: str | None = None
-
-
-class CancellationDetails(Struct, forbid_unknown_fields=True, kw_only=True):
-    """Why somebody leaves."""
-
-    comment: str | None = None
-    feedback: str | None = None
-
-
-class ItemChange(Struct, forbid_unknown_fields=True, kw_only=True):
-    """Another price."""
-
-    id: str
-    price: str
-
-
-class SubscriptionUpdate(Parameters, kw_only=True):
-    """What changes of a subscription."""
+class SubscriptionUpdate(Struct, forbid_unknown_fields=True, kw_only=True):
+    """What changes of a subscription. An empty `cancel_at` takes the date back."""
 
     cancel_at_period_end: bool | None = None
     cancel_at: int | Literal[""] | None = None
-    metadata: Metadata | None = None
-    items: Annotated[list[ItemChange], Meta(min_length=1, max_length=1)] | None = None
-    proration_behavior: Literal["always_invoice", "create_prorations", "none"] | None = None
-    cancellation_details: CancellationDetails | None = None
 
 
-class SubscriptionCancel(Parameters, kw_only=True):
-    """How a subscription ends."""
-
-    invoice_now: bool | None = None
-    prorate: bool | None = None
-    cancellation_details: CancellationDetails | None = None
-
-
-class SubscriptionList(Parameters, kw_only=True):
-    """Which subscriptions; without a status those that have not ended."""
-
-    customer: str | None = None
-    price: str | None = None
-    status: Literal["trialing", "active", "past_due", "unpaid", "canceled", "ended", "all"] | None = None
-    limit: Annotated[int, Meta(ge=1, le=100)] = 10
-    starting_after: str | None = None
-
-
-class PortalCreate(Parameters, kw_only=True):
+class PortalCreate(Struct, forbid_unknown_fields=True, kw_only=True):
     """A new session of the customer portal."""
 
     customer: str
     return_url: str | None = None
 
 
-class AnyList(Parameters, kw_only=True):
-    """Which part of a list."""
-
-    limit: Annotated[int, Meta(ge=1, le=100)] = 10
-    starting_after: str | None = None
+_Parameters = TypeVar("_Parameters", bound=Struct)
 
 
-class EventList(AnyList, kw_only=True):
-    """Which events."""
-
-    type: str | None = None
-
-
-def parsed(tree: dict[str, Any], form: type[_Parameters]) -> _Parameters:
-    """The parameters in their types, or the error that says which of them cannot be."""
-    unknown = sorted(tree.keys() - {field.encode_name for field in msgspec.structs.fields(form)})
+def parse_parameters(tree: dict[str, Any], form: type[_Parameters]) -> _Parameters:
+    """The parameters in their types. Raises `ApiError` that names the first wrong one."""
+    unknown = sorted(tree.keys() - set(form.__struct_fields__))
     if unknown:
         raise ApiError.of_parameter(unknown[0], f"Received unknown parameter: {unknown[0]}", "parameter_unknown")
     try:
         return msgspec.convert(tree, form, strict=False)
     except msgspec.ValidationError as error:
-        raise _refusal(str(error)) from None
+        raise _api_error(str(error)) from None
 
 
-def _refusal(trouble: str) -> ApiError:
-    """What msgspec says, with the parameter of which it says that named in brackets as Stripe does."""
-    message, _, place = trouble.partition(" - at `$")
-    way = place.rstrip("`").replace("[", ".").replace("]", "").strip(".").split(".") if place else []
+def _api_error(problem: str) -> ApiError:
+    """Msgspec's message, with the parameter named in brackets as Stripe does."""
+    message, _, place = problem.partition(" - at `$")
+    path = [name for name in re.split(r"[.\[\]`]+", place) if name]
     missing = _MISSING.fullmatch(message)
     if missing is not None:
-        way.append(missing[1])
-    param = (way[0] if way else "") + "".join(f"[{key}]" for key in way[1:])
+        path.append(missing[1])
+    param = "".join([*path[:1], *(f"[{key}]" for key in path[1:])])
     if missing is not None:
         return ApiError.of_parameter(param, f"Missing required param: {param}.", "parameter_missing")
     return ApiError.of_parameter(param, message, "parameter_invalid")
+
+
+def form_tree(encoded: bytes) -> dict[str, Any]:
+    """Form-encoded parameters with brackets (`line_items[0][price]=price_1`) as nested objects and lists of text."""
+    try:
+        pairs = parse_qsl(encoded.decode(), keep_blank_values=True, errors="strict")
+    except UnicodeDecodeError:
+        raise ApiError(400, "Invalid UTF-8 in the parameters.") from None
+    root: dict[str, Any] = {}
+    for name, value in pairs:
+        _insert(root, name, value)
+    return {name: _with_lists(branch, name) for name, branch in root.items()}
+
+
+def _insert(root: dict[str, Any], name: str, value: str) -> None:
+    found = _NAME.fullmatch(name)
+    if found is None:
+        raise ApiError.of_parameter(name, f"Invalid parameter name: {name}")
+    *path, last = found[1], *re.findall(r"\[([^\[\]]*)\]", found[2])
+    branch: Any = root
+    for key in path:
+        branch = branch.setdefault(key or str(len(branch)), {})
+        if not isinstance(branch, dict):
+            break
+    if not isinstance(branch, dict) or isinstance(branch.get(last), dict):
+        raise ApiError.of_parameter(name, f"Invalid parameter: {name} is both a value and an object.")
+    branch[last or str(len(branch))] = value
+
+
+def _with_lists(branch: object, name: str) -> Any:
+    """A branch whose keys are all numbers is a list, but for metadata, whose keys are the client's own."""
+    if not isinstance(branch, dict):
+        return branch
+    inner = {key: _with_lists(value, key) for key, value in branch.items()}
+    if name == "metadata" or not all(key.isdecimal() for key in inner):
+        return inner
+    return [inner[key] for key in sorted(inner, key=int)]

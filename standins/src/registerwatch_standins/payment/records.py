@@ -6,7 +6,6 @@ from typing import Literal
 
 Status = Literal["trialing", "active", "past_due", "unpaid", "canceled"]
 InvoiceStatus = Literal["draft", "open", "paid", "void", "uncollectible"]
-Interval = Literal["day", "week", "month", "year"]
 
 
 class Card(StrEnum):
@@ -20,20 +19,19 @@ class Card(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """What a period costs."""
+    """What a month costs."""
 
     id: str
     product: str
     name: str
     unit_amount: int
     currency: str = "eur"
-    interval: Interval = "month"
     created: int = 1_700_000_000
 
     @property
     def label(self) -> str:
         """`49.00 EUR a month`."""
-        return f"{self.unit_amount / 100:,.2f} {self.currency.upper()} a {self.interval}"
+        return f"{self.unit_amount / 100:,.2f} {self.currency.upper()} a month"
 
 
 @dataclass(slots=True)
@@ -47,7 +45,6 @@ class Customer:
     metadata: dict[str, str] = field(default_factory=dict)
     card: Card | None = None
     payment_method: str | None = None
-    deleted: bool = False
 
 
 @dataclass(slots=True)

@@ -1,6 +1,6 @@
 """What the stand-in knows: its records, looked up by their ids, and the log of what happened to them."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from random import Random, SystemRandom
 from typing import Any, TypeVar
 
@@ -15,9 +15,10 @@ from registerwatch_standins.payment.stripe_objects import (
     subscription_object,
 )
 
-STANDARD = Price("price_standard", "prod_standard", "Standard", 4_900)
-OPERATOR = Price("price_operator", "prod_operator", "Operator", 19_900)
-PRICES = (STANDARD, OPERATOR)
+PRICES = (
+    Price("price_standard", "prod_standard", "Standard", 4_900),
+    Price("price_operator", "prod_operator", "Operator", 19_900),
+)
 _Record = TypeVar("_Record")
 _LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz0123456789"
 
@@ -25,13 +26,11 @@ _LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz0123456789"
 class Store:
     """Records and events, in memory. `base_url` is where browsers reach the stand-in's pages."""
 
-    def __init__(
-        self, clock: Callable[[], float], base_url: str, prices: Iterable[Price] = PRICES, seed: int | None = None
-    ) -> None:
+    def __init__(self, clock: Callable[[], float], base_url: str, seed: int | None = None) -> None:
         self._clock = clock
         self.base_url = base_url.rstrip("/")
         self._rng = SystemRandom() if seed is None else Random(seed)
-        self.prices = {price.id: price for price in prices}
+        self.prices = {price.id: price for price in PRICES}
         self.customers: dict[str, Customer] = {}
         self.subscriptions: dict[str, Subscription] = {}
         self.invoices: dict[str, Invoice] = {}
@@ -48,36 +47,24 @@ class Store:
         return prefix + "".join(self._rng.choices(_LETTERS, k=24))
 
     def price(self, id_: str, param: str = "price", status: int = 404) -> Price:
-        """The price, or the error."""
-        return _found(self.prices.get(id_), "price", id_, param, status)
+        """The price. This and the next four raise `ApiError` where there is none with the id."""
+        return _found(self.prices, "price", id_, param, status)
 
     def customer(self, id_: str, param: str = "customer", status: int = 404) -> Customer:
-        """The customer, or the error. One that was deleted can still be read, not used."""
-        return _found(self.customers.get(id_), "customer", id_, param, status)
+        return _found(self.customers, "customer", id_, param, status)
 
     def subscription(self, id_: str) -> Subscription:
-        """The subscription, or the error."""
-        return _found(self.subscriptions.get(id_), "subscription", id_)
-
-    def invoice(self, id_: str) -> Invoice:
-        """The invoice, or the error."""
-        return _found(self.invoices.get(id_), "invoice", id_)
+        return _found(self.subscriptions, "subscription", id_)
 
     def checkout(self, id_: str) -> Checkout:
-        """The checkout session, or the error."""
-        return _found(self.checkouts.get(id_), "checkout.session", id_)
+        return _found(self.checkouts, "checkout.session", id_)
 
     def portal(self, id_: str) -> Portal:
-        """The portal session, or the error."""
-        return _found(self.portals.get(id_), "billing_portal.session", id_)
+        return _found(self.portals, "billing_portal.session", id_)
 
     def newest_subscription(self, customer: str) -> Subscription | None:
         """A customer's newest subscription."""
-        return next(iter(self.subscriptions_of(customer)), None)
-
-    def subscriptions_of(self, customer: str) -> list[Subscription]:
-        """A customer's subscriptions, newest first."""
-        return [each for each in reversed(self.subscriptions.values()) if each.customer == customer]
+        return next((each for each in reversed(self.subscriptions.values()) if each.customer == customer), None)
 
     def open_invoice(self, subscription: Subscription) -> Invoice | None:
         """The latest invoice, where it is still to be paid."""
@@ -112,7 +99,7 @@ class Store:
         )
 
 
-def _found(record: _Record | None, noun: str, id_: str, param: str = "id", status: int = 404) -> _Record:
-    if record is None:
+def _found(records: dict[str, _Record], noun: str, id_: str, param: str = "id", status: int = 404) -> _Record:
+    if id_ not in records:
         raise ApiError.missing(noun, id_, param, status)
-    return record
+    return records[id_]

@@ -4,7 +4,7 @@
 those that depend on the record.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -48,9 +48,7 @@ def _price_names(price: Price) -> dict[str, Any]:
 
 
 def customer_object(customer: Customer) -> dict[str, Any]:
-    """A customer; of a deleted one Stripe keeps hardly more than the id."""
-    if customer.deleted:
-        return {"id": customer.id, "object": "customer", "deleted": True}
+    """A customer."""
     settings = {"custom_fields": None, "footer": None, "rendering_options": None}
     return _stripe_object(
         "customer",
@@ -89,7 +87,7 @@ def subscription_object(subscription: Subscription, price: Price, customer: Cust
         customer=subscription.customer,
         default_payment_method=customer.payment_method,
         ended_at=subscription.ended_at,
-        items=list_object([item], f"/v1/subscription_items?subscription={subscription.id}"),
+        items=_list_object(item, f"/v1/subscription_items?subscription={subscription.id}"),
         latest_invoice=subscription.latest_invoice,
         metadata=dict(subscription.metadata),
         start_date=subscription.created,
@@ -130,7 +128,7 @@ def invoice_object(invoice: Invoice, subscription: Subscription, customer: Custo
         customer_name=customer.name,
         effective_at=invoice.finalized_at,
         ending_balance=0 if invoice.finalized_at else None,
-        lines=list_object([_line(invoice, subscription)], f"/v1/invoices/{invoice.id}/lines"),
+        lines=_list_object(_line(invoice, subscription), f"/v1/invoices/{invoice.id}/lines"),
         next_payment_attempt=invoice.next_attempt,
         number=invoice.number if invoice.finalized_at else None,
         parent={"type": "subscription_details", "quote_details": None, "subscription_details": details},
@@ -213,6 +211,6 @@ def portal_object(portal: Portal, base_url: str) -> dict[str, Any]:
     )
 
 
-def list_object(rows: Sequence[Mapping[str, Any]], url: str, *, has_more: bool = False) -> dict[str, Any]:
-    """A page of a list."""
-    return {"object": "list", "data": list(rows), "has_more": has_more, "url": url}
+def _list_object(row: Mapping[str, Any], url: str) -> dict[str, Any]:
+    """A list of one object."""
+    return {"object": "list", "data": [row], "has_more": False, "url": url}

@@ -1,15 +1,17 @@
 """What happens to a subscription: it starts, is changed, is charged, ends."""
 
+from calendar import monthrange
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any, Literal
 
 from registerwatch_standins.payment.errors import ApiError
-from registerwatch_standins.payment.periods import DAY, HOUR, end_of_period
 from registerwatch_standins.payment.records import Card, Checkout, Customer, Invoice, Subscription
 from registerwatch_standins.payment.store import Store
 
+HOUR, DAY = 3600, 86_400
 _TRIAL_END_NOTICE = 3 * DAY
 _DRAFT_SECONDS = HOUR
 """A period's invoice stands as a draft for so long before the card is charged: until then the new period counts."""
@@ -45,7 +47,7 @@ class Subscriptions:
             price=price.id,
             status="trialing" if trial_end else "active",
             period_start=now,
-            period_end=trial_end or end_of_period(anchor, now, price.interval),
+            period_end=trial_end or end_of_period(anchor, now),
             anchor=anchor,
             metadata=dict(checkout.subscription_metadata),
             trial_start=now if trial_end else None,
@@ -72,18 +74,6 @@ class Subscriptions:
         with self._changing(subscription, self._store.now()):
             subscription.cancel_at, subscription.cancel_at_period_end = at, False
             self._note_wish(subscription)
-
-    def set_metadata(self, subscription: Subscription, metadata: dict[str, str]) -> None:
-        """Add these; an empty value takes its key away."""
-        merged = {**subscription.metadata, **metadata}
-        with self._changing(subscription, self._store.now(), always=True):
-            subscription.metadata = {key: value for key, value in merged.items() if value}
-
-    def set_price(self, subscription: Subscription, price: str) -> None:
-        """Another price from now on; the period stays, and what it cost is not reckoned up."""
-        self._refuse_if_ended(subscription)
-        with self._changing(subscription, self._store.now(), always=True):
-            subscription.price = price
 
     def cancel(self, subscription: Subscription) -> None:
         """End it now. One that has ended is as though it were not there."""
@@ -132,9 +122,9 @@ class Subscriptions:
     def _end_period(self, subscription: Subscription, at: int) -> None:
         price = self._store.price(subscription.price)
         reported: dict[str, Any] = {"items": self._store.stripe_object(subscription)["items"]}
-        with self._changing(subscription, at, also=reported):
+        with self._changing(subscription, at, reported):
             subscription.period_start = subscription.period_end
-            subscription.period_end = end_of_period(subscription.anchor, subscription.period_start, price.interval)
+            subscription.period_end = end_of_period(subscription.anchor, subscription.period_start)
             if subscription.status == "trialing":
                 subscription.status = "active"
             if self._store.open_invoice(subscription) is None and subscription.status != "unpaid":
@@ -212,15 +202,13 @@ class Subscriptions:
         self._store.record_event("customer.subscription.deleted", subscription, at)
 
     @contextmanager
-    def _changing(
-        self, subscription: Subscription, at: int, *, always: bool = False, also: dict[str, Any] | None = None
-    ) -> Iterator[None]:
+    def _changing(self, subscription: Subscription, at: int, also: dict[str, Any] | None = None) -> Iterator[None]:
         """Tell of a change once it is made, with what was different before; not where nothing is."""
         before = self._store.stripe_object(subscription)
         yield
         after = self._store.stripe_object(subscription)
         previous = {name: before[name] for name in _SHOWN_AS_PREVIOUS if before[name] != after[name]}
-        if previous or also or always:
+        if previous or also:
             self._store.record_event("customer.subscription.updated", subscription, at, {**previous, **(also or {})})
 
     def _note_wish(self, subscription: Subscription) -> None:
@@ -232,3 +220,21 @@ class Subscriptions:
     def _refuse_if_ended(self, subscription: Subscription) -> None:
         if subscription.has_ended:
             raise ApiError(400, "A canceled subscription can only update its cancellation_details and metadata.")
+
+
+def end_of_period(anchor: int, start: int) -> int:
+    """The first moment after `start` that lies a whole number of months after the anchor.
+
+    A cycle anchored on the 31st ends on the last day of a shorter month, and on the 31st again after that.
+    """
+    months = 1
+    while (end := _months_after(anchor, months)) <= start:
+        months += 1
+    return end
+
+
+def _months_after(instant: int, months: int) -> int:
+    moment = datetime.fromtimestamp(instant, UTC)
+    year, month = divmod(moment.year * 12 + moment.month - 1 + months, 12)
+    day = min(moment.day, monthrange(year, month + 1)[1])
+    return int(moment.replace(year=year, month=month + 1, day=day).timestamp())
