@@ -6,9 +6,10 @@ nobody keeps them.
 
 from registerwatch_standins.register.records import Actor, Party
 from registerwatch_standins.register.wire.codes import (
-    REGISTERED,
+    Fields,
     actor_type,
     code,
+    constant_fields,
     country,
     derived_ulid,
     derived_uuid,
@@ -23,50 +24,61 @@ PERSON = {"firstName": "Given", "familyName": "Family"}
 UPDATED_BY = "Given Family"
 
 
-def search_row(actor: Actor) -> dict[str, object]:
+def search_row(actor: Actor) -> Fields:
     """A row of the actor search."""
     place = country(actor.country)
+    kind = actor_type(actor.type)
     return {
+        **constant_fields("actor search row"),
         "uuid": actor.uuid,
         "ulid": derived_ulid(actor.uuid),
+        "registrationUlid": derived_ulid(actor.uuid, "registration"),
         "name": actor.name,
         "names": _names(actor),
-        "actorType": actor_type(actor.type),
-        "roleName": actor_type(actor.type)["code"].rpartition(".")[2].replace("-", " ").capitalize(),
+        "srn": actor.srn,
+        "eudamedIdentifier": actor.srn,
+        "actorType": kind,
+        "roleName": kind["code"].rpartition(".")[2].replace("-", " ").capitalize(),
         "countryIso2Code": actor.country,
         "countryName": place["name"],
         "countryType": place["type"],
         "dateOfRegistration": actor.registered,
-        "eudamedIdentifier": actor.srn,
         "electronicMail": EMAIL,
         "telephone": TELEPHONE,
-        "geographicalAddress": f"{actor.street}, {actor.building} {actor.postal_zone} {actor.city}",
-        "buildingNumber": None,
-        "streetName": None,
-        "postbox": None,
-        "addressComplement": None,
+        "geographicalAddress": _one_line_address(actor),
         "postalZone": actor.postal_zone,
         "cityName": actor.city,
-        "abbreviatedName": None,
-        "abbreviatedNames": None,
-        "latestVersion": True,
         "versionNumber": actor.version_number,
-        "associatedToUser": False,
-        "registrationUlid": derived_ulid(actor.uuid, "registration"),
-        "legislationLinks": None,
-        "selectable": True,
-        "srn": actor.srn,
     }
 
 
-def public_information(actor: Actor) -> dict[str, object]:
+def public_information(actor: Actor) -> Fields:
     """The actor detail, whose record lies under `actorDataPublicView`."""
-    return {"importers": None, "nonEuManufacturers": None, "actorDataPublicView": _public_view(actor)}
+    responsible = {**PERSON, "electronicMail": EMAIL, "telephone": TELEPHONE}
+    view = {
+        **constant_fields("actor detail"),
+        **_validator(actor),
+        "ulid": derived_ulid(actor.uuid),
+        "uuid": actor.uuid,
+        "type": actor_type(actor.type),
+        "country": country(actor.country),
+        "name": _names(actor),
+        "eudamedIdentifier": actor.srn,
+        "telephone": TELEPHONE,
+        "electronicMail": EMAIL,
+        "website": actor.website,
+        "actorAddress": _address(actor.street, actor.building, actor.city, actor.postal_zone, actor.country),
+        "regulatoryComplianceResponsibles": [responsible],
+        "versionNumber": actor.version_number,
+        "lastUpdateDate": actor.last_updated,
+        "lastUpdatedByUser": UPDATED_BY,
+    }
+    return {"importers": None, "nonEuManufacturers": None, "actorDataPublicView": view}
 
 
-def party(named: Party, actor: Actor | None) -> dict[str, object]:
+def party(named: Party, actor: Actor | None) -> Fields:
     """An actor inside a Basic UDI-DI record."""
-    inside: dict[str, object] = {
+    inside: Fields = {
         "srn": named.srn,
         "name": named.name,
         "status": code("actor-status", named.status),
@@ -83,52 +95,19 @@ def party(named: Party, actor: Actor | None) -> dict[str, object]:
         "names": _names(actor),
         "countryIso2Code": actor.country,
         "countryName": country(actor.country)["name"],
-        "geographicalAddress": f"{actor.street}, {actor.building} {actor.postal_zone} {actor.city}",
+        "geographicalAddress": _one_line_address(actor),
         "versionNumber": actor.version_number,
         "latestVersion": True,
         "lastUpdateDate": actor.last_updated,
     }
 
 
-def _names(actor: Actor) -> dict[str, object]:
+def _names(actor: Actor) -> Fields:
     return texts({actor.language or "en": actor.name})
 
 
-def _public_view(actor: Actor) -> dict[str, object]:
-    return {
-        "ulid": derived_ulid(actor.uuid),
-        "uuid": actor.uuid,
-        "type": actor_type(actor.type),
-        "country": country(actor.country),
-        "name": _names(actor),
-        "abbreviatedName": None,
-        "europeanVatNumberApplicable": False,
-        "europeanVatNumber": None,
-        "eudamedIdentifier": actor.srn,
-        "tradeRegister": None,
-        "eori": None,
-        "organizationIdentificationDocuments": [],
-        "authorisedRepresentatives": None,
-        "competentAuthorityResponsibility": None,
-        "telephone": TELEPHONE,
-        "electronicMail": EMAIL,
-        "website": actor.website,
-        "actorAddress": _address(actor.street, actor.building, actor.city, actor.postal_zone, actor.country),
-        **_validator(actor),
-        "regulatoryComplianceResponsibles": [{**PERSON, "electronicMail": EMAIL, "telephone": TELEPHONE}],
-        "legislationLinks": None,
-        "latestSubsidiary": None,
-        "certificates": None,
-        "latestVersion": True,
-        "versionNumber": actor.version_number,
-        "versionState": REGISTERED,
-        "lastUpdateDate": actor.last_updated,
-        "lastUpdatedByUser": UPDATED_BY,
-    }
-
-
-def _validator(actor: Actor) -> dict[str, object]:
-    """The competent authority that let the actor in."""
+def _validator(actor: Actor) -> Fields:
+    """The competent authority that validated the registration."""
     return {
         "validatorName": f"Competent authority of {country(actor.country)['name']}",
         "validatorUuid": derived_uuid("validator", actor.country),
@@ -140,15 +119,11 @@ def _validator(actor: Actor) -> dict[str, object]:
     }
 
 
-def _address(street: str, building: str, city: str, postal_zone: str, iso2: str) -> dict[str, object]:
-    return {
-        "streetName": street,
-        "streetInfoApplicable": True,
-        "buildingNumber": building,
-        "complement": None,
-        "postbox": None,
-        "gps": None,
-        "cityName": city,
-        "postalZone": postal_zone,
-        "country": country(iso2),
-    }
+def _one_line_address(actor: Actor) -> str:
+    return f"{actor.street}, {actor.building} {actor.postal_zone} {actor.city}"
+
+
+def _address(street: str, building: str, city: str, postal_zone: str, iso2: str) -> Fields:
+    unknown = dict.fromkeys(("complement", "postbox", "gps"))
+    place = {"cityName": city, "postalZone": postal_zone, "country": country(iso2)}
+    return {**unknown, **place, "streetName": street, "streetInfoApplicable": True, "buildingNumber": building}

@@ -2,38 +2,38 @@
 
 from registerwatch_standins.register.places import COUNTRIES, country_of_srn
 from registerwatch_standins.register.records import CertificateListing
-from registerwatch_standins.register.wire.codes import REGISTERED, certificate_type, code, derived_ulid, text
+from registerwatch_standins.register.wire.codes import (
+    Fields,
+    certificate_type,
+    code,
+    constant_fields,
+    derived_ulid,
+    text,
+)
 
 
-def search_row(listing: CertificateListing) -> dict[str, object]:
+def search_row(listing: CertificateListing) -> Fields:
     """A row of the certificate search."""
     certificate, manufacturer = listing.certificate, listing.manufacturer
     place = COUNTRIES.get(country_of_srn(manufacturer.srn))
-    issued = _midnight(certificate.issue_date)
+    name = text(place.language if place else "en", manufacturer.name)
     return {
+        **constant_fields("certificate search row"),
         "ulid": derived_ulid(listing.uuid),
         "uuid": listing.uuid,
         "notifiedBodySrn": certificate.notified_body,
         "actorSrn": manufacturer.srn,
         "actorName": manufacturer.name,
-        "actorNames": {
-            "texts": [text(place.language if place else "en", manufacturer.name)],
-            "textByDefaultLanguage": None,
-        },
+        "actorNames": {"texts": [name], "textByDefaultLanguage": None},
         "mfStatus": {manufacturer.srn: code("actor-status", manufacturer.status)},
-        "prStatus": None,
-        "arStatuses": None,
         "certificateNumber": certificate.number,
+        "revisionNumber": certificate.revision,
         "certificateType": certificate_type(certificate.type),
-        "issueDate": issued,
+        "certificateStatus": code("certificate-status", certificate.status),
+        "issueDate": _midnight(certificate.issue_date),
         "expiryDate": _midnight(certificate.expiry),
         "startingValidityDate": _midnight(certificate.starting_validity),
-        "certificateStatus": code("certificate-status", certificate.status),
         "versionNumber": listing.version_number,
-        "authorizedRepresentativeSrns": None,
-        "latestVersion": True,
-        "revisionNumber": certificate.revision,
-        "versionState": REGISTERED,
     }
 
 

@@ -1,6 +1,14 @@
-"""The register's codes (a `refdata.…` prefix and a name) and its multilingual texts."""
+"""What the register's answers are made of: codes (a `refdata.…` prefix and a name), texts, countries, keys.
 
+`constant_fields.json` has, for each kind of answer, the fields that the stand-in always sends alike.
+"""
+
+from functools import cache
 from hashlib import blake2b
+from importlib.resources import files
+from typing import Any
+
+import msgspec
 
 from registerwatch_standins.register.identifiers import ulid
 from registerwatch_standins.register.places import LANGUAGE_NAMES, country_name, country_type
@@ -10,6 +18,16 @@ _ULIDS_FROM, _ULIDS_WITHIN = 1_606_780_800_000, 183_000_000_000
 """Milliseconds: from December 2020 to September 2026."""
 
 REGISTERED = {"code": "refdata.eudamed-entity-version-status.registered"}
+
+
+Fields = dict[str, Any]
+
+
+@cache
+def constant_fields(kind: str) -> Fields:
+    """The fields of this kind of answer that are always the same."""
+    content = files("registerwatch_standins.register.wire").joinpath("constant_fields.json").read_bytes()
+    return msgspec.json.decode(content, type=dict[str, Fields])[kind]
 
 
 def code(family: str, name: str) -> dict[str, str]:
@@ -39,12 +57,12 @@ def actor_type(role: str) -> dict[str, str]:
     return {**code("actor-type", name), "srnCode": role, "category": category}
 
 
-def texts(by_language: dict[str, str]) -> dict[str, object]:
+def texts(by_language: dict[str, str]) -> Fields:
     """A multilingual text."""
     return {"texts": [text(language, content) for language, content in by_language.items()]}
 
 
-def text(language: str | None, content: str) -> dict[str, object]:
+def text(language: str | None, content: str) -> Fields:
     """One text; without a language it holds for all."""
     if language is None:
         return {"language": None, "text": content, "allLanguagesApplicable": True}
@@ -52,7 +70,7 @@ def text(language: str | None, content: str) -> dict[str, object]:
     return {"language": {"isoCode": language, "name": name}, "text": content, "allLanguagesApplicable": None}
 
 
-def country(iso2: str) -> dict[str, object]:
+def country(iso2: str) -> Fields:
     """A country."""
     kind = country_type(iso2)
     outside = kind == "NON_EU_MEMBER_STATE"

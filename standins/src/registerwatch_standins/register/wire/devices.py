@@ -5,8 +5,10 @@ from registerwatch_standins.register.records import Actor, Certificate, Registra
 from registerwatch_standins.register.wire.actors import party
 from registerwatch_standins.register.wire.codes import (
     REGISTERED,
+    Fields,
     certificate_type,
     code,
+    constant_fields,
     country,
     derived_ulid,
     derived_uuid,
@@ -14,93 +16,11 @@ from registerwatch_standins.register.wire.codes import (
     texts,
 )
 
-_NOT_SET = dict.fromkeys(
-    (
-        "secondaryDi",
-        "secondaryDiApplicable",
-        "additionalDescription",
-        "brainElectroStimulation",
-        "contactLenses",
-        "directMarkingSameAsUdiDi",
-        "directMarkingDi",
-        "emr",
-        "endocrineDisruptingSubstances",
-        "equipmentForAdiposeTissue",
-        "fillingByInjection",
-        "humanProductSubstances",
-        "medicinalProductSubstances",
-        "containedItem",
-        "productDesigner",
-        "productsToBeIntroduced",
-        "unitOfUse",
-        "storageSymbol",
-        "newDevice",
-        "discardedDate",
-        "linkedUdiDiView",
-        "additionalInformationUrl",
-        "maxNumberOfReuses",
-        "maxNumberOfReusesApplicable",
-    )
-)
-_NOT_SENT_BY_SEARCH = dict.fromkeys(
-    (
-        "manufacturerNames",
-        "basicUdiDataUuid",
-        "basicUdiDataUlid",
-        "basicUdiDataVersionState",
-        "versionState",
-        "deviceName",
-        "deviceModel",
-        "lastUpdateDate",
-        "issuingAgency",
-        "mfOrPrSrn",
-        "applicableLegislation",
-        "authorisedRepresentativeSrn",
-        "authorisedRepresentativeName",
-        "sterile",
-        "multiComponent",
-        "deviceCriterion",
-    )
-)
-_PROPERTIES = dict.fromkeys(
-    (
-        "active",
-        "administeringMedicine",
-        "implantable",
-        "measuringFunction",
-        "reusable",
-        "animalTissues",
-        "humanTissues",
-    ),
-    False,
-)
-_NO_PROPERTIES = dict.fromkeys(
-    (
-        "companionDiagnostics",
-        "containerType",
-        "instrument",
-        "kit",
-        "linkedSscp",
-        "medicalPurpose",
-        "microbialSubstances",
-        "nbDecision",
-        "nearPatientTesting",
-        "professionalTesting",
-        "reagent",
-        "selfTesting",
-        "sutures",
-        "typeExaminationApplicable",
-        "legacyDeviceUdiDiApplicable",
-        "discardedDate",
-        "udiDiData",
-        "device",
-    )
-)
 
-
-def search_row(record: Registration) -> dict[str, object]:
+def search_row(record: Registration) -> Fields:
     """A row of the device search: a few fields, everything else null."""
     return {
+        **constant_fields("device search row"),
         "basicUdi": record.basic_udi,
         "primaryDi": record.primary_di,
         "uuid": record.uuid,
@@ -115,107 +35,63 @@ def search_row(record: Registration) -> dict[str, object]:
         "latestVersion": record.latest_version,
         "versionNumber": record.version_number,
         "reference": record.reference,
-        "basicUdiDataVersionNumber": 0,
-        "containerPackageCount": 0,
-        **_NOT_SENT_BY_SEARCH,
     }
 
 
-def detail(record: Registration) -> dict[str, object]:
+def detail(record: Registration) -> Fields:
     """The device detail."""
+    agency = code("issuing-agency", record.issuing_agency)
+    primary_di = {"uuid": derived_uuid(record.uuid, "di"), "code": record.primary_di, "issuingAgency": agency}
+    status = {"uuid": derived_uuid(record.uuid, "status"), "type": code("device-model-status", record.status)}
     return {
-        **_NOT_SET,
+        **constant_fields("device detail"),
+        **_version(record),
         "uuid": record.uuid,
         "ulid": derived_ulid(record.uuid),
-        "primaryDi": {
-            "uuid": derived_uuid(record.uuid, "di"),
-            "code": record.primary_di,
-            "issuingAgency": code("issuing-agency", record.issuing_agency),
-            "type": "PRIMARY_DI",
-            "new": False,
-        },
+        "primaryDi": {**primary_di, "type": "PRIMARY_DI", "new": False},
         "marketInfoLink": _markets(record),
         "tradeName": _trade_name(record),
         "tradeNameApplicable": record.trade_names is not None,
-        "annexXVIApplicable": False,
-        "cmrSubstance": False,
-        "cmrSubstances": [],
-        "componentDis": [],
-        "directMarking": False,
-        "endocrineDisruptor": False,
-        "latex": False,
-        "udiPiType": _production_identifiers(),
         "cndNomenclatures": [_nomenclature(emdn) for emdn in record.emdn],
-        "oemApplicable": False,
         "placedOnTheMarket": country(_first_market(record)),
         "reference": record.reference,
-        "reprocessed": False,
-        "singleUse": False,
-        "clinicalSizeApplicable": False,
-        "clinicalSizes": [],
-        "deviceStatus": _status(record),
-        "sterile": False,
-        "sterilization": False,
-        "storageApplicable": False,
-        "storageHandlingConditions": [],
-        "criticalWarningsApplicable": False,
-        "criticalWarnings": [],
-        "baseQuantity": 1,
-        **_version(record),
+        "deviceStatus": {**status, "deviceSubStatuses": [], "statusDate": record.status_date, "new": False},
     }
 
 
-def basic_udi_record(
-    record: Registration, manufacturer: Actor | None, representative: Actor | None
-) -> dict[str, object]:
+def basic_udi_record(record: Registration, manufacturer: Actor | None, representative: Actor | None) -> Fields:
     """The Basic UDI-DI record of a device.
 
     Its certificates are those that are listed here, and not by the certificate search.
     """
-    listed = [each for each in record.certificates if each.listed_in == "basic-udi-record"]
-    basic = {
-        "uuid": derived_uuid(record.uuid, "basic"),
-        "code": record.basic_udi,
-        "type": "BASIC_UDI_DI",
-        "new": False,
-    }
-    certificates = [_certificate(record, each) for each in listed]
-    special = record.special_device_type
+    agency = code("issuing-agency", record.issuing_agency)
+    basic = {"uuid": derived_uuid(record.uuid, "basic"), "code": record.basic_udi, "issuingAgency": agency}
+    legislation = code("applicable-legislation", record.legislation)
+    certificates = [_certificate(record, each) for each in record.certificates if each.listed_in == "basic-udi-record"]
+    special, representing = record.special_device_type, record.authorised_representative
     return {
-        **_PROPERTIES,
-        **_NO_PROPERTIES,
+        **constant_fields("Basic UDI-DI record"),
+        **_version(record),
         "uuid": derived_uuid(record.basic_udi or record.uuid, "basic record"),
         "ulid": derived_ulid(record.basic_udi or record.uuid, "basic"),
-        "basicUdi": {**basic, "issuingAgency": code("issuing-agency", record.issuing_agency)},
-        "basicUdiType": "BASIC_UDI_DI",
+        "basicUdi": {**basic, "type": "BASIC_UDI_DI", "new": False},
         "deviceName": record.device_name,
         "deviceModel": record.model,
         "deviceModelApplicable": record.model is not None,
         "deviceCriterion": record.criterion,
-        "legislation": {
-            **code("applicable-legislation", record.legislation),
-            "legacyDirective": record.criterion == "LEGACY",
-        },
+        "legislation": {**legislation, "legacyDirective": record.criterion == "LEGACY"},
         "riskClass": code("risk-class", record.risk_class),
         "manufacturer": party(record.manufacturer, manufacturer),
-        "authorisedRepresentative": (
-            party(record.authorised_representative, representative) if record.authorised_representative else None
-        ),
+        "authorisedRepresentative": party(representing, representative) if representing else None,
         "deviceCertificateInfoList": certificates,
         "deviceCertificateInfoListForDisplay": certificates,
-        "clinicalInvestigationApplicable": False,
-        "clinicalInvestigationLinks": [],
-        "humanProduct": False,
-        "medicinalProduct": False,
-        "multiComponent": code("multi-component", "device"),
         "specialDeviceType": {"code": f"refdata.{special}"} if special else None,
         "specialDeviceTypeApplicable": special is not None,
         "lastUpdated": record.last_updated,
-        **_version(record),
     }
 
 
-def _version(record: Registration) -> dict[str, object]:
+def _version(record: Registration) -> Fields:
     return {
         "versionState": REGISTERED,
         "latestVersion": record.latest_version,
@@ -225,7 +101,7 @@ def _version(record: Registration) -> dict[str, object]:
     }
 
 
-def _trade_name(record: Registration) -> dict[str, object] | None:
+def _trade_name(record: Registration) -> Fields | None:
     """Texts by language; `all` stands for a text that holds for all languages."""
     if record.trade_names is None:
         return None
@@ -234,33 +110,9 @@ def _trade_name(record: Registration) -> dict[str, object] | None:
     return texts(record.trade_names)
 
 
-def _status(record: Registration) -> dict[str, object]:
-    return {
-        "uuid": derived_uuid(record.uuid, "status"),
-        "type": code("device-model-status", record.status),
-        "deviceSubStatuses": [],
-        "statusDate": record.status_date,
-        "new": False,
-    }
-
-
-def _production_identifiers() -> dict[str, object]:
-    return {
-        "batchNumber": True,
-        "serializationNumber": False,
-        "manufacturingDate": False,
-        "expirationDate": True,
-        "softwareIdentification": None,
-    }
-
-
-def _nomenclature(emdn: str) -> dict[str, object]:
-    return {
-        "uuid": derived_uuid("emdn", emdn).replace("-", "").upper(),
-        "code": emdn,
-        "description": texts({"en": f"EMDN {emdn}"}),
-        "gmdnNomenclatures": [],
-    }
+def _nomenclature(emdn: str) -> Fields:
+    uuid = derived_uuid("emdn", emdn).replace("-", "").upper()
+    return {"uuid": uuid, "code": emdn, "description": texts({"en": f"EMDN {emdn}"}), "gmdnNomenclatures": []}
 
 
 def _first_market(record: Registration) -> str:
@@ -270,30 +122,26 @@ def _first_market(record: Registration) -> str:
     return home if home in MARKET_COUNTRIES else "DE"
 
 
-def _markets(record: Registration) -> dict[str, object]:
+def _markets(record: Registration) -> Fields:
     link = int(derived_uuid(record.uuid, "market number")[:7], 16)
+    same = {"marketInfoLinkId": link, "startDate": None, "endDate": None, "new": False}
     return {
+        **_version(record),
         "uuid": derived_uuid(record.uuid, "market"),
         "ulid": derived_ulid(record.uuid, "market"),
         "msWhereAvailable": [
-            {
-                "uuid": derived_uuid(record.uuid, "market", iso2),
-                "marketInfoLinkId": link,
-                "country": country(iso2),
-                "startDate": None,
-                "endDate": None,
-                "new": False,
-            }
+            {**same, "uuid": derived_uuid(record.uuid, "market", iso2), "country": country(iso2)}
             for iso2 in record.markets or MARKET_COUNTRIES
         ],
         "discardedDate": None,
-        **_version(record),
     }
 
 
-def _certificate(record: Registration, certificate: Certificate) -> dict[str, object]:
+def _certificate(record: Registration, certificate: Certificate) -> Fields:
     keys = (record.uuid, certificate.number, certificate.revision or "")
+    body = certificate.notified_body
     return {
+        **constant_fields("certificate"),
         "uuid": derived_uuid(*keys),
         "ulid": derived_ulid(*keys),
         "certificateNumber": certificate.number,
@@ -304,13 +152,8 @@ def _certificate(record: Registration, certificate: Certificate) -> dict[str, ob
         "status": code("certificate-status", certificate.status),
         "certificateType": certificate_type(certificate.type),
         "notifiedBody": {
-            "uuid": derived_uuid("notified body", certificate.notified_body),
+            "uuid": derived_uuid("notified body", body),
             "name": certificate.notified_body_name,
-            "srn": certificate.notified_body,
+            "srn": body,
         },
-        "versionNumber": 1,
-        "versionState": REGISTERED,
-        "latestVersion": True,
-        "nbProvidedCertificate": None,
-        "new": False,
     }
