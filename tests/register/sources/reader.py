@@ -18,7 +18,7 @@ from registerwatch.register.sources.request_budget import RequestBudget, Request
 from registerwatch.register.sources.requests import RegisterHttpClient, RetryPolicy
 from registerwatch_standins.register.app import create_app
 from registerwatch_standins.register.faults import Faults
-from registerwatch_standins.register.layers.logged import RequestLog
+from registerwatch_standins.register.request_log import RequestLog
 from registerwatch_standins.register.transport import InProcessTransport
 from registerwatch_standins.register.world import World
 from tests.support.clocks import SteppedClock

@@ -1,7 +1,5 @@
 """The bulk Data Lake."""
 
-import csv
-import io
 from datetime import timedelta
 from typing import Any
 
@@ -91,15 +89,6 @@ async def test_a_full_page_always_has_a_next_link(clock: Clock) -> None:
     assert empty == {"value": []}
 
 
-async def test_csv_is_utf8_without_a_charset(register: Register) -> None:
-    response = await register.client.get("/datalake/udi", params={**VERSION, "format": "csv"})
-    assert response.headers["content-type"] == "text/csv"
-    table = list(csv.DictReader(io.StringIO(response.content.decode("utf-8"))))
-    expected = await rows(register, "/udi")
-    assert [row["UUID"] for row in table] == [row["UUID"] for row in expected]
-    assert [row["TRADE_NAME"] for row in table] == [row["TRADE_NAME"] or "" for row in expected]
-
-
 async def test_actors_come_with_made_up_contact_data(register: Register) -> None:
     found = await rows(register, "/actors")
     assert {row["ACTOR_ID"] for row in found} >= {r.manufacturer.srn for r in register.world.newest(0, 700)}
@@ -113,18 +102,6 @@ async def test_actors_come_with_made_up_contact_data(register: Register) -> None
             "ACT_COUNTRY_NAME",
         }
         assert row["ACT_EMAIL"].endswith("@example.org")
-
-
-async def test_the_reference_resolves_the_ids(register: Register) -> None:
-    values = {row["ID"]: (row["CODE"], row["VALUE"]) for row in await rows(register, "/reference")}
-    assert values[-10] == ("refdata.risk-class.class-iii", "Class III")
-    assert values[-204] == ("refdata.risk-class.class-iia", "Class IIa")
-    assert values[-12][1] == "No longer placed on the EU market"
-    assert values[-53] == ("refdata.applicable-legislation.mdd", "MDD")
-
-
-async def test_an_unknown_path_is_404(register: Register) -> None:
-    assert (await register.client.get("/datalake/certificates", params=VERSION)).status_code == 404
 
 
 async def test_the_data_lake_lags_when_told_to(clock: Clock) -> None:

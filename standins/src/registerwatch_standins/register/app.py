@@ -7,18 +7,20 @@ from datetime import timedelta
 from random import Random
 
 from starlette.applications import Starlette
+from starlette.datastructures import Headers
+from starlette.responses import HTMLResponse
 from starlette.routing import Mount
+from starlette.types import ASGIApp, Receive, Scope, Send
 
-from registerwatch_standins.register.answers import refused
 from registerwatch_standins.register.control import Control
 from registerwatch_standins.register.datalake import DataLake
 from registerwatch_standins.register.drift import drift
 from registerwatch_standins.register.eudamed import Eudamed
+from registerwatch_standins.register.fault_layer import FaultLayer
 from registerwatch_standins.register.faults import Faults
-from registerwatch_standins.register.layers.faulty import FaultLayer
-from registerwatch_standins.register.layers.logged import RequestLog
-from registerwatch_standins.register.layers.throttled import ClientCheck, Throttle
 from registerwatch_standins.register.queries import QueryError
+from registerwatch_standins.register.request_log import RequestLog
+from registerwatch_standins.register.responses import gateway_page, query_error
 from registerwatch_standins.register.world import World
 
 _RECENTLY_READ_SHARE = 0.5
@@ -30,17 +32,14 @@ def create_app(
     faults: Faults | None = None,
     *,
     basic_udi_filter_works: bool = True,
-    refuses_python: bool = True,
-    requests_per_minute: int | None = None,
     datalake_lag: timedelta = timedelta(),
     changes_per_minute: float = 0,
     seed: int = 1,
 ) -> Starlette:
     """The stand-in over a world.
 
-    `requests_per_minute` throttles each client address (about 60 is the live service's measure);
-    `changes_per_minute` lets the world drift while the application's lifespan lasts. `app.state` has `world`,
-    `faults`, `log` (a `RequestLog`) and `eudamed`.
+    With `changes_per_minute` the world changes by itself while the application's lifespan lasts. `app.state` has
+    `world`, `faults`, `log` (a `RequestLog`) and `eudamed`.
     """
     faults = Faults() if faults is None else faults
     rng = Random(seed)
@@ -50,18 +49,26 @@ def create_app(
             Mount("/eudamed", routes=eudamed.routes()),
             Mount("/datalake", routes=DataLake(world, datalake_lag).routes()),
         ],
-        exception_handlers={QueryError: refused},
+        exception_handlers={QueryError: query_error},
     )
-    throttle = Throttle(FaultLayer(services, faults, world), requests_per_minute)
-    clients = ClientCheck(throttle, refuses_python=refuses_python)
-    log = RequestLog(clients)
-    control = Control(world, faults, eudamed, log, throttle, clients, rng)
+    log = RequestLog(_refusing_python(FaultLayer(services, faults, world)))
     app = Starlette(
-        routes=[Mount("/_control", routes=control.routes()), Mount("/", app=log)],
+        routes=[Mount("/_control", routes=Control(world, faults, rng).routes()), Mount("/", app=log)],
         lifespan=_drifting(world, log, rng, changes_per_minute),
     )
     app.state.world, app.state.faults, app.state.log, app.state.eudamed = world, faults, log, eudamed
     return app
+
+
+def _refusing_python(app: ASGIApp) -> ASGIApp:
+    """502 for a User-Agent that starts with `python`, as the live gateway answers."""
+
+    async def check(scope: Scope, receive: Receive, send: Send) -> None:
+        agent = Headers(scope=scope).get("user-agent", "") if scope["type"] == "http" else ""
+        refused = agent.lower().startswith("python")
+        await (HTMLResponse(gateway_page("502 Bad Gateway"), 502) if refused else app)(scope, receive, send)
+
+    return check
 
 
 def drift_once(world: World, log: RequestLog, rng: Random) -> None:

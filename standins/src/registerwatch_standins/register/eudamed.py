@@ -7,9 +7,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from registerwatch_standins.register.answers import json_response, no_such_record, page_not_found
 from registerwatch_standins.register.queries import actor_query, certificate_query, device_query, require
 from registerwatch_standins.register.records import Registration
+from registerwatch_standins.register.responses import json_response, no_such_record, page_not_found
 from registerwatch_standins.register.wire import actors, certificates, devices
 from registerwatch_standins.register.wire.pages import envelope
 from registerwatch_standins.register.world import World

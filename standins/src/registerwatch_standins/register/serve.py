@@ -23,13 +23,7 @@ def serve(
     host: str = "127.0.0.1",
     port: int = 8100,
     changes_per_minute: float = 0,
-    requests_per_minute: int | None = None,
 ) -> None:
     """Serve until interrupted: `http://host:port/eudamed`, `/datalake`, and `/_control` to steer it."""
-    app = create_app(
-        open_world(records, devices, seed),
-        requests_per_minute=requests_per_minute,
-        changes_per_minute=changes_per_minute,
-        seed=seed,
-    )
+    app = create_app(open_world(records, devices, seed), changes_per_minute=changes_per_minute, seed=seed)
     uvicorn.run(app, host=host, port=port, log_level="warning", access_log=False)

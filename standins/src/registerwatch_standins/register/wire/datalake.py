@@ -24,14 +24,6 @@ STATUS_IDS = {"on-the-market": -11, "no-longer-on-the-market": -12, "not-intende
 UNKNOWN_ID = -9999
 """What a code of the future is numbered here."""
 
-_LABELS = {
-    "class-iia": "Class IIa",
-    "class-iib": "Class IIb",
-    "on-the-market": "On the EU market",
-    "no-longer-on-the-market": "No longer placed on the EU market",
-    "not-intended-for-eu-market": "Not intended for the EU market",
-}
-
 
 def udi_row(record: Registration) -> dict[str, object]:
     """A device."""
@@ -77,25 +69,3 @@ def actor_row(actor: Actor) -> dict[str, object]:
         "PRRC_TELEPHONE": TELEPHONE,
         "VERSION": actor.version_number,
     }
-
-
-def reference_rows() -> list[dict[str, object]]:
-    """The code lists, in English."""
-    families = (
-        ("risk-class", RISK_CLASS_IDS),
-        ("applicable-legislation", LEGISLATION_IDS),
-        ("device-model-status", STATUS_IDS),
-    )
-    return [
-        {"ID": number, "CODE": f"refdata.{family}.{name}", "LANGUAGE": "en", "VALUE": _label(name)}
-        for family, numbers in families
-        for name, number in numbers.items()
-    ]
-
-
-def _label(name: str) -> str:
-    if name in LEGISLATION_IDS or name == "aimdd":
-        return name.upper()
-    if name.startswith("class-"):
-        return _LABELS.get(name, f"Class {name.removeprefix('class-').upper()}")
-    return _LABELS.get(name, name.replace("-", " ").capitalize())

@@ -11,15 +11,14 @@ import msgspec
 from starlette.responses import HTMLResponse, Response, StreamingResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from registerwatch_standins.register.answers import json_response, no_such_record
 from registerwatch_standins.register.faults import Faults, Mode, Rule, kind_of
+from registerwatch_standins.register.responses import gateway_page, json_response, no_such_record
 from registerwatch_standins.register.transport import begin_answer, drop_connection, is_in_process, never_answer
 from registerwatch_standins.register.world import World
 
 _PAGING = frozenset({"page", "pageSize", "size", "iso2Code", "languageIso2Code"})
 _HUGE_TOTAL = 3_200_000
 _FEW_ROWS = 3
-_GATEWAY_PAGE = "<html><head><title>{0}</title></head><body><center><h1>{0}</h1></center></body></html>"
 _CHUNK = b" " * 65_536
 
 Answer = Callable[[Scope, Receive, Send], Awaitable[None]]
@@ -178,13 +177,13 @@ def _replacement(rule: Rule) -> Response:
         return page
     if rule.mode == "throttled-429":
         headers = {} if rule.retry_after is None else {"retry-after": str(rule.retry_after)}
-        return HTMLResponse(_GATEWAY_PAGE.format("429 Too Many Requests"), 429, headers)
+        return HTMLResponse(gateway_page("429 Too Many Requests"), 429, headers)
     if rule.mode == "huge-body":
         return StreamingResponse(_padding(rule.size), media_type="application/json")
     status = int(rule.mode.removeprefix("http-"))
     if status == 400:
         return json_response({"status": 400, "error": "Bad Request"}, 400)
-    return HTMLResponse(_GATEWAY_PAGE.format(f"{status} Error"), status)
+    return HTMLResponse(gateway_page(f"{status} Error"), status)
 
 
 async def _padding(size: int) -> AsyncIterator[bytes]:

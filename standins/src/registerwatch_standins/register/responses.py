@@ -1,4 +1,4 @@
-"""The responses of the register: JSON, refusals, and the 302 that stands for "no such record"."""
+"""The responses of the register: JSON, errors, and the 302 that stands for "no such record"."""
 
 import msgspec
 from starlette.requests import Request
@@ -27,10 +27,14 @@ def page_not_found(request: Request) -> Response:
     )
 
 
-async def refused(request: Request, error: Exception) -> Response:
-    """A refused query, in the form of Spring's default errors."""
-    if not isinstance(error, QueryError):
-        raise error
+async def query_error(request: Request, error: Exception) -> Response:
+    """A query that is refused, in the form of Spring's default errors."""
+    assert isinstance(error, QueryError)
     name = "Bad Request" if error.status == 400 else "Internal Server Error"
     body = {"status": error.status, "error": name, "message": error.message, "path": request.url.path}
     return json_response(body, error.status)
+
+
+def gateway_page(title: str) -> str:
+    """The HTML of the gateway in front of the register."""
+    return f"<html><head><title>{title}</title></head><body><center><h1>{title}</h1></center></body></html>"

@@ -1,1 +1,0 @@
-"""ASGI layers around the register's routes: the log of requests, throttling, and faults."""
