@@ -10,7 +10,7 @@ import msgspec
 from bench.census import Census, take_census
 from bench.processes import NO_REGISTER, ProcessFailed, Watch, registerwatch, running, service_environment, tail
 from bench.progress import stage
-from registerwatch_standins.register.writing import write_records
+from registerwatch_standins.register.record_file import write_records
 
 
 def remove_database(path: Path) -> None:

@@ -17,7 +17,7 @@ from mcp_types import TextContent
 
 from mcp import Client
 from registerwatch.mcp.tools.registry import NEEDS_KEY
-from registerwatch_standins.register.writing import write_records
+from registerwatch_standins.register.record_file import write_records
 from tests.mcp.speaking import TOOLS
 from tests.support import node, processes
 from tests.support.processes import answers, environment, free_port, running, until

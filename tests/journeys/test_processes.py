@@ -10,7 +10,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from registerwatch_standins.register.writing import write_records
+from registerwatch_standins.register.record_file import write_records
 from tests.support import processes
 from tests.support.processes import answers, environment, free_port, running, until
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from registerwatch_standins.register.filed import FiledWorld
+from registerwatch_standins.register.file_world import FileWorld
 from tests.conftest import RECORDS
 from tests.support.harness import ServiceHarness, ServiceStarter
 
@@ -29,7 +29,7 @@ def records() -> list[Record]:
 
 @pytest.fixture
 async def harness(start_service: ServiceStarter, real_records: Path) -> AsyncIterator[ServiceHarness]:
-    async with start_service(world=FiledWorld(real_records)) as harness:
+    async with start_service(world=FileWorld(real_records)) as harness:
         yield harness
 
 

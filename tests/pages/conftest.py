@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from registerwatch_standins.register.filed import FiledWorld
+from registerwatch_standins.register.file_world import FileWorld
 from tests.support.harness import ServiceHarness, ServiceStarter
 
 SiteMaker = Callable[..., AbstractAsyncContextManager[ServiceHarness]]
@@ -28,7 +28,7 @@ def site(start_service: ServiceStarter, tmp_path: Path) -> SiteMaker:
     async def made(*registrations: dict[str, Any], **settings: object) -> AsyncIterator[ServiceHarness]:
         path = tmp_path / "registrations.jsonl"
         path.write_text("".join(json.dumps(each) + "\n" for each in registrations))
-        async with start_service(world=FiledWorld(path), **settings) as harness:
+        async with start_service(world=FileWorld(path), **settings) as harness:
             await harness.service.bulk_loader.from_file(path, lambda _progress: None)
             await harness.update_index()
             yield harness

@@ -14,7 +14,7 @@ import uvicorn
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Keyboard, Page, expect, sync_playwright
 
-from registerwatch_standins.register.filed import FiledWorld
+from registerwatch_standins.register.file_world import FileWorld
 from tests.pages.registrations import MAKER, certificate, gtin, in_days, registration
 from tests.support.harness import ServiceHarness, running_harness
 from tests.support.serving import serving
@@ -385,7 +385,7 @@ async def _serving(folder: Path) -> AsyncIterator[tuple[str, ServiceHarness]]:
     records = folder / "registrations.jsonl"
     records.write_text("".join(json.dumps(each) + "\n" for each in REGISTRATIONS))
     async with running_harness(
-        f"sqlite:///{folder / 'registerwatch.db'}", folder, world=FiledWorld(records)
+        f"sqlite:///{folder / 'registerwatch.db'}", folder, world=FileWorld(records)
     ) as harness:
         await harness.service.bulk_loader.from_file(records, lambda _progress: None)
         await harness.update_index()

@@ -35,8 +35,8 @@ from registerwatch.watches.models import Event, Watch
 from registerwatch_standins.register.app import create_app as create_register
 from registerwatch_standins.register.faults import Faults
 from registerwatch_standins.register.generated import GeneratedWorld
-from registerwatch_standins.register.request_log import RequestLog
 from registerwatch_standins.register.records import Registration
+from registerwatch_standins.register.request_log import RequestLog
 from registerwatch_standins.register.transport import InProcessTransport
 from registerwatch_standins.register.world import World
 from tests.billing.plain_provider import PlainProvider

@@ -42,7 +42,7 @@ def generate_records(
 ) -> None:
     """Write made-up registrations to a file that `copy fill` and `register serve` read."""
     from registerwatch.commands.progress import bar
-    from registerwatch_standins.register.writing import write_records
+    from registerwatch_standins.register.record_file import write_records
 
     with bar("records", devices) as advance:
         write_records(output, devices, seed, progress=lambda done, _total: advance(done, devices))

@@ -15,8 +15,8 @@ from registerwatch.register.ingest.bulk_load import KNOWN_PAGES_TO_STOP, LoadPro
 from registerwatch.register.sources.eudamed.client import PAGE_SIZE
 from registerwatch_standins.register.generated import GeneratedWorld
 from registerwatch_standins.register.identifiers import sibling_udi_di
+from registerwatch_standins.register.record_file import write_records
 from registerwatch_standins.register.world import World
-from registerwatch_standins.register.writing import write_records
 from tests.support.harness import ServiceHarness, ServiceStarter
 
 pytestmark = pytest.mark.anyio

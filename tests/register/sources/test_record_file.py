@@ -11,7 +11,7 @@ from registerwatch.errors import BulkLoadRefused
 from registerwatch.register.models import Completeness
 from registerwatch.register.sources.record_file import lines, reading_of_line
 from registerwatch_standins.register.generated import GeneratedArchive
-from registerwatch_standins.register.writing import write_records
+from registerwatch_standins.register.record_file import write_records
 
 HERE = Path("records.jsonl")
 

@@ -10,10 +10,10 @@ import uvicorn
 
 from registerwatch_standins.register.app import create_app
 from registerwatch_standins.register.faults import Faults
-from registerwatch_standins.register.filed import FiledWorld
+from registerwatch_standins.register.file_world import FileWorld
 from registerwatch_standins.register.generated import GeneratedWorld
+from registerwatch_standins.register.record_file import write_records
 from registerwatch_standins.register.serve import open_world
-from registerwatch_standins.register.writing import write_records
 
 from .conftest import PAGE
 
@@ -78,5 +78,5 @@ def test_a_late_answer_is_the_real_one(served: Served) -> None:
 
 def test_the_world_is_a_file_or_generated(tmp_path: Path) -> None:
     write_records(tmp_path / "records.jsonl", 20, 1)
-    assert isinstance(open_world(tmp_path / "records.jsonl", 5, 1), FiledWorld)
+    assert isinstance(open_world(tmp_path / "records.jsonl", 5, 1), FileWorld)
     assert isinstance(open_world(None, 5, 1), GeneratedWorld)

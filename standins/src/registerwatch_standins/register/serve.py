@@ -5,14 +5,14 @@ from pathlib import Path
 import uvicorn
 
 from registerwatch_standins.register.app import create_app
-from registerwatch_standins.register.filed import FiledWorld
+from registerwatch_standins.register.file_world import FileWorld
 from registerwatch_standins.register.generated import GeneratedWorld
 from registerwatch_standins.register.world import World
 
 
 def open_world(records: Path | None, devices: int, seed: int) -> World:
     """The world over a file of records, or without a file a generated one."""
-    return FiledWorld(records) if records else GeneratedWorld(devices, seed)
+    return FileWorld(records) if records else GeneratedWorld(devices, seed)
 
 
 def serve(

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from registerwatch_standins.register.filed import FiledWorld
+from registerwatch_standins.register.file_world import FileWorld
 from registerwatch_standins.register.filters import CertificateFilter, DeviceFilter
 from registerwatch_standins.register.identifiers import is_basic_udi, is_gtin14
 
@@ -73,44 +73,44 @@ LINES = [
 
 
 @pytest.fixture(params=["records.jsonl", "records.jsonl.gz"])
-def filed(request: pytest.FixtureRequest, tmp_path: Path) -> FiledWorld:
+def filed(request: pytest.FixtureRequest, tmp_path: Path) -> FileWorld:
     path: Path = tmp_path / request.param
     content = "\n".join(json.dumps(each) for each in LINES) + "\n"
     path.write_bytes(gzip.compress(content.encode()) if path.suffix == ".gz" else content.encode())
-    return FiledWorld(path)
+    return FileWorld(path)
 
 
-def test_the_latest_version_date_comes_first(filed: FiledWorld) -> None:
+def test_the_latest_version_date_comes_first(filed: FileWorld) -> None:
     assert [record.uuid[0] for record in filed.newest(0, 10)] == ["3", "1", "2"]
 
 
-def test_one_udi_di_has_both_its_records(filed: FiledWorld) -> None:
+def test_one_udi_di_has_both_its_records(filed: FileWorld) -> None:
     assert {record.uuid[0] for record in filed.by_primary_di("04012345000016")} == {"1", "2"}
 
 
-def test_a_legacy_record_keeps_its_null_basic_udi_di(filed: FiledWorld) -> None:
+def test_a_legacy_record_keeps_its_null_basic_udi_di(filed: FileWorld) -> None:
     record = filed.by_uuid(LINES[1]["uuid"])
     assert record is not None
     assert (record.basic_udi, record.legislation, record.criterion) == (None, "mdd", "LEGACY")
 
 
-def test_manufacturer_and_representative_find_their_devices(filed: FiledWorld) -> None:
+def test_manufacturer_and_representative_find_their_devices(filed: FileWorld) -> None:
     assert filed.search(DeviceFilter(srn="DE-MF-000000901"), 0, 10)[0] == 3
     assert filed.search(DeviceFilter(srn="IE-AR-000000902"), 0, 10)[0] == 1
 
 
-def test_a_certificate_under_a_regulation_is_listed_once_with_all_that_it_covers(filed: FiledWorld) -> None:
+def test_a_certificate_under_a_regulation_is_listed_once_with_all_that_it_covers(filed: FileWorld) -> None:
     total, rows = filed.search_certificates(CertificateFilter(actor_srn="DE-MF-000000901"), 0, 10)
     assert (total, rows[0].certificate.number) == (1, "G10 1")
     assert filed.search_certificates(CertificateFilter(basic_udi="4012345TESTQ7"), 0, 10)[0] == 1
     assert filed.search_certificates(CertificateFilter(number="CE 1"), 0, 10)[0] == 0
 
 
-def test_the_issuing_agency_is_told_by_the_udi_di(filed: FiledWorld) -> None:
+def test_the_issuing_agency_is_told_by_the_udi_di(filed: FileWorld) -> None:
     assert [record.issuing_agency for record in filed.newest(0, 2)] == ["hibcc", "gs1"]
 
 
-def test_an_actor_is_found_by_srn_and_by_uuid(filed: FiledWorld) -> None:
+def test_an_actor_is_found_by_srn_and_by_uuid(filed: FileWorld) -> None:
     actor = filed.actor("DE-MF-000000901")
     assert actor is not None
     assert (actor.name, actor.country) == ("Muster GmbH", "DE")
@@ -121,19 +121,19 @@ def test_a_uuid_that_occurs_twice_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "twice.jsonl"
     path.write_text(json.dumps(LINES[0]) + "\n" + json.dumps(LINES[0]), encoding="utf-8")
     with pytest.raises(ValueError, match="twice"):
-        FiledWorld(path)
+        FileWorld(path)
 
 
 def test_a_line_of_another_form_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "other.jsonl"
     path.write_text('{"uuid": "x"}\n', encoding="utf-8")
     with pytest.raises(msgspec.ValidationError):
-        FiledWorld(path)
+        FileWorld(path)
 
 
 @pytest.mark.skipif(not REAL_RECORDS.exists(), reason="the file of real records is not here")
 def test_the_real_records_make_a_world() -> None:
-    world = FiledWorld(REAL_RECORDS)
+    world = FileWorld(REAL_RECORDS)
     records = world.newest(0, world.count)
     assert world.count == 16_308
     assert all(is_gtin14(record.primary_di) for record in records)

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from registerwatch_standins.register.filed import FiledWorld
+from registerwatch_standins.register.file_world import FileWorld
 from registerwatch_standins.register.generated import GeneratedWorld
-from registerwatch_standins.register.writing import write_records
+from registerwatch_standins.register.record_file import write_records
 
 
 def test_the_same_seed_writes_the_same_bytes(tmp_path: Path) -> None:
@@ -20,7 +20,7 @@ def test_the_same_seed_writes_the_same_bytes(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["records.jsonl", "records.jsonl.gz"])
 def test_a_written_world_reads_back_as_the_generated_one(tmp_path: Path, name: str) -> None:
     write_records(tmp_path / name, 500, 6)
-    filed, generated = FiledWorld(tmp_path / name), GeneratedWorld(500, 6)
+    filed, generated = FileWorld(tmp_path / name), GeneratedWorld(500, 6)
     assert filed.count == 500
     for record in generated.newest(0, 500):
         back = filed.by_uuid(record.uuid)

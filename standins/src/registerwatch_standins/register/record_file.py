@@ -1,0 +1,182 @@
+"""Files of records: one JSON object a line, plain or gzipped."""
+
+import gzip
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+import msgspec
+from msgspec import Struct
+
+from registerwatch_standins.register.generated import GeneratedArchive
+from registerwatch_standins.register.identifiers import is_gtin14
+from registerwatch_standins.register.records import Certificate, IssuingAgency, Party, Registration
+
+Progress = Callable[[int, int], None]
+_CHUNK = 2000
+_RISK, _LEGISLATION, _STATUS = (
+    "refdata.risk-class.",
+    "refdata.applicable-legislation.",
+    "refdata.device-model-status.",
+)
+
+
+class PartyField(Struct):
+    """An actor in a line."""
+
+    srn: str
+    name: str
+
+
+class CertificateField(Struct):
+    """A certificate in a line."""
+
+    number: str
+    revision: str | None
+    expiry: str | None
+    starting_validity: str | None
+    notified_body: str
+    notified_body_name: str
+    type: str
+
+
+class Line(Struct):
+    """A line of the file, in the order of its keys. Codes carry their `refdata.…` prefix."""
+
+    uuid: str
+    primary_di: str
+    basic_udi: str | None
+    device_name: str | None
+    trade_names: dict[str, str] | None
+    reference: str | None
+    model: str | None
+    risk_class: str
+    legislation: str
+    status: str
+    emdn: tuple[str, ...]
+    manufacturer: PartyField
+    authorised_representative: PartyField | None
+    certificates: tuple[CertificateField, ...]
+    version_date: str
+
+
+def read_records(path: Path) -> Iterator[Registration]:
+    """The registrations of a file, gzipped (`.gz`) or plain.
+
+    Raises `OSError`, or `msgspec.ValidationError` for a line of another form.
+    """
+    decoder = msgspec.json.Decoder(Line)
+    with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as lines:
+        for line in lines:
+            if line.strip():
+                yield _registration(decoder.decode(line))
+
+
+def write_records(path: Path | str, devices: int, seed: int, progress: Progress | None = None) -> int:
+    """Write a generated world, the oldest registration first; gzipped where the name ends in `.gz`.
+
+    Returns the bytes written. `progress(done, total)` is called every 2,000 records. The file appears under its name
+    when it is whole. Memory does not grow with the number of devices.
+    """
+    target = Path(path)
+    archive = GeneratedArchive(devices, seed)
+    encode = msgspec.json.Encoder().encode_lines
+    part = target.with_name(target.name + ".part")
+    with _opened(part, gzipped=target.suffix == ".gz") as stream:
+        for start in range(0, devices, _CHUNK):
+            end = min(start + _CHUNK, devices)
+            stream.write(encode([_line(archive.registration(archive.oldest(rank))) for rank in range(start, end)]))
+            if progress:
+                progress(end, devices)
+    part.replace(target)
+    return target.stat().st_size
+
+
+@contextmanager
+def _opened(path: Path, *, gzipped: bool) -> Iterator[IO[bytes] | gzip.GzipFile]:
+    """A file to write to. Gzip without name and time: the same records make the same bytes."""
+    with path.open("wb") as file:
+        if not gzipped:
+            yield file
+            return
+        with gzip.GzipFile("", "wb", zlib.Z_BEST_SPEED, file, mtime=0) as packed:
+            yield packed
+
+
+def _line(record: Registration) -> Line:
+    maker, representative = record.manufacturer, record.authorised_representative
+    return Line(
+        record.uuid,
+        record.primary_di,
+        record.basic_udi,
+        record.device_name,
+        record.trade_names,
+        record.reference,
+        record.model,
+        _RISK + record.risk_class,
+        _LEGISLATION + record.legislation,
+        _STATUS + record.status,
+        record.emdn,
+        PartyField(maker.srn, maker.name),
+        PartyField(representative.srn, representative.name) if representative else None,
+        tuple(_certificate_fields(record.certificates)),
+        record.version_date,
+    )
+
+
+def _certificate_fields(certificates: Iterable[Certificate]) -> Iterator[CertificateField]:
+    for each in certificates:
+        yield CertificateField(
+            each.number,
+            each.revision,
+            each.expiry,
+            each.starting_validity,
+            each.notified_body,
+            each.notified_body_name,
+            each.type,
+        )
+
+
+def _registration(line: Line) -> Registration:
+    representative = line.authorised_representative
+    return Registration(
+        uuid=line.uuid,
+        primary_di=line.primary_di,
+        issuing_agency=_issuing_agency(line.primary_di),
+        basic_udi=line.basic_udi,
+        device_name=line.device_name,
+        model=line.model,
+        trade_names=line.trade_names,
+        reference=line.reference,
+        risk_class=line.risk_class.removeprefix(_RISK),
+        legislation=line.legislation.removeprefix(_LEGISLATION),
+        status=line.status.removeprefix(_STATUS),
+        status_date=line.version_date[:10],
+        emdn=line.emdn,
+        manufacturer=Party(line.manufacturer.srn, line.manufacturer.name),
+        authorised_representative=Party(representative.srn, representative.name) if representative else None,
+        certificates=tuple(_certificate(each) for each in line.certificates),
+        version_number=1,
+        latest_version=True,
+        version_date=line.version_date,
+        last_updated=line.version_date,
+    )
+
+
+def _certificate(field: CertificateField) -> Certificate:
+    regulation = field.type.startswith(("MDR_", "IVDR_"))
+    return Certificate(
+        **msgspec.structs.asdict(field),
+        issue_date=field.starting_validity,
+        status="issued",
+        listed_in="certificate-search" if regulation else "basic-udi-record",
+    )
+
+
+def _issuing_agency(primary_di: str) -> IssuingAgency:
+    """Which agency's rules a UDI-DI follows, by its form."""
+    if is_gtin14(primary_di) or primary_di.isdigit():
+        return "gs1"
+    return "iccbba" if len(primary_di) == 16 and primary_di[1:5].isdigit() else "hibcc"
