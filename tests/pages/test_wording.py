@@ -6,7 +6,7 @@ from markupsafe import Markup
 from registerwatch.pages.countries import NAMES, country_name
 from registerwatch.pages.languages import language_name, language_tag
 from registerwatch.pages.rendering import count, day, isolated, moment
-from registerwatch_standins.register.places import COUNTRIES, MARKET_COUNTRIES
+from registerwatch_standins.register.countries import COUNTRIES, MARKET_COUNTRIES
 
 
 @pytest.mark.parametrize(

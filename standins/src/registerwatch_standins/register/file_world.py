@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
 
-from registerwatch_standins.register.places import COUNTRIES, country_of_srn
+from registerwatch_standins.register.countries import COUNTRIES, country_of_srn
 from registerwatch_standins.register.record_file import read_records
 from registerwatch_standins.register.records import Actor, Certificate, CertificateListing, Party, Registration
 from registerwatch_standins.register.wire.codes import derived_uuid

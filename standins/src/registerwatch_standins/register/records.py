@@ -15,25 +15,10 @@ Criterion = Literal["STANDARD", "LEGACY", "SPP"]
 DIRECTIVES = frozenset({"mdd", "aimdd", "ivdd"})
 LEGISLATIONS = ("mdr", "ivdr", "mdd", "aimdd", "ivdd")
 RISK_CLASSES = ("class-i", "class-iia", "class-iib", "class-iii", "class-a", "class-b", "class-c", "class-d")
-LEGACY_RISK_CLASSES = (
-    "aimdd",
-    "ivd-general",
-    "ivd-annex-ii-list-a",
-    "ivd-annex-ii-list-b",
-    "ivd-devices-self-testing",
-)
+LEGACY_RISK_CLASSES = ("aimdd", "ivd-general", "ivd-annex-ii-list-a", "ivd-annex-ii-list-b", "ivd-devices-self-testing")
 DEVICE_STATUSES = ("on-the-market", "no-longer-on-the-market", "not-intended-for-eu-market")
-CERTIFICATE_STATUSES = (
-    "issued",
-    "supplemented",
-    "amended",
-    "reissued",
-    "restricted",
-    "suspended",
-    "withdrawn",
-    "cancelled",
-    "expired",
-)
+_CERTIFICATE_STATUSES = "issued supplemented amended reissued restricted suspended withdrawn cancelled expired"
+CERTIFICATE_STATUSES = tuple(_CERTIFICATE_STATUSES.split())
 ACTOR_STATUSES = ("active", "inactive")
 ACTOR_TYPES = {
     "MF": "manufacturer",

@@ -9,40 +9,23 @@ from registerwatch_standins.register.generation.certification import (
     regulation_certificate,
 )
 from registerwatch_standins.register.generation.keys import Keys
-from registerwatch_standins.register.generation.measures import MEASURES
 from registerwatch_standins.register.generation.operators import Manufacturer, brand
-from registerwatch_standins.register.generation.vocabulary import DESCRIPTORS, KINDS, LANGUAGES, Kind
+from registerwatch_standins.register.generation.vocabulary import LANGUAGES, MEASURES, Kind, vocabulary
 from registerwatch_standins.register.records import Certificate
 
 _LEGACY_IN_256 = 41
 _REGULATION_RISKS = ("class-i",) * 81 + ("class-iia",) * 10 + ("class-iib",) * 8 + ("class-iii",)
 _LEGACY_RISKS = ("class-iib",) * 61 + ("class-iia",) * 20 + ("class-i",) * 18 + ("class-iii",)
 _LAB_RISKS = ("class-a",) * 65 + ("class-b",) * 25 + ("class-c",) * 8 + ("class-d",) * 2
-_IVDD_RISKS = ("ivd-general",) * 12 + (
-    "ivd-annex-ii-list-b",
-    "ivd-annex-ii-list-a",
-    "ivd-devices-self-testing",
-)
+_IVDD_RISKS = ("ivd-general",) * 12 + ("ivd-annex-ii-list-b", "ivd-annex-ii-list-a", "ivd-devices-self-testing")
 _UNCERTIFIED = frozenset({"class-i", "class-a", "ivd-general"})
-_BY_GROUP: dict[tuple[str, str], list[Kind]] = {}
-for _kind in KINDS:
-    _BY_GROUP.setdefault((_kind.group, _kind.risk), []).append(_kind)
-    _BY_GROUP.setdefault((_kind.group, ""), []).append(_kind)
-_MARKETS = (
-    ("DE", "AT"),
-    ("FR", "BE", "LU"),
-    ("IT",),
-    ("DE", "FR", "IT", "ES", "NL"),
-    ("SE", "NO", "DK", "FI"),
-    ("PL", "CZ"),
+_MARKETS = tuple(
+    tuple(group.split()) for group in ("DE AT", "FR BE LU", "IT", "DE FR IT ES NL", "SE NO DK FI", "PL CZ")
 )
 
 
 class Naming(Struct, frozen=True):
-    """How a family's articles are named in one language.
-
-    A head, then measure and descriptor in the style's order.
-    """
+    """How a family's articles are named in one language: a head, then measure and descriptor in the style's order."""
 
     language: str
     head: str
@@ -74,6 +57,7 @@ class Families:
     def __init__(self, seed: int, *, future_codes: bool = False) -> None:
         self._keys = Keys("family", seed)
         self._future_codes = future_codes
+        self._words = vocabulary()
 
     def family(self, maker: Manufacturer, number: int) -> Family:
         """The `number`-th family of a manufacturer."""
@@ -81,7 +65,8 @@ class Families:
         legacy = draws[0] < _LEGACY_IN_256
         lab = maker.group == "lab"
         risk = _risk(draws, legacy=legacy, lab=lab)
-        kind = _kind_of(maker.group, risk, draws)
+        kinds = self._words.kinds.get((maker.group, risk)) or self._words.kinds[(maker.group, "")]
+        kind = kinds[draws[14] % len(kinds)]
         if not lab and kind.risk != risk:
             risk = kind.risk
         if self._future_codes and draws[1] < 2:
@@ -97,7 +82,7 @@ class Families:
             device_name=None if legacy else f"{name} {kind.nouns['en']}",
             model=f"{name} {number + 1}" if draws[9] < 110 and not legacy else None,
             emdn=_emdn(kind, draws),
-            namings=_namings(kind, name, maker.language, draws),
+            namings=self._namings(kind, name, maker.language, draws),
             style=draws[10] % 4,
             certificates=() if legacy else _regulation(maker, number, regulation, risk, draws),
             legacy_legislation=legacy_legislation,
@@ -106,49 +91,39 @@ class Families:
             markets=None if draws[11] < 200 else _MARKETS[draws[11] % len(_MARKETS)],
         )
 
+    def _namings(self, kind: Kind, name: str, language: str, draws: bytes) -> tuple[Naming, ...]:
+        registered = "®" if draws[16] < 24 else ""
+        namings = []
+        for each in dict.fromkeys(_languages(language, draws[17])):
+            noun = kind.nouns[each]
+            head = f"{noun} {name}{registered}" if draws[10] % 4 in (1, 2) else f"{name}{registered} {noun}"
+            namings.append(Naming(each, head, MEASURES[kind.measure, each], self._words.descriptors[each]))
+        return tuple(namings)
+
 
 def article_names(family: Family, article: int, draws: bytes) -> dict[str, str] | None:
     """The trade names of a family's article, by language."""
     if not family.namings:
         return None
-    zipf = _ZIPF[draws[0]]
-    style = family.style
     names = {}
     for naming in family.namings:
         measure = naming.measures[article % len(naming.measures)]
-        descriptor = naming.descriptors[zipf]
-        if style == 0:
-            names[naming.language] = f"{naming.head} {measure}, {descriptor}"
-        elif style == 1:
-            names[naming.language] = f"{naming.head}, {descriptor}, {measure}"
-        elif style == 2:
-            names[naming.language] = f"{naming.head} {measure} {descriptor}"
-        else:
-            names[naming.language] = f"{naming.head} {measure}"
+        descriptor = naming.descriptors[draws[0]]
+        match family.style:
+            case 0:
+                names[naming.language] = f"{naming.head} {measure}, {descriptor}"
+            case 1:
+                names[naming.language] = f"{naming.head}, {descriptor}, {measure}"
+            case 2:
+                names[naming.language] = f"{naming.head} {measure} {descriptor}"
+            case _:
+                names[naming.language] = f"{naming.head} {measure}"
     return names
-
-
-def _zipf_table() -> tuple[int, ...]:
-    """256 entries in which the i-th descriptor has a share of about 1/(i+1)."""
-    count = len(DESCRIPTORS["en"])
-    total = sum(1 / (rank + 1) for rank in range(count))
-    table: list[int] = []
-    for rank in range(count):
-        table.extend([rank] * max(1, round(256 / (rank + 1) / total)))
-    return tuple((table + [0] * 256)[:256])
-
-
-_ZIPF = _zipf_table()
 
 
 def _risk(draws: bytes, *, legacy: bool, lab: bool) -> str:
     table = (_IVDD_RISKS if legacy else _LAB_RISKS) if lab else (_LEGACY_RISKS if legacy else _REGULATION_RISKS)
     return table[int.from_bytes(draws[12:14]) % len(table)]
-
-
-def _kind_of(group: str, risk: str, draws: bytes) -> Kind:
-    kinds = _BY_GROUP.get((group, risk)) or _BY_GROUP[(group, "")]
-    return kinds[draws[14] % len(kinds)]
 
 
 def _emdn(kind: Kind, draws: bytes) -> tuple[str, ...]:
@@ -166,17 +141,6 @@ def _languages(language: str, draw: int) -> tuple[str, ...]:
     if draw < 215:
         return (language,)
     return ("en", language) if draw < 246 else LANGUAGES
-
-
-def _namings(kind: Kind, name: str, language: str, draws: bytes) -> tuple[Naming, ...]:
-    registered = "®" if draws[16] < 24 else ""
-    style = draws[10] % 4
-    namings = []
-    for each in dict.fromkeys(_languages(language, draws[17])):
-        noun = kind.nouns[each]
-        head = f"{noun} {name}{registered}" if style in (1, 2) else f"{name}{registered} {noun}"
-        namings.append(Naming(each, head, MEASURES[kind.measure, each], DESCRIPTORS[each]))
-    return tuple(namings)
 
 
 def _regulation(maker: Manufacturer, number: int, regulation: str, risk: str, draws: bytes) -> tuple[Certificate, ...]:

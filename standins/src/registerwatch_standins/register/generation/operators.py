@@ -4,17 +4,17 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from registerwatch_standins.register.generation import numbering
-from registerwatch_standins.register.generation.keys import Keys, Scatter
-from registerwatch_standins.register.generation.layout import Layout
-from registerwatch_standins.register.generation.vocabulary import LANGUAGES
-from registerwatch_standins.register.places import (
+from registerwatch_standins.register.countries import (
     COUNTRIES,
     REPRESENTATIVE_COUNTRIES,
     TRADE_LANGUAGES,
     Country,
     country_type,
 )
+from registerwatch_standins.register.generation import numbering
+from registerwatch_standins.register.generation.keys import Keys, Scatter
+from registerwatch_standins.register.generation.layout import Layout
+from registerwatch_standins.register.generation.vocabulary import LANGUAGES
 from registerwatch_standins.register.records import Actor, Party
 
 _REPRESENTATIVES = 1 << 31
@@ -23,67 +23,16 @@ _GROUPS = ("bone",) * 22 + ("dental",) * 14 + ("surgery",) * 21 + ("wound",) * 1
 _ALL_GROUPS = (*_GROUPS, "lab", "lab", "lab")
 _FAMILY_SIZES = (6, 10, 13, 13, 16, 24, 40)
 _BY_SHARE = tuple(iso2 for iso2, place in COUNTRIES.items() for _ in range(place.share))
-_ONSETS = (
-    "b",
-    "br",
-    "c",
-    "cl",
-    "d",
-    "dr",
-    "f",
-    "fl",
-    "g",
-    "gl",
-    "k",
-    "kr",
-    "l",
-    "m",
-    "n",
-    "p",
-    "pr",
-    "qu",
-    "r",
-    "s",
-    "sp",
-    "st",
-    "t",
-    "tr",
-    "v",
-    "x",
-    "z",
-)
+_NAME_PARTS = """
+b br c cl d dr f fl g gl k kr l m n p pr qu r s sp st t tr v x z
+flex med fix tec lux dent ortho care vita plus line nova
+Medical Medizintechnik Orthopaedics Instruments Dental Biotech Surgical Healthcare Devices
+"""
+_ONSETS, _ENDINGS, _TRADES = (line.split() for line in _NAME_PARTS.strip().splitlines())
+_ENDINGS += [""] * 4
 _VOWELS = ("a", "e", "i", "o", "u", "ae", "eo", "ia", "io")
 _CODAS = ("", "", "l", "m", "n", "r", "s", "x", "nt", "st", "rd")
-_ENDINGS = (
-    "flex",
-    "med",
-    "fix",
-    "tec",
-    "lux",
-    "dent",
-    "ortho",
-    "care",
-    "vita",
-    "plus",
-    "line",
-    "nova",
-    "",
-    "",
-    "",
-    "",
-)
-_TRADES = (
-    "Medical",
-    "Medizintechnik",
-    "Orthopaedics",
-    "Instruments",
-    "Dental",
-    "Biotech",
-    "Surgical",
-    "Healthcare",
-    "Devices",
-)
-_STREETS = (
+_STREETS = [
     "Werkstraße",
     "Rue des Ateliers",
     "Via della Fabbrica",
@@ -91,7 +40,7 @@ _STREETS = (
     "Park Road",
     "Calle Mayor",
     "Industrieweg",
-)
+]
 
 
 class Manufacturer(Struct, frozen=True):

@@ -1,9 +1,12 @@
-"""The words of generated trade names: kinds of device and descriptors in eight languages.
+"""The words of generated trade names: kinds of device, descriptors and measures in eight languages.
 
-One line per kind: group, risk class under the regulation, EMDN code, measure, and the noun in the order of
-`LANGUAGES`. Descriptors stand from the most common to the rarest: they are drawn by that order, so that a few
-words are everywhere.
+`kinds.txt` has one line per kind: group, risk class under the regulation, EMDN code, measure, and the noun in the order
+of `LANGUAGES`. `descriptors.txt` goes from the most common descriptor to the rarest.
 """
+
+from functools import cache
+from importlib.resources import files
+from itertools import product
 
 from msgspec import Struct
 
@@ -20,122 +23,85 @@ class Kind(Struct, frozen=True):
     nouns: dict[str, str]
 
 
-_KINDS = """
-bone|class-i|P0912|none|Screwdriver|Schraubendreher|Tournevis|Cacciavite|Destornillador|Śrubokręt|Κατσαβίδι|Отвертка
-bone|class-i|L0911|none|Instrument tray|Instrumentensieb|Plateau à instruments|Vassoio strumenti|Bandeja de instrumental|Taca na narzędzia|Δίσκος εργαλείων|Табла за инструменти
-bone|class-i|L0910|diameter|Drill guide|Bohrbüchse|Guide de perçage|Guida per trapano|Guía de broca|Prowadnica wiertła|Οδηγός τρυπανιού|Водач за свредло
-bone|class-i|P0910|mm|Trial implant set|Probeimplantat-Set|Set d'implants d'essai|Set impianto di prova|Set de implantes de prueba|Zestaw implantów próbnych|Σετ δοκιμαστικών εμφυτευμάτων|Сет пробни импланти
-bone|class-iia|L0911|diameter|Drill bit|Spiralbohrer|Foret|Punta da trapano|Broca|Wiertło|Τρυπάνι|Свредло
-bone|class-iib|P091203|screw|Cortical screw|Kortikalisschraube|Vis corticale|Vite corticale|Tornillo cortical|Śruba korowa|Φλοιώδης βίδα|Кортикален винт
-bone|class-iib|P091204|screw|Locking screw|Verriegelungsschraube|Vis de verrouillage|Vite di bloccaggio|Tornillo de bloqueo|Śruba blokująca|Βίδα ασφάλισης|Заключващ винт
-bone|class-iib|P09070101|screw|Pedicle screw|Pedikelschraube|Vis pédiculaire|Vite peduncolare|Tornillo pedicular|Śruba przeznasadowa|Διαυχενική βίδα|Педикуларен винт
-bone|class-iib|P091205|plate|Locking plate|Verriegelungsplatte|Plaque verrouillée|Placca di bloccaggio|Placa de bloqueo|Płytka blokowana|Πλάκα ασφάλισης|Заключваща плака
-bone|class-iib|P091299|wire|Kirschner wire|Kirschner-Draht|Broche de Kirschner|Filo di Kirschner|Aguja de Kirschner|Drut Kirschnera|Σύρμα Kirschner|Киршнерова игла
-bone|class-iib|P090703|mm|Cervical cage|Zervikaler Cage|Cage cervicale|Gabbia cervicale|Caja cervical|Klatka szyjna|Αυχενικός κλωβός|Шиен кейдж
-bone|class-iii|P0908|size|Hip stem|Hüftschaft|Tige fémorale|Stelo femorale|Vástago femoral|Trzpień biodrowy|Μηριαίο στέλεχος|Бедрено стебло
-bone|class-iii|P0909|size|Knee tibial insert|Knie-Tibiaeinsatz|Insert tibial du genou|Inserto tibiale del ginocchio|Inserto tibial de rodilla|Wkładka piszczelowa kolana|Κνημιαίο ένθεμα γόνατος|Тибиална вложка за коляно
-dental|class-i|Q0103|size|Impression tray|Abformlöffel|Porte-empreinte|Portaimpronta|Cubeta de impresión|Łyżka wyciskowa|Δισκάριο αποτύπωσης|Отпечатъчна лъжица
-dental|class-i|Q0101|none|Mouth mirror|Mundspiegel|Miroir dentaire|Specchietto dentale|Espejo dental|Lusterko stomatologiczne|Οδοντιατρικό κάτοπτρο|Стоматологично огледалце
-dental|class-i|Q0104|pack|Modelling wax|Modellierwachs|Cire à modeler|Cera per modellazione|Cera para modelar|Wosk modelowy|Κερί διαμόρφωσης|Моделажен восък
-dental|class-i|Q0102|diameter|Diamond bur|Diamantschleifer|Fraise diamantée|Fresa diamantata|Fresa de diamante|Wiertło diamentowe|Διαμαντένια φρέζα|Диамантен борер
-dental|class-iia|Q010601|shade|Composite|Komposit|Composite|Composito|Composite|Kompozyt|Σύνθετη ρητίνη|Композит
-dental|class-iia|Q010602|shade|Zirconia disc|Zirkonoxid-Rohling|Disque en zircone|Disco in zirconia|Disco de circonio|Krążek cyrkonowy|Δίσκος ζιρκονίας|Циркониев диск
-dental|class-iia|Q010699|pack|Orthodontic bracket|Kieferorthopädisches Bracket|Bracket orthodontique|Bracket ortodontico|Bracket de ortodoncia|Zamek ortodontyczny|Ορθοδοντικό άγκιστρο|Ортодонтски брекет
-dental|class-iib|P0102|screw|Dental implant|Zahnimplantat|Implant dentaire|Impianto dentale|Implante dental|Implant zębowy|Οδοντικό εμφύτευμα|Зъбен имплант
-dental|class-iib|P010299|mm|Abutment|Abutment|Pilier|Moncone|Pilar|Łącznik|Κολόβωμα|Надстройка
-surgery|class-i|L0312|length|Tissue forceps|Gewebepinzette|Pince à tissus|Pinza per tessuti|Pinza de tejidos|Pinceta tkankowa|Λαβίδα ιστών|Тъканна пинсета
-surgery|class-i|L0318|length|Dissecting scissors|Präparierschere|Ciseaux à dissection|Forbici da dissezione|Tijeras de disección|Nożyczki preparacyjne|Ψαλίδι παρασκευής|Дисекционна ножица
-surgery|class-i|L1199|length|Retractor|Wundhaken|Écarteur|Divaricatore|Separador|Hak chirurgiczny|Άγκιστρο|Ретрактор
-surgery|class-i|L1602|length|Needle holder|Nadelhalter|Porte-aiguille|Portaaghi|Portaagujas|Imadło|Βελονοκάτοχο|Иглодържател
-surgery|class-i|T0201|size|Surgical gown|OP-Mantel|Casaque chirurgicale|Camice chirurgico|Bata quirúrgica|Fartuch chirurgiczny|Χειρουργική ποδιά|Хирургическа престилка
-surgery|class-i|T0299|area|Surgical drape|OP-Abdecktuch|Champ opératoire|Telo chirurgico|Paño quirúrgico|Serweta chirurgiczna|Χειρουργικό πεδίο|Операционен чаршаф
-surgery|class-iia|K01020110|screw|Trocar|Trokar|Trocart|Trocar|Trocar|Trokar|Τροκάρ|Троакар
-surgery|class-iia|V0101|number|Scalpel blade|Skalpellklinge|Lame de bistouri|Lama per bisturi|Hoja de bisturí|Ostrze skalpela|Λεπίδα νυστεριού|Острие за скалпел
-surgery|class-iia|A0605|french|Suction catheter|Absaugkatheter|Sonde d'aspiration|Catetere di aspirazione|Sonda de aspiración|Cewnik do odsysania|Καθετήρας αναρρόφησης|Аспирационен катетър
-surgery|class-iib|H0203|mm|Linear stapler|Linearer Klammernahtapparat|Agrafeuse linéaire|Suturatrice lineare|Grapadora lineal|Stapler liniowy|Γραμμικός συρραπτήρας|Линеен ушивател
-surgery|class-iib|K0202|length|Bipolar electrode|Bipolare Elektrode|Électrode bipolaire|Elettrodo bipolare|Electrodo bipolar|Elektroda bipolarna|Διπολικό ηλεκτρόδιο|Биполярен електрод
-surgery|class-iii|H0101|suture|Absorbable suture|Resorbierbares Nahtmaterial|Suture résorbable|Sutura riassorbibile|Sutura absorbible|Nić wchłanialna|Απορροφήσιμο ράμμα|Резорбируем конец
-surgery|class-iii|P9002|area|Hernia mesh|Herniennetz|Treillis herniaire|Rete per ernia|Malla para hernia|Siatka przepuklinowa|Πλέγμα κήλης|Мрежа за херния
-wound|class-i|M040101|area|Wound plaster|Wundpflaster|Pansement adhésif|Cerotto|Apósito adhesivo|Plaster|Αυτοκόλλητος επίδεσμος|Пластир
-wound|class-i|M0202|area|Gauze compress|Mullkompresse|Compresse de gaze|Compressa di garza|Compresa de gasa|Kompres gazowy|Γάζα|Марлен компрес
-wound|class-i|M030401|width|Elastic bandage|Elastische Binde|Bande élastique|Benda elastica|Venda elástica|Opaska elastyczna|Ελαστικός επίδεσμος|Еластичен бинт
-wound|class-i|M030301|size|Knee support|Kniebandage|Genouillère|Ginocchiera|Rodillera|Opaska na kolano|Επιγονατίδα|Наколенка
-wound|class-iib|M04040301|area|Foam dressing|Schaumverband|Pansement hydrocellulaire|Medicazione in schiuma|Apósito de espuma|Opatrunek piankowy|Αφρώδες επίθεμα|Пянообразна превръзка
-wound|class-iib|M04040701|area|Hydrocolloid dressing|Hydrokolloidverband|Pansement hydrocolloïde|Medicazione idrocolloidale|Apósito hidrocoloide|Opatrunek hydrokoloidowy|Υδροκολλοειδές επίθεμα|Хидроколоидна превръзка
-aids|class-i|Y122106|seat|Wheelchair|Rollstuhl|Fauteuil roulant|Carrozzina|Silla de ruedas|Wózek inwalidzki|Αναπηρικό αμαξίδιο|Инвалидна количка
-aids|class-i|Y120606|none|Rollator|Rollator|Déambulateur|Deambulatore|Andador|Chodzik|Περιπατητήρας|Ролатор
-aids|class-i|Y063303|size|Compression stocking|Kompressionsstrumpf|Bas de compression|Calza a compressione|Media de compresión|Pończocha uciskowa|Κάλτσα συμπίεσης|Компресионен чорап
-aids|class-i|Y0306|size|Wrist orthosis|Handgelenkorthese|Orthèse de poignet|Ortesi di polso|Órtesis de muñeca|Orteza nadgarstka|Νάρθηκας καρπού|Ортеза за китка
-aids|class-i|T04010103|size|Incontinence pants|Inkontinenzhose|Culotte d'incontinence|Pannolone a mutandina|Pañal braga|Majtki chłonne|Πάνα ακράτειας|Гащи за инконтиненция
-aids|class-i|V0811|seat|Hospital bed|Pflegebett|Lit médicalisé|Letto ospedaliero|Cama hospitalaria|Łóżko szpitalne|Νοσοκομειακή κλίνη|Болнично легло
-aids|class-i|Y1236|size|Patient sling|Hebetuch|Sangle de lève-personne|Imbracatura sollevamalati|Arnés de grúa|Podwieszka do podnośnika|Ιμάντας ανύψωσης ασθενούς|Сапан за пациенти
-flow|class-i|T0102|size|Examination glove|Untersuchungshandschuh|Gant d'examen|Guanto da esame|Guante de examen|Rękawica diagnostyczna|Εξεταστικό γάντι|Ръкавица за преглед
-flow|class-i|A06030301|volume|Urine bag|Urinbeutel|Poche à urine|Sacca urina|Bolsa de orina|Worek na mocz|Ουροσυλλέκτης|Уринаторна торба
-flow|class-i|A0201|volume|Syringe|Spritze|Seringue|Siringa|Jeringa|Strzykawka|Σύριγγα|Спринцовка
-flow|class-iia|A0101|gauge|Hypodermic needle|Injektionskanüle|Aiguille hypodermique|Ago ipodermico|Aguja hipodérmica|Igła iniekcyjna|Υποδερμική βελόνα|Инжекционна игла
-flow|class-iia|A0301|length|Infusion set|Infusionsset|Set de perfusion|Set per infusione|Equipo de infusión|Zestaw infuzyjny|Σετ έγχυσης|Инфузионна система
-flow|class-iia|U010199|french|Foley catheter|Foley-Katheter|Sonde de Foley|Catetere di Foley|Sonda Foley|Cewnik Foleya|Καθετήρας Foley|Катетър на Фоли
-flow|class-iia|R0101|mm|Tracheal tube|Endotrachealtubus|Sonde trachéale|Tubo tracheale|Tubo traqueal|Rurka intubacyjna|Τραχειοσωλήνας|Ендотрахеална тръба
-flow|class-iib|A0303|volume|Infusion pump|Infusionspumpe|Pompe à perfusion|Pompa per infusione|Bomba de infusión|Pompa infuzyjna|Αντλία έγχυσης|Инфузионна помпа
-flow|class-iib|Z1203|none|Patient monitor|Patientenmonitor|Moniteur patient|Monitor paziente|Monitor de paciente|Monitor pacjenta|Μόνιτορ ασθενούς|Пациентен монитор
-flow|class-iii|P0704|screw|Coronary stent|Koronarstent|Stent coronaire|Stent coronarico|Stent coronario|Stent wieńcowy|Στεφανιαίο stent|Коронарен стент
-flow|class-iii|C0104|wire|Guide wire|Führungsdraht|Fil-guide|Filo guida|Guía|Prowadnik|Οδηγό σύρμα|Водач
-lab|class-a|W0202|none|Analyser|Analysegerät|Analyseur|Analizzatore|Analizador|Analizator|Αναλυτής|Анализатор
-lab|class-a|W0105|volume|Buffer solution|Pufferlösung|Solution tampon|Soluzione tampone|Solución tampón|Roztwór buforowy|Ρυθμιστικό διάλυμα|Буферен разтвор
-lab|class-a|W0503|volume|Specimen container|Probengefäß|Récipient pour prélèvement|Contenitore per campioni|Recipiente para muestras|Pojemnik na próbki|Δοχείο δειγμάτων|Съд за проби
-lab|class-b|W0101|tests|Cholesterol test|Cholesterin-Test|Test de cholestérol|Test colesterolo|Test de colesterol|Test na cholesterol|Τεστ χοληστερόλης|Тест за холестерол
-lab|class-c|W0102|tests|Cardiac troponin assay|Herz-Troponin-Assay|Dosage de troponine cardiaque|Dosaggio troponina cardiaca|Ensayo de troponina cardíaca|Oznaczenie troponiny sercowej|Δοκιμασία τροπονίνης|Тест за тропонин
-lab|class-d|W0104|tests|Hepatitis B antigen test|Hepatitis-B-Antigentest|Test antigénique hépatite B|Test antigene epatite B|Test de antígeno hepatitis B|Test antygenowy WZW B|Τεστ αντιγόνου ηπατίτιδας Β|Тест за антиген на хепатит В
-"""  # noqa: E501
+class Vocabulary(Struct, frozen=True):
+    """Kinds by group and risk class (and by group alone, with an empty class); 256 descriptors by language.
 
-_DESCRIPTORS = """
-sterile|steril|stérile|sterile|estéril|sterylny|αποστειρωμένο|стерилен
-set|Set|set|set|set|zestaw|σετ|комплект
-titanium|Titan|titane|titanio|titanio|tytan|τιτάνιο|титан
-non-sterile|unsteril|non stérile|non sterile|no estéril|niesterylny|μη αποστειρωμένο|нестерилен
-standard|Standard|standard|standard|estándar|standard|τυπικό|стандартен
-small|klein|petit|piccolo|pequeño|mały|μικρό|малък
-large|groß|grand|grande|grande|duży|μεγάλο|голям
-blue|blau|bleu|blu|azul|niebieski|μπλε|син
-left|links|gauche|sinistro|izquierdo|lewy|αριστερό|ляв
-right|rechts|droit|destro|derecho|prawy|δεξί|десен
-single-use|Einmalgebrauch|usage unique|monouso|un solo uso|jednorazowy|μίας χρήσης|за еднократна употреба
-reusable|wiederverwendbar|réutilisable|riutilizzabile|reutilizable|wielorazowy|επαναχρησιμοποιούμενο|за многократна употреба
-curved|gebogen|courbe|curvo|curvo|zakrzywiony|κυρτό|извит
-straight|gerade|droit|retto|recto|prosty|ευθύ|прав
-stainless steel|Edelstahl|acier inoxydable|acciaio inox|acero inoxidable|stal nierdzewna|ανοξείδωτος χάλυβας|неръждаема стомана
-with valve|mit Ventil|avec valve|con valvola|con válvula|z zaworem|με βαλβίδα|с клапан
-soft|weich|souple|morbido|blando|miękki|μαλακό|мек
-long|lang|long|lungo|largo|długi|μακρύ|дълъг
-short|kurz|court|corto|corto|krótki|κοντό|къс
-cannulated|kanüliert|canulé|cannulato|canulado|kaniulowany|αυλοφόρο|канюлиран
-silver|silber|argent|argento|plata|srebrny|ασημί|сребърен
-paediatric|pädiatrisch|pédiatrique|pediatrico|pediátrico|pediatryczny|παιδιατρικό|педиатричен
-adult|Erwachsene|adulte|adulto|adulto|dla dorosłych|ενηλίκων|за възрастни
-black|schwarz|noir|nero|negro|czarny|μαύρο|черен
-coated|beschichtet|revêtu|rivestito|recubierto|powlekany|επικαλυμμένο|с покритие
-self-tapping|selbstschneidend|autotaraudant|autofilettante|autorroscante|samogwintujący|αυτοκοχλιούμενο|самонарезен
-green|grün|vert|verde|verde|zielony|πράσινο|зелен
-latex-free|latexfrei|sans latex|senza lattice|sin látex|bez lateksu|χωρίς λάτεξ|без латекс
-absorbent|saugfähig|absorbant|assorbente|absorbente|chłonny|απορροφητικό|абсорбиращ
-transparent|transparent|transparent|trasparente|transparente|przezroczysty|διαφανές|прозрачен
-light|leicht|léger|leggero|ligero|lekki|ελαφρύ|лек
-extra strong|extra stark|extra fort|extra forte|extra fuerte|bardzo mocny|εξαιρετικά ισχυρό|екстра здрав
-polyaxial|polyaxial|polyaxial|poliassiale|poliaxial|poliaksjalny|πολυαξονικό|полиаксиален
-child|Kind|enfant|bambino|niño|dziecko|παιδί|дете
-with needle|mit Nadel|avec aiguille|con ago|con aguja|z igłą|με βελόνα|с игла
-bowel surgery|Darmchirurgie|chirurgie intestinale|chirurgia intestinale|cirugía intestinal|chirurgia jelit|χειρουργική εντέρου|чревна хирургия
-"""  # noqa: E501
+    Of the 256, the i-th most common descriptor has a share of about 1/i: a few words are everywhere.
+    """
+
+    kinds: dict[tuple[str, str], list[Kind]]
+    descriptors: dict[str, tuple[str, ...]]
 
 
-def _read_kinds() -> tuple[Kind, ...]:
-    kinds = []
-    for line in _KINDS.strip().splitlines():
-        group, risk, emdn, measure, *nouns = line.split("|")
-        kinds.append(Kind(group, risk, emdn, measure, dict(zip(LANGUAGES, nouns, strict=True))))
-    return tuple(kinds)
+@cache
+def vocabulary() -> Vocabulary:
+    """The words of the data files."""
+    kinds: dict[tuple[str, str], list[Kind]] = {}
+    for group, risk, emdn, measure, *nouns in _rows("kinds.txt"):
+        kind = Kind(group, risk, emdn, measure, dict(zip(LANGUAGES, nouns, strict=True)))
+        kinds.setdefault((group, risk), []).append(kind)
+        kinds.setdefault((group, ""), []).append(kind)
+    descriptors = _rows("descriptors.txt")
+    columns = zip(*(descriptors[rank] for rank in _common_ranks(len(descriptors))), strict=True)
+    return Vocabulary(kinds, dict(zip(LANGUAGES, columns, strict=True)))
 
 
-KINDS = _read_kinds()
-_COLUMNS = zip(*(line.split("|") for line in _DESCRIPTORS.strip().splitlines()), strict=True)
-DESCRIPTORS: dict[str, tuple[str, ...]] = dict(zip(LANGUAGES, _COLUMNS, strict=True))
+def _rows(name: str) -> list[list[str]]:
+    text = files("registerwatch_standins.register.generation").joinpath(name).read_text("utf-8")
+    return [line.split("|") for line in text.splitlines()]
+
+
+def _common_ranks(count: int) -> list[int]:
+    """256 ranks below `count`, of which the i-th (from 0) has a share of about 1/(i+1)."""
+    total = sum(1 / (rank + 1) for rank in range(count))
+    ranks = [rank for rank in range(count) for _ in range(max(1, round(256 / (rank + 1) / total)))]
+    return (ranks + [0] * 256)[:256]
+
+
+_DIAMETERS = ("1.5", "2.0", "2.4", "2.7", "3.0", "3.5", "4.0", "4.5", "5.0", "5.5", "6.5")
+_WIDTHS = (5, 7.5, 10, 12.5, 15, 20, 30)
+_STRENGTHS = ("6/0", "5/0", "4/0", "3/0", "2/0", "0", "1")
+_SHADES = ("A1", "A2", "A3", "A3.5", "B1", "B2", "C1", "C2", "D2")
+_LENGTHS = tuple(str(length) for length in (*range(6, 40, 2), *range(40, 125, 5)))
+_COUNTS = (1, 2, 3, 5, 6, 10, 12, 20, 24, 25, 30, 50, 96, 100, 144, 200, 500)
+_SIZES = ("XS", "S", "M", "L", "XL", "XXL", *(str(size) for size in range(11)))
+_MEASURES: dict[str, tuple[str, ...]] = {
+    "none": ("", "II", "III", "Plus", "XS", "2.0", "Pro", "Basic"),
+    "screw": tuple(f"{diameter} x {length} mm" for diameter, length in product(_DIAMETERS, _LENGTHS)),
+    "diameter": tuple(f"Ø {diameter} mm" for diameter in ("0.8", "1.0", "1.1", *_DIAMETERS)),
+    "mm": tuple(f"{whole}.{half} mm" for whole in range(3, 24) for half in (0, 5)),
+    "plate": tuple(f"{system} mm, {holes}" for system, holes in product(_DIAMETERS[:8], range(3, 19))),
+    "wire": tuple(f"{diameter} x {length} mm" for diameter, length in product(_DIAMETERS[:4], range(70, 320, 10))),
+    "length": tuple(f"{length} cm" for length in ("11.5", "12", "13", "14.5", "16", "18", "20", "25", "30")),
+    "area": tuple(f"{width} x {length} cm" for width, length in product(_WIDTHS, _WIDTHS)),
+    "width": tuple(f"{width} cm x {length} m" for width, length in product((4, 6, 8, 10, 12), (3, 4, 5, 7))),
+    "french": tuple(f"CH {gauge}, {length} cm" for gauge, length in product(range(6, 26, 2), (20, 40, 50, 60))),
+    "gauge": tuple(f"{gauge} G x {length} mm" for gauge, length in product(range(16, 32), (12, 16, 25, 30, 40, 50))),
+    "volume": tuple(f"{volume} ml" for volume in (1, 2, 2.5, 5, 10, 20, 50, 60, 100, 250, 500, 750, 1000, 1500, 2000)),
+    "seat": tuple(f"{width} cm, {load} kg" for width, load in product(range(36, 62, 2), (100, 120, 130, 160))),
+    "suture": tuple(f"USP {strength}, {length} cm" for strength, length in product(_STRENGTHS, (45, 70, 75, 90))),
+    "shade": tuple(f"{shade} {height} mm" for shade, height in product(_SHADES, (10, 12, 14, 16, 18, 20))),
+}
+_WORDS = {
+    "pack": ("pcs", "Stück", "pièces", "pezzi", "uds", "szt.", "τεμ.", "бр."),
+    "tests": ("tests", "Tests", "tests", "test", "pruebas", "testów", "τεστ", "теста"),
+    "size": ("size", "Gr.", "taille", "misura", "talla", "rozm.", "μέγεθος", "размер"),
+    "number": ("no.", "Nr.", "n°", "n.", "n.º", "nr", "αρ.", "№"),
+}
+
+
+def _measures(measure: str, language: str) -> tuple[str, ...]:
+    """The texts of a measure: `3.5 x 24 mm` in English, `3,5 x 24 mm` elsewhere."""
+    if measure in _MEASURES:
+        texts = _MEASURES[measure]
+        return texts if language == "en" else tuple(text.replace(".", ",") for text in texts)
+    word = _WORDS[measure][LANGUAGES.index(language)]
+    if measure in ("pack", "tests"):
+        return tuple(f"{count} {word}" for count in _COUNTS)
+    return tuple(f"{word} {size}" for size in _SIZES)
+
+
+MEASURES = {
+    (measure, language): _measures(measure, language) for measure in (*_MEASURES, *_WORDS) for language in LANGUAGES
+}
+"""The sizes, lengths, shades and pack counts that tell one article of a device family from the next."""

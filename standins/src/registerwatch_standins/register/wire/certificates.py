@@ -1,6 +1,6 @@
 """A certificate as the certificate search sends it."""
 
-from registerwatch_standins.register.places import COUNTRIES, country_of_srn
+from registerwatch_standins.register.countries import COUNTRIES, country_of_srn
 from registerwatch_standins.register.records import CertificateListing
 from registerwatch_standins.register.wire.codes import (
     Fields,

@@ -10,8 +10,8 @@ from typing import Any
 
 import msgspec
 
+from registerwatch_standins.register.countries import LANGUAGE_NAMES, country_name, country_type
 from registerwatch_standins.register.identifiers import ulid
-from registerwatch_standins.register.places import LANGUAGE_NAMES, country_name, country_type
 from registerwatch_standins.register.records import ACTOR_TYPES
 
 _ULIDS_FROM, _ULIDS_WITHIN = 1_606_780_800_000, 183_000_000_000

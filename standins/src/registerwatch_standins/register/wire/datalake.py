@@ -1,6 +1,6 @@
 """Rows of the bulk Data Lake: upper-case columns, codes as numeric ids, no certificates and no dates."""
 
-from registerwatch_standins.register.places import country_name
+from registerwatch_standins.register.countries import country_name
 from registerwatch_standins.register.records import ACTOR_TYPES, Actor, Registration
 from registerwatch_standins.register.wire.actors import EMAIL, PERSON, TELEPHONE
 

@@ -1,6 +1,6 @@
 """A registration as the device search, the device detail and the Basic UDI-DI record send it."""
 
-from registerwatch_standins.register.places import MARKET_COUNTRIES, country_of_srn
+from registerwatch_standins.register.countries import MARKET_COUNTRIES, country_of_srn
 from registerwatch_standins.register.records import Actor, Certificate, Registration
 from registerwatch_standins.register.wire.actors import party
 from registerwatch_standins.register.wire.codes import (

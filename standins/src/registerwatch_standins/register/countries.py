@@ -78,44 +78,19 @@ MARKET_COUNTRIES: dict[str, str] = {
 }
 """Where a device can be made available, by ISO code."""
 
-_EXTENDED = frozenset({"IS", "LI", "NO", "TR"})
-
-LANGUAGE_NAMES = {
-    "bg": "Bulgarian",
-    "cs": "Czech",
-    "da": "Danish",
-    "de": "German",
-    "el": "Greek",
-    "en": "English",
-    "es": "Spanish",
-    "et": "Estonian",
-    "fi": "Finnish",
-    "fr": "French",
-    "ga": "Irish",
-    "hr": "Croatian",
-    "hu": "Hungarian",
-    "is": "Icelandic",
-    "it": "Italian",
-    "lt": "Lithuanian",
-    "lv": "Latvian",
-    "mt": "Maltese",
-    "nl": "Dutch",
-    "no": "Norwegian",
-    "pl": "Polish",
-    "pt": "Portuguese",
-    "ro": "Romanian",
-    "sk": "Slovak",
-    "sl": "Slovenian",
-    "sv": "Swedish",
-    "tr": "Turkish",
-}
+_LANGUAGES = """
+bg|Bulgarian cs|Czech da|Danish de|German el|Greek en|English es|Spanish et|Estonian fi|Finnish fr|French ga|Irish
+hr|Croatian hu|Hungarian is|Icelandic it|Italian lt|Lithuanian lv|Latvian mt|Maltese nl|Dutch no|Norwegian pl|Polish
+pt|Portuguese ro|Romanian sk|Slovak sl|Slovenian sv|Swedish tr|Turkish
+"""
+LANGUAGE_NAMES = dict(language.split("|") for language in _LANGUAGES.split())
 
 
 def country_type(iso2: str) -> str:
     """The register's group for a country."""
     if iso2 == "XI":
         return "EU_SPECIAL"
-    if iso2 in _EXTENDED:
+    if iso2 in ("IS", "LI", "NO", "TR"):
         return "EU_EXTENDED"
     return "EU_MEMBER_STATE" if iso2 in MARKET_COUNTRIES else "NON_EU_MEMBER_STATE"
 
