@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from registerwatch_standins.register.filters import ActorFilter, CertificateFilter, DeviceFilter
+from registerwatch_standins.register.filters import CertificateFilter, DeviceFilter
 from registerwatch_standins.register.generated import GeneratedWorld
 from registerwatch_standins.register.records import Certificate, Registration
 from registerwatch_standins.register.world import World
@@ -25,10 +25,9 @@ def test_a_change_is_seen_by_every_way_of_reading(world: World) -> None:
     ways = [
         world.by_uuid(record.uuid),
         world.newest(40, 1)[0],
-        *world.search(DeviceFilter(reference="NEW-1"), 0, 10)[1],
         *(each for each in world.by_primary_di(record.primary_di) if each.uuid == record.uuid),
     ]
-    assert len(ways) == 4
+    assert len(ways) == 3
     assert {each.reference for each in ways if each} == {"NEW-1"}
 
 
@@ -61,7 +60,7 @@ def test_a_new_version_can_be_forbidden_and_forced(world: World) -> None:
 def test_what_does_not_change_is_not_written(world: World) -> None:
     record = world.newest(0, 1)[0]
     world.change(record.uuid, new_version=False, reference=record.reference)
-    assert len(world.journal) == 0
+    assert world.journal.written == 0
 
 
 @pytest.mark.parametrize("field", ["uuid", "primary_di", "basic_udi", "manufacturer"])
@@ -124,7 +123,7 @@ def test_a_manufacturers_status_changes_for_all_its_devices(world: World) -> Non
     assert total == len(records) > 1
     assert {(each.manufacturer.status, each.manufacturer.name) for each in records} == {("inactive", "Renamed GmbH")}
     assert [(change.field, change.srn) for change in world.journal] == [("status", srn), ("name", srn)]
-    assert world.search_actors(ActorFilter(name="renamed"), 0, 5)[0] == 1
+    assert world.search_actors(srn, 0, 5)[1][0].name == "Renamed GmbH"
 
 
 def test_a_new_registration_comes_first_and_is_found_by_all_its_identifiers(world: World) -> None:
@@ -156,7 +155,7 @@ def test_the_past_can_be_asked_for(world: World, clock: Clock) -> None:
 
 
 def test_pages_of_a_search_join_without_gap_or_overlap(world: World) -> None:
-    for wanted in (DeviceFilter(), DeviceFilter(legislation="mdr"), DeviceFilter(srn=busiest(world))):
+    for wanted in (DeviceFilter(), DeviceFilter(srn=busiest(world))):
         total, everything = world.search(wanted, 0, 10_000)
         pages = [record for start in range(0, total, 7) for record in world.search(wanted, start, 7)[1]]
         assert len(everything) == total > 20

@@ -1,15 +1,53 @@
-"""What changed between two states of a registration, as entries of the journal."""
+"""What was changed in a world, field by field."""
 
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
+from msgspec import Struct
 
-from registerwatch_standins.register.journal import Change
 from registerwatch_standins.register.records import Certificate, Registration
 
 Pair = tuple[Certificate | None, Certificate | None]
-_NOT_JOURNALED = frozenset({"version_date", "last_updated", "certificates"})
+_NOT_LOGGED = frozenset({"version_date", "last_updated", "certificates"})
 _CERTIFICATE_FIELDS = tuple(field for field in Certificate.__struct_fields__ if field != "listed_in")
+
+
+class Change(Struct, frozen=True):
+    """One field of one record that went from `old` to `new`; `primary_di` is null where `uuid` is an actor's.
+
+    A change of a certificate has `certificate` set to its number, and `field` is the certificate's field
+    (`number` with a null `old` for a certificate that was added).
+    """
+
+    time: str
+    uuid: str
+    primary_di: str | None
+    srn: str
+    field: str
+    old: object
+    new: object
+    certificate: str | None = None
+
+
+class ChangeLog:
+    """The latest changes, oldest first; `written` counts those that have been dropped as well."""
+
+    def __init__(self, kept: int = 100_000) -> None:
+        self._changes: deque[Change] = deque(maxlen=kept)
+        self.written = 0
+
+    def write(self, change: Change) -> None:
+        self._changes.append(change)
+        self.written += 1
+
+    def __iter__(self) -> Iterator[Change]:
+        return iter(list(self._changes))
+
+    def since(self, written: int) -> list[Change]:
+        """The changes written after the first `written` ones, as far as they are still kept."""
+        changes = list(self._changes)
+        return changes[max(0, len(changes) - (self.written - written)) :]
 
 
 def changes_between(before: Registration, after: Registration) -> list[Change]:
@@ -17,7 +55,7 @@ def changes_between(before: Registration, after: Registration) -> list[Change]:
     changes = [
         _change(after, field, getattr(before, field), getattr(after, field))
         for field in Registration.__struct_fields__
-        if field not in _NOT_JOURNALED and getattr(before, field) != getattr(after, field)
+        if field not in _NOT_LOGGED and getattr(before, field) != getattr(after, field)
     ]
     for old, new in certificate_pairs(before.certificates, after.certificates):
         changes.extend(_certificate_changes(after, old, new))
@@ -25,63 +63,38 @@ def changes_between(before: Registration, after: Registration) -> list[Change]:
 
 
 def certificate_pairs(before: Sequence[Certificate], after: Sequence[Certificate]) -> list[Pair]:
-    """Old and new certificate of all that differ.
-
-    Matched by number and revision, then by number, then in order.
-    """
+    """Old and new of all certificates that differ, matched by number and revision, then by number, then in order."""
     gone = [old for old in before if old not in after]
     come = [new for new in after if new not in before]
+    keys: list[Callable[[Certificate], object]] = [
+        lambda each: (each.number, each.revision),
+        lambda each: each.number,
+        lambda each: None,
+    ]
     pairs: list[Pair] = []
-    for same in (_same_revision, _same_number):
-        pairs.extend(_take_pairs(gone, come, same))
-    while gone and come:
-        pairs.append((gone.pop(0), come.pop(0)))
+    for key in keys:
+        for old in list(gone):
+            new = next((each for each in come if key(each) == key(old)), None)
+            if new is not None:
+                gone.remove(old)
+                come.remove(new)
+                pairs.append((old, new))
     return [*pairs, *((old, None) for old in gone), *((None, new) for new in come)]
-
-
-def _take_pairs(
-    gone: list[Certificate], come: list[Certificate], same: Callable[[Certificate, Certificate], bool]
-) -> list[Pair]:
-    """Take matching pairs out of the two lists."""
-    pairs: list[Pair] = []
-    for old in list(gone):
-        new = next((each for each in come if same(old, each)), None)
-        if new is not None:
-            gone.remove(old)
-            come.remove(new)
-            pairs.append((old, new))
-    return pairs
-
-
-def _same_revision(old: Certificate, new: Certificate) -> bool:
-    return (old.number, old.revision) == (new.number, new.revision)
-
-
-def _same_number(old: Certificate, new: Certificate) -> bool:
-    return old.number == new.number
 
 
 def _certificate_changes(record: Registration, old: Certificate | None, new: Certificate | None) -> list[Change]:
     """One change of `number` for a certificate that came or went, else one for each field that differs."""
-    known = new or old
-    number = known.number if known else None
     if old is None or new is None:
-        return [_change(record, "number", old.number if old else None, new.number if new else None, number)]
+        before, after = (each.number if each else None for each in (old, new))
+        return [_change(record, "number", before, after, after or before)]
     return [
-        _change(record, field, getattr(old, field), getattr(new, field), number)
+        _change(record, field, getattr(old, field), getattr(new, field), new.number)
         for field in _CERTIFICATE_FIELDS
         if getattr(old, field) != getattr(new, field)
     ]
 
 
 def _change(record: Registration, field: str, old: object, new: object, certificate: str | None = None) -> Change:
-    return Change(
-        time=record.last_updated,
-        uuid=record.uuid,
-        primary_di=record.primary_di,
-        srn=record.manufacturer.srn,
-        field=field,
-        old=msgspec.to_builtins(old),
-        new=msgspec.to_builtins(new),
-        certificate=certificate,
-    )
+    srn = record.manufacturer.srn
+    before, after = msgspec.to_builtins((old, new))
+    return Change(record.last_updated, record.uuid, record.primary_di, srn, field, before, after, certificate)

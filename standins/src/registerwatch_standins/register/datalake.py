@@ -9,7 +9,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from registerwatch_standins.register.filters import ActorFilter
 from registerwatch_standins.register.responses import json_response
 from registerwatch_standins.register.wire.datalake import actor_row, udi_row
 from registerwatch_standins.register.world import World
@@ -36,7 +35,7 @@ class DataLake:
 
     async def actors(self, request: Request) -> Response:
         """Actors, by their SRNs."""
-        total = (await run_in_threadpool(self._world.search_actors, ActorFilter(), 0, 0))[0]
+        total = (await run_in_threadpool(self._world.search_actors, None, 0, 0))[0]
         return await _page(request, self._actors, total)
 
     def _devices(self, start: int) -> list[dict[str, object]]:
@@ -48,7 +47,7 @@ class DataLake:
         return [udi_row(record) for record in past if record is not None]
 
     def _actors(self, start: int) -> list[dict[str, object]]:
-        return [actor_row(actor) for actor in self._world.search_actors(ActorFilter(), start, PAGE_ROWS)[1]]
+        return [actor_row(actor) for actor in self._world.search_actors(None, start, PAGE_ROWS)[1]]
 
 
 async def _page(request: Request, read: Reader, total: int) -> Response:

@@ -7,9 +7,9 @@ from random import Random
 
 from msgspec.structs import replace
 
+from registerwatch_standins.register.changes import Change
 from registerwatch_standins.register.generation.certification import NOTIFIED_BODIES
 from registerwatch_standins.register.identifiers import sibling_udi_di
-from registerwatch_standins.register.journal import Change
 from registerwatch_standins.register.records import (
     ACTOR_STATUSES,
     CERTIFICATE_STATUSES,

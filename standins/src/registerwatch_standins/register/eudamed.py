@@ -7,11 +7,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from registerwatch_standins.register.queries import actor_query, certificate_query, device_query, require
+from registerwatch_standins.register.queries import actor_query, certificate_query, device_query, envelope, require
 from registerwatch_standins.register.records import Registration
 from registerwatch_standins.register.responses import json_response, no_such_record, page_not_found
 from registerwatch_standins.register.wire import actors, certificates, devices
-from registerwatch_standins.register.wire.pages import envelope
 from registerwatch_standins.register.world import World
 
 
@@ -45,13 +44,9 @@ class Eudamed:
         ]
 
     async def search_devices(self, request: Request) -> Response:
-        """A page of the device search. What must scan the whole register does so beside the event loop."""
+        """A page of the device search."""
         wanted, window = device_query(request.query_params)
-        found = self._world.search
-        if wanted.is_empty or wanted.is_exact_only:
-            total, records = found(wanted, window.offset, window.size)
-        else:
-            total, records = await run_in_threadpool(found, wanted, window.offset, window.size)
+        total, records = self._world.search(wanted, window.offset, window.size)
         return json_response(envelope([devices.search_row(record) for record in records], total, window))
 
     async def device(self, request: Request) -> Response:
@@ -64,8 +59,8 @@ class Eudamed:
 
     async def search_actors(self, request: Request) -> Response:
         """A page of the actor search."""
-        wanted, window = actor_query(request.query_params)
-        total, found = await run_in_threadpool(self._world.search_actors, wanted, window.offset, window.size)
+        srn, window = actor_query(request.query_params)
+        total, found = await run_in_threadpool(self._world.search_actors, srn, window.offset, window.size)
         return json_response(envelope([actors.search_row(actor) for actor in found], total, window))
 
     async def actor(self, request: Request) -> Response:

@@ -1,23 +1,24 @@
-"""Reading the register's query strings: what is required, what is refused, and what is silently ignored."""
+"""The register's query strings: what is required, what is refused, what is silently ignored; and its pages."""
 
+from collections.abc import Sequence
+
+from msgspec import Struct
 from starlette.datastructures import QueryParams
 
-from registerwatch_standins.register.filters import ActorFilter, CertificateFilter, DeviceFilter
-from registerwatch_standins.register.records import (
-    ACTOR_TYPES,
-    DEVICE_STATUSES,
-    LEGISLATIONS,
-    RISK_CLASSES,
-)
-from registerwatch_standins.register.wire.codes import code_name
-from registerwatch_standins.register.wire.pages import MOST_ROWS, Window
+from registerwatch_standins.register.filters import CertificateFilter, DeviceFilter
 
+MAX_ROWS = 300
 _REQUIRED_BY_DEVICE_SEARCH = ("page", "pageSize", "size", "iso2Code", "languageIso2Code")
-_CRITERIA = ("STANDARD", "LEGACY", "SPP")
+_FILTER_NAMES = """
+tradeName reference deviceModel cndCode riskClassCode deviceStatusCode applicableLegislation deviceTypes deviceCriteria
+name countryIso2Code actorTypeCode
+"""
+_NOT_SERVED = frozenset(_FILTER_NAMES.split())
+"""Filters of the real register that the stand-in has not. It says so, since the real one does not ignore them."""
 
 
 class QueryError(Exception):
-    """The register's refusal of a query: an HTTP status and a message."""
+    """A query that is refused: an HTTP status and a message."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -25,47 +26,34 @@ class QueryError(Exception):
         self.message = message
 
 
+class Window(Struct, frozen=True):
+    """Which page is asked for: 0-based, and how many rows a page has."""
+
+    number: int
+    size: int
+
+    @property
+    def offset(self) -> int:
+        """How many rows lie before the page."""
+        return self.number * self.size
+
+
 def device_query(query: QueryParams) -> tuple[DeviceFilter, Window]:
     """The filter and the page of a device search. Raises `QueryError`."""
     for name in _REQUIRED_BY_DEVICE_SEARCH:
         require(query, name, 400)
-    wanted = DeviceFilter(
-        primary_di=query.get("primaryDi") or None,
-        basic_udi=query.get("basicUdi") or None,
-        srn=query.get("srn") or None,
-        trade_name=query.get("tradeName") or None,
-        reference=query.get("reference") or None,
-        device_model=query.get("deviceModel") or None,
-        emdn_prefix=query.get("cndCode") or None,
-        risk_class=_known(query, "riskClassCode", "risk-class", RISK_CLASSES),
-        status=_known(query, "deviceStatusCode", "device-model-status", DEVICE_STATUSES),
-        legislation=_known(query, "applicableLegislation", "applicable-legislation", LEGISLATIONS),
-        device_type=_device_type(query),
-        criterion=_criterion(query),
-    )
+    wanted = DeviceFilter(query.get("primaryDi") or None, query.get("basicUdi") or None, query.get("srn") or None)
     return wanted, window(query)
 
 
-def actor_query(query: QueryParams) -> tuple[ActorFilter, Window]:
-    """The filter and the page of an actor search, where a missing language is the server's error.
-
-    Raises `QueryError`.
-    """
+def actor_query(query: QueryParams) -> tuple[str | None, Window]:
+    """The SRN and the page of an actor search, where a missing language is the server's error."""
     require(query, "languageIso2Code", 500)
-    wanted = ActorFilter(
-        srn=query.get("srn") or None,
-        name=query.get("name") or None,
-        country=query.get("countryIso2Code") or None,
-        type=_actor_type(query),
-    )
-    return wanted, window(query)
+    return query.get("srn") or None, window(query)
 
 
 def certificate_query(query: QueryParams, *, basic_udi_filter_works: bool) -> tuple[CertificateFilter, Window]:
-    """The filter and the page of a certificate search, which answers without any parameter.
-
-    Raises `QueryError`.
-    """
+    """The filter and the page of a certificate search, which answers without any parameter."""
     wanted = CertificateFilter(
         actor_srn=query.get("actorSrn") or None,
         notified_body=query.get("notifiedBodySrn") or None,
@@ -83,43 +71,28 @@ def require(query: QueryParams, name: str, status: int) -> None:
 
 def window(query: QueryParams) -> Window:
     """The page that is asked for: from 0, 20 rows by default, never more than 300. Raises `QueryError`."""
+    if missing := _NOT_SERVED & query.keys():
+        raise QueryError(501, f"The stand-in has no filter {', '.join(sorted(missing))}")
     try:
         number, size = int(query.get("page") or 0), int(query.get("size") or query.get("pageSize") or 20)
     except ValueError:
         raise QueryError(400, "page and size must be numbers") from None
     if number < 0 or size < 1:
         raise QueryError(400, "page and size must not be negative")
-    return Window(number, min(size, MOST_ROWS))
+    return Window(number, min(size, MAX_ROWS))
 
 
-def _known(query: QueryParams, parameter: str, family: str, names: tuple[str, ...]) -> str | None:
-    """The name in a code's filter; a value that the register does not know is refused."""
-    value = query.get(parameter)
-    if not value:
-        return None
-    name = code_name(family, value)
-    if name not in names:
-        raise QueryError(400, f"Invalid value of parameter '{parameter}'")
-    return name
-
-
-def _device_type(query: QueryParams) -> str | None:
-    """A value that the register does not know is not refused: it finds nothing."""
-    value = query.get("deviceTypes")
-    return value.removeprefix("refdata.") if value else None
-
-
-def _criterion(query: QueryParams) -> str | None:
-    value = query.get("deviceCriteria")
-    if value and value not in _CRITERIA:
-        raise QueryError(400, "Invalid value of parameter 'deviceCriteria'")
-    return value or None
-
-
-def _actor_type(query: QueryParams) -> str | None:
-    """The SRN's middle part for a code such as `refdata.actor-type.manufacturer`."""
-    value = query.get("actorTypeCode")
-    if not value:
-        return None
-    name = value.removeprefix("refdata.actor-type.")
-    return next((role for role, known in ACTOR_TYPES.items() if name in (known, role)), name)
+def envelope(rows: Sequence[object], total: int, window: Window) -> dict[str, object]:
+    """A page of rows and how it stands among all pages, in the form of Spring."""
+    pages = -(-total // window.size)
+    return {
+        "content": list(rows),
+        "totalPages": pages,
+        "totalElements": total,
+        "first": window.number == 0,
+        "last": window.number >= pages - 1,
+        "size": window.size,
+        "number": window.number,
+        "sort": None,
+        "numberOfElements": len(rows),
+    }

@@ -1,5 +1,7 @@
 """The responses of the register: JSON, errors, and the 302 that stands for "no such record"."""
 
+from http import HTTPStatus
+
 import msgspec
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
@@ -30,7 +32,7 @@ def page_not_found(request: Request) -> Response:
 async def query_error(request: Request, error: Exception) -> Response:
     """A query that is refused, in the form of Spring's default errors."""
     assert isinstance(error, QueryError)
-    name = "Bad Request" if error.status == 400 else "Internal Server Error"
+    name = HTTPStatus(error.status).phrase
     body = {"status": error.status, "error": name, "message": error.message, "path": request.url.path}
     return json_response(body, error.status)
 

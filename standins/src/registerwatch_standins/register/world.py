@@ -4,18 +4,16 @@ An archive of registrations at rest and, over it, everything that has changed si
 """
 
 import uuid as uuids
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
-from functools import lru_cache
 from zoneinfo import ZoneInfo
 
 import msgspec
 from msgspec.structs import replace
 
 from registerwatch_standins.register.archive import Archive
-from registerwatch_standins.register.changes import certificate_pairs, changes_between
-from registerwatch_standins.register.filters import ActorFilter, CertificateFilter, DeviceFilter
-from registerwatch_standins.register.journal import Change, Journal
+from registerwatch_standins.register.changes import Change, ChangeLog, certificate_pairs, changes_between
+from registerwatch_standins.register.filters import CertificateFilter, DeviceFilter
 from registerwatch_standins.register.listings import Listings
 from registerwatch_standins.register.records import Actor, Certificate, CertificateListing, Party, Registration
 
@@ -44,11 +42,9 @@ class World:
         self._added_at: dict[str, int] = {}
         self._actors: dict[str, Actor] = {}
         self._listings = Listings(archive)
-        self.journal = Journal()
+        self.journal = ChangeLog()
         self.withheld: dict[tuple[str, str], object] = {}
         """What drift has taken away, by uuid and field, and will bring back."""
-        self._scanned = lru_cache(maxsize=32)(self._scan)
-        self._scanned_actors = lru_cache(maxsize=32)(self._scan_actors)
 
     # Reading
 
@@ -82,20 +78,15 @@ class World:
         return self.search(DeviceFilter(basic_udi=basic_udi), 0, 10_000)[1]
 
     def search(self, wanted: DeviceFilter, offset: int, limit: int) -> tuple[int, list[Registration]]:
-        """How many registrations pass, and a page of them.
-
-        Without an exact filter this reads the whole register.
-        """
+        """How many registrations pass, and a page of them: those made since first, then those of the archive."""
         if wanted.is_empty:
             return self.count, self.newest(offset, limit)
-        added, archived = self._candidates(wanted)
-        if not wanted.is_exact_only:
-            added, archived = [], self._scanned(wanted, self.journal.written)
-        total = len(added) + len(archived)
-        rows = [*added[offset : offset + limit]]
+        added = [-1 - at for at in range(len(self._added) - 1, -1, -1) if wanted.passes(self._added[at])]
+        archived = self._archived(wanted)
+        rows = added[offset : offset + limit]
         start = max(0, offset - len(added))
         rows.extend(archived[start : start + limit - len(rows)])
-        return total, [self._row(row) for row in rows]
+        return len(added) + len(archived), [self._row(row) for row in rows]
 
     def actor(self, srn: str) -> Actor | None:
         """The actor with this SRN."""
@@ -106,16 +97,10 @@ class World:
         srn = self._archive.srn_of_actor(uuid)
         return None if srn is None else self.actor(srn)
 
-    def search_actors(self, wanted: ActorFilter, offset: int, limit: int) -> tuple[int, list[Actor]]:
-        """How many actors pass, and a page of them in the order of their SRNs."""
-        if wanted.srn is not None:
-            found = self.actor(wanted.srn)
-            srns: Sequence[str] = [wanted.srn] if found and wanted.passes(found) else []
-        elif wanted == ActorFilter():
-            srns = self._archive.srns()
-        else:
-            srns = self._scanned_actors(wanted, self.journal.written)
-        actors = (self.actor(srn) for srn in srns[offset : offset + limit])
+    def search_actors(self, srn: str | None, offset: int, limit: int) -> tuple[int, list[Actor]]:
+        """How many actors there are (with this SRN, if one is given), and a page of them in the order of their SRNs."""
+        srns = self._archive.srns() if srn is None else [srn] if self.actor(srn) else []
+        actors = (self.actor(each) for each in srns[offset : offset + limit])
         return len(srns), [actor for actor in actors if actor]
 
     def search_certificates(
@@ -213,32 +198,22 @@ class World:
         changed = self._actors.get(party.srn)
         return changed.party if changed else party
 
-    def _candidates(self, wanted: DeviceFilter) -> tuple[list[int], Sequence[int]]:
-        """Rows made since (newest first) and rows of the archive among which those that pass must be."""
+    def _archived(self, wanted: DeviceFilter) -> Sequence[int]:
+        """The rows of the archive that pass; one filter alone needs no look at them."""
         archive = self._archive
-        exact = DeviceFilter(primary_di=wanted.primary_di, basic_udi=wanted.basic_udi, srn=wanted.srn)
-        added = [-1 - at for at in range(len(self._added) - 1, -1, -1) if exact.passes(self._added[at])]
         if wanted.primary_di:
-            return added, archive.positions_of_primary_di(wanted.primary_di)
-        if wanted.basic_udi:
-            return added, archive.positions_of_basic_udi(wanted.basic_udi)
-        if wanted.srn:
-            return added, archive.positions_of_srn(wanted.srn)
-        return added, range(0)
-
-    def _scan(self, wanted: DeviceFilter, written: int) -> list[int]:
-        """All rows that pass; `written` makes a later state of the journal another question."""
-        rows: Iterable[int]
-        if wanted.is_indexed:
-            added, archived = self._candidates(wanted)
-            rows = [*added, *archived]
+            rows = archive.positions_of_primary_di(wanted.primary_di)
+        elif wanted.basic_udi:
+            rows = archive.positions_of_basic_udi(wanted.basic_udi)
         else:
-            rows = (self._newest_row(rank) for rank in range(self.count))
-        return [row for row in rows if wanted.passes(self._row(row))]
-
-    def _scan_actors(self, wanted: ActorFilter, written: int) -> list[str]:
-        actors = (self.actor(srn) for srn in self._archive.srns())
-        return [actor.srn for actor in actors if actor and wanted.passes(actor)]
+            rows = archive.positions_of_srn(wanted.srn or "")
+        if wanted in (
+            DeviceFilter(wanted.primary_di),
+            DeviceFilter(None, wanted.basic_udi),
+            DeviceFilter(srn=wanted.srn),
+        ):
+            return rows
+        return [row for row in rows if wanted.passes(archive.registration(row))]
 
     def _dated(
         self, after: Registration, before: Registration, fields: dict[str, object], new_version: bool | None

@@ -35,12 +35,6 @@ def code(family: str, name: str) -> dict[str, str]:
     return {"code": f"refdata.{family}.{name}"}
 
 
-def code_name(family: str, value: str) -> str | None:
-    """The name in a full code of this family, or `None`: filters take full codes alone."""
-    prefix = f"refdata.{family}."
-    return value.removeprefix(prefix) if value.startswith(prefix) else None
-
-
 def certificate_type(name: str) -> dict[str, str]:
     """The code of a certificate type such as `MDD_II_EX_4` or `MDR_QUALITY_MANAGEMENT_SYSTEM`."""
     legislation, _, rest = name.partition("_")
