@@ -29,11 +29,11 @@ from registerwatch.register.sources.requests import RetryPolicy
 from registerwatch.settings import Settings
 from registerwatch.watches.models import Watch
 from registerwatch_standins.register.app import create_app
-from registerwatch_standins.register.drift import drift
 from registerwatch_standins.register.faults import Kind
 from registerwatch_standins.register.filters import DeviceFilter
 from registerwatch_standins.register.generated import GeneratedWorld
 from registerwatch_standins.register.identifiers import sibling_udi_di
+from registerwatch_standins.register.random_changes import drift
 from registerwatch_standins.register.records import DIRECTIVES, Certificate, Registration
 from registerwatch_standins.register.transport import InProcessTransport
 from registerwatch_standins.register.world import BRUSSELS, World

@@ -14,11 +14,11 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from registerwatch_standins.register.control import Control
 from registerwatch_standins.register.datalake import DataLake
-from registerwatch_standins.register.drift import drift
 from registerwatch_standins.register.eudamed import Eudamed
 from registerwatch_standins.register.fault_layer import FaultLayer
 from registerwatch_standins.register.faults import Faults
 from registerwatch_standins.register.queries import QueryError
+from registerwatch_standins.register.random_changes import drift
 from registerwatch_standins.register.request_log import RequestLog
 from registerwatch_standins.register.responses import gateway_page, query_error
 from registerwatch_standins.register.world import World

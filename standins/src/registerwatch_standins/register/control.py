@@ -9,8 +9,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from registerwatch_standins.register.drift import drift
 from registerwatch_standins.register.faults import Faults, Rule
+from registerwatch_standins.register.random_changes import drift
 from registerwatch_standins.register.responses import json_response
 from registerwatch_standins.register.world import World
 

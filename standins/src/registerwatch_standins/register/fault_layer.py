@@ -1,7 +1,4 @@
-"""The layer that shows faults.
-
-Some answers replace the register's, some spoil it, some ask it something else.
-"""
+"""The layer that shows faults: some replace the register's answer, some spoil it, some ask it something else."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from urllib.parse import parse_qsl, unquote_plus, urlencode
@@ -19,6 +16,8 @@ from registerwatch_standins.register.world import World
 _PAGING = frozenset({"page", "pageSize", "size", "iso2Code", "languageIso2Code"})
 _HUGE_TOTAL = 3_200_000
 _FEW_ROWS = 3
+_WAIT_PAGE = "<!doctype html><html><head><title>EUDAMED</title></head><body>Please wait</body></html>"
+_BEGINNING = b'{"content":['
 _CHUNK = b" " * 65_536
 
 Answer = Callable[[Scope, Receive, Send], Awaitable[None]]
@@ -43,48 +42,50 @@ class FaultLayer:
 
     def _answer(self, rule: Rule) -> Answer:
         """How this rule's fault is answered."""
-        if rule.mode in _SPOILS:
-            return self._spoiled(_SPOILS[rule.mode])
-        if rule.mode in ("ignored-filter", "wrong-rows"):
-            return self._unfiltered(rule.mode)
-        if rule.mode == "wrong-record":
-            return self._of_another
-        if rule.mode == "timeout":
-            return self._late(rule.seconds)
-        if rule.mode == "stalled-body":
-            return _stalled
-        if rule.mode == "connection-reset":
-            return _reset
-        return _replacement(rule)
 
-    def _spoiled(self, spoil: "Spoil") -> Answer:
-        async def answer(scope: Scope, receive: Receive, send: Send) -> None:
-            response = await self._register_says(scope, receive)
-            response.body = spoil(bytes(response.body))
+        async def spoiled(scope: Scope, receive: Receive, send: Send) -> None:
+            response = await self._real_response(scope, receive)
+            response.body = _SPOILS[rule.mode](bytes(response.body))
             response.headers["content-length"] = str(len(response.body))
             await response(scope, receive, send)
 
-        return answer
+        async def unfiltered(scope: Scope, receive: Receive, send: Send) -> None:
+            await (await self._unfiltered(rule.mode, scope, receive))(scope, receive, send)
 
-    def _unfiltered(self, mode: Mode) -> Answer:
+        async def late(scope: Scope, receive: Receive, send: Send) -> None:
+            if rule.seconds is None or is_in_process(scope):
+                await never_answer(scope, receive)
+                return
+            await anyio.sleep(rule.seconds)
+            await self._app(scope, receive, send)
+
+        if rule.mode in _SPOILS:
+            return spoiled
+        others: dict[Mode, Answer] = {
+            "ignored-filter": unfiltered,
+            "wrong-rows": unfiltered,
+            "wrong-record": self._of_another,
+            "timeout": late,
+            "stalled-body": _stalled,
+            "connection-reset": _reset,
+        }
+        return others.get(rule.mode) or _replacement(rule)
+
+    async def _unfiltered(self, mode: Mode, scope: Scope, receive: Receive) -> Response:
         """The page that comes when the filters are left out; `wrong-rows` claims to be a small answer."""
-
-        async def answer(scope: Scope, receive: Receive, send: Send) -> None:
-            query = parse_qsl(scope["query_string"].decode())
-            asked = {value for name, value in query if name not in _PAGING}
-            kept = urlencode([(name, value) for name, value in query if name in _PAGING])
-            response = await self._register_says({**scope, "query_string": kept.encode()}, receive)
-            page = msgspec.json.decode(response.body)
-            if mode == "ignored-filter":
-                page["totalElements"] = max(page["totalElements"], _HUGE_TOTAL)
-            else:
-                page["content"] = [row for row in page["content"] if not asked & _values(row)][:_FEW_ROWS]
-                page["totalElements"] = page["numberOfElements"] = len(page["content"])
-            page["totalPages"] = -(-page["totalElements"] // page["size"])
-            page["last"] = page["number"] >= page["totalPages"] - 1
-            await json_response(page)(scope, receive, send)
-
-        return answer
+        query = parse_qsl(scope["query_string"].decode())
+        asked = {value for name, value in query if name not in _PAGING}
+        kept = urlencode([(name, value) for name, value in query if name in _PAGING])
+        response = await self._real_response({**scope, "query_string": kept.encode()}, receive)
+        page = msgspec.json.decode(response.body)
+        if mode == "ignored-filter":
+            page["totalElements"] = max(page["totalElements"], _HUGE_TOTAL)
+        else:
+            page["content"] = [row for row in page["content"] if not asked & _texts(row)][:_FEW_ROWS]
+            page["totalElements"] = page["numberOfElements"] = len(page["content"])
+        page["totalPages"] = -(-page["totalElements"] // page["size"])
+        page["last"] = page["number"] >= page["totalPages"] - 1
+        return json_response(page)
 
     async def _of_another(self, scope: Scope, receive: Receive, send: Send) -> None:
         """The record of another uuid than the one that is asked for."""
@@ -101,19 +102,7 @@ class FaultLayer:
                 return candidate
         return uuid
 
-    def _late(self, seconds: float | None) -> Answer:
-        """No answer until the client goes away, or the real one after these seconds."""
-
-        async def answer(scope: Scope, receive: Receive, send: Send) -> None:
-            if seconds is None or is_in_process(scope):
-                await never_answer(scope, receive)
-                return
-            await anyio.sleep(seconds)
-            await self._app(scope, receive, send)
-
-        return answer
-
-    async def _register_says(self, scope: Scope, receive: Receive) -> Response:
+    async def _real_response(self, scope: Scope, receive: Receive) -> Response:
         """The answer that the register would give."""
         messages: list[Message] = []
 
@@ -127,10 +116,7 @@ class FaultLayer:
         return response
 
 
-Spoil = Callable[[bytes], bytes]
-
-
-def _values(row: dict[str, object]) -> set[str]:
+def _texts(row: dict[str, object]) -> set[str]:
     return {value for value in row.values() if isinstance(value, str)}
 
 
@@ -139,56 +125,41 @@ def _empty_page(body: bytes) -> bytes:
     page = msgspec.json.decode(body)
     if "value" in page:
         return msgspec.json.encode({**page, "value": []})
-    return msgspec.json.encode(
-        {**page, "content": [], "numberOfElements": 0, "totalElements": max(1, page.get("totalElements", 1))}
-    )
+    total = max(1, page.get("totalElements", 1))
+    return msgspec.json.encode({**page, "content": [], "numberOfElements": 0, "totalElements": total})
 
 
-def _truncated(body: bytes) -> bytes:
-    return body[: len(body) // 2]
-
-
-def _as_list(body: bytes) -> bytes:
-    return b"[" + body + b"]"
-
-
-def _nulled(body: bytes) -> bytes:
-    return msgspec.json.encode(dict.fromkeys(msgspec.json.decode(body)))
-
-
-_SPOILS: dict[Mode, Spoil] = {
+_SPOILS: dict[Mode, Callable[[bytes], bytes]] = {
     "empty-page": _empty_page,
-    "broken-json": _truncated,
-    "json-of-wrong-shape": _as_list,
-    "json-of-null-fields": _nulled,
+    "broken-json": lambda body: body[: len(body) // 2],
+    "json-of-wrong-shape": lambda body: b"[" + body + b"]",
+    "json-of-null-fields": lambda body: msgspec.json.encode(dict.fromkeys(msgspec.json.decode(body))),
 }
 
 
 def _replacement(rule: Rule) -> Response:
     """An answer that has nothing to do with what was asked."""
-    page = HTMLResponse("<!doctype html><html><head><title>EUDAMED</title></head><body>Please wait</body></html>")
-    if rule.mode == "redirect-302":
-        return no_such_record()
-    if rule.mode == "html-200":
-        return page
-    if rule.mode == "throttled-307-html":
-        page.status_code = 307
-        page.headers["location"] = "/eudamed/busy"
-        return page
-    if rule.mode == "throttled-429":
-        headers = {} if rule.retry_after is None else {"retry-after": str(rule.retry_after)}
-        return HTMLResponse(gateway_page("429 Too Many Requests"), 429, headers)
-    if rule.mode == "huge-body":
-        return StreamingResponse(_padding(rule.size), media_type="application/json")
+    match rule.mode:
+        case "redirect-302":
+            return no_such_record()
+        case "html-200":
+            return HTMLResponse(_WAIT_PAGE)
+        case "throttled-307-html":
+            return HTMLResponse(_WAIT_PAGE, 307, {"location": "/eudamed/busy"})
+        case "throttled-429":
+            headers = {} if rule.retry_after is None else {"retry-after": str(rule.retry_after)}
+            return HTMLResponse(gateway_page("429 Too Many Requests"), 429, headers)
+        case "huge-body":
+            return StreamingResponse(_padding(rule.size), media_type="application/json")
+        case "http-400":
+            return json_response({"status": 400, "error": "Bad Request"}, 400)
     status = int(rule.mode.removeprefix("http-"))
-    if status == 400:
-        return json_response({"status": 400, "error": "Bad Request"}, 400)
     return HTMLResponse(gateway_page(f"{status} Error"), status)
 
 
 async def _padding(size: int) -> AsyncIterator[bytes]:
     """Valid JSON of about this many bytes, sent in chunks."""
-    yield b'{"content":['
+    yield _BEGINNING
     for _ in range(size // len(_CHUNK)):
         yield _CHUNK
     yield b'],"totalElements":0}'
@@ -197,10 +168,10 @@ async def _padding(size: int) -> AsyncIterator[bytes]:
 async def _stalled(scope: Scope, receive: Receive, send: Send) -> None:
     """Headers and the first bytes of a body that never ends."""
     if not is_in_process(scope):
-        await begin_answer(send, b'{"content":[')
+        await begin_answer(send, _BEGINNING)
     await never_answer(scope, receive)
 
 
 async def _reset(scope: Scope, receive: Receive, send: Send) -> None:
     """The connection ends in the midst of a body."""
-    await drop_connection(scope, send, b'{"content":[')
+    await drop_connection(scope, send, _BEGINNING)

@@ -1,6 +1,6 @@
 """Faults that the stand-in can be told to show: which requests, from which on, how many of them, and how."""
 
-from typing import Literal
+from typing import Any, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -28,15 +28,24 @@ Mode = Literal[
     "json-of-wrong-shape",
     "json-of-null-fields",
 ]
+_STARTS: dict[str, Kind] = {
+    "/datalake": "datalake",
+    "/eudamed/devices/basicUdiData/": "basic",
+    "/eudamed/devices/udiDiData/": "detail",
+    "/eudamed/devices/udiDiData": "search",
+    "/eudamed/actors/": "actor",
+    "/eudamed/eos": "actor-search",
+    "/eudamed/certificates": "certificates",
+    "/eudamed/applicationInfo": "application",
+}
 
 
 class Rule(Struct, frozen=True, forbid_unknown_fields=True):
     """One fault.
 
-    It concerns requests of a `kind` whose path and query hold `contains`; it lets the first `skip` of them
-    pass and then shows `mode` for `times` of them (`None`: for good). `retry_after` (seconds) goes with
-    `throttled-429`; `seconds` says after how long a `timeout` answers after all (`None`: never); `size`
-    (bytes) goes with `huge-body`.
+    It concerns requests of a `kind` whose path and query hold `contains`; it lets the first `skip` of them pass and
+    then shows `mode` for `times` of them (`None`: for good). `retry_after` (seconds) goes with `throttled-429`;
+    `seconds` says after how long a `timeout` answers after all (`None`: never); `size` (bytes) goes with `huge-body`.
     """
 
     kind: Kind
@@ -65,19 +74,9 @@ class Faults:
         """Add a rule behind the others."""
         self._rules.append(rule)
 
-    def fail(
-        self,
-        kind: Kind,
-        mode: Mode,
-        *,
-        skip: int = 0,
-        times: int | None = None,
-        contains: str = "",
-        retry_after: int | None = None,
-        seconds: float | None = None,
-    ) -> None:
+    def fail(self, kind: Kind, mode: Mode, **limits: Any) -> None:
         """Add a rule by its parts."""
-        self.add(Rule(kind, mode, skip, times, contains, retry_after, seconds))
+        self.add(Rule(kind, mode, **limits))
 
     def clear(self) -> None:
         """Drop all rules."""
@@ -91,35 +90,14 @@ class Faults:
             if rule.skip > 0:
                 self._rules[place] = replace(rule, skip=rule.skip - 1)
                 continue
-            self._use(place, rule)
+            if rule.times is not None:
+                left = replace(rule, times=rule.times - 1)
+                self._rules[place : place + 1] = [left] if rule.times > 1 else []
             self.shown += 1
             return rule
         return None
 
-    def _use(self, place: int, rule: Rule) -> None:
-        if rule.times is None:
-            return
-        if rule.times <= 1:
-            del self._rules[place]
-        else:
-            self._rules[place] = replace(rule, times=rule.times - 1)
-
 
 def kind_of(path: str) -> Kind:
     """The kind of request that a path of the stand-in is."""
-    if path.startswith("/datalake"):
-        return "datalake"
-    rest = path.removeprefix("/eudamed")
-    if rest.startswith("/devices/basicUdiData/"):
-        return "basic"
-    if rest.startswith("/devices/udiDiData/"):
-        return "detail"
-    if rest.startswith("/actors/"):
-        return "actor"
-    starts: dict[str, Kind] = {
-        "/devices/udiDiData": "search",
-        "/eos": "actor-search",
-        "/certificates": "certificates",
-        "/applicationInfo": "application",
-    }
-    return next((kind for start, kind in starts.items() if rest.startswith(start)), "any")
+    return next((kind for start, kind in _STARTS.items() if path.startswith(start)), "any")

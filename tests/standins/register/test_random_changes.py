@@ -7,9 +7,9 @@ import pytest
 
 from registerwatch_standins.register.app import drift_once
 from registerwatch_standins.register.changes import Change
-from registerwatch_standins.register.drift import drift
 from registerwatch_standins.register.generated import GeneratedWorld
 from registerwatch_standins.register.identifiers import is_gtin14
+from registerwatch_standins.register.random_changes import drift
 from registerwatch_standins.register.request_log import RequestLog
 from registerwatch_standins.register.world import World
 

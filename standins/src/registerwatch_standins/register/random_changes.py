@@ -1,4 +1,4 @@
-"""Drift: random changes of the kinds that the live register shows, each written into the world's journal."""
+"""Random changes of the kinds that the live register shows, each written into the world's change log."""
 
 import uuid as uuids
 from collections.abc import Callable, Sequence
@@ -20,7 +20,7 @@ from registerwatch_standins.register.records import (
 )
 from registerwatch_standins.register.world import World
 
-_UPWARDS = {
+_NEXT_RISK_CLASS = {
     "class-i": "class-iia",
     "class-iia": "class-iib",
     "class-iib": "class-iii",
@@ -28,30 +28,29 @@ _UPWARDS = {
     "class-b": "class-c",
 }
 _VANISHING = ("trade_names", "reference", "status_date", "model", "emdn")
-_EMPTY: dict[str, object] = {"emdn": ()}
 _TRIES = 30
 
 Step = Callable[[World, Random, Registration], None]
 
 
 def drift(world: World, rng: Random, n: int, among: Sequence[str] = ()) -> list[Change]:
-    """Make `n` random changes and return what they wrote into the journal.
+    """Make `n` random changes and return what they wrote into the change log.
 
-    `among` (uuids or UDI-DIs) restricts them to some registrations, so that nothing but new registrations of
-    the same manufacturers comes beside. The same world, generator and arguments make the same changes.
+    `among` (uuids or UDI-DIs) restricts them to some registrations; besides, only new registrations of the same
+    manufacturers come. The same world, generator and arguments make the same changes.
     """
     written = world.journal.written
     for _ in range(n):
         if world.withheld and rng.random() < 0.3:
             _bring_back(world, rng)
             continue
-        step: Step = rng.choices(_STEPS, _WEIGHTS)[0]
+        step: Step = rng.choices(list(_WEIGHTS), list(_WEIGHTS.values()))[0]
         step(world, rng, _pick(world, rng, among))
     return world.journal.since(written)
 
 
 def _pick(world: World, rng: Random, among: Sequence[str]) -> Registration:
-    """A random registration; of several of one UDI-DI the one that is picked by chance."""
+    """A random registration; of several of one UDI-DI a random one."""
     for _ in range(_TRIES if among else 0):
         wanted = rng.choice(among)
         found = world.by_uuid(wanted)
@@ -62,13 +61,12 @@ def _pick(world: World, rng: Random, among: Sequence[str]) -> Registration:
 
 
 def _status(world: World, rng: Random, record: Registration) -> None:
-    new = rng.choice([status for status in DEVICE_STATUSES if status != record.status])
-    world.change(record.uuid, status=new, status_date=_today(world))
+    world.change(record.uuid, status=_other(rng, DEVICE_STATUSES, record.status), status_date=_today(world).isoformat())
 
 
 def _status_date(world: World, rng: Random, record: Registration) -> None:
-    day = date.fromisoformat(record.status_date or _today(world)) + timedelta(days=rng.randint(1, 90))
-    world.change(record.uuid, status_date=day.isoformat())
+    day = date.fromisoformat(record.status_date) if record.status_date else _today(world)
+    world.change(record.uuid, status_date=(day + timedelta(days=rng.randint(1, 90))).isoformat())
 
 
 def _trade_name(world: World, rng: Random, record: Registration) -> None:
@@ -79,7 +77,7 @@ def _trade_name(world: World, rng: Random, record: Registration) -> None:
 
 
 def _risk_class(world: World, rng: Random, record: Registration) -> None:
-    world.change(record.uuid, risk_class=_UPWARDS.get(record.risk_class, "class-i"))
+    world.change(record.uuid, risk_class=_NEXT_RISK_CLASS.get(record.risk_class, "class-i"))
 
 
 def _reference(world: World, rng: Random, record: Registration) -> None:
@@ -98,7 +96,7 @@ def _manufacturer_status(world: World, rng: Random, record: Registration) -> Non
 def _add_certificate(world: World, rng: Random, record: Registration) -> None:
     directive = record.legislation in DIRECTIVES
     body, name = rng.choice(NOTIFIED_BODIES)
-    start = date.fromisoformat(_today(world))
+    start = _today(world)
     kind = "II_EX_4" if directive else "QUALITY_MANAGEMENT_SYSTEM"
     added = Certificate(
         number=f"{'D' if directive else 'Z'}-{rng.randrange(10**6):06d}",
@@ -116,21 +114,20 @@ def _add_certificate(world: World, rng: Random, record: Registration) -> None:
 
 
 def _certificate_status(world: World, rng: Random, record: Registration) -> None:
-    def restated(old: Certificate) -> Certificate:
-        return replace(old, status=rng.choice([status for status in CERTIFICATE_STATUSES if status != old.status]))
-
-    _change_certificate(world, rng, record, restated)
+    _change_certificate(
+        world, rng, record, lambda old: replace(old, status=_other(rng, CERTIFICATE_STATUSES, old.status))
+    )
 
 
 def _certificate_expired(world: World, rng: Random, record: Registration) -> None:
-    yesterday = (date.fromisoformat(_today(world)) - timedelta(days=1)).isoformat()
+    yesterday = (_today(world) - timedelta(days=1)).isoformat()
     _change_certificate(world, rng, record, lambda old: replace(old, status="expired", expiry=yesterday))
 
 
 def _certificate_extended(world: World, rng: Random, record: Registration) -> None:
     def extended(old: Certificate) -> Certificate:
-        expiry = date.fromisoformat(old.expiry or _today(world)) + timedelta(days=rng.choice((365, 730, 1826)))
-        return replace(old, expiry=expiry.isoformat())
+        expiry = date.fromisoformat(old.expiry) if old.expiry else _today(world)
+        return replace(old, expiry=(expiry + timedelta(days=rng.choice((365, 730, 1826)))).isoformat())
 
     _change_certificate(world, rng, record, extended)
 
@@ -155,7 +152,7 @@ def _vanish(world: World, rng: Random, record: Registration) -> None:
         return
     field = rng.choice(fields)
     world.withheld[(record.uuid, field)] = getattr(record, field)
-    world.change(record.uuid, new_version=None, **{field: _EMPTY.get(field)})
+    world.change(record.uuid, new_version=None, **{field: () if field == "emdn" else None})
 
 
 def _bring_back(world: World, rng: Random) -> None:
@@ -165,43 +162,42 @@ def _bring_back(world: World, rng: Random) -> None:
 
 def _registration(world: World, rng: Random, record: Registration) -> None:
     """A new device of the same manufacturer."""
-    ordinal = next(
-        each for each in range(1, 10_000) if not world.by_primary_di(sibling_udi_di(record.primary_di, each))
-    )
+    siblings = (sibling_udi_di(record.primary_di, ordinal) for ordinal in range(1, 10_000))
     now = world.now()
-    world.register(
-        replace(
-            record,
-            uuid=str(uuids.UUID(int=rng.getrandbits(128), version=4)),
-            primary_di=sibling_udi_di(record.primary_di, ordinal),
-            status="on-the-market",
-            status_date=now[:10],
-            version_number=1,
-            latest_version=True,
-            version_date=now,
-            last_updated=now,
-        )
+    new = replace(
+        record,
+        primary_di=next(each for each in siblings if not world.by_primary_di(each)),
+        uuid=str(uuids.UUID(int=rng.getrandbits(128), version=4)),
+        status="on-the-market",
+        status_date=now[:10],
+        version_number=1,
+        latest_version=True,
+        version_date=now,
+        last_updated=now,
     )
+    world.register(new)
 
 
-def _today(world: World) -> str:
-    return world.now()[:10]
+def _today(world: World) -> date:
+    return date.fromisoformat(world.now()[:10])
 
 
-_WEIGHTED: tuple[tuple[Step, int], ...] = (
-    (_status, 12),
-    (_status_date, 6),
-    (_trade_name, 14),
-    (_risk_class, 4),
-    (_reference, 8),
-    (_version, 12),
-    (_manufacturer_status, 2),
-    (_add_certificate, 6),
-    (_certificate_status, 8),
-    (_certificate_expired, 4),
-    (_certificate_extended, 8),
-    (_vanish, 6),
-    (_registration, 10),
-)
-_STEPS = [step for step, _ in _WEIGHTED]
-_WEIGHTS = [weight for _, weight in _WEIGHTED]
+def _other(rng: Random, values: Sequence[str], present: str) -> str:
+    return rng.choice([value for value in values if value != present])
+
+
+_WEIGHTS: dict[Step, int] = {
+    _status: 12,
+    _status_date: 6,
+    _trade_name: 14,
+    _risk_class: 4,
+    _reference: 8,
+    _version: 12,
+    _manufacturer_status: 2,
+    _add_certificate: 6,
+    _certificate_status: 8,
+    _certificate_expired: 4,
+    _certificate_extended: 8,
+    _vanish: 6,
+    _registration: 10,
+}
