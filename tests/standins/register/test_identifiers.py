@@ -8,8 +8,6 @@ from registerwatch_standins.register.generated import GeneratedArchive
 from registerwatch_standins.register.identifiers import (
     check_character_pair,
     gs1_check_digit,
-    hibc_check_character,
-    hibc_label,
     is_basic_udi,
     is_gtin14,
     sibling_udi_di,
@@ -29,11 +27,6 @@ def test_gs1_check_digit_of_a_published_example() -> None:
 @pytest.mark.parametrize("code", ["++E494ZIRKON5F5", "++E494ARTEX7L", "1987654Ad4X4bL5ttr2310c2K"])
 def test_check_pair_of_published_basic_udi_dis(code: str) -> None:
     assert is_basic_udi(code)
-
-
-def test_hibc_check_character_of_the_standards_example() -> None:
-    assert hibc_check_character("+A123BJC5D6E71") == "G"
-    assert hibc_label("A123BJC5D6E71") == "+A123BJC5D6E71G"
 
 
 @given(DIGITS, st.integers(0, 12), st.integers(1, 9))

@@ -1,7 +1,4 @@
-"""A generated world.
-
-Millions of plausible registrations, each computed from its number when it is asked for.
-"""
+"""A generated world: millions of plausible registrations, each computed from its number when it is asked for."""
 
 from collections.abc import Callable, Sequence
 from datetime import date, datetime, timedelta
@@ -42,7 +39,7 @@ class _Article(Struct, frozen=True):
 
 
 class GeneratedArchive:
-    """The registrations of one seed. The same number of devices and the same seed make the same records."""
+    """The methods of `Archive` over one seed: the same number of devices and the same seed make the same records."""
 
     def __init__(self, devices: int, seed: int, *, future_codes: bool = False) -> None:
         self._layout = Layout(devices, seed)
@@ -57,20 +54,16 @@ class GeneratedArchive:
 
     @property
     def count(self) -> int:
-        """How many registrations there are."""
         return self._layout.devices
 
     def oldest(self, rank: int) -> int:
-        """The position of the registration that was made as the `rank`-th."""
         return self._layout.position(rank)
 
     def position_of_uuid(self, uuid: str) -> int | None:
-        """Where the registration with this key is."""
         position = self._keys.number(uuid)
         return position if position is not None and position < self.count else None
 
     def positions_of_primary_di(self, primary_di: str) -> Sequence[int]:
-        """Where the registrations of this UDI-DI are."""
         for index, article in numbering.owner_of_primary_di(primary_di):
             if index >= self._layout.manufacturers:
                 continue
@@ -85,7 +78,6 @@ class GeneratedArchive:
         return ()
 
     def positions_of_basic_udi(self, basic_udi: str) -> Sequence[int]:
-        """Where the registrations under this Basic UDI-DI are."""
         owner = numbering.owner_of_basic_udi(basic_udi)
         if owner is None or owner[0] >= self._layout.manufacturers:
             return ()
@@ -95,7 +87,6 @@ class GeneratedArchive:
         return [each for each in range(first, last) if self.registration(each).basic_udi == basic_udi]
 
     def positions_of_srn(self, srn: str) -> Sequence[int]:
-        """Where the registrations of this manufacturer, or of this authorised representative, are."""
         index = self._operators.manufacturer_of_srn(srn)
         if index is not None:
             return self._layout.positions_of(index)
@@ -103,17 +94,13 @@ class GeneratedArchive:
         return [each for index in represented for each in self._layout.positions_of(index)]
 
     def srns(self) -> Sequence[str]:
-        """The SRNs of all actors, ascending."""
-        if self._srns is None:
-            self._srns = self._operators.srns()
+        self._srns = self._srns or self._operators.srns()
         return self._srns
 
     def actor(self, srn: str) -> Actor | None:
-        """The actor with this SRN."""
         return self._operators.actor(srn)
 
     def srn_of_actor(self, uuid: str) -> str | None:
-        """The SRN of the actor with this key."""
         return self._operators.srn_of_uuid(uuid)
 
     def listings(self) -> Sequence[CertificateListing]:
@@ -124,7 +111,6 @@ class GeneratedArchive:
         return self._listings
 
     def registration(self, position: int) -> Registration:
-        """The registration at this position."""
         return self._record(self._article(position))
 
     def _article(self, position: int) -> _Article:
@@ -219,14 +205,14 @@ class GeneratedWorld(World):
 
 
 def _reference(maker: Manufacturer, article: int, shared: bytes) -> str | None:
-    """A catalogue number in the manufacturer's manner; one device in a hundred has none."""
+    """A catalogue number in the manufacturer's style; one device in a hundred has none."""
     if shared[11] < 3:
         return None
-    style = maker.reference_style
-    if style == 0:
-        return f"{maker.draws[35]:02d}-{1000 + article // 100}-{article % 100:02d}"
-    if style == 1:
-        return f"{maker.draws[36] % 100:02d}{article * 7 + 100_000:06d}"
-    if style == 2:
-        return f"{maker.party.name[:3].upper()}{article:05d}"
+    match maker.reference_style:
+        case 0:
+            return f"{maker.draws[35]:02d}-{1000 + article // 100}-{article % 100:02d}"
+        case 1:
+            return f"{maker.draws[36] % 100:02d}{article * 7 + 100_000:06d}"
+        case 2:
+            return f"{maker.party.name[:3].upper()}{article:05d}"
     return f"{maker.party.name[:2].upper()}{maker.draws[37]}.{article % 1000:03d}.{article // 1000:02d}"

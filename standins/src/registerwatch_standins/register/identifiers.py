@@ -7,8 +7,7 @@ Where the rules come from:
   General Specifications, section 7.9.5: prime weights, modulo 1021, written in a 32-character alphabet).
 - HIBCC Basic UDI-DI: `++`, the labeler code, the model, then the same pair computed over everything before
   it, the two plus signs included. Real ones (`++E494ZIRKON5F5`, `++E494ARTEX7L`) bear this out.
-- HIBCC UDI-DI: the register holds labeler code, product code and unit of measure, without the `+` and the
-  modulo-43 check character that surround them on a label; `hibc_label` gives the labelled form.
+- HIBCC UDI-DI: labeler code, product code and unit of measure, without the `+` and the check character of a label.
 - ICCBBA Basic UDI-DI: its own rule is not known here. The stand-in uses the GS1 pair, so that every generated
   Basic UDI-DI can be checked alike.
 """
@@ -17,7 +16,6 @@ _GMN_ALPHABET = "!\"%&'()*+,-./0123456789:;<=>?ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdef
 _GMN_VALUES = {character: value for value, character in enumerate(_GMN_ALPHABET)}
 _GMN_WEIGHTS = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83)
 _GMN_CHECK_ALPHABET = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ"
-_HIBC_ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ-. $/+%"
 _CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
 
@@ -39,12 +37,9 @@ def check_character_pair(model: str) -> str:
     """
     if len(model) > len(_GMN_WEIGHTS):
         raise ValueError(f"a Basic UDI-DI has at most 23 characters before its check pair: {model!r}")
-    try:
-        total = sum(
-            weight * _GMN_VALUES[character] for weight, character in zip(_GMN_WEIGHTS, reversed(model), strict=False)
-        )
-    except KeyError as unknown:
-        raise ValueError(f"not a character of a Basic UDI-DI: {unknown}") from None
+    if unknown := set(model) - _GMN_VALUES.keys():
+        raise ValueError(f"not a character of a Basic UDI-DI: {sorted(unknown)}")
+    total = sum(weight * _GMN_VALUES[letter] for weight, letter in zip(_GMN_WEIGHTS, reversed(model), strict=False))
     high, low = divmod(total % 1021, 32)
     return _GMN_CHECK_ALPHABET[high] + _GMN_CHECK_ALPHABET[low]
 
@@ -55,17 +50,6 @@ def is_basic_udi(code: str) -> bool:
         return len(code) > 2 and check_character_pair(code[:-2]) == code[-2:]
     except ValueError:
         return False
-
-
-def hibc_check_character(text: str) -> str:
-    """The modulo-43 character that follows this text (flag `+` included) on a HIBC label."""
-    return _HIBC_ALPHABET[sum(_HIBC_ALPHABET.index(character) for character in text) % 43]
-
-
-def hibc_label(udi_di: str) -> str:
-    """How a HIBCC UDI-DI of the register stands on a label: `+`, the UDI-DI, its check character."""
-    flagged = f"+{udi_di}"
-    return flagged + hibc_check_character(flagged)
 
 
 def ulid(milliseconds: int, entropy: int) -> str:

@@ -1,6 +1,6 @@
 """The certificate search's rows as they stand now: those of the archive, with what was changed since."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 
 from msgspec.structs import replace
 
@@ -12,18 +12,14 @@ Key = tuple[str, str, str | None]
 
 
 class Listings:
-    """Certificates that the certificate search lists.
-
-    A registration's own tuple of certificates names them too; what changes on one registration changes for
-    all that share the certificate.
-    """
+    """A certificate of a registration may be a row here; a change of it holds for all registrations that share it."""
 
     def __init__(self, archive: Archive) -> None:
         self._archive = archive
         self._replaced: dict[Key, Certificate | None] = {}
         self._added: list[CertificateListing] = []
-        self._by_srn: dict[str, list[int]] = {}
-        self._by_basic_udi: dict[str, list[int]] = {}
+        self._by_term: dict[str, list[CertificateListing]] = {}
+        """Rows of the archive by SRN and by Basic UDI-DI."""
 
     def search(self, wanted: CertificateFilter) -> list[CertificateListing]:
         """The rows that pass this filter, newest first."""
@@ -52,14 +48,13 @@ class Listings:
 
     def _candidates(self, wanted: CertificateFilter) -> Iterable[CertificateListing]:
         """Rows of the archive among which those that pass must be."""
-        rows = self._archive.listings()
-        if wanted.basic_udi:
-            self._by_basic_udi = self._by_basic_udi or _index(rows, lambda row: row.basic_udis)
-            return [rows[at] for at in self._by_basic_udi.get(wanted.basic_udi, ())]
-        if wanted.actor_srn:
-            self._by_srn = self._by_srn or _index(rows, lambda row: (row.manufacturer.srn,))
-            return [rows[at] for at in self._by_srn.get(wanted.actor_srn, ())]
-        return rows
+        if not (wanted.basic_udi or wanted.actor_srn):
+            return self._archive.listings()
+        if not self._by_term:
+            for row in self._archive.listings():
+                for term in (row.manufacturer.srn, *row.basic_udis):
+                    self._by_term.setdefault(term, []).append(row)
+        return self._by_term.get(wanted.basic_udi or wanted.actor_srn or "", ())
 
     def _now(self, row: CertificateListing) -> CertificateListing | None:
         certificate = self._current(row.manufacturer.srn, row.certificate)
@@ -80,13 +75,3 @@ class Listings:
             seen.add(key)
             current = self._replaced[key]
         return current
-
-
-def _index(
-    rows: Sequence[CertificateListing], terms: Callable[[CertificateListing], Iterable[str]]
-) -> dict[str, list[int]]:
-    index: dict[str, list[int]] = {}
-    for at, row in enumerate(rows):
-        for term in terms(row):
-            index.setdefault(term, []).append(at)
-    return index

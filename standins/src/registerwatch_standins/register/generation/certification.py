@@ -22,20 +22,7 @@ _REVISIONS = (None,) * 11 + ("00", "02", "03", "Rev. 0", "Rev. 1", "1")
 _STATUSES = (
     ("issued",) * 16 + ("supplemented",) * 5 + ("amended",) * 2 + ("reissued", "restricted", "withdrawn", "cancelled")
 )
-_DIRECTIVE_EXPIRIES = (
-    "2023-09-03",
-    "2024-05-25",
-    "2024-05-26",
-    "2024-05-26",
-    "2024-05-26",
-    "2027-12-31",
-    "2028-12-31",
-)
-_REGULATION_TYPES = {
-    "quality": "QUALITY_MANAGEMENT_SYSTEM",
-    "documentation": "TECHNICAL_DOCUMENTATION",
-    "assurance": "QUALITY_ASSURANCE",
-}
+_DIRECTIVE_EXPIRIES = ("2023-09-03", "2024-05-25", *("2024-05-26",) * 3, "2027-12-31", "2028-12-31")
 
 
 class Holder(Struct, frozen=True):
@@ -46,21 +33,18 @@ class Holder(Struct, frozen=True):
 
 
 def directive_certificate(holder: Holder, legislation: str, serial: int) -> Certificate:
-    """A certificate under a directive, as the Basic UDI-DI record lists it.
-
-    One in twelve without an expiry.
-    """
+    """A certificate under a directive, as the Basic UDI-DI record lists it; one in twelve without an expiry."""
     draws = holder.draws
     body, name = _notified_body(draws)
     salt = draws[30 + serial % 8]
     kind = ("II_EX_4", "II_EX_4", "II_EX_4", "V", "II_4")[(draws[31] + serial) % 5]
-    dated = salt % 4 == 0
+    month = 1 + salt % 12
     return Certificate(
         number=_number(body, holder.number, serial, directive=True),
         revision=_REVISIONS[salt % len(_REVISIONS)],
         expiry=None if salt % 12 == 5 else _DIRECTIVE_EXPIRIES[(salt >> 2) % len(_DIRECTIVE_EXPIRIES)],
-        starting_validity=f"2021-{1 + salt % 12:02d}-{1 + draws[32] % 28:02d}" if dated else None,
-        issue_date=f"2020-{1 + salt % 12:02d}-{1 + draws[33] % 28:02d}" if salt % 3 == 0 else None,
+        starting_validity=f"2021-{month:02d}-{1 + draws[32] % 28:02d}" if salt % 4 == 0 else None,
+        issue_date=f"2020-{month:02d}-{1 + draws[33] % 28:02d}" if salt % 3 == 0 else None,
         notified_body=body,
         notified_body_name=name,
         type=f"{legislation.upper()}_{kind}",
@@ -70,16 +54,12 @@ def directive_certificate(holder: Holder, legislation: str, serial: int) -> Cert
 
 
 def regulation_certificate(holder: Holder, legislation: str, kind: str, serial: int) -> Certificate:
-    """A certificate under a regulation, as the certificate search lists it.
-
-    Five years, one in twenty without dates.
-    """
+    """A certificate under a regulation, as the certificate search lists it, for five years; one in twenty undated."""
     draws = holder.draws
     body, name = _notified_body(draws)
     salt = draws[30 + serial % 8]
     year, month, day = 2021 + salt % 6, 1 + draws[32] % 9, 1 + draws[33] % 28
-    issued = f"{year}-{month:02d}-{day:02d}"
-    dated = salt % 20 != 7
+    issued, dated = f"{year}-{month:02d}-{day:02d}", salt % 20 != 7
     return Certificate(
         number=_number(body, holder.number, serial, directive=False),
         revision=_REVISIONS[(salt >> 1) % len(_REVISIONS)],
@@ -88,7 +68,7 @@ def regulation_certificate(holder: Holder, legislation: str, kind: str, serial: 
         issue_date=issued,
         notified_body=body,
         notified_body_name=name,
-        type=f"{legislation.upper()}_{_REGULATION_TYPES[kind]}",
+        type=f"{legislation.upper()}_{kind}",
         status=_STATUSES[(draws[34] + serial) % len(_STATUSES)],
         listed_in="certificate-search",
     )

@@ -148,10 +148,10 @@ def _regulation(maker: Manufacturer, number: int, regulation: str, risk: str, dr
     if not maker.certified or risk in _UNCERTIFIED:
         return ()
     holder = Holder(maker.index, maker.draws)
-    system = regulation_certificate(holder, regulation, "quality", 0)
+    system = regulation_certificate(holder, regulation, "QUALITY_MANAGEMENT_SYSTEM", 0)
     if risk not in ("class-iib", "class-iii", "class-c", "class-d") or draws[18] > 85:
         return (system,)
-    return system, regulation_certificate(holder, regulation, "documentation", number + 1)
+    return system, regulation_certificate(holder, regulation, "TECHNICAL_DOCUMENTATION", number + 1)
 
 
 def _directive(maker: Manufacturer, legislation: str, risk: str, draws: bytes) -> tuple[Certificate, ...]:
