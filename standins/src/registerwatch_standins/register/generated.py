@@ -1,6 +1,6 @@
 """A generated world: millions of plausible registrations, each computed from its number when it is asked for."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import date, datetime, timedelta
 from functools import lru_cache
 
@@ -64,34 +64,39 @@ class GeneratedArchive:
         return position if position is not None and position < self.count else None
 
     def positions_of_primary_di(self, primary_di: str) -> Sequence[int]:
-        for index, article in numbering.owner_of_primary_di(primary_di):
-            if index >= self._layout.manufacturers:
-                continue
-            maker = self._operators.manufacturer(index)
-            if article >= maker.devices or self._layout.is_twin(index, article):
-                continue
-            if numbering.primary_di(maker.prefix, article) != primary_di:
+        for maker in self._makers(primary_di):
+            article = numbering.article_of(maker.prefix, primary_di)
+            if article is None or article >= maker.devices or self._layout.is_twin(maker.index, article):
                 continue
             position = maker.start + article
-            twin = article + 1 < maker.devices and self._layout.is_twin(index, article + 1)
-            return range(position, position + 2) if twin else range(position, position + 1)
+            twin = article + 1 < maker.devices and self._layout.is_twin(maker.index, article + 1)
+            return range(position, position + 2 if twin else position + 1)
         return ()
 
     def positions_of_basic_udi(self, basic_udi: str) -> Sequence[int]:
-        owner = numbering.owner_of_basic_udi(basic_udi)
-        if owner is None or owner[0] >= self._layout.manufacturers:
+        family = numbering.family_of(basic_udi)
+        if family is None:
             return ()
-        maker = self._operators.manufacturer(owner[0])
-        first = maker.start + owner[1] * maker.family_size
-        last = min(first + maker.family_size + 1, maker.start + maker.devices)
-        return [each for each in range(first, last) if self.registration(each).basic_udi == basic_udi]
+        for maker in self._makers(basic_udi):
+            first = maker.start + family * maker.family_size
+            last = min(first + maker.family_size + 1, maker.start + maker.devices)
+            found = [each for each in range(first, last) if self.registration(each).basic_udi == basic_udi]
+            if found:
+                return found
+        return ()
 
     def positions_of_srn(self, srn: str) -> Sequence[int]:
-        index = self._operators.manufacturer_of_srn(srn)
+        index = self._operators.manufacturer_by_code.get(srn)
         if index is not None:
             return self._layout.positions_of(index)
         represented = self._operators.represented_by(srn)
         return [each for index in represented for each in self._layout.positions_of(index)]
+
+    def _makers(self, code: str) -> Iterator[Manufacturer]:
+        """The manufacturers to which a UDI-DI or a Basic UDI-DI may belong by its first characters."""
+        for prefix in numbering.prefixes_of(code):
+            if (index := self._operators.manufacturer_by_code.get(prefix)) is not None:
+                yield self._operators.manufacturer(index)
 
     def srns(self) -> Sequence[str]:
         self._srns = self._srns or self._operators.srns()

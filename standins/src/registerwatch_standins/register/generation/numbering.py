@@ -1,4 +1,4 @@
-"""UDI-DIs and Basic UDI-DIs of generated devices, and the way back from one to manufacturer and article.
+"""UDI-DIs and Basic UDI-DIs of generated devices, and the way back from one to prefix and article.
 
 A GS1 company prefix is the country's three digits and a company number whose first digit says how many digits
 are left for the article, so that no prefix begins another: 1 six, 2 five, 3 four, 5 three, 7 two. A HIBCC
@@ -21,6 +21,7 @@ _LETTERS = _ALPHANUMERIC[10:]
 _LABELER = Scatter(26 * 36**3, 7_368_787, 271_828)
 _FACILITY = Scatter(26 * 10**4, 73_687, 27_182)
 _PRODUCT = Scatter(10**6, 370_019, 141_421)
+_MIN_PREFIX, _MAX_PREFIX = 4, 11
 _PAIR_WEIGHTS = tuple(3 * (pair % 10) + pair // 10 for pair in range(100))
 
 
@@ -77,16 +78,26 @@ def primary_di(prefix: Prefix, article: int) -> str:
     return f"{prefix.text}{article:06d}T{article % 9000 + 1000}"
 
 
-def owner_of_primary_di(code: str) -> list[tuple[int, int]]:
-    """Manufacturer and article that a UDI-DI may belong to; who asks compares with what they really have."""
-    if len(code) == 14 and code.isascii() and code.isdigit():
-        return _gs1_owner(code)
-    owners = []
-    if len(code) == 11 and code[4:].isdigit() and (labeler := _labeler(code[:4])) is not None:
-        owners.append((labeler, _PRODUCT.back(int(code[4:10]))))
-    if len(code) == 16 and code[1:11].isdigit() and code[0] in _LETTERS:
-        owners.append((_facility(code[:5]), int(code[5:11])))
-    return owners
+def article_of(prefix: Prefix, code: str) -> int | None:
+    """Which article of the manufacturer this UDI-DI belongs to, if it is one of the manufacturer's."""
+    rest = code.removeprefix(prefix.text)
+    digits = {"gs1": rest[:-1], "hibcc": rest[:-1], "iccbba": rest[:6]}[prefix.agency]
+    if not (digits.isascii() and digits.isdigit()):
+        return None
+    article = _PRODUCT.back(int(digits)) if prefix.agency == "hibcc" else int(digits)
+    return article if primary_di(prefix, article) == code else None
+
+
+def family_of(code: str) -> int | None:
+    """The number of the family that this Basic UDI-DI may belong to."""
+    body = code[:-2]
+    number = body[len(body.rstrip("0123456789")) :]
+    return int(number) if number.isascii() and number else None
+
+
+def prefixes_of(code: str) -> list[str]:
+    """What may be the manufacturer's prefix in a UDI-DI or a Basic UDI-DI, as `Prefix.text` or `Prefix.basic`."""
+    return [code[:length] for length in range(_MIN_PREFIX, min(_MAX_PREFIX, len(code)) + 1)]
 
 
 @lru_cache(maxsize=4096)
@@ -97,44 +108,3 @@ def basic_udi(prefix: str, family: int, letters: str) -> str:
     """
     model = f"{prefix}{letters}{family:02d}"
     return model + check_character_pair(model)
-
-
-def owner_of_basic_udi(code: str) -> tuple[int, int] | None:
-    """Manufacturer and family that a Basic UDI-DI may belong to."""
-    body = code[:-2]
-    number = body[len(body.rstrip("0123456789")) :]
-    if not number or not number.isascii():
-        return None
-    manufacturer: int | None = None
-    if body.startswith("++"):
-        manufacturer = _labeler(body[2:6])
-    elif body[:1].isdigit():
-        manufacturer = _company(body)
-    elif body[1:5].isdigit() and len(body) > 5 and body[0] in _LETTERS:
-        manufacturer = _facility(body[:5])
-    return None if manufacturer is None else (manufacturer, int(number))
-
-
-def _gs1_owner(code: str) -> list[tuple[int, int]]:
-    manufacturer = _company(code[1:])
-    return [] if manufacturer is None else [(manufacturer, int(code[13 - _ARTICLE_DIGITS[code[4]] : 13]))]
-
-
-def _company(digits: str) -> int | None:
-    """The manufacturer of a number that begins with a GS1 company prefix."""
-    article_digits = _ARTICLE_DIGITS.get(digits[3:4])
-    if article_digits is None:
-        return None
-    company = digits[4 : 12 - article_digits]
-    return _COMPANY[article_digits].back(int(company)) if company.isascii() and company.isdigit() else None
-
-
-def _labeler(code: str) -> int | None:
-    if len(code) != 4 or code[0] not in _LETTERS or any(character not in _ALPHANUMERIC for character in code):
-        return None
-    first, second, third = (_ALPHANUMERIC.index(character) for character in code[1:4])
-    return _LABELER.back(((_LETTERS.index(code[0]) * 36 + first) * 36 + second) * 36 + third)
-
-
-def _facility(code: str) -> int:
-    return _FACILITY.back(_LETTERS.index(code[0]) * 10**4 + int(code[1:5]))

@@ -1,6 +1,6 @@
 """The manufacturers and authorised representatives of a generated world."""
 
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from msgspec import Struct
 
@@ -76,38 +76,40 @@ class Operators:
         self.manufacturer = lru_cache(maxsize=16_384)(self._manufacturer)
         self._representative = lru_cache(maxsize=8192)(self._representative_of)
 
-    def manufacturer_of_srn(self, srn: str) -> int | None:
-        """The index of the manufacturer with this SRN."""
-        index = self._number(srn, "MF")
-        known = index is not None and index < self.manufacturers and self.manufacturer(index).party.srn == srn
-        return index if known else None
+    @cached_property
+    def manufacturer_by_code(self) -> dict[str, int]:
+        """The index of a manufacturer by its SRN, by what its UDI-DIs and by what its Basic UDI-DIs begin with."""
+        codes: dict[str, int] = {}
+        for index in range(self.manufacturers):
+            draws, country = self._origin(index)
+            prefix = _prefix(index, draws, country, len(self._layout.positions_of(index)))
+            codes.update(dict.fromkeys((self._srn(index, draws, country), prefix.text, prefix.basic), index))
+        return codes
+
+    @cached_property
+    def _representative_by_srn(self) -> dict[str, int]:
+        return {self._representative(index).srn: index for index in range(self.representatives)}
 
     def represented_by(self, srn: str) -> list[int]:
         """The indexes of the manufacturers whose authorised representative has this SRN."""
-        index = self._number(srn, "AR")
-        if index is None or index >= self.representatives or self._representative(index).srn != srn:
-            return []
-        candidates = range(index, self.manufacturers, self.representatives)
+        index = self._representative_by_srn.get(srn)
+        candidates = range(self.manufacturers)[index :: self.representatives] if index is not None else ()
         return [each for each in candidates if self.manufacturer(each).representative is not None]
 
     def srns(self) -> list[str]:
         """The SRNs of all actors, ascending."""
         manufacturers = (self._srn(each, *self._origin(each)) for each in range(self.manufacturers))
-        representatives = (self._representative(each).srn for each in range(self.representatives))
-        return sorted([*manufacturers, *representatives])
+        return sorted([*manufacturers, *self._representative_by_srn])
 
     def actor(self, srn: str) -> Actor | None:
         """The actor with this SRN."""
-        index = self.manufacturer_of_srn(srn)
-        if index is not None:
+        if (index := self.manufacturer_by_code.get(srn)) is not None:
             maker = self.manufacturer(index)
             return self._actor(index, maker.party, srn[3:5], maker.country)
-        index = self._number(srn, "AR")
-        if index is None or index >= self.representatives:
+        if (index := self._representative_by_srn.get(srn)) is None:
             return None
-        party = self._representative(index)
         country = COUNTRIES[REPRESENTATIVE_COUNTRIES[index % len(REPRESENTATIVE_COUNTRIES)]]
-        return self._actor(_REPRESENTATIVES + index, party, "AR", country) if party.srn == srn else None
+        return self._actor(_REPRESENTATIVES + index, self._representative(index), "AR", country)
 
     def srn_of_uuid(self, uuid: str) -> str | None:
         """The SRN of the actor with this key."""
@@ -156,15 +158,6 @@ class Operators:
         country = COUNTRIES[REPRESENTATIVE_COUNTRIES[index % len(REPRESENTATIVE_COUNTRIES)]]
         srn = f"{country.iso2}-AR-{self._numbers['AR'].there(index) + 1:09d}"
         return Party(srn, f"{brand(draws, 4)} EC REP {country.legal_form}")
-
-    def _number(self, srn: str, role: str) -> int | None:
-        """The index that an SRN's digits stand for, whether or not there is such an actor."""
-        roles = ("MF", "PR") if role == "MF" else (role,)
-        scatter = self._numbers[role]
-        if len(srn) != 15 or srn[3:5] not in roles or not (srn[6:].isascii() and srn[6:].isdigit()):
-            return None
-        place = int(srn[6:]) - 1
-        return scatter.back(place) if 0 <= place < scatter.size else None
 
     def _actor(self, number: int, party: Party, role: str, country: Country) -> Actor:
         draws = self._keys.draws(number)
