@@ -5,8 +5,6 @@ from typing import Any
 import httpx2
 import pytest
 
-from registerwatch_standins.register.filters import DeviceFilter
-
 from .conftest import PAGE, Register
 
 pytestmark = pytest.mark.anyio
@@ -47,12 +45,6 @@ async def test_certificates_can_be_given_as_json(register: Register) -> None:
     now = register.world.by_uuid(record.uuid)
     assert now
     assert now.certificates[0].expiry == "2033-03-03"
-
-
-async def test_an_actor_can_be_changed(register: Register) -> None:
-    srn = register.world.newest(0, 1)[0].manufacturer.srn
-    assert (await order(register, "/change", {"srn": srn, "fields": {"status": "inactive"}}))["status"] == "inactive"
-    assert register.world.search(DeviceFilter(srn=srn), 0, 1)[1][0].manufacturer.status == "inactive"
 
 
 @pytest.mark.parametrize(

@@ -104,25 +104,14 @@ async def test_size_is_capped_at_300_and_pages_count_from_0(register: Register) 
     assert (beyond["content"], beyond["totalElements"]) == ([], 700)
 
 
-async def test_all_pages_together_are_the_register(register: Register) -> None:
-    pages = [await register.search(size=50, pageSize=50, page=number) for number in range(14)]
-    uuids = [row["uuid"] for page in pages for row in page["content"]]
-    assert uuids == [record.uuid for record in register.world.newest(0, 700)]
-
-
 async def test_certificates_are_filtered_by_actor_body_and_number(register: Register) -> None:
     rows = register.world.search_certificates(CertificateFilter(), 0, 300)[1]
     chosen = rows[0].certificate
+    of_body = sum(row.certificate.notified_body == chosen.notified_body for row in rows)
     for query, count in (
         ({}, len(rows)),
-        (
-            {"actorSrn": rows[0].manufacturer.srn},
-            sum(row.manufacturer == rows[0].manufacturer for row in rows),
-        ),
-        (
-            {"notifiedBodySrn": chosen.notified_body},
-            sum(row.certificate.notified_body == chosen.notified_body for row in rows),
-        ),
+        ({"actorSrn": rows[0].manufacturer.srn}, sum(row.manufacturer == rows[0].manufacturer for row in rows)),
+        ({"notifiedBodySrn": chosen.notified_body}, of_body),
         ({"certificateNumber": chosen.number}, sum(row.certificate.number == chosen.number for row in rows)),
         ({"certificateNumber": chosen.number[:-1]}, 0),
         ({"actorSrn": "DE-MF-999999999"}, 0),

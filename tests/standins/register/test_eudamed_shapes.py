@@ -9,59 +9,18 @@ import pytest
 from registerwatch_standins.register.filters import CertificateFilter
 from registerwatch_standins.register.records import Registration
 
-from .conftest import LANGUAGE, PAGE, Register, keys
+from .conftest import LANGUAGE, Register, keys
 
 pytestmark = pytest.mark.anyio
 
 CAPTURES = Path(__file__).parents[4] / "shared" / "upstream" / "captures"
 
-SEARCH_ROW = keys(
-    """
-    basicUdi primaryDi uuid ulid basicUdiDiDataUlid riskClass tradeName manufacturerName manufacturerSrn
-    deviceStatusType manufacturerNames latestVersion versionNumber basicUdiDataUuid basicUdiDataUlid
-    basicUdiDataVersionState versionState deviceName deviceModel lastUpdateDate reference
-    basicUdiDataVersionNumber issuingAgency containerPackageCount mfOrPrSrn applicableLegislation
-    sterile multiComponent deviceCriterion
-    """
-)
 SINCE_ADDED = {"manufacturerStatus", "authorisedRepresentativeSrn", "authorisedRepresentativeName"}
 FILLED = keys(
     """
     basicUdi primaryDi uuid ulid basicUdiDiDataUlid riskClass tradeName manufacturerName manufacturerSrn
     manufacturerStatus deviceStatusType reference latestVersion versionNumber basicUdiDataVersionNumber
     containerPackageCount
-    """
-)
-ENVELOPE = keys(
-    """
-    content totalPages totalElements last size number sort first numberOfElements
-    """
-)
-DETAIL = keys(
-    """
-    uuid ulid primaryDi containedItem marketInfoLink secondaryDi secondaryDiApplicable
-    additionalDescription tradeName tradeNameApplicable annexXVIApplicable brainElectroStimulation
-    cmrSubstance cmrSubstances componentDis contactLenses directMarking directMarkingSameAsUdiDi
-    directMarkingDi emr endocrineDisruptingSubstances endocrineDisruptor equipmentForAdiposeTissue
-    fillingByInjection humanProductSubstances latex udiPiType medicinalProductSubstances
-    cndNomenclatures oemApplicable productDesigner placedOnTheMarket productsToBeIntroduced reference
-    reprocessed maxNumberOfReuses maxNumberOfReusesApplicable singleUse clinicalSizeApplicable
-    clinicalSizes deviceStatus sterile sterilization storageApplicable storageHandlingConditions
-    unitOfUse criticalWarningsApplicable criticalWarnings additionalInformationUrl storageSymbol
-    baseQuantity versionState latestVersion versionNumber newDevice discardedDate linkedUdiDiView
-    versionDate new
-    """
-)
-BASIC = keys(
-    """
-    basicUdi deviceName deviceModel legislation riskClass manufacturer authorisedRepresentative
-    deviceCertificateInfoList versionDate lastUpdated versionNumber deviceCriterion
-    """
-)
-CERTIFICATE_IN_BASIC = keys(
-    """
-    certificateNumber certificateRevision certificateExpiry issueDate startingValidityDate status
-    certificateType notifiedBody
     """
 )
 PERSONAL = {"electronicMail", "telephone"}
@@ -73,12 +32,6 @@ def find(register: Register, **fields: Any) -> Registration:
         if all(getattr(record, field) == value for field, value in fields.items()):
             return record
     raise AssertionError(f"no registration with {fields}")
-
-
-async def test_a_search_row_has_the_keys_of_a_real_one(register: Register) -> None:
-    page = await register.search()
-    assert set(page) == ENVELOPE
-    assert all(set(row) == SEARCH_ROW | SINCE_ADDED for row in page["content"])
 
 
 async def test_all_of_a_search_row_that_the_register_does_not_send_is_null(register: Register) -> None:
@@ -98,35 +51,22 @@ async def test_a_search_row_says_what_the_registration_says(register: Register) 
     assert (row["versionNumber"], row["latestVersion"]) == (record.version_number, True)
 
 
-async def test_a_legacy_row_has_no_basic_udi_di(register: Register) -> None:
-    record = find(register, legislation="mdd")
-    rows = (await register.search(primaryDi=record.primary_di))["content"]
-    assert [row["basicUdi"] for row in rows if row["uuid"] == record.uuid] == [None]
-
-
-async def test_a_detail_has_the_keys_of_a_real_one(register: Register) -> None:
+async def test_a_detail_says_what_the_registration_says(register: Register) -> None:
     record = find(register, legislation="mdr")
     detail = await register.record("/devices/udiDiData", record.uuid)
-    assert set(detail) == DETAIL
-    assert set(detail["deviceStatus"]) == {"uuid", "type", "deviceSubStatuses", "statusDate", "new"}
     assert detail["primaryDi"]["code"] == record.primary_di
     assert detail["primaryDi"]["issuingAgency"]["code"] == f"refdata.issuing-agency.{record.issuing_agency}"
     assert [each["code"] for each in detail["cndNomenclatures"]] == list(record.emdn)
     assert {each["language"]["isoCode"]: each["text"] for each in detail["tradeName"]["texts"]} == record.trade_names
-    assert {each["country"]["iso2Code"] for each in detail["marketInfoLink"]["msWhereAvailable"]} >= {
-        "DE",
-        "XI",
-    }
+    assert {each["country"]["iso2Code"] for each in detail["marketInfoLink"]["msWhereAvailable"]} >= {"DE", "XI"}
 
 
 async def test_a_basic_udi_di_record_carries_legacy_certificates(register: Register) -> None:
     record = next(each for each in register.world.newest(0, 700) if each.legislation == "mdd" and each.certificates)
     basic = await register.record("/devices/basicUdiData/udiDiData", record.uuid)
-    assert set(basic) >= BASIC
     assert basic["basicUdi"]["code"] is None
     listed = basic["deviceCertificateInfoList"]
     assert [each["certificateNumber"] for each in listed] == [each.number for each in record.certificates]
-    assert all(set(each) >= CERTIFICATE_IN_BASIC for each in listed)
     assert listed[0]["notifiedBody"]["srn"] == record.certificates[0].notified_body
     assert listed[0]["certificateType"]["code"].startswith("refdata.legacy.mdd-certificate-type.")
     assert basic["lastUpdated"] == record.last_updated
@@ -200,13 +140,3 @@ def assert_same_keys(mine: Any, real: Any, path: str = "") -> None:
             assert_same_keys(mine[key], real[key], f"{path}.{key}")
     elif isinstance(mine, list) and isinstance(real, list) and mine and real:
         assert_same_keys(mine[0], real[0], f"{path}[0]")
-
-
-async def test_the_build_is_told(register: Register) -> None:
-    assert (await register.get("/applicationInfo")).json()["buildVersion"]
-
-
-async def test_answers_are_json_in_utf8(register: Register) -> None:
-    response = await register.get("/devices/udiDiData", **PAGE)
-    assert response.headers["content-type"] == "application/json"
-    assert response.content.decode("utf-8")

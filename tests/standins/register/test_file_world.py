@@ -80,18 +80,12 @@ def filed(request: pytest.FixtureRequest, tmp_path: Path) -> FileWorld:
     return FileWorld(path)
 
 
-def test_the_latest_version_date_comes_first(filed: FileWorld) -> None:
-    assert [record.uuid[0] for record in filed.newest(0, 10)] == ["3", "1", "2"]
-
-
-def test_one_udi_di_has_both_its_records(filed: FileWorld) -> None:
+def test_records_come_by_version_date_with_what_the_line_says(filed: FileWorld) -> None:
+    records = filed.newest(0, 10)
+    assert [record.uuid[0] for record in records] == ["3", "1", "2"]
+    assert [record.issuing_agency for record in records] == ["hibcc", "gs1", "gs1"]
+    assert (records[2].basic_udi, records[2].legislation, records[2].criterion) == (None, "mdd", "LEGACY")
     assert {record.uuid[0] for record in filed.by_primary_di("04012345000016")} == {"1", "2"}
-
-
-def test_a_legacy_record_keeps_its_null_basic_udi_di(filed: FileWorld) -> None:
-    record = filed.by_uuid(LINES[1]["uuid"])
-    assert record is not None
-    assert (record.basic_udi, record.legislation, record.criterion) == (None, "mdd", "LEGACY")
 
 
 def test_manufacturer_and_representative_find_their_devices(filed: FileWorld) -> None:
@@ -104,10 +98,6 @@ def test_a_certificate_under_a_regulation_is_listed_once_with_all_that_it_covers
     assert (total, rows[0].certificate.number) == (1, "G10 1")
     assert filed.search_certificates(CertificateFilter(basic_udi="4012345TESTQ7"), 0, 10)[0] == 1
     assert filed.search_certificates(CertificateFilter(number="CE 1"), 0, 10)[0] == 0
-
-
-def test_the_issuing_agency_is_told_by_the_udi_di(filed: FileWorld) -> None:
-    assert [record.issuing_agency for record in filed.newest(0, 2)] == ["hibcc", "gs1"]
 
 
 def test_an_actor_is_found_by_srn_and_by_uuid(filed: FileWorld) -> None:

@@ -2,7 +2,6 @@
 
 import threading
 from collections.abc import Iterator
-from pathlib import Path
 
 import httpx2
 import pytest
@@ -10,10 +9,7 @@ import uvicorn
 
 from registerwatch_standins.register.app import create_app
 from registerwatch_standins.register.faults import Faults
-from registerwatch_standins.register.file_world import FileWorld
 from registerwatch_standins.register.generated import GeneratedWorld
-from registerwatch_standins.register.record_file import write_records
-from registerwatch_standins.register.serve import open_world
 
 from .conftest import PAGE
 
@@ -74,9 +70,3 @@ def test_silence_outlasts_the_clients_patience(served: Served, mode: str) -> Non
 def test_a_late_answer_is_the_real_one(served: Served) -> None:
     served.faults.fail("search", "timeout", times=1, seconds=0.05)
     assert served.client.get(SEARCH, params=PAGE).json()["totalElements"] >= 200
-
-
-def test_the_world_is_a_file_or_generated(tmp_path: Path) -> None:
-    write_records(tmp_path / "records.jsonl", 20, 1)
-    assert isinstance(open_world(tmp_path / "records.jsonl", 5, 1), FileWorld)
-    assert isinstance(open_world(None, 5, 1), GeneratedWorld)
