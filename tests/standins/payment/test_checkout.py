@@ -7,7 +7,7 @@ import pytest
 from registerwatch_standins.payment.records import Card
 from tests.support.payments import DAY, Payments, texts
 
-from .conftest import START, now, order, period, subscribed
+from .conftest import START, now, order, period
 
 pytestmark = pytest.mark.anyio
 
@@ -93,13 +93,6 @@ async def test_a_checkout_is_over_after_a_day(payments: Payments) -> None:
     assert (await payments.browser.get(str(session.url))).status_code == 410
     assert (await payments.sdk.v1.checkout.sessions.retrieve_async(session.id)).status == "expired"
     assert payments.types() == ["checkout.session.expired"]
-
-
-async def test_a_known_customer_pays_under_the_same_id(payments: Payments) -> None:
-    first = await subscribed(payments)
-    second = await subscribed(payments, customer=first.customer)
-    assert second.customer == first.customer
-    assert len(payments.ledger.customers) == 1
 
 
 async def test_an_address_that_the_service_knows_is_not_asked_for(payments: Payments) -> None:

@@ -103,11 +103,7 @@ async def test_an_update_tells_what_was_different_before(payments: Payments) -> 
     bought = await subscribed(payments, trial_days=7)
     await payments.sdk.v1.subscriptions.update_async(bought.id, {"cancel_at_period_end": True})
     told = payments.ledger.log.events[-1].json["data"]
-    assert told["previous_attributes"] == {
-        "cancel_at": None,
-        "cancel_at_period_end": False,
-        "canceled_at": None,
-    }
+    assert told["previous_attributes"] == {"cancel_at": None, "cancel_at_period_end": False, "canceled_at": None}
     assert told["object"]["cancel_at_period_end"] is True
     await payments.sdk.v1.subscriptions.update_async(bought.id, {"cancel_at_period_end": True})
     assert payments.types().count("customer.subscription.updated") == 1

@@ -110,19 +110,6 @@ async def test_a_cancelled_subscription_goes_on_to_the_end_of_its_period(payment
     assert period(ended) == (START, FEBRUARY)
 
 
-async def test_a_cancellation_can_be_undone_until_then(payments: Payments) -> None:
-    bought = await subscribed(payments)
-    await payments.sdk.v1.subscriptions.update_async(bought.id, {"cancel_at_period_end": True})
-    again = await payments.sdk.v1.subscriptions.update_async(bought.id, {"cancel_at_period_end": False})
-    assert (again.cancel_at_period_end, again.cancel_at, again.canceled_at) == (False, None, None)
-    await payments.let_pass(FEBRUARY - START)
-    assert (await now(payments, bought.id)).status == "active"
-    await payments.sdk.v1.subscriptions.update_async(bought.id, {"cancel_at_period_end": True})
-    await payments.let_pass(MARCH - FEBRUARY)
-    with pytest.raises(stripe.InvalidRequestError, match="canceled subscription"):
-        await payments.sdk.v1.subscriptions.update_async(bought.id, {"cancel_at_period_end": False})
-
-
 async def test_the_portal_ends_it_by_a_date_as_the_real_one_can(payments: Payments) -> None:
     bought = await subscribed(payments)
     portal = await _portal(payments, bought)
@@ -138,15 +125,6 @@ async def test_the_portal_ends_it_by_a_date_as_the_real_one_can(payments: Paymen
     await payments.let_pass(FEBRUARY - START)
     assert (await now(payments, bought.id)).status == "canceled"
     assert (await payments.wish(portal, "renew")).status_code == 400
-
-
-async def test_a_cancellation_at_once_ends_it_and_a_second_one_finds_nothing(payments: Payments) -> None:
-    bought = await subscribed(payments)
-    ended = await payments.sdk.v1.subscriptions.cancel_async(bought.id)
-    assert (ended.status, ended.ended_at) == ("canceled", START)
-    with pytest.raises(stripe.InvalidRequestError) as caught:
-        await payments.sdk.v1.subscriptions.cancel_async(bought.id)
-    assert (caught.value.http_status, caught.value.code) == (404, "resource_missing")
 
 
 async def _portal(payments: Payments, subscription: stripe.Subscription) -> str:

@@ -81,19 +81,7 @@ class Simulation:
         put_card_on_file(self.store, self.store.customer(customer), card)
 
 
-ACTIONS = [
-    "buy",
-    "try",
-    "leave",
-    "end",
-    "renew",
-    "end by date",
-    "cancel",
-    "pay",
-    "good card",
-    "bad card",
-    "bad card",
-]
+ACTIONS = ("buy", "try", "leave", "end", "renew", "end by date", "cancel", "pay", "good card", "bad card", "bad card")
 steps = st.lists(st.tuples(st.sampled_from(ACTIONS), st.integers(0, LONGEST)), max_size=8)
 
 
