@@ -132,7 +132,7 @@ class Mixing:
         """Let the register change something that is watched, again and again."""
         watched = sorted({subject for customer in self._plan.customers for subject in customer.watched})
         body = msgspec.json.encode({"n": 2, "among": watched})
-        request = Request("/_control/drift", body=body).as_sent()
+        request = Request("/_control/random-changes", body=body).as_sent()
         while time.perf_counter() < self._ends:
             async with line(self._plan.register_port) as register:
                 await register.ask(request)

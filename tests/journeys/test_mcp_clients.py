@@ -69,7 +69,7 @@ def _serving(folder: Path) -> Iterator[str]:
         running("register", "serve", "--port", register_port, *size, env=env),
         running("serve", "--port", port, env=env),
     ):
-        until(lambda: answers(f"{register}/_control/journal") and answers(f"{url}/health"), "the service")
+        until(lambda: answers(f"{register}/_control/changes") and answers(f"{url}/health"), "the service")
         yield url
 
 

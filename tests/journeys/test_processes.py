@@ -183,7 +183,7 @@ def test_the_stand_in_serves_what_a_service_fills_itself_from(tmp_path: Path, da
     port = free_port()
     base = f"http://127.0.0.1:{port}"
     with running("register", "serve", "--devices", 1500, "--port", port, env=environment(tmp_path, database_url)):
-        until(lambda: answers(f"{base}/_control/journal"), "the stand-in register")
+        until(lambda: answers(f"{base}/_control/changes"), "the stand-in register")
         settings = {"REGISTER_URL": f"{base}/eudamed", "DATALAKE_URL": f"{base}/datalake"}
         env = environment(tmp_path, database_url, REGISTER_REQUESTS_PER_MINUTE="100000", **settings)
         for source in ("datalake", "register"):

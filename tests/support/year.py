@@ -33,7 +33,7 @@ from registerwatch_standins.register.faults import Kind
 from registerwatch_standins.register.filters import DeviceFilter
 from registerwatch_standins.register.generated import GeneratedWorld
 from registerwatch_standins.register.identifiers import sibling_udi_di
-from registerwatch_standins.register.random_changes import drift
+from registerwatch_standins.register.random_changes import make_random_changes
 from registerwatch_standins.register.records import DIRECTIVES, Certificate, Registration
 from registerwatch_standins.register.transport import InProcessTransport
 from registerwatch_standins.register.world import BRUSSELS, World
@@ -229,7 +229,7 @@ class Year:
             late=ledger.late,
             events=ledger.events,
             changes=ledger.changes,
-            world_changes=self._world.journal.written,
+            world_changes=self._world.change_log.written,
             requests=self._witness.requests,
             faults={f"{kind}: {mode}": count for (kind, mode), count in sorted(faults.items())},
             steps=self._steps,
@@ -449,16 +449,16 @@ class Year:
         self._note_changes()
 
     def _note_changes(self) -> None:
-        journal = self._world.journal
-        written = journal.since(self._written)
-        self._written = journal.written
+        log = self._world.change_log
+        written = log.since(self._written)
+        self._written = log.written
         udis = {each.primary_di for each in written if each.primary_di}
         for srn in {each.srn for each in written if each.primary_di is None}:
             udis |= {record.primary_di for record in self._world.search(DeviceFilter(srn=srn), 0, 10_000)[1]}
         self.ledger.note_world(sorted(udis))
 
     def _drift(self, devices: Sequence[str]) -> None:
-        drift(self._world, self._rng, 1, devices)
+        make_random_changes(self._world, self._rng, 1, devices)
 
     def _turn_twins(self, devices: Sequence[str]) -> None:
         """Another record of a UDI-DI comes, or steps back or forward; or a UDI-DI that was not there is registered."""

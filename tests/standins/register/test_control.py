@@ -26,13 +26,13 @@ async def told(register: Register, path: str, **query: Any) -> dict[str, Any]:
     return answer
 
 
-async def test_a_change_is_made_and_journaled(register: Register) -> None:
+async def test_a_change_is_made_and_logged(register: Register) -> None:
     record = register.world.newest(0, 1)[0]
     after = await order(register, "/change", {"uuid": record.uuid, "fields": {"reference": "R-2", "emdn": ["Z1"]}})
     assert (after["reference"], after["emdn"]) == ("R-2", ["Z1"])
-    journal = await told(register, "/journal")
-    assert {change["field"] for change in journal["changes"]} == {"reference", "emdn", "version_number"}
-    assert (await told(register, "/journal", since=journal["written"]))["changes"] == []
+    log = await told(register, "/changes")
+    assert {change["field"] for change in log["changes"]} == {"reference", "emdn", "version_number"}
+    assert (await told(register, "/changes", since=log["written"]))["changes"] == []
 
 
 async def test_certificates_can_be_given_as_json(register: Register) -> None:
@@ -61,10 +61,10 @@ async def test_an_order_that_cannot_be_carried_out_is_400(register: Register, bo
     assert "error" in await order(register, "/change", body, 400)
 
 
-async def test_drift_is_repeatable_by_its_seed(register: Register) -> None:
-    changes = (await order(register, "/drift", {"n": 5, "seed": 3}))["changes"]
+async def test_random_changes_are_repeatable_by_its_seed(register: Register) -> None:
+    changes = (await order(register, "/random-changes", {"n": 5, "seed": 3}))["changes"]
     assert len(changes) >= 5
-    assert len((await told(register, "/journal"))["changes"]) == len(changes)
+    assert len((await told(register, "/changes"))["changes"]) == len(changes)
 
 
 async def test_a_sample_is_spread_over_the_register(register: Register) -> None:

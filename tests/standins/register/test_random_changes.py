@@ -1,4 +1,4 @@
-"""Drift: random changes, each in the journal and each seen by who asks."""
+"""Drift: random changes, each in the change log and each seen by who asks."""
 
 from random import Random
 
@@ -7,7 +7,7 @@ import msgspec
 from registerwatch_standins.register.changes import Change
 from registerwatch_standins.register.generated import GeneratedWorld
 from registerwatch_standins.register.identifiers import is_gtin14
-from registerwatch_standins.register.random_changes import drift
+from registerwatch_standins.register.random_changes import make_random_changes
 from registerwatch_standins.register.world import World
 
 from .conftest import Clock
@@ -17,12 +17,12 @@ CERTIFICATE_FIELDS = {"number", "revision", "expiry", "status"}
 
 def test_the_same_generator_makes_the_same_changes(clock: Clock) -> None:
     one, other = GeneratedWorld(300, 4, clock=clock), GeneratedWorld(300, 4, clock=clock)
-    assert drift(one, Random(9), 200) == drift(other, Random(9), 200)
+    assert make_random_changes(one, Random(9), 200) == make_random_changes(other, Random(9), 200)
     assert one.newest(0, one.count) == other.newest(0, other.count)
 
 
 def test_all_kinds_of_change_come(world: World) -> None:
-    changes = drift(world, Random(1), 600)
+    changes = make_random_changes(world, Random(1), 600)
     fields = {change.field for change in changes if change.certificate is None}
     assert {"status", "status_date", "trade_names", "risk_class", "reference", "version_number"} <= fields
     assert "registration" in fields
@@ -30,9 +30,9 @@ def test_all_kinds_of_change_come(world: World) -> None:
     assert any(change.primary_di is None and change.field == "status" for change in changes)
 
 
-def test_the_journal_and_the_world_say_the_same(world: World) -> None:
+def test_the_change_log_and_the_world_say_the_same(world: World) -> None:
     latest: dict[tuple[str, str], Change] = {}
-    for change in drift(world, Random(2), 400):
+    for change in make_random_changes(world, Random(2), 400):
         if change.primary_di and change.certificate is None and change.field != "registration":
             latest[change.uuid, change.field] = change
     assert len(latest) > 100
@@ -43,7 +43,7 @@ def test_the_journal_and_the_world_say_the_same(world: World) -> None:
 
 
 def test_a_field_vanishes_and_comes_back_as_it_was(world: World) -> None:
-    changes = drift(world, Random(5), 500)
+    changes = make_random_changes(world, Random(5), 500)
     vanished = [change for change in changes if change.old and change.new in (None, [])]
     returned = [change for change in changes if change.old in (None, []) and change.new]
     pairs = [
@@ -57,16 +57,16 @@ def test_a_field_vanishes_and_comes_back_as_it_was(world: World) -> None:
 
 def test_new_registrations_come_first_with_valid_udi_dis(world: World) -> None:
     before = world.count
-    new = [change for change in drift(world, Random(6), 200) if change.field == "registration"]
+    new = [change for change in make_random_changes(world, Random(6), 200) if change.field == "registration"]
     assert world.count == before + len(new) > before
     assert {record.uuid for record in world.newest(0, len(new))} == {change.uuid for change in new}
     records = [world.by_uuid(change.uuid) for change in new]
     assert all(record and (record.issuing_agency != "gs1" or is_gtin14(record.primary_di)) for record in records)
 
 
-def test_drift_can_be_kept_to_some_devices(world: World) -> None:
+def test_random_changes_can_be_kept_to_some_devices(world: World) -> None:
     chosen = world.newest(10, 3)
-    changes = drift(world, Random(7), 80, [chosen[0].uuid, chosen[1].primary_di])
+    changes = make_random_changes(world, Random(7), 80, [chosen[0].uuid, chosen[1].primary_di])
     allowed = {record.uuid for each in chosen[:2] for record in world.by_primary_di(each.primary_di)}
     devices = {change.uuid for change in changes if change.primary_di and change.field != "registration"}
     assert devices <= allowed | {change.uuid for change in changes if change.field == "registration"}

@@ -44,12 +44,12 @@ def served() -> Iterator[Served]:
     assert not thread.is_alive()
 
 
-def test_a_served_register_answers_and_drifts_by_itself(served: Served) -> None:
+def test_a_served_register_answers_and_changes_by_itself(served: Served) -> None:
     assert served.client.get(SEARCH, params=PAGE).json()["totalElements"] >= 200
     for _ in range(500):
-        if served.client.get("/_control/journal").json()["written"] > 0:
+        if served.client.get("/_control/changes").json()["written"] > 0:
             return
-    raise AssertionError("nothing drifted")
+    raise AssertionError("nothing changed")
 
 
 def test_a_dropped_connection_breaks_off_in_the_body(served: Served) -> None:

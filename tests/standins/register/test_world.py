@@ -1,4 +1,4 @@
-"""Changes over a world, the journal, and what a change moves."""
+"""Changes over a world, the change log, and what a change moves."""
 
 import pytest
 from msgspec.structs import replace
@@ -35,10 +35,10 @@ def test_a_change_makes_a_new_version_at_the_present_time(world: World, clock: C
     after = world.change(record.uuid, status="no-longer-on-the-market", status_date="2026-10-01")
     assert after.version_number == record.version_number + 1
     assert (after.version_date, after.last_updated) == ("2026-10-01T12:00:00.000",) * 2
-    written = [(change.field, change.old, change.new) for change in world.journal]
+    written = [(change.field, change.old, change.new) for change in world.change_log]
     assert ("status", record.status, "no-longer-on-the-market") in written
     assert ("version_number", record.version_number, record.version_number + 1) in written
-    assert {change.time for change in world.journal} == {"2026-10-01T12:00:00.000"}
+    assert {change.time for change in world.change_log} == {"2026-10-01T12:00:00.000"}
 
 
 def test_a_change_of_certificates_moves_nothing_but_the_last_update(world: World) -> None:
@@ -46,16 +46,16 @@ def test_a_change_of_certificates_moves_nothing_but_the_last_update(world: World
     changed = tuple(replace(each, expiry="2031-01-01") for each in record.certificates)
     after = world.change(record.uuid, certificates=changed)
     assert after == replace(record, certificates=changed, last_updated="2026-10-01T12:00:00.000")
-    assert {(change.field, change.new) for change in world.journal} == {("expiry", "2031-01-01")}
-    assert {change.certificate for change in world.journal} == {each.number for each in record.certificates}
+    assert {(change.field, change.new) for change in world.change_log} == {("expiry", "2031-01-01")}
+    assert {change.certificate for change in world.change_log} == {each.number for each in record.certificates}
 
 
 def test_a_new_version_can_be_forbidden_and_forced(world: World) -> None:
     record = world.newest(0, 1)[0]
     assert world.change(record.uuid, new_version=False, reference=record.reference) is not None
-    assert world.journal.written == 0, "what does not change is not written"
+    assert world.change_log.written == 0, "what does not change is not written"
     assert world.change(record.uuid, new_version=False, reference="A").version_number == record.version_number
-    assert [change.new for change in world.journal.since(0)] == ["A"]
+    assert [change.new for change in world.change_log.since(0)] == ["A"]
     assert world.change(record.uuid, new_version=True).version_number == record.version_number + 1
 
 
@@ -109,7 +109,7 @@ def test_a_certificate_of_the_basic_udi_di_record_is_no_row_of_the_search(world:
     added = Certificate("CE 9", None, None, None, None, "0123", "Body", "MDD_V", "issued", "basic-udi-record")
     world.change(record.uuid, certificates=(*record.certificates, added))
     assert world.search_certificates(CertificateFilter(), 0, 1)[0] == total
-    assert [(change.field, change.old, change.new) for change in world.journal] == [("number", None, "CE 9")]
+    assert [(change.field, change.old, change.new) for change in world.change_log] == [("number", None, "CE 9")]
 
 
 def test_a_manufacturers_status_changes_for_all_its_devices(world: World) -> None:
@@ -118,7 +118,7 @@ def test_a_manufacturers_status_changes_for_all_its_devices(world: World) -> Non
     total, records = world.search(DeviceFilter(srn=srn), 0, 1000)
     assert total == len(records) > 1
     assert {(each.manufacturer.status, each.manufacturer.name) for each in records} == {("inactive", "Renamed GmbH")}
-    assert [(change.field, change.srn) for change in world.journal] == [("status", srn), ("name", srn)]
+    assert [(change.field, change.srn) for change in world.change_log] == [("status", srn), ("name", srn)]
     assert world.search_actors(srn, 0, 5)[1][0].name == "Renamed GmbH"
 
 
@@ -133,7 +133,7 @@ def test_a_new_registration_comes_first_and_is_found_by_all_its_identifiers(worl
     assert new in world.by_primary_di(new.primary_di)
     assert new in world.by_basic_udi(new.basic_udi or "")
     assert new in world.search(DeviceFilter(srn=new.manufacturer.srn), 0, 1)[1]
-    assert [change.field for change in world.journal] == ["registration"]
+    assert [change.field for change in world.change_log] == ["registration"]
     with pytest.raises(ValueError, match="taken"):
         world.register(new)
     assert world.change(new.uuid, reference="SECOND") in world.newest(0, 1)

@@ -18,7 +18,7 @@ from registerwatch_standins.register.eudamed import Eudamed
 from registerwatch_standins.register.fault_layer import FaultLayer
 from registerwatch_standins.register.faults import Faults
 from registerwatch_standins.register.queries import QueryError
-from registerwatch_standins.register.random_changes import drift
+from registerwatch_standins.register.random_changes import make_random_changes
 from registerwatch_standins.register.request_log import RequestLog
 from registerwatch_standins.register.responses import gateway_page, query_error
 from registerwatch_standins.register.world import World
@@ -54,7 +54,7 @@ def create_app(
     log = RequestLog(_refusing_python(FaultLayer(services, faults, world)))
     app = Starlette(
         routes=[Mount("/_control", routes=Control(world, faults, rng).routes()), Mount("/", app=log)],
-        lifespan=_drifting(world, log, rng, changes_per_minute),
+        lifespan=_changing_by_itself(world, log, rng, changes_per_minute),
     )
     app.state.world, app.state.faults, app.state.log, app.state.eudamed = world, faults, log, eudamed
     return app
@@ -71,26 +71,26 @@ def _refusing_python(app: ASGIApp) -> ASGIApp:
     return check
 
 
-def drift_once(world: World, log: RequestLog, rng: Random) -> None:
+def _change_once(world: World, log: RequestLog, rng: Random) -> None:
     """One change; as often as not of a device that was read lately, so that who watches sees something."""
     recent = list(log.recent_devices) if rng.random() < _RECENTLY_READ_SHARE else []
-    drift(world, rng, 1, recent)
+    make_random_changes(world, rng, 1, recent)
 
 
-def _drifting(
+def _changing_by_itself(
     world: World, log: RequestLog, rng: Random, changes_per_minute: float
 ) -> Callable[[Starlette], AbstractAsyncContextManager[None]]:
-    async def keep_drifting() -> None:
+    async def keep_changing() -> None:
         while True:
             await asyncio.sleep(60 / changes_per_minute)
-            drift_once(world, log, rng)
+            _change_once(world, log, rng)
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         if changes_per_minute <= 0:
             yield
             return
-        task = asyncio.create_task(keep_drifting())
+        task = asyncio.create_task(keep_changing())
         try:
             yield
         finally:

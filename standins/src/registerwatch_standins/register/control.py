@@ -10,7 +10,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from registerwatch_standins.register.faults import Faults, Rule
-from registerwatch_standins.register.random_changes import drift
+from registerwatch_standins.register.random_changes import make_random_changes
 from registerwatch_standins.register.responses import json_response
 from registerwatch_standins.register.world import World
 
@@ -24,7 +24,7 @@ class ChangeOrder(Struct, forbid_unknown_fields=True):
     srn: str | None = None
 
 
-class DriftOrder(Struct, forbid_unknown_fields=True):
+class RandomChangesOrder(Struct, forbid_unknown_fields=True):
     """Make `n` random changes, among these uuids or UDI-DIs if any, by this seed if there is one."""
 
     n: int = 1
@@ -43,18 +43,18 @@ class Control:
     def routes(self) -> list[Route]:
         """The routes, relative to `/_control`."""
         return [
-            _route("GET", "/journal", self.journal),
+            _route("GET", "/changes", self.changes),
             _route("GET", "/faults", self.faults),
             _route("POST", "/faults", self.set_faults),
             _route("POST", "/change", self.change),
-            _route("POST", "/drift", self.drift),
+            _route("POST", "/random-changes", self.random_changes),
             _route("GET", "/sample", self.sample),
         ]
 
-    def journal(self, request: Request, _body: bytes) -> object:
+    def changes(self, request: Request, _body: bytes) -> object:
         """The changes after the first `since` ones, and how many there have been in all."""
-        journal = self._world.journal
-        return {"written": journal.written, "changes": journal.since(int(request.query_params.get("since", "0")))}
+        log = self._world.change_log
+        return {"written": log.written, "changes": log.since(int(request.query_params.get("since", "0")))}
 
     def faults(self, _request: Request, _body: bytes) -> object:
         """The rules in force."""
@@ -76,11 +76,11 @@ class Control:
         uuid = order.uuid or self._only_uuid(order.primary_di or "")
         return self._world.change(uuid, new_version=None, **order.fields)
 
-    def drift(self, _request: Request, body: bytes) -> object:
+    def random_changes(self, _request: Request, body: bytes) -> object:
         """Make random changes; the answer has them."""
-        order = msgspec.json.decode(body, type=DriftOrder)
+        order = msgspec.json.decode(body, type=RandomChangesOrder)
         rng = self._rng if order.seed is None else Random(order.seed)
-        return {"changes": drift(self._world, rng, order.n, order.among)}
+        return {"changes": make_random_changes(self._world, rng, order.n, order.among)}
 
     def sample(self, request: Request, _body: bytes) -> object:
         """`n` registrations spread over the register, for who needs identifiers to ask for."""

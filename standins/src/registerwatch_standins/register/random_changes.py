@@ -33,20 +33,20 @@ _TRIES = 30
 Step = Callable[[World, Random, Registration], None]
 
 
-def drift(world: World, rng: Random, n: int, among: Sequence[str] = ()) -> list[Change]:
+def make_random_changes(world: World, rng: Random, n: int, among: Sequence[str] = ()) -> list[Change]:
     """Make `n` random changes and return what they wrote into the change log.
 
     `among` (uuids or UDI-DIs) restricts them to some registrations; besides, only new registrations of the same
     manufacturers come. The same world, generator and arguments make the same changes.
     """
-    written = world.journal.written
+    written = world.change_log.written
     for _ in range(n):
         if world.withheld and rng.random() < 0.3:
             _bring_back(world, rng)
             continue
         step: Step = rng.choices(list(_WEIGHTS), list(_WEIGHTS.values()))[0]
         step(world, rng, _pick(world, rng, among))
-    return world.journal.since(written)
+    return world.change_log.since(written)
 
 
 def _pick(world: World, rng: Random, among: Sequence[str]) -> Registration:

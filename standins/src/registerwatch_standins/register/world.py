@@ -42,9 +42,9 @@ class World:
         self._added_at: dict[str, int] = {}
         self._actors: dict[str, Actor] = {}
         self._listings = Listings(archive)
-        self.journal = ChangeLog()
+        self.change_log = ChangeLog()
         self.withheld: dict[tuple[str, str], object] = {}
-        """What drift has taken away, by uuid and field, and will bring back."""
+        """What random changes have taken away, by uuid and field, and will bring back."""
 
     # Reading
 
@@ -124,7 +124,7 @@ class World:
     # Changing
 
     def change(self, uuid: str, /, *, new_version: bool | None = None, **fields: object) -> Registration:
-        """Change fields of a registration, and write each into the journal.
+        """Change fields of a registration, and write each into the change log.
 
         A change makes a new version (`version_number`, `version_date`), but for a change of `certificates`
         alone, which moves nothing but `last_updated`; `new_version` says otherwise. Raises `KeyError` for an
@@ -150,7 +150,7 @@ class World:
         for field in fields:
             old, new = getattr(before, field), getattr(after, field)
             if old != new:
-                self.journal.write(Change(now, before.uuid, None, srn, field, old, new))
+                self.change_log.write(Change(now, before.uuid, None, srn, field, old, new))
         self._actors[srn] = after
         return after
 
@@ -163,7 +163,7 @@ class World:
         now = self.now()
         self._history[record.uuid] = [(now, record)]
         srn = record.manufacturer.srn
-        self.journal.write(Change(now, record.uuid, record.primary_di, srn, "registration", None, "made"))
+        self.change_log.write(Change(now, record.uuid, record.primary_di, srn, "registration", None, "made"))
         return record
 
     def now(self) -> str:
@@ -227,7 +227,7 @@ class World:
 
     def _store(self, before: Registration, after: Registration) -> None:
         for change in changes_between(before, after):
-            self.journal.write(change)
+            self.change_log.write(change)
         for old, new in certificate_pairs(before.certificates, after.certificates):
             if old and old.listed_in == "certificate-search":
                 self._listings.replace(after, old, new)
