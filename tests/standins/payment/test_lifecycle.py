@@ -6,7 +6,7 @@ import pytest
 import stripe
 
 from registerwatch_standins.payment.records import Card
-from registerwatch_standins.payment.subscriptions import Dunning, end_of_period
+from registerwatch_standins.payment.subscriptions import end_of_period
 from tests.support.payments import DAY, Payments
 
 from .conftest import START, now, period, subscribed
@@ -87,16 +87,6 @@ async def test_a_new_card_in_time_saves_it(payments: Payments) -> None:
     assert (await payments.wish(portal, "pay")).status_code == 303
     assert (await now(payments, bought.id)).status == "active"
     assert payments.types()[-2:] == ["invoice.paid", "customer.subscription.updated"]
-
-
-async def test_without_a_way_out_it_can_stay_unpaid(payments: Payments) -> None:
-    payments.sandbox.subscriptions.dunning = Dunning((1,), "unpaid")
-    bought = await subscribed(payments, Card.REFUSED_LATER)
-    await payments.let_pass(FEBRUARY - START + HOUR + DAY)
-    assert (await now(payments, bought.id)).status == "unpaid"
-    await payments.let_pass(60 * DAY)
-    assert (await now(payments, bought.id)).status == "unpaid"
-    assert len(payments.ledger.invoices) == 2
 
 
 async def test_a_cancelled_subscription_goes_on_to_the_end_of_its_period(payments: Payments) -> None:

@@ -17,7 +17,7 @@ from registerwatch_standins.payment.faults import FaultLayer, Faults
 from registerwatch_standins.payment.pages import Pages
 from registerwatch_standins.payment.scheduler import AdjustableClock, Clock, Scheduler
 from registerwatch_standins.payment.store import Store
-from registerwatch_standins.payment.subscriptions import Dunning, Subscriptions
+from registerwatch_standins.payment.subscriptions import Subscriptions
 
 _POLL_SECONDS = 0.5
 
@@ -37,12 +37,11 @@ class PaymentSandbox:
         api_key: str | None = None,
         clock: Clock = time.time,
         client: httpx2.AsyncClient | None = None,
-        dunning: Dunning | None = None,
         seed: int | None = None,
     ) -> None:
         self.time = AdjustableClock(clock)
         self.store = Store(self.time, base_url, seed=seed)
-        self.subscriptions = Subscriptions(self.store, dunning)
+        self.subscriptions = Subscriptions(self.store)
         self.checkouts = Checkouts(self.store, self.subscriptions)
         self.scheduler = Scheduler(self.store, self.subscriptions, self.checkouts)
         self.faults = Faults()

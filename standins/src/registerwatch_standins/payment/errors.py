@@ -1,26 +1,18 @@
 """What Stripe answers when it refuses."""
 
+from dataclasses import dataclass
 from typing import Any
 
 
+@dataclass
 class ApiError(Exception):
     """An error in Stripe's form. `kind` is the error's `type`."""
 
-    def __init__(
-        self,
-        status: int,
-        message: str,
-        *,
-        kind: str = "invalid_request_error",
-        code: str | None = None,
-        param: str | None = None,
-    ) -> None:
-        super().__init__(message)
-        self.status = status
-        self.message = message
-        self.kind = kind
-        self.code = code
-        self.param = param
+    status: int
+    message: str
+    kind: str = "invalid_request_error"
+    code: str | None = None
+    param: str | None = None
 
     @classmethod
     def of_parameter(cls, param: str, message: str, code: str | None = None) -> "ApiError":

@@ -1,4 +1,4 @@
-"""The log of events: what happened, and how telling of it went."""
+"""The log of events: what happened, and the attempts to send it."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,16 +10,11 @@ from registerwatch_standins.payment.stripe_objects import API_VERSION
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One try to tell an event. `status` is 0 where no answer came."""
+    """One attempt to send an event. `status` is 0 where no answer came."""
 
     at: float
     status: int
     error: str = ""
-
-    @property
-    def worked(self) -> bool:
-        """Whether the receiver took it."""
-        return 200 <= self.status < 300
 
 
 @dataclass(slots=True)
@@ -35,7 +30,7 @@ class Event:
     @property
     def was_taken(self) -> bool:
         """Whether it has arrived."""
-        return any(attempt.worked for attempt in self.attempts)
+        return any(200 <= attempt.status < 300 for attempt in self.attempts)
 
     @property
     def json(self) -> dict[str, Any]:

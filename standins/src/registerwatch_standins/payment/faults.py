@@ -1,6 +1,5 @@
 """What can go wrong between a client and Stripe."""
 
-from dataclasses import dataclass
 from typing import Literal
 
 import msgspec
@@ -20,40 +19,28 @@ _ERRORS: dict[str, ApiError] = {
 }
 
 
-@dataclass(slots=True)
-class Fault:
-    """Requests whose path begins with `path` fail, so many times (None: until it is cleared)."""
-
-    mode: Mode
-    times: int | None = None
-    path: str = "/v1/"
-    method: str = ""
-
-
 class Faults:
-    """The faults in force."""
+    """The faults in force, oldest first: the mode, and how many requests it still concerns (None: all)."""
 
     def __init__(self) -> None:
-        self.faults: list[Fault] = []
+        self._faults: list[tuple[Mode, int | None]] = []
 
-    def fail(self, mode: Mode, times: int | None = None, path: str = "/v1/", method: str = "") -> None:
-        """Add a fault."""
-        self.faults.append(Fault(mode, times, path, method))
+    def fail(self, mode: Mode, times: int | None = None) -> None:
+        """Let the next requests under `/v1/` fail, so many or until the faults are cleared."""
+        self._faults.append((mode, times))
 
     def clear(self) -> None:
         """Work again."""
-        self.faults.clear()
+        self._faults.clear()
 
-    def take(self, method: str, path: str) -> Fault | None:
+    def take(self, path: str) -> Mode | None:
         """The fault of a request, used up once."""
-        for fault in self.faults:
-            if path.startswith(fault.path) and fault.method in ("", method):
-                if fault.times is not None:
-                    fault.times -= 1
-                    if fault.times <= 0:
-                        self.faults.remove(fault)
-                return fault
-        return None
+        if not self._faults or not path.startswith("/v1/"):
+            return None
+        mode, times = self._faults[0]
+        if times is not None:
+            self._faults[:1] = [(mode, times - 1)] if times > 1 else []
+        return mode
 
 
 class FaultLayer:
@@ -65,16 +52,16 @@ class FaultLayer:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve the request or fail."""
-        fault = self._faults.take(scope["method"], scope["path"]) if scope["type"] == "http" else None
-        if fault is None:
+        mode = self._faults.take(scope["path"]) if scope["type"] == "http" else None
+        if mode is None:
             await self._app(scope, receive, send)
-        elif error := _ERRORS.get(fault.mode):
+        elif error := _ERRORS.get(mode):
             body = msgspec.json.encode(error.body())
             await Response(body, error.status, media_type="application/json")(scope, receive, send)
-        elif fault.mode == "silence":
+        elif mode == "silence":
             await never_answer(scope, receive)
         else:
-            if fault.mode == "lost-answer":
+            if mode == "lost-answer":
                 await self._app(scope, receive, _discard)
             await drop_connection(scope, send, b"{")
 

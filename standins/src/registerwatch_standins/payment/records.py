@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal
 
-Status = Literal["trialing", "active", "past_due", "unpaid", "canceled"]
-InvoiceStatus = Literal["draft", "open", "paid", "void", "uncollectible"]
+Status = Literal["trialing", "active", "past_due", "canceled"]
+InvoiceStatus = Literal["draft", "open", "paid", "void"]
 
 
 class Card(StrEnum):

@@ -3,7 +3,6 @@
 from calendar import monthrange
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
 
@@ -15,23 +14,16 @@ HOUR, DAY = 3600, 86_400
 _TRIAL_END_NOTICE = 3 * DAY
 _DRAFT_SECONDS = HOUR
 """A period's invoice stands as a draft for so long before the card is charged: until then the new period counts."""
+_RETRY_DAYS = (3, 5, 7)
+"""A refused card is charged again after so many days each; then the subscription ends."""
 _SHOWN_AS_PREVIOUS = ("status", "cancel_at", "cancel_at_period_end", "canceled_at", "latest_invoice", "trial_end")
-
-
-@dataclass(frozen=True, slots=True)
-class Dunning:
-    """What is done about a card that is refused: tries after so many days each, and then the end."""
-
-    retry_days: tuple[int, ...] = (3, 5, 7)
-    at_last: Literal["canceled", "unpaid"] = "canceled"
 
 
 class Subscriptions:
     """The rules. What the time brings is done by `next_due` and `fall_due`."""
 
-    def __init__(self, store: Store, dunning: Dunning | None = None) -> None:
+    def __init__(self, store: Store) -> None:
         self._store = store
-        self.dunning = dunning or Dunning()
 
     def start(self, checkout: Checkout, customer: Customer) -> Subscription:
         """A subscription that a checkout has brought, with its first invoice, paid."""
@@ -127,7 +119,7 @@ class Subscriptions:
             subscription.period_end = end_of_period(subscription.anchor, subscription.period_start)
             if subscription.status == "trialing":
                 subscription.status = "active"
-            if self._store.open_invoice(subscription) is None and subscription.status != "unpaid":
+            if self._store.open_invoice(subscription) is None:
                 invoice = self._ask_for(subscription, price.unit_amount, "subscription_cycle", at)
                 invoice.next_attempt = at + _DRAFT_SECONDS
 
@@ -161,7 +153,7 @@ class Subscriptions:
         """Charge the card on file."""
         if self._store.customer(subscription.customer).card is Card.GOOD:
             self._settle(invoice, at)
-            if subscription.status in ("past_due", "unpaid"):
+            if subscription.status == "past_due":
                 with self._changing(subscription, at):
                     subscription.status = "active"
             return
@@ -169,11 +161,8 @@ class Subscriptions:
         if invoice.next_attempt is not None:
             with self._changing(subscription, at):
                 subscription.status = "past_due"
-        elif self.dunning.at_last == "canceled":
-            self._end(subscription, at, "payment_failed")
         else:
-            with self._changing(subscription, at):
-                subscription.status = "unpaid"
+            self._end(subscription, at, "payment_failed")
 
     def _settle(self, invoice: Invoice, at: int) -> None:
         invoice.status = "paid"
@@ -183,10 +172,9 @@ class Subscriptions:
         self._store.record_event("invoice.paid", invoice, at)
 
     def _fail(self, invoice: Invoice, at: int) -> None:
-        pauses = self.dunning.retry_days
         invoice.status = "open"
         invoice.finalized_at = invoice.finalized_at or at
-        invoice.next_attempt = at + pauses[invoice.attempts] * DAY if invoice.attempts < len(pauses) else None
+        invoice.next_attempt = at + _RETRY_DAYS[invoice.attempts] * DAY if invoice.attempts < len(_RETRY_DAYS) else None
         invoice.attempts += 1
         self._store.record_event("invoice.payment_failed", invoice, at)
 

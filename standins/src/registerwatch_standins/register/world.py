@@ -114,7 +114,7 @@ class World:
     def as_of(self, record: Registration, moment: datetime) -> Registration | None:
         """A registration as it stood at a moment, or `None` if it was made later."""
         stamp = timestamp(moment)
-        if record.uuid in self._added_at and self._made(record.uuid) > stamp:
+        if record.uuid in self._added_at and self._history[record.uuid][0][0] > stamp:
             return None
         for changed_at, before in self._history.get(record.uuid, []):
             if changed_at > stamp:
@@ -172,9 +172,6 @@ class World:
 
     # Inside
 
-    def _made(self, uuid: str) -> str:
-        return self._history[uuid][0][0]
-
     def _newest_row(self, rank: int) -> int:
         added = len(self._added)
         return rank - added if rank < added else self._archive.oldest(self.count - 1 - rank)
@@ -207,11 +204,7 @@ class World:
             rows = archive.positions_of_basic_udi(wanted.basic_udi)
         else:
             rows = archive.positions_of_srn(wanted.srn or "")
-        if wanted in (
-            DeviceFilter(wanted.primary_di),
-            DeviceFilter(None, wanted.basic_udi),
-            DeviceFilter(srn=wanted.srn),
-        ):
+        if (wanted.primary_di, wanted.basic_udi, wanted.srn).count(None) == 2:
             return rows
         return [row for row in rows if wanted.passes(archive.registration(row))]
 
@@ -243,12 +236,9 @@ def timestamp(moment: datetime) -> str:
 
 
 def _typed(fields: dict[str, object]) -> dict[str, object]:
-    """Fields that came as JSON (a list of EMDN codes, certificates as objects) in the types of a
-    registration.
-    """
-    typed = dict(fields)
-    if isinstance(emdn := fields.get("emdn"), list):
-        typed["emdn"] = tuple(emdn)
-    if "certificates" in fields:
-        typed["certificates"] = msgspec.convert(msgspec.to_builtins(fields["certificates"]), tuple[Certificate, ...])
-    return typed
+    """Fields that came as JSON (lists, certificates as objects) in the types of a registration."""
+    types = {"emdn": tuple[str, ...], "certificates": tuple[Certificate, ...]}
+    return {
+        name: msgspec.convert(msgspec.to_builtins(value), types[name]) if name in types else value
+        for name, value in fields.items()
+    }
