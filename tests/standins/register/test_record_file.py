@@ -1,20 +1,34 @@
-"""Writing a generated world into a file."""
+"""Files of records: written from a generated world, read back as a world that answers alike."""
 
 import gzip
 import json
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from registerwatch_standins.register.file_world import FileWorld
+from registerwatch_standins.register.filters import CertificateFilter, DeviceFilter
 from registerwatch_standins.register.generated import GeneratedWorld
+from registerwatch_standins.register.identifiers import is_basic_udi, is_gtin14
 from registerwatch_standins.register.record_file import write_records
+from registerwatch_standins.register.records import Registration
+from registerwatch_standins.register.world import World
+
+REAL_RECORDS = Path(__file__).parents[4] / "shared" / "records" / "devices.jsonl.gz"
+NOT_IN_A_FILE = {"status_date", "certificates", "version_number", "latest_version", "last_updated"}
+FIELDS = set(Registration.__struct_fields__) - NOT_IN_A_FILE - {"markets", "special_device_type"}
 
 
-def test_the_same_seed_writes_the_same_bytes(tmp_path: Path) -> None:
-    for name in ("a.jsonl.gz", "b.jsonl.gz"):
-        write_records(tmp_path / name, 2500, 6)
-    assert (tmp_path / "a.jsonl.gz").read_bytes() == (tmp_path / "b.jsonl.gz").read_bytes()
+def found(world: World, **wanted: str | None) -> set[str]:
+    """The uuids of the registrations that pass."""
+    return {record.uuid for record in world.search(DeviceFilter(**wanted), 0, 1000)[1]}
+
+
+def certificates(world: World, srn: str) -> set[tuple[str, str | None, tuple[str, ...]]]:
+    """What the certificate search lists for a manufacturer."""
+    rows = world.search_certificates(CertificateFilter(actor_srn=srn), 0, 100)[1]
+    return {(row.certificate.number, row.certificate.revision, tuple(sorted(row.basic_udis))) for row in rows}
 
 
 @pytest.mark.parametrize("name", ["records.jsonl", "records.jsonl.gz"])
@@ -23,19 +37,29 @@ def test_a_written_world_reads_back_as_the_generated_one(tmp_path: Path, name: s
     filed, generated = FileWorld(tmp_path / name), GeneratedWorld(500, 6)
     assert filed.count == 500
     for record in generated.newest(0, 500):
-        back = filed.by_uuid(record.uuid)
+        back, srn = filed.by_uuid(record.uuid), record.manufacturer.srn
         assert back is not None
-        for field in (
-            "primary_di",
-            "basic_udi",
-            "issuing_agency",
-            "trade_names",
-            "risk_class",
-            "emdn",
-            "version_date",
-        ):
-            assert getattr(back, field) == getattr(record, field)
+        assert [getattr(back, field) for field in FIELDS] == [getattr(record, field) for field in FIELDS]
         assert [each.number for each in back.certificates] == [each.number for each in record.certificates]
+        assert found(filed, primary_di=record.primary_di) == found(generated, primary_di=record.primary_di)
+        assert found(filed, srn=srn) == found(generated, srn=srn)
+        if record.basic_udi:
+            assert found(filed, basic_udi=record.basic_udi) == found(generated, basic_udi=record.basic_udi)
+        if record.authorised_representative:
+            assert record.uuid in found(filed, srn=record.authorised_representative.srn)
+        assert certificates(filed, srn) == certificates(generated, srn)
+        actor = filed.actor(srn)
+        assert actor is not None
+        assert actor.name == record.manufacturer.name
+        assert filed.actor_by_uuid(actor.uuid) == actor
+    dates = [record.version_date for record in filed.newest(0, 500)]
+    assert dates == sorted(dates, reverse=True)
+
+
+def test_the_same_seed_writes_the_same_bytes(tmp_path: Path) -> None:
+    for name in ("a.jsonl.gz", "b.jsonl.gz"):
+        write_records(tmp_path / name, 2500, 6)
+    assert (tmp_path / "a.jsonl.gz").read_bytes() == (tmp_path / "b.jsonl.gz").read_bytes()
 
 
 def test_lines_have_the_keys_of_the_format_in_its_order(tmp_path: Path) -> None:
@@ -49,16 +73,35 @@ def test_lines_have_the_keys_of_the_format_in_its_order(tmp_path: Path) -> None:
     assert first["risk_class"].startswith("refdata.risk-class.")
 
 
-def test_progress_is_told_up_to_the_end(tmp_path: Path) -> None:
+def test_progress_is_told_up_to_the_end_and_a_file_appears_only_when_it_is_whole(tmp_path: Path) -> None:
     told: list[tuple[int, int]] = []
     write_records(tmp_path / "records.jsonl", 4100, 6, lambda done, total: told.append((done, total)))
     assert told == [(2000, 4100), (4000, 4100), (4100, 4100)]
 
-
-def test_a_file_appears_only_when_it_is_whole(tmp_path: Path) -> None:
     def stop(done: int, total: int) -> None:
         raise InterruptedError
 
     with pytest.raises(InterruptedError):
-        write_records(tmp_path / "records.jsonl", 4100, 6, stop)
-    assert not (tmp_path / "records.jsonl").exists()
+        write_records(tmp_path / "other.jsonl", 4100, 6, stop)
+    assert not (tmp_path / "other.jsonl").exists()
+
+
+def test_a_uuid_that_occurs_twice_and_a_line_of_another_form_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "records.jsonl"
+    write_records(path, 10, 6)
+    path.write_bytes(path.read_bytes() * 2)
+    with pytest.raises(ValueError, match="twice"):
+        FileWorld(path)
+    path.write_text('{"uuid": "x"}\n', encoding="utf-8")
+    with pytest.raises(msgspec.ValidationError):
+        FileWorld(path)
+
+
+@pytest.mark.skipif(not REAL_RECORDS.exists(), reason="the file of real records is not here")
+def test_the_real_records_make_a_world() -> None:
+    world = FileWorld(REAL_RECORDS)
+    records = world.newest(0, world.count)
+    assert world.count == 16_308
+    assert all(is_gtin14(record.primary_di) for record in records)
+    assert all(is_basic_udi(record.basic_udi) for record in records if record.basic_udi)
+    assert sum(len(world.by_primary_di(record.primary_di)) == 2 for record in records) == 2 * 295
