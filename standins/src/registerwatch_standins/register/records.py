@@ -13,9 +13,6 @@ ListedIn = Literal["basic-udi-record", "certificate-search"]
 Criterion = Literal["STANDARD", "LEGACY", "SPP"]
 
 DIRECTIVES = frozenset({"mdd", "aimdd", "ivdd"})
-LEGISLATIONS = ("mdr", "ivdr", "mdd", "aimdd", "ivdd")
-RISK_CLASSES = ("class-i", "class-iia", "class-iib", "class-iii", "class-a", "class-b", "class-c", "class-d")
-LEGACY_RISK_CLASSES = ("aimdd", "ivd-general", "ivd-annex-ii-list-a", "ivd-annex-ii-list-b", "ivd-devices-self-testing")
 DEVICE_STATUSES = ("on-the-market", "no-longer-on-the-market", "not-intended-for-eu-market")
 _CERTIFICATE_STATUSES = "issued supplemented amended reissued restricted suspended withdrawn cancelled expired"
 CERTIFICATE_STATUSES = tuple(_CERTIFICATE_STATUSES.split())
