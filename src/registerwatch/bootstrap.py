@@ -1,10 +1,10 @@
 """The one place where adapters are built from settings."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from functools import partial
+from pathlib import Path
 
 import httpcore2
 import httpx2
@@ -36,8 +36,10 @@ from registerwatch.register.search.indexer import Indexer
 from registerwatch.register.search.queries import SearchService
 from registerwatch.register.sources.data_lake import DataLakeClient
 from registerwatch.register.sources.eudamed.client import EudamedClient
+from registerwatch.register.sources.record_file import RecordFile
 from registerwatch.register.sources.request_budget import RequestBudget, RequestPriority
 from registerwatch.register.sources.requests import RegisterHttpClient, RetryPolicy
+from registerwatch.register.sources.source import BulkSource
 from registerwatch.register.store.documents import DocumentReader, open_documents
 from registerwatch.register.store.records import RecordStore
 from registerwatch.settings import Settings
@@ -56,8 +58,8 @@ class Service:
     documents: DocumentReader
     index: SearchIndex
     indexer: Indexer
-    register: EudamedClient
-    datalake: DataLakeClient
+    bulk_sources: Mapping[str, BulkSource]
+    """Sources that list all their records, by what `copy fill --source` calls them."""
     refresher: Refresher
     devices: DeviceService
     actors: ActorService
@@ -74,6 +76,10 @@ class Service:
     schedule: Schedule
     http: httpx2.AsyncClient
     receivers: httpcore2.AsyncConnectionPool
+
+    def bulk_source(self, name: str) -> BulkSource:
+        """The source of this name; any other name is the path of a file of records."""
+        return self.bulk_sources.get(name) or RecordFile(Path(name))
 
     async def close(self) -> None:
         """Give everything back, in the order that lets work under way end well."""
@@ -125,7 +131,8 @@ def build_service(
         receivers or connections, allow_private=settings.webhooks_allow_private, seconds=ATTEMPT_SECONDS
     )
     billing = build_billing(settings, database, clock, provider)
-    datalake = DataLakeClient(requests, settings.datalake_url)
+    bulk_sources: list[BulkSource] = [DataLakeClient(requests, settings.datalake_url), register]
+    by_name = {source.load_name: source for source in bulk_sources}
     bulk_loader = BulkLoader(database, copy, clock)
     fresh_for = settings.cache_hours * 3600
     return Service(
@@ -136,14 +143,13 @@ def build_service(
         documents=documents,
         index=index,
         indexer=indexer,
-        register=register,
-        datalake=datalake,
+        bulk_sources=by_name,
         refresher=refresher,
         devices=DeviceService(documents, refresher, clock, fresh_for),
         actors=ActorService(documents, index, refresher, clock, fresh_for, indexer.problem),
         search=SearchService(documents, index, indexer.problem),
         bulk_loader=bulk_loader,
-        daily_load=_daily_load(settings, bulk_loader, datalake, register, clock),
+        daily_load=_daily_load(settings, bulk_loader, by_name, clock),
         accounts=build_accounts(
             settings,
             database,
@@ -164,17 +170,11 @@ def build_service(
 
 
 def _daily_load(
-    settings: Settings, bulk_loader: BulkLoader, datalake: DataLakeClient, register: EudamedClient, clock: Clock
+    settings: Settings, bulk_loader: BulkLoader, sources: Mapping[str, BulkSource], clock: Clock
 ) -> DailyLoad | None:
     if settings.mirror == "off":
         return None
-    if settings.mirror == "datalake":
-        return DailyLoad(
-            bulk_loader, "datalake", partial(bulk_loader.from_datalake, datalake), clock, hour=settings.mirror_hour
-        )
-    return DailyLoad(
-        bulk_loader, "register", partial(bulk_loader.from_register, register), clock, hour=settings.mirror_hour
-    )
+    return DailyLoad(bulk_loader, sources[settings.mirror], clock, hour=settings.mirror_hour)
 
 
 @asynccontextmanager

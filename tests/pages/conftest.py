@@ -29,7 +29,7 @@ def site(start_service: ServiceStarter, tmp_path: Path) -> SiteMaker:
         path = tmp_path / "registrations.jsonl"
         path.write_text("".join(json.dumps(each) + "\n" for each in registrations))
         async with start_service(world=FileWorld(path), **settings) as harness:
-            await harness.service.bulk_loader.from_file(path, lambda _progress: None)
+            await harness.service.bulk_loader.load(harness.service.bulk_source(str(path)), lambda _progress: None)
             await harness.update_index()
             yield harness
             await harness.finish_background_work()

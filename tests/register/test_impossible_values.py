@@ -64,7 +64,7 @@ async def test_one_bulk_row_never_keeps_the_others_from_being_stored_and_found(
     ]
     lake = in_turn(ok({"value": rows}), ok({"value": []}))
     async with a_service(database_url, tmp_path, lake) as service:
-        await service.bulk_loader.from_datalake(service.datalake, lambda _progress: None)
+        await service.bulk_loader.load(service.bulk_source("datalake"), lambda _progress: None)
         await service.indexer.catch_up()
 
         found = await service.search.search("neighbour", Filters())
@@ -96,7 +96,7 @@ async def test_a_walk_passes_rows_that_cannot_be_read_and_stores_all_others(
     database_url: str, tmp_path: Path, unreadable: Any
 ) -> None:
     async with a_service(database_url, tmp_path, a_walk_of(3, unreadable)) as service:
-        done = await service.bulk_loader.from_register(service.register, lambda _progress: None)
+        done = await service.bulk_loader.load(service.bulk_source("register"), lambda _progress: None)
 
         assert (done.records, done.changed, done.total) == (3 * 299 + 149, 3 * 299 + 149, 1_050)
         assert (await service.records.state()).devices == 3 * 299 + 149
@@ -109,10 +109,10 @@ async def test_rows_that_cannot_be_read_do_not_keep_a_walk_from_stopping_at_what
 ) -> None:
     register = a_walk_of(9, {"uuid": None})
     async with a_service(database_url, tmp_path, register) as service:
-        await service.bulk_loader.from_register(service.register, lambda _progress: None)
+        await service.bulk_loader.load(service.bulk_source("register"), lambda _progress: None)
         register.asked.clear()
 
-        await service.bulk_loader.from_register(service.register, lambda _progress: None)
+        await service.bulk_loader.load(service.bulk_source("register"), lambda _progress: None)
 
     assert len(register.asked) <= 4, "three known pages, one asked for ahead"
 
@@ -169,7 +169,7 @@ async def test_a_line_that_no_database_can_hold_is_stored_cleaned_or_refused(
     path.write_text(json.dumps({"uuid": "u-1", "primary_di": UDI, **fields}) + "\n")
     async with a_service(database_url, tmp_path, in_turn(ok({}))) as service:
         with suppress(BulkLoadRefused):
-            done = await service.bulk_loader.from_file(path, lambda _progress: None)
+            done = await service.bulk_loader.load(service.bulk_source(str(path)), lambda _progress: None)
             assert done.records == 1
         run = await service.bulk_loader.run(f"file:{path}")
         assert run is None or run.finished_at is not None

@@ -68,7 +68,7 @@ async def test_an_index_that_is_far_behind_was_never_level_until_it_has_caught_u
     start_service: ServiceStarter, tmp_path: Path
 ) -> None:
     async with start_service(world=GeneratedWorld(NOTICEABLE + 500, seed=3), background=False) as harness:
-        await harness.service.bulk_loader.from_datalake(harness.service.datalake, lambda _progress: None)
+        await harness.service.bulk_loader.load(harness.service.bulk_source("datalake"), lambda _progress: None)
         writing = Indexer(harness.service.documents, SearchIndex(tmp_path / "another"))
         reading = Indexer(harness.service.documents, SearchIndex(tmp_path / "another"))
         await writing.step()

@@ -164,7 +164,7 @@ class ServiceHarness:
 
     async def fill_copy(self) -> None:
         """Load everything from the stand-in's Data Lake, and index it."""
-        await self.service.bulk_loader.from_datalake(self.service.datalake, lambda _progress: None)
+        await self.service.bulk_loader.load(self.service.bulk_source("datalake"), lambda _progress: None)
         await self.update_index()
 
     async def update_index(self) -> None:

@@ -302,9 +302,9 @@ class Year:
         self._change_world(3)
         self._clock.move(1.5 * DAY)
         try:
-            async for page in node.datalake.devices():
+            async for page in node.bulk_source("datalake").batches(""):
                 with self._changing_between():
-                    await node.records.store(page.rows, read_at=int(self._clock.now()))
+                    await node.records.store(page.readings, read_at=int(self._clock.now()))
         except RegisterFailure:
             pass
         await self.ledger.settle()
@@ -318,7 +318,7 @@ class Year:
         while number * PAGE < self._world.count:
             since = await node.records.revision()
             try:
-                page = await node.register.newest(number)
+                page = await anext(node.bulk_source("register").batches(str(number)))
             except RegisterFailure:
                 return
             rows = [(each.primary_di, row_fields(each)) for each in self._world.newest(number * PAGE, PAGE)]
@@ -326,7 +326,7 @@ class Year:
                 self._clock.move(2)
                 self._change_world(1)
             self.ledger.note_parts(rows)
-            await node.records.store(page.rows, read_at=int(self._clock.now()), since=since)
+            await node.records.store(page.readings, read_at=int(self._clock.now()), since=since)
             await self.ledger.settle()
             number += 1
 

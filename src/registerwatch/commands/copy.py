@@ -4,7 +4,6 @@ import asyncio
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -14,7 +13,7 @@ from registerwatch import logs
 from registerwatch.bootstrap import Service, build_service
 from registerwatch.clock import iso_utc
 from registerwatch.commands.index_process import indexing_process
-from registerwatch.commands.progress import Advance, bar
+from registerwatch.commands.progress import bar
 from registerwatch.db.migrate import upgrade
 from registerwatch.register.ingest.bulk_load import LoadProgress
 from registerwatch.register.search.indexer import rebuild_request
@@ -75,11 +74,12 @@ def reindex(
 
 async def _fill(settings: Settings, source: str, *, restart: bool) -> LoadProgress:
     async with _opened(settings) as service:
+        chosen = service.bulk_source(source)
         if restart:
-            await service.bulk_loader.forget(source)
+            await service.bulk_loader.forget(chosen.load_name)
         with indexing_process() as indexing:
             with bar("stored") as advance:
-                done = await _filled(service, source, advance)
+                done = await service.bulk_loader.load(chosen, lambda each: advance(each.records, each.total))
             indexing.finish()
             with bar("indexed") as advance:
                 while not indexing.ended():
@@ -87,17 +87,6 @@ async def _fill(settings: Settings, source: str, *, restart: bool) -> LoadProgre
                     state = await service.records.state()
                     advance(service.index.follows_until(state.copy_id), state.revision)
         return done
-
-
-async def _filled(service: Service, source: str, advance: Advance) -> LoadProgress:
-    def watch(progress: LoadProgress) -> None:
-        advance(progress.records, progress.total)
-
-    if source == "datalake":
-        return await service.bulk_loader.from_datalake(service.datalake, watch)
-    if source == "register":
-        return await service.bulk_loader.from_register(service.register, watch)
-    return await service.bulk_loader.from_file(Path(source), watch)
 
 
 async def _status(settings: Settings) -> None:

@@ -112,7 +112,7 @@ async def _prepare(settings: Settings) -> str:
             def watch(progress: LoadProgress) -> None:
                 advance(progress.records, progress.total)
 
-            await service.bulk_loader.from_datalake(service.datalake, watch)
+            await service.bulk_loader.load(service.bulk_source("datalake"), watch)
         await service.indexer.catch_up()
         opened = await service.accounts.sessions.trial("Demo Hospital", EMAIL, PASSWORD)
     finally:

@@ -11,7 +11,7 @@ from sqlalchemy import text
 
 from registerwatch.db.engine import Database
 from registerwatch.errors import BulkLoadRefused
-from registerwatch.register.ingest.bulk_load import KNOWN_PAGES_TO_STOP, LoadProgress
+from registerwatch.register.ingest.bulk_load import KNOWN_BATCHES_TO_STOP, LoadProgress
 from registerwatch.register.sources.eudamed.client import PAGE_SIZE
 from registerwatch_standins.register.generated import GeneratedWorld
 from registerwatch_standins.register.identifiers import sibling_udi_di
@@ -32,11 +32,8 @@ async def fill(
     harness: ServiceHarness, source: str, folder: Path, watch: Watch = lambda _progress: None
 ) -> LoadProgress:
     """Fill the copy from one source."""
-    if source == "datalake":
-        return await harness.service.bulk_loader.from_datalake(harness.service.datalake, watch)
-    if source == "register":
-        return await harness.service.bulk_loader.from_register(harness.service.register, watch)
-    return await harness.service.bulk_loader.from_file(folder / "records.jsonl", watch)
+    name = str(folder / "records.jsonl") if source == "file" else source
+    return await harness.service.bulk_loader.load(harness.service.bulk_source(name), watch)
 
 
 @pytest.fixture(scope="module")
@@ -314,11 +311,11 @@ async def test_a_broken_line_stops_the_fill_by_its_number_and_keeps_the_batches_
     path.write_bytes(b"\n".join([*whole[:2_049], b"{broken", *whole[2_050:]]))
     async with start_service(world=world_for("file")) as harness:
         with pytest.raises(BulkLoadRefused, match="Line 2050 of"):
-            await harness.service.bulk_loader.from_file(path, lambda _progress: None)
+            await fill_from_file(harness, path)
         assert (await harness.service.records.state()).devices == 2_000
 
         path.write_bytes(b"\n".join(whole))
-        await harness.service.bulk_loader.from_file(path, lambda _progress: None)
+        await fill_from_file(harness, path)
         assert (await harness.service.records.state()).devices == 2_100
 
 
@@ -327,7 +324,7 @@ async def test_a_file_that_is_not_there_is_refused(start_service: ServiceStarter
     async with start_service(world=world_for("file")) as harness:
         for path in (tmp_path / "missing.jsonl", tmp_path):
             with pytest.raises(BulkLoadRefused, match="There is no file"):
-                await harness.service.bulk_loader.from_file(path, lambda _progress: None)
+                await fill_from_file(harness, path)
 
 
 @on_sqlite
@@ -336,8 +333,13 @@ async def test_blank_lines_and_an_empty_file_are_no_records(start_service: Servi
     (tmp_path / "empty.jsonl").write_bytes(b"")
     async with start_service(world=world_for("file")) as harness:
         for name in ("blank.jsonl", "empty.jsonl"):
-            done = await harness.service.bulk_loader.from_file(tmp_path / name, lambda _progress: None)
+            done = await fill_from_file(harness, tmp_path / name)
             assert (done.records, done.changed) == (0, 0)
+
+
+async def fill_from_file(harness: ServiceHarness, path: Path) -> LoadProgress:
+    """Fill the copy from a file of records."""
+    return await harness.service.bulk_loader.load(harness.service.bulk_source(str(path)), lambda _progress: None)
 
 
 async def _emptied(database: Database) -> None:
@@ -380,7 +382,7 @@ async def test_a_walk_to_what_is_known_that_is_broken_off_leaves_no_gap(start_se
 
         asked = harness.register_log.total
         await fill(harness, "register", Path())
-        assert harness.register_log.total - asked == KNOWN_PAGES_TO_STOP, (
+        assert harness.register_log.total - asked == KNOWN_BATCHES_TO_STOP, (
             "where nothing is new it stops as soon as ever"
         )
 

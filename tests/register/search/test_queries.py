@@ -75,7 +75,7 @@ async def test_a_udi_is_found_however_it_is_typed(
 
 async def test_a_udi_is_found_before_the_index_has_it(start_service: ServiceStarter) -> None:
     async with start_service(world=Made()) as harness:
-        await harness.service.bulk_loader.from_datalake(harness.service.datalake, lambda _progress: None)
+        await harness.service.bulk_loader.load(harness.service.bulk_source("datalake"), lambda _progress: None)
         udi = harness.world.newest(0, 1)[0].primary_di
 
         assert udis(await search(harness, udi)) == [udi]

@@ -58,8 +58,8 @@ def a_page(rows: list[dict[str, Any]], next_link: str | None = None) -> httpx2.R
     return ok({"value": rows} | ({"nextLink": next_link} if next_link else {}))
 
 
-async def all_uuids(client: DataLakeClient, cursor: str | None = None) -> list[str]:
-    return [reading.device.uuid async for page in client.devices(cursor) for reading in page.rows]
+async def all_uuids(client: DataLakeClient, cursor: str = "") -> list[str]:
+    return [reading.device.uuid async for page in client.batches(cursor) for reading in page.readings]
 
 
 @pytest.mark.parametrize("devices", [0, 1, 999, 1_000, 1_001, 2_500])
@@ -77,9 +77,9 @@ async def test_every_device_is_read_once_whatever_their_number(lake: LakeMaker, 
 async def test_reading_goes_on_from_the_cursor_of_any_page(lake: LakeMaker) -> None:
     world = GeneratedWorld(2_500, seed=7)
     client = lake(InProcessTransport(create_app(world)))
-    cursors = [page.cursor async for page in client.devices()]
+    cursors = [page.cursor async for page in client.batches()]
 
-    assert [cursor is None for cursor in cursors] == [False, False, True]
+    assert [not cursor for cursor in cursors] == [False, False, True]
     assert await all_uuids(client, cursors[0]) == [record.uuid for record in world.oldest(1_000, 1_500)]
     assert await all_uuids(client, cursors[1]) == [record.uuid for record in world.oldest(2_000, 500)]
 

@@ -551,12 +551,12 @@ async def test_pages_of_the_newest_registrations_tell_every_record_once_and_wher
 ) -> None:
     world = GeneratedWorld(650, seed=7)
     async with reading(world, database, clock) as reader:
-        pages = [await reader.client.newest(number) for number in range(3)]
+        pages = [page async for page in reader.client.batches()]
 
-    assert [len(page.rows) for page in pages] == [300, 300, 50]
-    assert [page.last for page in pages] == [False, False, True]
+    assert [len(page.readings) for page in pages] == [300, 300, 50]
+    assert [page.cursor for page in pages] == ["1", "2", ""]
     assert {page.total for page in pages} == {650}
-    assert [row.device.uuid for page in pages for row in page.rows] == [each.uuid for each in world.newest(0, 650)]
+    assert [row.device.uuid for page in pages for row in page.readings] == [each.uuid for each in world.newest(0, 650)]
 
 
 @pytest.mark.parametrize(
@@ -570,7 +570,7 @@ async def test_an_empty_page_of_a_register_that_has_records_is_no_end(
     client = EudamedClient(sender(CannedRegister(lambda _request: ok(page))), "http://register.test", clock)
 
     with pytest.raises(RegisterFailure):
-        await client.newest(0)
+        await anext(client.batches("0"))
 
 
 async def test_a_register_that_claims_to_have_become_empty_on_the_way_is_not_believed(
@@ -579,7 +579,7 @@ async def test_a_register_that_claims_to_have_become_empty_on_the_way_is_not_bel
     client = EudamedClient(sender(CannedRegister(lambda _request: ok(a_page()))), "http://register.test", clock)
 
     with pytest.raises(RegisterFailure):
-        await client.newest(7)
+        await anext(client.batches("7"))
 
 
 async def test_a_page_with_more_rows_than_its_total_is_not_believed(sender: Sender, clock: SteppedClock) -> None:
@@ -588,7 +588,7 @@ async def test_a_page_with_more_rows_than_its_total_is_not_believed(sender: Send
     client = EudamedClient(sender(CannedRegister(lambda _request: ok(page))), "http://register.test", clock)
 
     with pytest.raises(RegisterFailure):
-        await client.newest(3)
+        await anext(client.batches("3"))
 
 
 @unreadable_rows
@@ -602,11 +602,10 @@ async def test_a_row_that_cannot_be_read_costs_the_others_of_its_page_nothing(
     client = EudamedClient(sender(CannedRegister(lambda _request: ok(page))), "http://register.test", clock)
 
     with capture_logs() as logged:
-        told = await client.newest(1)
+        told = await anext(client.batches("1"))
 
-    assert [each.device.uuid for each in told.rows] == [f"u-{each}" for each in range(299)]
-    assert (told.skipped, told.total) == (1, 900)
-    assert not told.last, "the register sent a full page"
+    assert [each.device.uuid for each in told.readings] == [f"u-{each}" for each in range(299)]
+    assert (told.cursor, told.total) == ("2", 900), "the register sent a full page"
     assert [(each["event"], each["skipped"], each["rows"]) for each in logged] == [("rows cannot be read", 1, 300)]
     assert "page 1" in logged[0]["listed"]
     assert NOBODYS not in str(logged), "the log has where a row is broken and not what it says"
@@ -618,7 +617,7 @@ async def test_a_page_of_which_no_row_can_be_read_is_a_failure(sender: Sender, c
     client = EudamedClient(sender(CannedRegister(lambda _request: ok(page))), "http://register.test", clock)
 
     with pytest.raises(RegisterFailure, match="no row of it can be read"):
-        await client.newest(0)
+        await anext(client.batches("0"))
 
 
 async def test_rows_that_cannot_be_read_count_where_a_page_is_held_against_its_total(
@@ -629,14 +628,14 @@ async def test_rows_that_cannot_be_read_count_where_a_page_is_held_against_its_t
     client = EudamedClient(sender(CannedRegister(lambda _request: ok(page))), "http://register.test", clock)
 
     with pytest.raises(RegisterFailure, match="contradicts itself"):
-        await client.newest(0)
+        await anext(client.batches("0"))
 
 
 async def test_a_page_behind_the_end_is_empty_and_the_last(database: Database, clock: SteppedClock) -> None:
     async with reading(GeneratedWorld(50, seed=7), database, clock) as reader:
-        page = await reader.client.newest(1)
+        page = await anext(reader.client.batches("1"))
 
-    assert (page.rows, page.last, page.total) == ([], True, 50)
+    assert (page.readings, page.cursor, page.total) == ([], "", 50)
 
 
 async def test_every_request_says_which_service_asks(database: Database, clock: SteppedClock, world: World) -> None:

@@ -83,13 +83,13 @@ def test_a_probe_that_counts_rows_and_shows_none_is_throttled_and_proves_and_ref
 
 def test_a_proof_holds_for_a_day_and_for_its_own_filter() -> None:
     proofs = FilterProofs()
-    assert not proofs.precedence("primaryDi", 1_000.0)
+    assert not proofs.is_proven("primaryDi", 1_000.0)
 
     proofs.prove("primaryDi", 1_000.0)
 
-    assert proofs.precedence("primaryDi", 1_000.0 + DAY - 1)
-    assert not proofs.precedence("primaryDi", 1_000.0 + DAY)
-    assert not proofs.precedence("srn", 1_000.0)
+    assert proofs.is_proven("primaryDi", 1_000.0 + DAY - 1)
+    assert not proofs.is_proven("primaryDi", 1_000.0 + DAY)
+    assert not proofs.is_proven("srn", 1_000.0)
 
 
 def test_a_refutation_holds_for_a_day_and_replaces_the_proof() -> None:
@@ -98,8 +98,8 @@ def test_a_refutation_holds_for_a_day_and_replaces_the_proof() -> None:
 
     proofs.refute("basicUdi", 2_000.0)
 
-    assert not proofs.precedence("basicUdi", 2_000.0)
-    assert proofs.refuted("basicUdi", 2_000.0 + DAY - 1)
-    assert not proofs.refuted("basicUdi", 2_000.0 + DAY)
+    assert not proofs.is_proven("basicUdi", 2_000.0)
+    assert proofs.is_refuted("basicUdi", 2_000.0 + DAY - 1)
+    assert not proofs.is_refuted("basicUdi", 2_000.0 + DAY)
     proofs.prove("basicUdi", 3_000.0)
-    assert not proofs.refuted("basicUdi", 3_000.0)
+    assert not proofs.is_refuted("basicUdi", 3_000.0)

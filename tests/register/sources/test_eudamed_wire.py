@@ -13,6 +13,7 @@ from registerwatch.register.models import Completeness, document
 from registerwatch.register.sources import data_lake
 from registerwatch.register.sources.eudamed import mapping, wire
 from registerwatch.register.sources.eudamed.wire import BasicUdiRecord, Code, DeviceDetail, DeviceRow
+from registerwatch.register.sources.fields import preferred_name
 from registerwatch_standins.register.generated import GeneratedWorld
 from registerwatch_standins.register.wire import datalake as sent_datalake
 from registerwatch_standins.register.wire import devices as sent
@@ -241,7 +242,7 @@ def test_what_the_stand_in_sends_of_a_registration_is_told_in_full() -> None:
 def test_the_name_for_all_languages_goes_before_the_english_one_and_that_before_the_first(
     names: dict[str, str], preferred: str
 ) -> None:
-    assert mapping.preferred_name(names) == preferred
+    assert preferred_name(names) == preferred
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,8 @@ from registerwatch.errors import RegisterwatchError
 from registerwatch.register.identifiers import kind
 from registerwatch.register.observation import ReadContext
 from registerwatch.register.outcomes import Found, NotFound, ReadFailed
-from registerwatch.register.sources.eudamed.client import EudamedClient
 from registerwatch.register.sources.request_budget import RequestPriority
+from registerwatch.register.sources.source import SubjectSource
 from registerwatch.register.store.records import RecordStore
 
 log = structlog.get_logger(__name__)
@@ -50,8 +50,8 @@ class _Running:
 class Refresher:
     """Reads single subjects from the register into the copy."""
 
-    def __init__(self, register: EudamedClient, copy: RecordStore, clock: Clock) -> None:
-        self._register = register
+    def __init__(self, source: SubjectSource, copy: RecordStore, clock: Clock) -> None:
+        self._source = source
         self._copy = copy
         self._clock = clock
         self._running: dict[str, _Running] = {}
@@ -175,7 +175,7 @@ class Refresher:
     async def _device(self, udi: str, priority: RequestPriority, context: ReadContext) -> RefreshResult:
         since = await self._copy.revision()
         known = await self._copy.known(udi)
-        result = await self._register.read_device(udi, known=known, priority=priority)
+        result = await self._source.read_device(udi, known=known, priority=priority)
         if not isinstance(result, Found):
             return result
         now = int(self._clock.now())
@@ -184,7 +184,7 @@ class Refresher:
 
     async def _actor(self, srn: str, priority: RequestPriority, context: ReadContext) -> RefreshResult:
         since, reads_before = await self._copy.revision(), await self._copy.actor_reads(srn)
-        result = await self._register.read_actor(srn, priority=priority)
+        result = await self._source.read_actor(srn, priority=priority)
         if not isinstance(result, Found):
             return result
         now = int(self._clock.now())

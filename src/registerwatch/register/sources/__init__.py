@@ -1,1 +1,1 @@
-"""Where records are read from: EUDAMED, its Data Lake, a file; and the budget of requests they share."""
+"""Where records are read from (`source.py`): EUDAMED, its Data Lake, a file; and the requests that they send."""

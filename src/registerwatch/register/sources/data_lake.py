@@ -1,7 +1,6 @@
 """The bulk Data Lake: every device in pages, without certificates and dates, hours behind the register."""
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from typing import Generic, TypeVar
 from urllib.parse import parse_qsl, urlsplit
 
@@ -10,11 +9,11 @@ import msgspec
 from registerwatch.register.codes import LEGISLATION_PREFIX, RISK_PREFIX, STATUS_PREFIX, label
 from registerwatch.register.models import Actor, ActorReference, Completeness, Device, DeviceReading
 from registerwatch.register.outcomes import NoSuchRecord, RegisterFailure
-from registerwatch.register.sources.eudamed.mapping import key, text
-from registerwatch.register.sources.eudamed.wire import MAX_NUMBER
+from registerwatch.register.sources.fields import MAX_NUMBER, key, text
 from registerwatch.register.sources.request_budget import RequestPriority
 from registerwatch.register.sources.requests import ApiRequest, RegisterHttpClient
 from registerwatch.register.sources.rows import readable
+from registerwatch.register.sources.source import RecordBatch
 
 Row = TypeVar("Row")
 
@@ -74,38 +73,35 @@ _device_row = msgspec.json.Decoder(DeviceRow)
 _actor_row = msgspec.json.Decoder(ActorRow)
 
 
-@dataclass(frozen=True, slots=True)
-class BulkPage(Generic[Row]):
-    """Rows of one page, and the cursor that asks for the next one: None after the last."""
-
-    rows: list[Row]
-    cursor: str | None
-
-
 class DataLakeClient:
-    """Pages through the Data Lake at `base_url`, at the mirror's pace."""
+    """Pages through the Data Lake at `base_url`, at the pace of bulk loads. A cursor is the address of a page."""
+
+    name = "data_lake"
+    load_name = "datalake"
+    lags = True
+    is_newest_first = False
 
     def __init__(self, requests: RegisterHttpClient, base_url: str) -> None:
         self._requests = requests
         self._base = base_url.rstrip("/")
 
-    async def devices(self, cursor: str | None = None) -> AsyncIterator[BulkPage[DeviceReading]]:
+    async def batches(self, cursor: str = "") -> AsyncIterator[RecordBatch]:
         """Pages of devices from the start or from a cursor. Raises `RegisterFailure`."""
         async for page in self._pages("/udi", cursor):
             rows = readable(page.value, _device_row, _is_keyed, listed="devices of the Data Lake")
-            yield BulkPage([reading_of_row(row) for row in rows], page.next_link)
+            yield RecordBatch([reading_of_row(row) for row in rows], page.next_link or "")
 
     async def actors(self) -> AsyncIterator[list[Actor]]:
         """Pages of actors. Raises `RegisterFailure`."""
-        async for page in self._pages("/actors", None):
+        async for page in self._pages("/actors", ""):
             rows = readable(
                 page.value, _actor_row, lambda row: bool(key(row.actor_id)), listed="actors of the Data Lake"
             )
             yield [actor_of_row(row) for row in rows]
 
-    async def _pages(self, path: str, cursor: str | None) -> AsyncIterator["Page[msgspec.Raw]"]:
+    async def _pages(self, path: str, cursor: str) -> AsyncIterator["Page[msgspec.Raw]"]:
         url, params = self._base + path, {"api-version": "v1.0", "format": "json"}
-        if cursor is not None:
+        if cursor:
             url, params = self._own(cursor)
         seen: set[str] = set()
         while True:
@@ -182,7 +178,7 @@ def reading_of_row(row: DeviceRow) -> DeviceReading:
 
 
 def actor_of_row(row: ActorRow) -> Actor:
-    """A bulk actor. Its status has no code there, so the text stands in its place."""
+    """A bulk actor. Its status has no code there, so the text is taken for one."""
     return Actor(
         srn=key(row.actor_id),
         name=text(row.name),

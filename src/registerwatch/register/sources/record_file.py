@@ -1,7 +1,8 @@
 """A file of register records: one JSON object a line, plain or gzipped, read as a stream."""
 
 import gzip
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -9,8 +10,9 @@ import msgspec
 
 from registerwatch.errors import BulkLoadRefused
 from registerwatch.register.codes import label
-from registerwatch.register.models import ActorReference, Certificate, Completeness, Device, DeviceReading
-from registerwatch.register.sources.eudamed.mapping import key, preferred_name
+from registerwatch.register.models import Actor, ActorReference, Certificate, Completeness, Device, DeviceReading
+from registerwatch.register.sources.fields import key, preferred_name, text
+from registerwatch.register.sources.source import RecordBatch, no_actors
 from registerwatch.register.times import date_of, utc_from_brussels
 
 
@@ -56,6 +58,36 @@ class FileRecord(msgspec.Struct, frozen=True, gc=False):
 
 _decoder = msgspec.json.Decoder(FileRecord)
 
+BATCH_LINES = 2_000
+
+
+class RecordFile:
+    """The records of a file. A cursor has the number of lines read, and the file's size and time of change."""
+
+    name = "file"
+    lags = True
+    is_newest_first = False
+
+    def __init__(self, path: Path) -> None:
+        self._path = path.resolve()
+        self.load_name = f"file:{self._path}"
+
+    async def batches(self, cursor: str = "") -> AsyncIterator[RecordBatch]:
+        """Batches of lines. Another file at the same path is read from its start. Raises `BulkLoadRefused`."""
+        if not self._path.is_file():
+            raise BulkLoadRefused(f"There is no file {self._path}.")
+        stat = self._path.stat()
+        state = f"{stat.st_size}.{stat.st_mtime_ns}"
+        skip = int(cursor.split()[0]) if cursor.endswith(f" {state}") else 0
+        numbered = islice(enumerate(lines(self._path), start=1), skip, None)
+        while chunk := list(islice(numbered, BATCH_LINES)):
+            readings = [reading_of_line(line, number, self._path) for number, line in chunk if line.strip()]
+            yield RecordBatch(readings, f"{chunk[-1][0]} {state}")
+
+    def actors(self) -> AsyncIterator[list[Actor]]:
+        """None: a file lists devices alone."""
+        return no_actors()
+
 
 def lines(path: Path) -> Iterator[bytes]:
     """The file's lines, unzipped when it is gzipped. Raises `BulkLoadRefused` when it cannot be read to its end."""
@@ -81,34 +113,34 @@ def reading_of_line(line: bytes, number: int, path: Path) -> DeviceReading:
 
 def reading_of_record(record: FileRecord) -> DeviceReading:
     """A record of a file as a reading; what its gaps leave out says nothing, and the register may have moved on."""
-    names = {language: _trimmed(name) for language, name in record.trade_names.items()} if record.trade_names else {}
+    names = {language: text(name) for language, name in record.trade_names.items()} if record.trade_names else {}
     manufacturer = record.manufacturer or FileActor()
     representative = record.authorised_representative
     device = Device(
         uuid=key(record.uuid),
         udi=key(record.primary_di),
-        basic_udi=_trimmed(record.basic_udi),
+        basic_udi=text(record.basic_udi),
         trade_name=preferred_name(names),
         trade_names=names,
-        device_name=_trimmed(record.device_name),
-        device_model=_trimmed(record.model),
-        reference=_trimmed(record.reference),
-        status=label(_trimmed(record.status)),
-        status_code=_trimmed(record.status),
-        risk_class=label(_trimmed(record.risk_class)),
-        risk_class_code=_trimmed(record.risk_class),
-        legislation=label(_trimmed(record.legislation)),
-        legislation_code=_trimmed(record.legislation),
+        device_name=text(record.device_name),
+        device_model=text(record.model),
+        reference=text(record.reference),
+        status=label(text(record.status)),
+        status_code=text(record.status),
+        risk_class=label(text(record.risk_class)),
+        risk_class_code=text(record.risk_class),
+        legislation=label(text(record.legislation)),
+        legislation_code=text(record.legislation),
         emdn=tuple(record.emdn or ()),
         manufacturer_srn=key(manufacturer.srn),
-        manufacturer_name=_trimmed(manufacturer.name),
+        manufacturer_name=text(manufacturer.name),
         authorised_representative=(
-            ActorReference(_trimmed(representative.srn), _trimmed(representative.name))
-            if representative and _trimmed(representative.srn)
+            ActorReference(text(representative.srn), text(representative.name))
+            if representative and text(representative.srn)
             else None
         ),
         certs=tuple(
-            sorted((_certificate(entry) for entry in record.certificates or () if _trimmed(entry.number)), key=_key)
+            sorted((_certificate(entry) for entry in record.certificates or () if text(entry.number)), key=_key)
         ),
         updated=utc_from_brussels(record.version_date),
     )
@@ -117,21 +149,17 @@ def reading_of_record(record: FileRecord) -> DeviceReading:
 
 def _certificate(entry: FileCertificate) -> Certificate:
     return Certificate(
-        number=_trimmed(entry.number),
-        revision=_trimmed(entry.revision),
+        number=text(entry.number),
+        revision=text(entry.revision),
         expiry=date_of(entry.expiry),
         valid_from=date_of(entry.starting_validity),
-        status=label(_trimmed(entry.status)),
-        status_code=_trimmed(entry.status),
-        type_code=_trimmed(entry.type),
-        notified_body=_trimmed(entry.notified_body),
-        notified_body_name=_trimmed(entry.notified_body_name),
+        status=label(text(entry.status)),
+        status_code=text(entry.status),
+        type_code=text(entry.type),
+        notified_body=text(entry.notified_body),
+        notified_body_name=text(entry.notified_body_name),
     )
 
 
 def _key(certificate: Certificate) -> tuple[str, str]:
     return certificate.key
-
-
-def _trimmed(value: str | None) -> str:
-    return value.replace("\x00", "").strip() if value else ""

@@ -37,7 +37,7 @@ from registerwatch.register.observation import (
     Observer,
     ReadContext,
 )
-from registerwatch.register.sources.eudamed.client import KnownRecord
+from registerwatch.register.sources.source import KnownRecord
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,12 @@
-"""Reading the register: a device by UDI-DI, an actor by SRN, the newest registrations.
+"""Reading EUDAMED: a device by UDI-DI, an actor by SRN, all registrations from the newest on.
 
 Each read has one of three results: found, not found, could not be read. A device takes the search, the detail and the
 Basic UDI-DI record; the detail is left out when its version is already stored.
 """
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import dataclass
 from typing import TypeVar
 
 import msgspec
@@ -15,7 +15,7 @@ import structlog
 from registerwatch.clock import Clock
 from registerwatch.register.codes import label
 from registerwatch.register.identifiers import is_actor_of_devices
-from registerwatch.register.models import Actor, Device, DeviceReading, precedence_of
+from registerwatch.register.models import Actor, DeviceReading, precedence_of
 from registerwatch.register.outcomes import Found, NoSuchRecord, NotFound, ReadFailed, RegisterFailure
 from registerwatch.register.sources.eudamed import mapping, wire
 from registerwatch.register.sources.eudamed.guards import (
@@ -28,9 +28,11 @@ from registerwatch.register.sources.eudamed.guards import (
     check_rows,
     finds_nothing,
 )
+from registerwatch.register.sources.fields import key, text
 from registerwatch.register.sources.request_budget import RequestPriority
 from registerwatch.register.sources.requests import ApiRequest, RegisterHttpClient
 from registerwatch.register.sources.rows import readable
+from registerwatch.register.sources.source import ActorReading, KnownRecord, RecordBatch, no_actors
 
 log = structlog.get_logger(__name__)
 
@@ -55,34 +57,13 @@ _actor_page = msgspec.json.Decoder(wire.Page[wire.ActorRow])
 _certificate_page = msgspec.json.Decoder(wire.Page[wire.CertificateRow])
 
 
-@dataclass(frozen=True, slots=True)
-class KnownRecord:
-    """A stored record, so that a read can leave out what it has: the device and the version its detail was read at."""
-
-    device: Device
-    detail_version: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class ActorReading:
-    """An actor and its first device rows. Rows name the manufacturer, so an authorised representative has none."""
-
-    actor: Actor
-    rows: list[DeviceReading] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
-class NewestPage:
-    """One page of the whole register, newest registrations first. `skipped` counts rows that could not be read."""
-
-    rows: list[DeviceReading]
-    total: int
-    last: bool
-    skipped: int = 0
-
-
 class EudamedClient:
-    """Reads the register at `base_url` through one paced sender of requests."""
+    """Reads the register at `base_url` through one paced sender of requests. A bulk cursor is a page number."""
+
+    name = "eudamed"
+    load_name = "register"
+    lags = False
+    is_newest_first = True
 
     def __init__(self, requests: RegisterHttpClient, base_url: str, clock: Clock) -> None:
         self._requests = requests
@@ -118,11 +99,27 @@ class EudamedClient:
             return ReadFailed(failure.reason)
         return Found(reading) if reading else NotFound()
 
-    async def newest(self, page: int) -> NewestPage:
-        """Page `page` (0-based, 300 rows) of the whole register. Raises `RegisterFailure`.
+    async def batches(self, cursor: str = "") -> AsyncIterator[RecordBatch]:
+        """The whole register, newest registrations first, 300 rows a page. Raises `RegisterFailure`.
 
-        Whether it is the last one is told by the rows that the register sent, readable or not.
+        New registrations push older ones to later pages meanwhile, so a row can come twice.
         """
+        number, is_last = int(cursor or 0), False
+        while not is_last:
+            answer, rows = await self._newest(number)
+            number += 1
+            # Rows that cannot be read count too: the last page is known by what the register sent.
+            is_full = answer.last is False or len(answer.content) == PAGE_SIZE
+            is_last = not is_full or number * PAGE_SIZE >= answer.total_elements
+            readings = [mapping.reading_of_row(row) for row in rows]
+            yield RecordBatch(readings, "" if is_last else str(number), answer.total_elements)
+
+    def actors(self) -> AsyncIterator[list[Actor]]:
+        """None: what is listed are devices."""
+        return no_actors()
+
+    async def _newest(self, page: int) -> "tuple[wire.Page[msgspec.Raw], list[wire.DeviceRow]]":
+        """A page (0-based) of the whole register, and those of its rows that can be read."""
         read = _Read(self, RequestPriority.BULK_LOAD, {})
         params = {"page": str(page), **_sized(PAGE_SIZE)}
 
@@ -134,13 +131,7 @@ class EudamedClient:
                 raise RegisterFailure("The register's answer contradicts itself (fewer records than it showed).")
 
         answer = await read.ask("/devices/udiDiData", params, _listing, check=check)
-        rows = readable(answer.content, _device_row, _is_keyed, listed=f"newest registrations, page {page}")
-        return NewestPage(
-            [mapping.reading_of_row(row) for row in rows],
-            answer.total_elements,
-            last=answer.last is not False and len(answer.content) != PAGE_SIZE,
-            skipped=len(answer.content) - len(rows),
-        )
+        return answer, readable(answer.content, _device_row, _is_keyed, listed=f"newest registrations, page {page}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,10 +266,10 @@ class _Read:
 
     async def _basic_record(self, row: wire.DeviceRow) -> wire.BasicUdiRecord:
         def is_of_row(basic: wire.BasicUdiRecord) -> None:
-            code = mapping.text(basic.basic_udi.code) if basic.basic_udi else ""
-            srn = mapping.text(basic.manufacturer.srn) if basic.manufacturer else ""
-            other_code = row.basic_udi and code and code != mapping.text(row.basic_udi)
-            other_srn = row.manufacturer_srn and srn and srn != mapping.text(row.manufacturer_srn)
+            code = text(basic.basic_udi.code) if basic.basic_udi else ""
+            srn = text(basic.manufacturer.srn) if basic.manufacturer else ""
+            other_code = row.basic_udi and code and code != text(row.basic_udi)
+            other_srn = row.manufacturer_srn and srn and srn != text(row.manufacturer_srn)
             risk = mapping.code(basic.risk_class)
             other_risk = risk and row.risk_class and risk != mapping.code(row.risk_class)
             if other_code or other_srn or other_risk:
@@ -304,7 +295,7 @@ class _Read:
 
     async def _certificates(self, row: wire.DeviceRow, basic: wire.BasicUdiRecord) -> "_Searched":
         """What the certificate search has for the Basic UDI-DI. Its rows name the manufacturer, so they are checked."""
-        basic_udi = mapping.text(basic.basic_udi.code if basic.basic_udi else row.basic_udi)
+        basic_udi = text(basic.basic_udi.code if basic.basic_udi else row.basic_udi)
         if not basic_udi:
             return _Searched([])
         path, params = "/certificates/search/", {"page": "0", **_sized(CERTIFICATE_PAGE_SIZE)}
@@ -328,7 +319,7 @@ class _Read:
     ) -> None:
         """Make sure that a filter filters, by a control probe where the last one is a day old."""
         now = self._clock.now()
-        if self._proofs.precedence(name, now):
+        if self._proofs.is_proven(name, now):
             return
         probe = {parameter or name: PROBE_VALUE, **params}
         await self.ask(path, probe, _listing, check=check_probe, cost=cost)
@@ -337,9 +328,9 @@ class _Read:
     async def _is_proven(self, name: str, path: str, params: dict[str, str]) -> bool:
         """Whether an optional filter filters; a refuted one is not tried again for a day."""
         now = self._clock.now()
-        if self._proofs.refuted(name, now):
+        if self._proofs.is_refuted(name, now):
             return False
-        if not self._proofs.precedence(name, now):
+        if not self._proofs.is_proven(name, now):
             page = await self.ask(path, {name: PROBE_VALUE, **params}, _listing, check=check_answered)
             if not finds_nothing(page):
                 self._proofs.refute(name, now)
@@ -365,7 +356,7 @@ class _Read:
 
 
 def _is_keyed(row: wire.DeviceRow) -> bool:
-    return bool(mapping.key(row.uuid) and mapping.key(row.primary_di))
+    return bool(key(row.uuid) and key(row.primary_di))
 
 
 def _sized(rows: int) -> dict[str, str]:

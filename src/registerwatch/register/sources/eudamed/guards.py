@@ -66,11 +66,11 @@ class FilterProofs:
     _until: dict[str, float] = field(default_factory=dict)
     _refuted_until: dict[str, float] = field(default_factory=dict)
 
-    def precedence(self, filter_name: str, now: float) -> bool:
+    def is_proven(self, filter_name: str, now: float) -> bool:
         """Whether the last probe of this filter is less than a day old and found nothing."""
         return self._until.get(filter_name, 0.0) > now
 
-    def refuted(self, filter_name: str, now: float) -> bool:
+    def is_refuted(self, filter_name: str, now: float) -> bool:
         """Whether the last probe showed, less than a day ago, that this filter does not filter."""
         return self._refuted_until.get(filter_name, 0.0) > now
 

@@ -1,10 +1,9 @@
 """From the register's wire forms to devices, certificates and actors."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 from registerwatch.register.codes import label
-from registerwatch.register.identifiers import MAX_LENGTH
 from registerwatch.register.models import (
     Actor,
     ActorReference,
@@ -14,6 +13,7 @@ from registerwatch.register.models import (
     DeviceReading,
 )
 from registerwatch.register.sources.eudamed import wire
+from registerwatch.register.sources.fields import key, preferred_name, text
 from registerwatch.register.times import date_of, utc_from_brussels
 
 
@@ -148,11 +148,6 @@ def trade_names(texts: wire.Texts | None) -> dict[str, str]:
     }
 
 
-def preferred_name(names: Mapping[str, str]) -> str:
-    """The name for all languages, else the English one, else the first."""
-    return names.get("") or names.get("en") or next(iter(names.values()), "")
-
-
 def actor_reference(actor: wire.ActorName | None) -> ActorReference | None:
     """An actor as a device names it, None when it has no SRN."""
     return ActorReference(text(actor.srn), actor_name(actor.name)) if actor and text(actor.srn) else None
@@ -165,17 +160,6 @@ def actor_name(name: Any) -> str:
     texts = name.get("texts") if isinstance(name, dict) else None
     entries = texts if isinstance(texts, list) else []
     return next((text(entry["text"]) for entry in entries if isinstance(entry, dict) and entry.get("text")), "")
-
-
-def text(value: object) -> str:
-    """A value as trimmed text, empty for None. NUL, which no database holds in a text, is left out."""
-    return "" if value is None else str(value).replace("\x00", "").strip()
-
-
-def key(value: str | None) -> str:
-    """An identifier by which records are stored and found, empty for what cannot be one."""
-    trimmed = (value or "").strip()
-    return trimmed if trimmed.isprintable() and len(trimmed) <= MAX_LENGTH else ""
 
 
 def code(value: wire.Code | None) -> str:

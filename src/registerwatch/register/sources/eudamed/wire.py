@@ -1,18 +1,17 @@
 """The register's JSON, as far as we look at it.
 
-Only the fields named here are ever decoded. That is the door at which personal data stays outside: e-mail addresses,
-telephone numbers and names of responsible persons have no field, so they reach no log, no table and no answer.
-Every field may be null or missing; a value of another type makes the whole reply unreadable.
+Only the fields named here are ever decoded. That keeps personal data out: e-mail addresses, telephone numbers and
+names of responsible persons have no field, so they reach no log, no table and no answer.
+Every field may be null or missing; a value of another type makes the whole answer unreadable.
 """
 
 from typing import Annotated, Any, Generic, TypeVar
 
 import msgspec
 
-Row = TypeVar("Row")
+from registerwatch.register.sources.fields import MAX_NUMBER
 
-MAX_NUMBER = 2**31 - 1
-"""Largest number that is believed and that both databases hold."""
+Row = TypeVar("Row")
 
 Version = Annotated[int, msgspec.Meta(ge=0, le=MAX_NUMBER)]
 
