@@ -94,7 +94,7 @@ async def test_a_copy_that_became_another_one_is_indexed_anew_and_not_ready_befo
         await harness.fill_copy()
         indexer = harness.service.indexer
         before = harness.service.index.documents
-        await harness.service.records.become_another()
+        await harness.service.records.renew_identity()
 
         await indexer.step()
         assert were_level(indexer) == (False,)

@@ -63,7 +63,7 @@ def reindex(
     settings = load_settings()
     logs.set_up(settings.log_format)
     if everywhere:
-        asyncio.run(_become_another(settings))
+        asyncio.run(_renew_identity(settings))
         typer.echo("Every node builds its index anew; `/ready` says when one is through.")
         return
     if asyncio.run(_reindex(settings)):
@@ -122,9 +122,9 @@ async def _reindex(settings: Settings) -> bool:
         return written
 
 
-async def _become_another(settings: Settings) -> None:
+async def _renew_identity(settings: Settings) -> None:
     async with _opened(settings) as service:
-        await service.records.become_another()
+        await service.records.renew_identity()
 
 
 @asynccontextmanager

@@ -1,0 +1,205 @@
+"""What storing a batch of readings writes, and what it tells the watches. Pure: readings and rows in, rows out."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import msgspec
+
+from registerwatch.register.models import (
+    LAG_SECONDS,
+    Completeness,
+    Device,
+    DeviceReading,
+    RecordPrecedence,
+    document,
+    from_document,
+    is_latest,
+    may_be_outdated,
+    merge,
+)
+from registerwatch.register.observation import DeviceObservation
+
+Key = tuple[str, str]
+"""UDI-DI and uuid, which together identify a record."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceChange:
+    """A record that storing made or altered; `old` is None for a new one."""
+
+    old: Device | None
+    new: Device
+    is_current: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRow:
+    """A row of `devices` before a batch is stored."""
+
+    device_json: str
+    precedence: RecordPrecedence
+    is_current: bool
+    detail_version: int | None
+    revision: int
+    read_at: int
+
+    is_altered: bool = False
+    """Whether the precedence differs from what is stored."""
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the register itself was read in full at the version that is stored, so that nothing lags in it."""
+        return self.detail_version is not None and self.detail_version == self.precedence.version_number
+
+    def superseded(self) -> "StoredRow":
+        """The same row, no latest version any more."""
+        precedence = msgspec.structs.replace(self.precedence, latest_version=False)
+        return replace(self, precedence=precedence, is_altered=self.precedence.latest_version)
+
+
+class Batch:
+    """What one storing transaction writes: `rows` in the order of `statements.WRITTEN`, up to `revision`."""
+
+    def __init__(
+        self, told: Mapping[Key, DeviceReading], stored: Mapping[Key, StoredRow], revision: int, read_at: int
+    ) -> None:
+        self.revision, self._read_at = revision, read_at
+        self.rows: list[tuple[Any, ...]] = []
+        self.changes: list[DeviceChange] = []
+        self.observations: list[DeviceObservation] = []
+        self.unconfirmed: list[str] = []
+        """UDI-DIs of which something says, without proof, that they changed."""
+        self.added = 0
+        self.is_read_in_full = any(reading.completeness is not Completeness.SOME for reading in told.values())
+        merged = {key: result for key, reading in told.items() if (result := _merged(reading, stored.get(key)))}
+        precedences = {key: row.precedence for key, row in stored.items()} | {
+            key: result[1] for key, result in merged.items()
+        }
+        current, records = _current_keys(precedences), Counter(udi for udi, _ in precedences)
+        for key, (device, precedence) in merged.items():
+            self._add_read(told[key], device, precedence, stored.get(key), key in current)
+            if key in current:
+                self._add_observation(told[key], device, stored.get(key), is_alone=records[device.udi] == 1)
+        for key, row in stored.items():
+            if key not in merged and (row.is_altered or row.is_current != (key in current)):
+                self._add_unread(row, key in current)
+
+    def _add_read(
+        self,
+        reading: DeviceReading,
+        device: Device,
+        precedence: RecordPrecedence,
+        row: StoredRow | None,
+        is_current: bool,
+    ) -> None:
+        """A record that was read. A part of it that brings nothing new is not written."""
+        detail_version = reading.detail_version
+        if detail_version is None and row is not None:
+            detail_version = row.detail_version
+        text = document(device).decode()
+        is_same = row and row.device_json == text and row.precedence == precedence and row.is_current == is_current
+        is_part = reading.completeness is Completeness.SOME
+        if is_same and is_part:
+            return
+        if row is None:
+            self.added += 1
+        read_at = row.read_at if row is not None and is_part else self._read_at  # a part makes no whole record fresh
+        self._add_row(device, text, precedence, is_current, detail_version, read_at)
+        if not is_same:
+            self.changes.append(DeviceChange(from_document(row.device_json) if row else None, device, is_current))
+
+    def _add_observation(
+        self, reading: DeviceReading, device: Device, row: StoredRow | None, *, is_alone: bool
+    ) -> None:
+        """What a reading tells of the record that answers for its UDI-DI.
+
+        A part of it proves something only about a record that was read in full at this version and answered then, too;
+        and not where the UDI-DI has another one, since a part does not tell all that decides which of them answers.
+        """
+        if reading.completeness is not Completeness.SOME:
+            has_all = reading.completeness is Completeness.EVERYTHING
+            self.observations.append(DeviceObservation(device, has_all, has_all and reading.searched))
+        elif row is None or not row.is_current or not row.is_full or reading.lags or not is_alone:
+            if row is None or not row.is_current or row.device_json != document(device).decode():
+                self.unconfirmed.append(device.udi)
+        elif row.device_json != document(device).decode():
+            self.observations.append(DeviceObservation(device, in_full=False))
+
+    def _add_unread(self, row: StoredRow, is_current: bool) -> None:
+        """A record that was not read now, and that another one displaced or that is the current one again."""
+        device = from_document(row.device_json)
+        if is_current:
+            self.unconfirmed.append(device.udi)
+        self._add_row(device, row.device_json, row.precedence, is_current, row.detail_version, row.read_at)
+
+    def _add_row(
+        self,
+        device: Device,
+        text: str,
+        precedence: RecordPrecedence,
+        is_current: bool,
+        detail_version: int | None,
+        read_at: int,
+    ) -> None:
+        self.revision += 1
+        self.rows.append(
+            (
+                device.udi,
+                device.uuid,
+                is_current,
+                precedence.latest_version,
+                precedence.version_number,
+                precedence.legislation_code,
+                detail_version,
+                self.revision,
+                read_at,
+                text,
+            )
+        )
+
+
+def is_overtaken(row: StoredRow | None, since: int | None) -> bool:
+    """Whether the record was stored after a read of it began, where that is known."""
+    return row is not None and since is not None and row.revision > since
+
+
+def without_outdated(
+    told: Mapping[Key, DeviceReading], stored: Mapping[Key, StoredRow], since: int | None, read_at: int
+) -> dict[Key, DeviceReading]:
+    """The readings without rows that were asked for before a record was stored, and without those of a source that lags
+    about UDI-DIs that the register itself told of lately.
+    """
+    day_ago = read_at - LAG_SECONDS
+    lately = {udi for (udi, _), row in stored.items() if row.detail_version is not None and row.read_at > day_ago}
+    return {
+        key: reading
+        for key, reading in told.items()
+        if (key[0] not in lately or not may_be_outdated(_precedence(stored.get(key)), reading))
+        and (reading.completeness is not Completeness.SOME or not is_overtaken(stored.get(key), since))
+    }
+
+
+def _merged(reading: DeviceReading, row: StoredRow | None) -> tuple[Device, RecordPrecedence] | None:
+    """The device after a reading and its precedence, None when the reading changes nothing."""
+    before = from_document(row.device_json) if row else None
+    device = merge(before, reading, stored_detail_version=row.detail_version if row else None)
+    if device is None:
+        return None
+    latest = is_latest(_precedence(row), reading)
+    return device, RecordPrecedence(device.uuid, latest, device.legislation_code, device.version or 0)
+
+
+def _precedence(row: StoredRow | None) -> RecordPrecedence | None:
+    return row.precedence if row else None
+
+
+def _current_keys(precedences: Mapping[Key, RecordPrecedence]) -> set[Key]:
+    """Of every UDI-DI among these records, the record that answers for it."""
+    best: dict[str, RecordPrecedence] = {}
+    for (udi, _), precedence in precedences.items():
+        other = best.get(udi)
+        if other is None or precedence.rank < other.rank:
+            best[udi] = precedence
+    return {(udi, precedence.uuid) for udi, precedence in best.items()}
