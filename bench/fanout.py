@@ -68,7 +68,7 @@ async def build(path: Path, scene: Scene) -> Database:
     for start in range(0, scene.subjects, 2_000):
         numbers = range(start, min(start + 2_000, scene.subjects))
         readings = [
-            DeviceReading(device=device(each), completeness=Completeness.EVERYTHING, detail_version=1)
+            DeviceReading(device=device(each), completeness=Completeness.EVERYTHING, source="eudamed", detail_version=1)
             for each in numbers
         ]
         await copy.store(readings, read_at=now)
@@ -85,7 +85,7 @@ async def store_changes(database: Database, numbers: Sequence[int], version: int
     started = time.perf_counter()
     for start in range(0, len(numbers), PAGE):
         page = [
-            DeviceReading(device=device(number, version), completeness=Completeness.SOME)
+            DeviceReading(device=device(number, version), completeness=Completeness.SOME, source="eudamed")
             for number in numbers[start : start + PAGE]
         ]
         await copy.store(page, read_at=int(time.time()))

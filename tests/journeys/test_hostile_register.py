@@ -176,7 +176,7 @@ async def test_a_fill_that_lags_does_not_bring_a_record_back_that_the_register_l
     async with start_service() as harness:
         record = _a_device(harness)
         gone = Device(uuid="00000000-0000-4000-8000-000000000000", udi=record.primary_di, version=99)
-        bulk_row = DeviceReading(device=gone, completeness=Completeness.SOME, lags=True)
+        bulk_row = DeviceReading(device=gone, completeness=Completeness.SOME, source="data_lake", lags=True)
         now = harness.now
         await harness.service.records.store([bulk_row], read_at=now - 3600)
         assert (await harness.get("/v1/refresh", q=record.primary_di)).json()["device"]["uuid"] == record.uuid
@@ -255,7 +255,7 @@ async def test_a_record_that_the_register_lists_no_more_stops_answering_for_its_
         await harness.get(f"/v1/devices/{udi}")
         gone = next(iter((await harness.service.records.known(udi)).values())).device
         newer = msgspec.structs.replace(gone, uuid="ffffffff-0000-4000-8000-000000000000", version=99, reference="OLD")
-        reading = DeviceReading(device=newer, completeness=Completeness.EVERYTHING, detail_version=99)
+        reading = DeviceReading(device=newer, completeness=Completeness.EVERYTHING, source="eudamed", detail_version=99)
         await harness.service.records.store([reading], read_at=1)
         assert (await harness.get(f"/v1/devices/{udi}")).json()["reference"] == "OLD"
 

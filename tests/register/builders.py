@@ -20,6 +20,7 @@ FEW = settings(PROPERTY, max_examples=12)
 """For examples that touch a database or an index."""
 
 UDI = "04099999999992"
+EUDAMED, DATA_LAKE = "eudamed", "data_lake"
 
 
 def a_device(uuid: str = "u-1", udi: str = UDI, **differs: Any) -> Device:
@@ -35,7 +36,11 @@ def a_row(
 ) -> DeviceReading:
     """A reading that tells some of a device."""
     return DeviceReading(
-        device=a_device(uuid, udi, **differs), completeness=Completeness.SOME, latest_version=latest, lags=lags
+        device=a_device(uuid, udi, **differs),
+        completeness=Completeness.SOME,
+        source=DATA_LAKE if lags else EUDAMED,
+        latest_version=latest,
+        lags=lags,
     )
 
 
@@ -43,7 +48,11 @@ def a_full_reading(uuid: str = "u-1", udi: str = UDI, *, latest: bool = True, **
     """A reading of everything."""
     device = a_device(uuid, udi, **{"version": 1, **differs})
     return DeviceReading(
-        device=device, completeness=Completeness.EVERYTHING, latest_version=latest, detail_version=device.version
+        device=device,
+        completeness=Completeness.EVERYTHING,
+        source=EUDAMED,
+        latest_version=latest,
+        detail_version=device.version,
     )
 
 
@@ -86,10 +95,12 @@ def devices(draw: st.DrawFn, uuid: str = "u-1", udi: str = UDI) -> Device:
 def readings(draw: st.DrawFn, uuid: str = "u-1", udi: str = UDI) -> DeviceReading:
     """A reading of any source: only a bulk source lags, only a read of the register itself knows a detail."""
     device, completeness = draw(devices(uuid, udi)), draw(st.sampled_from(Completeness))
+    lags = completeness is Completeness.SOME and draw(st.booleans())
     return DeviceReading(
         device=device,
         completeness=completeness,
+        source=DATA_LAKE if lags else EUDAMED,
         latest_version=draw(st.booleans()),
         detail_version=None if completeness is Completeness.SOME else device.version,
-        lags=completeness is Completeness.SOME and draw(st.booleans()),
+        lags=lags,
     )

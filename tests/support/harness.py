@@ -189,7 +189,7 @@ class ServiceHarness:
     async def store_actor(self, *, context: ReadContext | None = None, since: int | None = None, **fields: Any) -> None:
         """Store an actor as a read of the register does."""
         actor = Actor(**{"srn": SRN, "name": "Acme", "complete": True, **fields})
-        await self.service.records.store_actor(actor, read_at=self.now, context=context, since=since)
+        await self.service.records.store_actor(actor, read_at=self.now, source="eudamed", context=context, since=since)
 
     # Accounts, watches and webhooks
 

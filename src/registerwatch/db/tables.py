@@ -25,6 +25,7 @@ devices = Table(
     Column("revision", BigInteger, nullable=False, index=True, doc="number of the change that stored this"),
     Column("read_at", BigInteger, nullable=False, doc="last successful reading, unix seconds"),
     Column("document", Text, nullable=False, doc="the device as the service serves it"),
+    Column("source", Text, doc="the source that brought the document, null where it was stored before 0005"),
     UniqueConstraint("primary_di", "uuid", name="uq_devices_primary_di_uuid"),
 )
 
@@ -39,6 +40,7 @@ actors = Table(
     Column("complete", Boolean, nullable=False, doc="whether it was read as an actor, not only named by a device"),
     Column("read_at", BigInteger, nullable=False, doc="last successful reading, unix seconds"),
     Column("reads", BigInteger, nullable=False, server_default="0", doc="how often it was read and stored"),
+    Column("source", Text, doc="the source that told it last, null where it was stored before 0005"),
 )
 
 copy_state = Table(

@@ -135,6 +135,8 @@ class DeviceReading(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     device: Device
     completeness: Completeness
+    source: str
+    """Name of the source, such as `eudamed`."""
     latest_version: bool = True
     detail_version: int | None = None
     """Version whose detail was read, None when this source has no detail."""

@@ -69,7 +69,9 @@ async def test_both_databases_answer_alike_whatever_is_stored(
         await _emptied(kept.database)
         for reading in told:
             await kept.copy.store([reading], read_at=NOW)
-        await kept.copy.store_actor(Actor(srn="DE-MF-000000001", name=name, device_total=3), read_at=NOW)
+        await kept.copy.store_actor(
+            Actor(srn="DE-MF-000000001", name=name, device_total=3), read_at=NOW, source="eudamed"
+        )
         documents, rows = kept.documents, await kept.documents.changed_since(0, 100)
         places = {row.id: place for place, row in enumerate(sorted(rows, key=lambda row: row.id))}
         ids = [row.id for row in rows]

@@ -24,7 +24,7 @@ from registerwatch.register.models import (
 )
 from registerwatch.register.store.documents import ChangedRow, DocumentReader, open_documents
 from registerwatch.register.store.records import RecordStore
-from tests.register.builders import FEW, UDI, a_device, a_full_reading, a_row, readings
+from tests.register.builders import DATA_LAKE, EUDAMED, FEW, UDI, a_device, a_full_reading, a_row, readings
 from tests.support.table_rows import copy_rows
 
 pytestmark = pytest.mark.anyio
@@ -104,7 +104,9 @@ class Expected:
         latest = reading.latest_version
         if reading.lags and before and not before.latest_version:
             latest = latest and (reading.device.version or 0) > before.version_number
-        as_merged = DeviceReading(device=merged, completeness=reading.completeness, latest_version=latest)
+        as_merged = DeviceReading(
+            device=merged, completeness=reading.completeness, source=reading.source, latest_version=latest
+        )
         self.precedences[uuid] = precedence_of(as_merged)
         if reading.detail_version is not None:
             self._details[uuid] = reading.detail_version
@@ -374,7 +376,10 @@ async def test_a_partial_reading_keeps_the_certificates_and_counts_as_read(datab
     copy = RecordStore(database)
     await copy.store([a_full_reading(certs=(Certificate(number="Z-1"),))], read_at=NOW)
     partial = DeviceReading(
-        device=a_device(version=2, reference="R-2"), completeness=Completeness.ALL_BUT_CERTIFICATES, detail_version=2
+        device=a_device(version=2, reference="R-2"),
+        completeness=Completeness.ALL_BUT_CERTIFICATES,
+        source=EUDAMED,
+        detail_version=2,
     )
 
     [change] = await copy.store([partial], read_at=NOW + 100)
@@ -388,7 +393,10 @@ def without_search(*numbers: str) -> DeviceReading:
     """A reading while the certificate search was down; the Basic UDI-DI record lists these certificates."""
     certs = tuple(Certificate(number=number) for number in numbers)
     return DeviceReading(
-        device=a_device(version=1, certs=certs), completeness=Completeness.ALL_BUT_CERTIFICATES, detail_version=1
+        device=a_device(version=1, certs=certs),
+        completeness=Completeness.ALL_BUT_CERTIFICATES,
+        source=EUDAMED,
+        detail_version=1,
     )
 
 
@@ -417,6 +425,43 @@ async def test_a_full_read_that_found_no_certificate_is_not_overruled_by_one_wit
     assert (await copy.known(UDI))["u-1"].device.certs == ()
 
 
+# Sources
+
+
+async def source_of(database: Database) -> str | None:
+    [row] = copy_rows(database)["devices"]
+    return str(row["source"])
+
+
+async def test_the_source_of_a_record_is_the_one_that_brought_what_is_stored_of_it(database: Database) -> None:
+    copy = RecordStore(database)
+
+    await copy.store([a_row(version=1, reference="R-1", lags=True)], read_at=NOW)
+    assert await source_of(database) == DATA_LAKE
+    await copy.store([a_row(version=1, reference="R-1")], read_at=NOW + 1)
+    assert await source_of(database) == DATA_LAKE, "a listing that says the same brought nothing"
+    await copy.store([a_full_reading(reference="R-1")], read_at=NOW + 2)
+    assert await source_of(database) == EUDAMED, "a full read brought all of it, the same or not"
+    await copy.store([a_row(version=1, reference="R-0", lags=True)], read_at=NOW + 2 * LAG_SECONDS)
+    assert await source_of(database) == EUDAMED, "what lags is not stored over a full read of the same version"
+    await copy.store([a_row(version=2, reference="R-2", lags=True)], read_at=NOW + 3 * LAG_SECONDS)
+    assert await source_of(database) == DATA_LAKE, "the later version is known from there alone"
+
+
+async def test_a_source_that_only_says_that_a_record_is_superseded_did_not_bring_the_record(
+    database: Database,
+) -> None:
+    copy = RecordStore(database)
+    await copy.store([a_full_reading()], read_at=NOW)
+
+    await copy.store([a_row(version=2, reference="R-2", latest=False, lags=True)], read_at=NOW + 2 * LAG_SECONDS)
+    assert await source_of(database) == DATA_LAKE
+    await copy.store([a_full_reading(version=2, reference="R-2")], read_at=NOW + 3 * LAG_SECONDS)
+    await copy.store([a_row(version=2, reference="R-2", latest=False)], read_at=NOW + 4 * LAG_SECONDS)
+
+    assert await source_of(database) == EUDAMED
+
+
 # Actors
 
 
@@ -431,31 +476,32 @@ async def test_a_manufacturer_that_a_device_names_is_known_thinly(database: Data
     rows = await actors(database)
 
     assert set(rows) == {"DE-MF-000000001"}, "an actor without a name is not known"
-    srn, name, country, status, total, complete, at, _ = rows["DE-MF-000000001"]
-    assert (srn, name, country, status, total, bool(complete), at) == (
-        "DE-MF-000000001", "Alpha GmbH", "DE", "", None, False, NOW,
+    srn, name, country, status, total, complete, at, _, source = rows["DE-MF-000000001"]
+    assert (srn, name, country, status, total, bool(complete), at, source) == (
+        "DE-MF-000000001", "Alpha GmbH", "DE", "", None, False, NOW, EUDAMED,
     )  # fmt: skip
 
 
 async def test_an_actor_that_was_read_itself_is_not_renamed_by_a_device_or_a_bulk_row(database: Database) -> None:
     copy = RecordStore(database)
     actor = Actor(srn="DE-MF-000000001", name="Alpha GmbH", country="DE", device_total=7, complete=True)
-    assert await copy.store_actor(actor, read_at=NOW)
+    assert await copy.store_actor(actor, read_at=NOW, source=EUDAMED)
 
     await copy.store([a_row(manufacturer_srn=actor.srn, manufacturer_name="Another")], read_at=NOW + 1)
-    await copy.store_bulk_actors([Actor(srn=actor.srn, name="A third")], read_at=NOW + 2)
+    await copy.store_bulk_actors([Actor(srn=actor.srn, name="A third")], read_at=NOW + 2, source=DATA_LAKE)
 
     assert (await actors(database))[actor.srn][1:5] == ("Alpha GmbH", "DE", "", 7)
+    assert (await actors(database))[actor.srn][-1] == EUDAMED
 
 
 async def test_reading_the_same_actor_again_is_no_news_but_counts_as_read(database: Database) -> None:
     copy = RecordStore(database)
     actor = Actor(srn="DE-MF-000000001", name="Alpha GmbH", country="DE", device_total=7, complete=True)
-    await copy.store_actor(actor, read_at=NOW)
+    await copy.store_actor(actor, read_at=NOW, source=EUDAMED)
 
-    assert not await copy.store_actor(actor, read_at=NOW + 50)
+    assert not await copy.store_actor(actor, read_at=NOW + 50, source=EUDAMED)
 
-    *_, at, reads = (await actors(database))[actor.srn]
+    *_, at, reads, _ = (await actors(database))[actor.srn]
     assert (at, reads) == (NOW + 50, 2)
     assert (await copy.state()).last_read_at == NOW + 50
 
@@ -463,10 +509,10 @@ async def test_reading_the_same_actor_again_is_no_news_but_counts_as_read(databa
 async def test_an_actor_read_without_a_status_keeps_the_one_that_is_stored(database: Database) -> None:
     copy = RecordStore(database)
     known = Actor(srn="DE-MF-000000001", name="Alpha", status_code="refdata.actor-status.active", complete=True)
-    await copy.store_actor(known, read_at=NOW)
+    await copy.store_actor(known, read_at=NOW, source=EUDAMED)
 
     unknown = Actor(srn="DE-MF-000000001", name="Alpha", status_code="", complete=True)
-    changed = await copy.store_actor(unknown, read_at=NOW)
+    changed = await copy.store_actor(unknown, read_at=NOW, source=EUDAMED)
 
     assert (await actors(database))["DE-MF-000000001"][3] == "refdata.actor-status.active"
     assert not changed

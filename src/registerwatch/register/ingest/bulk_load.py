@@ -78,7 +78,7 @@ class BulkLoader:
         try:
             done = await self._store_devices(source, await self._start(source), watch)
             async for actors in source.actors():
-                await self._copy.store_bulk_actors(actors, read_at=self._now())
+                await self._copy.store_bulk_actors(actors, read_at=self._now(), source=source.name)
         except RegisterFailure as failure:
             raise BulkLoadRefused(
                 f"{failure.reason} What was read is stored; the same command goes on there, with --restart anew."

@@ -189,5 +189,7 @@ class Refresher:
             return result
         now = int(self._clock.now())
         changes = await self._copy.store(result.value.rows, read_at=now, context=context, since=since)
-        changed = await self._copy.store_actor(result.value.actor, read_at=now, context=context, since=reads_before)
+        changed = await self._copy.store_actor(
+            result.value.actor, read_at=now, source=self._source.name, context=context, since=reads_before
+        )
         return Refreshed(changed or bool(changes))

@@ -17,6 +17,8 @@ from registerwatch.register.sources.source import RecordBatch
 
 Row = TypeVar("Row")
 
+NAME = "data_lake"
+
 FULL_PAGE = 1_000
 """A page of exactly so many rows without `nextLink` is taken as cut off."""
 
@@ -76,7 +78,7 @@ _actor_row = msgspec.json.Decoder(ActorRow)
 class DataLakeClient:
     """Pages through the Data Lake at `base_url`, at the pace of bulk loads. A cursor is the address of a page."""
 
-    name = "data_lake"
+    name = NAME
     load_name = "datalake"
     lags = True
     is_newest_first = False
@@ -174,7 +176,9 @@ def reading_of_row(row: DeviceRow) -> DeviceReading:
         version=_whole(row.version_number),
     )
     superseded = text(row.latest_version).lower() in {"false", "0", "n", "no"}
-    return DeviceReading(device=device, completeness=Completeness.SOME, latest_version=not superseded, lags=True)
+    return DeviceReading(
+        device=device, completeness=Completeness.SOME, source=NAME, latest_version=not superseded, lags=True
+    )
 
 
 def actor_of_row(row: ActorRow) -> Actor:

@@ -56,6 +56,8 @@ class FileRecord(msgspec.Struct, frozen=True, gc=False):
     version_date: str | None = None
 
 
+NAME = "file"
+
 _decoder = msgspec.json.Decoder(FileRecord)
 
 BATCH_LINES = 2_000
@@ -64,7 +66,7 @@ BATCH_LINES = 2_000
 class RecordFile:
     """The records of a file. A cursor has the number of lines read, and the file's size and time of change."""
 
-    name = "file"
+    name = NAME
     lags = True
     is_newest_first = False
 
@@ -144,7 +146,7 @@ def reading_of_record(record: FileRecord) -> DeviceReading:
         ),
         updated=utc_from_brussels(record.version_date),
     )
-    return DeviceReading(device=device, completeness=Completeness.SOME, lags=True)
+    return DeviceReading(device=device, completeness=Completeness.SOME, source=NAME, lags=True)
 
 
 def _certificate(entry: FileCertificate) -> Certificate:

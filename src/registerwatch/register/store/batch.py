@@ -44,6 +44,8 @@ class StoredRow:
     detail_version: int | None
     revision: int
     read_at: int
+    source: str | None
+    """Name of the source that brought the document, None where it was stored before that was noted."""
 
     is_altered: bool = False
     """Whether the precedence differs from what is stored."""
@@ -106,7 +108,9 @@ class Batch:
         if row is None:
             self.added += 1
         read_at = row.read_at if row is not None and is_part else self._read_at  # a part makes no whole record fresh
-        self._add_row(device, text, precedence, is_current, detail_version, read_at)
+        is_same_device = row is not None and row.device_json == text
+        source = row.source if row is not None and is_part and is_same_device else reading.source
+        self._add_row(device, text, precedence, is_current, detail_version, read_at, source)
         if not is_same:
             self.changes.append(DeviceChange(from_document(row.device_json) if row else None, device, is_current))
 
@@ -132,7 +136,7 @@ class Batch:
         device = from_document(row.device_json)
         if is_current:
             self.unconfirmed.append(device.udi)
-        self._add_row(device, row.device_json, row.precedence, is_current, row.detail_version, row.read_at)
+        self._add_row(device, row.device_json, row.precedence, is_current, row.detail_version, row.read_at, row.source)
 
     def _add_row(
         self,
@@ -142,6 +146,7 @@ class Batch:
         is_current: bool,
         detail_version: int | None,
         read_at: int,
+        source: str | None,
     ) -> None:
         self.revision += 1
         self.rows.append(
@@ -156,6 +161,7 @@ class Batch:
                 self.revision,
                 read_at,
                 text,
+                source,
             )
         )
 

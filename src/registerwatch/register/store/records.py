@@ -67,7 +67,7 @@ class RecordStore:
         context: ReadContext | None = None,
         since: int | None = None,
     ) -> list[DeviceChange]:
-        """Store what one read or one page of a source told, in one transaction with what observers make of it.
+        """Store what one read or one batch of one source told, in one transaction with what observers make of it.
 
         `lists_all` tells that the readings are every record of their UDI-DIs: a stored one that is not among them is
         no latest version any more, so it does not answer for its UDI-DI. `since` is the copy's revision when the read
@@ -93,6 +93,7 @@ class RecordStore:
         told = {_key(reading.device): reading for reading in readings}
         if not told:
             return []
+        source = next(iter(told.values())).source
         revision = (await connection.execute(statements.LOCK[self._database.kind])).scalar_one()
         stored = await _stored(connection, told)
         if lists_all and any(is_overtaken(row, since) for row in stored.values()):
@@ -113,7 +114,7 @@ class RecordStore:
                     "read_at": read_at if batch.is_read_in_full else None,
                 },
             )
-        await _name_actors(connection, [change.new for change in batch.changes], read_at)
+        await _name_actors(connection, [change.new for change in batch.changes], read_at, source)
         await self._observer.observe(
             connection, batch.observations, context or ReadContext(), unconfirmed=batch.unconfirmed, now=read_at
         )
@@ -125,7 +126,7 @@ class RecordStore:
         return (await connection.execute(statements.NEWEST, asked)).scalar_one() or 0
 
     async def store_actor(
-        self, actor: Actor, *, read_at: int, context: ReadContext | None = None, since: int | None = None
+        self, actor: Actor, *, read_at: int, source: str, context: ReadContext | None = None, since: int | None = None
     ) -> bool:
         """Store an actor that was read, with what observers make of it. True when a field changed.
 
@@ -141,7 +142,7 @@ class RecordStore:
             known_code = before.status_code if before is not None else ""
             kept = msgspec.structs.replace(actor, status_code=actor.status_code or known_code)
             is_changed = before is None or _actor(before) != kept
-            await connection.execute(statements.UPSERT_ACTOR, _actor_row(kept, read_at))
+            await connection.execute(statements.UPSERT_ACTOR, _actor_row(kept, read_at, source))
             await connection.execute(statements.READ, {"read_at": read_at})
             await self._observer.observe(connection, [ActorObservation(kept)], context, now=read_at)
         return is_changed
@@ -177,11 +178,11 @@ class RecordStore:
             *((ActorObservation(_actor(row)), row.read_at) for row in actors),
         ]
 
-    async def store_bulk_actors(self, actors: Sequence[Actor], *, read_at: int) -> None:
+    async def store_bulk_actors(self, actors: Sequence[Actor], *, read_at: int, source: str) -> None:
         """Store actors of a bulk source; one that was read from the register itself stays as it is."""
         if actors:
             async with self._database.transaction() as connection:
-                rows = [_actor_row(actor, read_at) for actor in sorted(actors, key=lambda actor: actor.srn)]
+                rows = [_actor_row(actor, read_at, source) for actor in sorted(actors, key=lambda actor: actor.srn)]
                 await connection.execute(statements.NAME_ACTOR, rows)
 
 
@@ -193,19 +194,21 @@ async def _stored(connection: AsyncConnection, told: Mapping[Key, DeviceReading]
 
 def _row(row: Row[Any]) -> StoredRow:
     precedence = RecordPrecedence(row.uuid, bool(row.latest_version), row.legislation_code, row.version_number)
-    return StoredRow(row.document, precedence, bool(row.is_current), row.detail_version, row.revision, row.read_at)
+    return StoredRow(
+        row.document, precedence, bool(row.is_current), row.detail_version, row.revision, row.read_at, row.source
+    )
 
 
 def _key(device: Device) -> Key:
     return device.udi, device.uuid
 
 
-async def _name_actors(connection: AsyncConnection, devices: Iterable[Device], read_at: int) -> None:
+async def _name_actors(connection: AsyncConnection, devices: Iterable[Device], read_at: int, source: str) -> None:
     """Keep a thin record of every manufacturer that a device names, for actors that were never read themselves."""
     named = {
         device.manufacturer_srn: device for device in devices if device.manufacturer_srn and device.manufacturer_name
     }
-    rows = [_actor_row(_named_by(device), read_at) for _, device in sorted(named.items())]
+    rows = [_actor_row(_named_by(device), read_at, source) for _, device in sorted(named.items())]
     if rows:
         await connection.execute(statements.NAME_ACTOR, rows)
 
@@ -215,8 +218,8 @@ def _named_by(device: Device) -> Actor:
     return Actor(srn=srn, name=device.manufacturer_name, country=srn[:2], status_code=device.manufacturer_status_code)
 
 
-def _actor_row(actor: Actor, read_at: int) -> dict[str, Any]:
-    return {**msgspec.structs.asdict(actor), "read_at": read_at}
+def _actor_row(actor: Actor, read_at: int, source: str | None) -> dict[str, Any]:
+    return {**msgspec.structs.asdict(actor), "read_at": read_at, "source": source}
 
 
 def _actor(row: Row[Any]) -> Actor:

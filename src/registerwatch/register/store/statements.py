@@ -24,6 +24,7 @@ WRITTEN = (
     "revision",
     "read_at",
     "document",
+    "source",
 )
 """Columns of `devices` in the order in which rows of a batch have their values."""
 BY_UDI = text(f"SELECT {', '.join(WRITTEN)} FROM devices WHERE primary_di IN :udis").bindparams(
@@ -55,16 +56,16 @@ def _upsert(placeholder: str) -> str:
 UPSERT = {"sqlite": _upsert("?"), "postgresql": _upsert("%s")}
 ACTOR = text(f"SELECT {OF_ACTOR} FROM actors WHERE srn = :srn")
 UPSERT_ACTOR = text(
-    "INSERT INTO actors (srn, name, country, status_code, device_total, complete, read_at, reads)"
-    " VALUES (:srn, :name, :country, :status_code, :device_total, :complete, :read_at, 1)"
+    "INSERT INTO actors (srn, name, country, status_code, device_total, complete, read_at, source, reads)"
+    " VALUES (:srn, :name, :country, :status_code, :device_total, :complete, :read_at, :source, 1)"
     " ON CONFLICT (srn) DO UPDATE SET name = excluded.name, country = excluded.country,"
     " status_code = excluded.status_code, device_total = excluded.device_total, complete = excluded.complete,"
-    " read_at = excluded.read_at, reads = actors.reads + 1"
+    " read_at = excluded.read_at, source = excluded.source, reads = actors.reads + 1"
 )
 NAME_ACTOR = text(
-    "INSERT INTO actors (srn, name, country, status_code, device_total, complete, read_at)"
-    " VALUES (:srn, :name, :country, :status_code, :device_total, :complete, :read_at)"
-    " ON CONFLICT (srn) DO UPDATE SET name = excluded.name,"
+    "INSERT INTO actors (srn, name, country, status_code, device_total, complete, read_at, source)"
+    " VALUES (:srn, :name, :country, :status_code, :device_total, :complete, :read_at, :source)"
+    " ON CONFLICT (srn) DO UPDATE SET name = excluded.name, source = excluded.source,"
     " status_code = CASE WHEN excluded.status_code = '' THEN actors.status_code ELSE excluded.status_code END"
     " WHERE NOT actors.complete AND (actors.name <> excluded.name"
     " OR (excluded.status_code <> '' AND actors.status_code <> excluded.status_code))"

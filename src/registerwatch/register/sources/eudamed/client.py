@@ -60,7 +60,7 @@ _certificate_page = msgspec.json.Decoder(wire.Page[wire.CertificateRow])
 class EudamedClient:
     """Reads the register at `base_url` through one paced sender of requests. A bulk cursor is a page number."""
 
-    name = "eudamed"
+    name = mapping.NAME
     load_name = "register"
     lags = False
     is_newest_first = True

@@ -16,6 +16,9 @@ from registerwatch.register.sources.eudamed import wire
 from registerwatch.register.sources.fields import key, preferred_name, text
 from registerwatch.register.times import date_of, utc_from_brussels
 
+NAME = "eudamed"
+"""The source's name."""
+
 
 def reading_of_row(row: wire.DeviceRow) -> DeviceReading:
     """What a row of the device search tells by itself."""
@@ -30,7 +33,12 @@ def reading_of_row(row: wire.DeviceRow) -> DeviceReading:
         version=row.version_number,
         **_coded(status=row.device_status_type, risk_class=row.risk_class, manufacturer_status=row.manufacturer_status),
     )
-    return DeviceReading(device=device, completeness=Completeness.SOME, latest_version=row.latest_version is not False)
+    return DeviceReading(
+        device=device,
+        completeness=Completeness.SOME,
+        source=NAME,
+        latest_version=row.latest_version is not False,
+    )
 
 
 def reading_of_device(
@@ -84,6 +92,7 @@ def reading_of_device(
     return DeviceReading(
         device=device,
         completeness=Completeness.ALL_BUT_CERTIFICATES if certificates is None else Completeness.EVERYTHING,
+        source=NAME,
         latest_version=row.latest_version is not False,
         detail_version=row.version_number or 0,
         searched=searched and certificates is not None,

@@ -1,0 +1,14 @@
+"""Which source brought a stored record."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0005"
+down_revision = "0004"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    op.add_column("devices", sa.Column("source", sa.Text))
+    op.add_column("actors", sa.Column("source", sa.Text))
