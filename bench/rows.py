@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from registerwatch.register.search.fields import IndexedDevice
-from registerwatch.register.store.documents import open_documents
+from registerwatch.register.store.open_documents import open_documents
 from registerwatch.settings import Settings
 
 BATCH = 2_000

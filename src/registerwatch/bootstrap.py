@@ -40,7 +40,8 @@ from registerwatch.register.sources.record_file import RecordFile
 from registerwatch.register.sources.request_budget import RequestBudget, RequestPriority
 from registerwatch.register.sources.requests import RegisterHttpClient, RetryPolicy
 from registerwatch.register.sources.source import BulkSource
-from registerwatch.register.store.documents import DocumentReader, open_documents
+from registerwatch.register.store.documents import DocumentReader
+from registerwatch.register.store.open_documents import open_documents
 from registerwatch.register.store.records import RecordStore
 from registerwatch.settings import Settings
 from registerwatch.watches.observe import WatchObserver

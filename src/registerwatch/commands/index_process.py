@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from registerwatch.errors import IndexUnavailable
 from registerwatch.register.search.index import SearchIndex
 from registerwatch.register.search.indexer import Indexer
-from registerwatch.register.store.documents import open_documents
+from registerwatch.register.store.open_documents import open_documents
 from registerwatch.settings import Settings, load_settings
 
 IDLE_SECONDS = 0.2

@@ -14,7 +14,8 @@ from registerwatch.errors import IndexUnavailable
 from registerwatch.register.models import DeviceReading, from_document
 from registerwatch.register.search.index import Filters, SearchIndex
 from registerwatch.register.search.indexer import BATCH, NOTICEABLE, Indexer, rebuild_request
-from registerwatch.register.store.documents import DocumentReader, open_documents
+from registerwatch.register.store.documents import DocumentReader
+from registerwatch.register.store.open_documents import open_documents
 from registerwatch.register.store.records import RecordStore
 from tests.register.builders import FEW, a_full_reading, a_row, readings
 

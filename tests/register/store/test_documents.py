@@ -13,7 +13,8 @@ from sqlalchemy import text
 from registerwatch.db.engine import Database
 from registerwatch.errors import DatabaseUnavailable
 from registerwatch.register.models import Actor, DeviceReading, document
-from registerwatch.register.store.documents import DocumentReader, open_documents
+from registerwatch.register.store.documents import DocumentReader
+from registerwatch.register.store.open_documents import open_documents
 from registerwatch.register.store.records import RecordStore
 from tests.register.builders import FEW, a_device, a_full_reading, a_row, readings
 

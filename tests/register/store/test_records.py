@@ -22,7 +22,8 @@ from registerwatch.register.models import (
     merge,
     precedence_of,
 )
-from registerwatch.register.store.documents import ChangedRow, DocumentReader, open_documents
+from registerwatch.register.store.documents import ChangedRow, DocumentReader
+from registerwatch.register.store.open_documents import open_documents
 from registerwatch.register.store.records import RecordStore
 from tests.register.builders import DATA_LAKE, EUDAMED, FEW, UDI, a_device, a_full_reading, a_row, readings
 from tests.support.table_rows import copy_rows
