@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from registerwatch.watches.diff import EXPIRY, NUMBER, STATUS, FieldChange, compare, summary_of
-from registerwatch.watches.snapshot import COMPARED, SeenCertificate, Snapshot, decoded, encoded
+from registerwatch.watches.snapshot import COMPARED, FIELD_SET, SeenCertificate, Snapshot, decoded, encoded
 from tests.register.builders import PROPERTY
 from tests.watches.builders import (
     ISSUED,
@@ -324,3 +324,23 @@ def _shuffled(snapshot: Snapshot, random: Random) -> Snapshot:
     certs = list(snapshot.certs or ())
     random.shuffle(certs)
     return replace(snapshot, certs=tuple(certs))
+
+
+@PROPERTY
+@given(snapshots(), snapshots())
+def test_the_first_values_of_fields_that_were_not_compared_before_are_their_baseline(
+    earlier: Snapshot, now: Snapshot
+) -> None:
+    earlier = replace(earlier, field_set=0, certs=None)
+
+    changes, kept = compare(earlier, replace(now, certs=None))
+
+    assert changes == []
+    assert kept.field_set == FIELD_SET
+    assert all(getattr(kept, name) == (getattr(now, name) or getattr(earlier, name)) for name in COMPARED)
+
+
+def test_a_part_of_a_record_is_no_baseline_of_fields_that_were_not_compared_before() -> None:
+    _, kept = compare(Snapshot(status="On", field_set=0), Snapshot(reference="R-1", field_set=0))
+
+    assert kept.field_set == 0

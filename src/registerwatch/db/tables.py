@@ -26,6 +26,9 @@ devices = Table(
     Column("read_at", BigInteger, nullable=False, doc="last successful reading, unix seconds"),
     Column("document", Text, nullable=False, doc="the device as the service serves it"),
     Column("source", Text, doc="the source that brought the document, null where it was stored before 0005"),
+    Column(
+        "document_version", Integer, nullable=False, server_default="1", doc="DOCUMENT_VERSION at its last full read"
+    ),
     UniqueConstraint("primary_di", "uuid", name="uq_devices_primary_di_uuid"),
 )
 

@@ -75,6 +75,13 @@ class SearchRow(msgspec.Struct, frozen=True, gc=False):
     risk_class: RiskClass
 
 
+DOCUMENT_VERSION = 1
+"""Version of stored documents; one more whenever `Device` gains a field that a read of the detail fills.
+
+A record of an older version is served with the field's default, and its detail is read when it is next refreshed.
+"""
+
+
 class Device(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One device, as the register has it, in the order and form that is served."""
 
@@ -240,6 +247,11 @@ _device_decoder = msgspec.json.Decoder(Device)
 def document(device: Device) -> bytes:
     """The device in JSON, as it is stored and served."""
     return _encoder.encode(device)
+
+
+def completed(stored: bytes, version: int) -> bytes:
+    """A stored document as it is served: one of an older version gets the fields that it lacks."""
+    return stored if version >= DOCUMENT_VERSION else document(from_document(stored))
 
 
 def from_document(stored: bytes | str) -> Device:

@@ -53,7 +53,11 @@ _PLAIN = tuple(name for name in Snapshot.__struct_fields__ if name not in ("cert
 
 
 def _differs(name: str, seen: Snapshot, now: Snapshot) -> bool:
-    """Whether a field has a new value. The same code in other words is the same value."""
+    """Whether a field has a new value. The same code in other words is the same value; so is the first value of a
+    field that was not compared before.
+    """
+    if COMPARED[name] > seen.field_set:
+        return False
     before, after = getattr(seen, name), getattr(now, name)
     if not after or after == before:
         return False

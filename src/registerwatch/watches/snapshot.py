@@ -54,6 +54,8 @@ class Snapshot(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     manufacturer_name: str = ""
     manufacturer_srn: str = ""
     """These two are shown, not compared."""
+    field_set: int = 1
+    """`FIELD_SET` when it was made; 0 for what only a part of a record told."""
 
     @property
     def shown_certs(self) -> Sequence[SeenCertificate]:
@@ -62,18 +64,24 @@ class Snapshot(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
         return [each for each in certs if not each.is_gone] or certs
 
 
-COMPARED = (
-    "status",
-    "status_date",
-    "trade_name",
-    "risk_class",
-    "reference",
-    "manufacturer_status",
-    "version",
-    "name",
-    "device_total",
-)
-"""Fields that are compared one by one; certificates have rules of their own."""
+FIELD_SET = 1
+"""Number of the present set of compared fields; one more whenever a field is added."""
+
+COMPARED = {
+    "status": 1,
+    "status_date": 1,
+    "trade_name": 1,
+    "risk_class": 1,
+    "reference": 1,
+    "manufacturer_status": 1,
+    "version": 1,
+    "name": 1,
+    "device_total": 1,
+}
+"""Fields that are compared one by one, with the set that they were added in; certificates have rules of their own.
+
+A snapshot of an older set has no value of a later field: the first one that is read is its baseline, and no change.
+"""
 
 CODED = {
     "status": "status_code",
@@ -103,6 +111,7 @@ def snapshot_of_device(device: Device, *, certificates_read: bool, searched: boo
         manufacturer_status_code=device.manufacturer_status_code,
         manufacturer_name=device.manufacturer_name,
         manufacturer_srn=device.manufacturer_srn,
+        field_set=FIELD_SET,
     )
 
 
@@ -115,16 +124,18 @@ def snapshot_of_actor(actor: Actor, status: str) -> Snapshot:
         manufacturer_status_code=actor.status_code,
         manufacturer_name=actor.name,
         manufacturer_srn=actor.srn,
+        field_set=FIELD_SET,
     )
 
 
 def snapshot_of(observation: Observation) -> Snapshot:
-    """What is compared of a sighting."""
+    """What is compared of an observation."""
     if isinstance(observation, ActorObservation):
         return snapshot_of_actor(observation.actor, label_of_code(observation.actor.status_code))
-    return snapshot_of_device(
+    device = snapshot_of_device(
         observation.device, certificates_read=observation.certificates_read, searched=observation.searched
     )
+    return device if observation.in_full else msgspec.structs.replace(device, field_set=0)
 
 
 def label_of(snapshot: Snapshot, subject: str) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from registerwatch.register.models import (
+    DOCUMENT_VERSION,
     LAG_SECONDS,
     Completeness,
     Device,
@@ -46,6 +47,7 @@ class StoredRow:
     read_at: int
     source: str | None
     """Name of the source that brought the document, None where it was stored before that was noted."""
+    document_version: int
 
     is_altered: bool = False
     """Whether the precedence differs from what is stored."""
@@ -59,6 +61,46 @@ class StoredRow:
         """The same row, no latest version any more."""
         precedence = msgspec.structs.replace(self.precedence, latest_version=False)
         return replace(self, precedence=precedence, is_altered=self.precedence.latest_version)
+
+
+@dataclass(frozen=True, slots=True)
+class _Merged:
+    """A record after a reading: `text` is the device as a document, `before` the row that it had."""
+
+    reading: DeviceReading
+    device: Device
+    text: str
+    precedence: RecordPrecedence
+    before: StoredRow | None
+
+    @property
+    def is_part(self) -> bool:
+        """Whether the reading told only some of the record."""
+        return self.reading.completeness is Completeness.SOME
+
+    def is_stored(self) -> bool:
+        """Whether this device is what was stored. Fields that an older document lacks count as empty."""
+        row = self.before
+        if row is None or row.device_json == self.text:
+            return row is not None
+        return row.document_version < DOCUMENT_VERSION and from_document(row.device_json) == self.device
+
+    def row(self, is_current: bool, read_at: int) -> StoredRow:
+        """The row to store. A part makes no whole record fresh, brings no detail and keeps its document version."""
+        reading, before = self.reading, self.before
+        kept = before if self.is_part else None
+        return StoredRow(
+            device_json=self.text,
+            precedence=self.precedence,
+            is_current=is_current,
+            detail_version=before.detail_version
+            if before and reading.detail_version is None
+            else reading.detail_version,
+            revision=0,
+            read_at=kept.read_at if kept else read_at,
+            source=kept.source if kept and self.is_stored() else reading.source,
+            document_version=kept.document_version if kept else DOCUMENT_VERSION,
+        )
 
 
 class Batch:
@@ -77,91 +119,74 @@ class Batch:
         self.is_read_in_full = any(reading.completeness is not Completeness.SOME for reading in told.values())
         merged = {key: result for key, reading in told.items() if (result := _merged(reading, stored.get(key)))}
         precedences = {key: row.precedence for key, row in stored.items()} | {
-            key: result[1] for key, result in merged.items()
+            key: result.precedence for key, result in merged.items()
         }
         current, records = _current_keys(precedences), Counter(udi for udi, _ in precedences)
-        for key, (device, precedence) in merged.items():
-            self._add_read(told[key], device, precedence, stored.get(key), key in current)
+        for key, result in merged.items():
+            self._add_read(result, key in current)
             if key in current:
-                self._add_observation(told[key], device, stored.get(key), is_alone=records[device.udi] == 1)
+                self._add_observation(result, is_alone=records[result.device.udi] == 1)
         for key, row in stored.items():
             if key not in merged and (row.is_altered or row.is_current != (key in current)):
                 self._add_unread(row, key in current)
 
-    def _add_read(
-        self,
-        reading: DeviceReading,
-        device: Device,
-        precedence: RecordPrecedence,
-        row: StoredRow | None,
-        is_current: bool,
-    ) -> None:
+    def _add_read(self, result: _Merged, is_current: bool) -> None:
         """A record that was read. A part of it that brings nothing new is not written."""
-        detail_version = reading.detail_version
-        if detail_version is None and row is not None:
-            detail_version = row.detail_version
-        text = document(device).decode()
-        is_same = row and row.device_json == text and row.precedence == precedence and row.is_current == is_current
-        is_part = reading.completeness is Completeness.SOME
-        if is_same and is_part:
+        row = result.before
+        is_same = (
+            row is not None
+            and row.precedence == result.precedence
+            and row.is_current == is_current
+            and result.is_stored()
+        )
+        if is_same and result.is_part:
             return
         if row is None:
             self.added += 1
-        read_at = row.read_at if row is not None and is_part else self._read_at  # a part makes no whole record fresh
-        is_same_device = row is not None and row.device_json == text
-        source = row.source if row is not None and is_part and is_same_device else reading.source
-        self._add_row(device, text, precedence, is_current, detail_version, read_at, source)
+        self._add_row(result.device, result.row(is_current, self._read_at))
         if not is_same:
-            self.changes.append(DeviceChange(from_document(row.device_json) if row else None, device, is_current))
+            old = from_document(row.device_json) if row else None
+            self.changes.append(DeviceChange(old, result.device, is_current))
 
-    def _add_observation(
-        self, reading: DeviceReading, device: Device, row: StoredRow | None, *, is_alone: bool
-    ) -> None:
+    def _add_observation(self, result: _Merged, *, is_alone: bool) -> None:
         """What a reading tells of the record that answers for its UDI-DI.
 
         A part of it proves something only about a record that was read in full at this version and answered then, too;
         and not where the UDI-DI has another one, since a part does not tell all that decides which of them answers.
         """
-        if reading.completeness is not Completeness.SOME:
+        reading, row = result.reading, result.before
+        if not result.is_part:
             has_all = reading.completeness is Completeness.EVERYTHING
-            self.observations.append(DeviceObservation(device, has_all, has_all and reading.searched))
+            self.observations.append(DeviceObservation(result.device, has_all, has_all and reading.searched))
         elif row is None or not row.is_current or not row.is_full or reading.lags or not is_alone:
-            if row is None or not row.is_current or row.device_json != document(device).decode():
-                self.unconfirmed.append(device.udi)
-        elif row.device_json != document(device).decode():
-            self.observations.append(DeviceObservation(device, in_full=False))
+            if row is None or not row.is_current or not result.is_stored():
+                self.unconfirmed.append(result.device.udi)
+        elif not result.is_stored():
+            self.observations.append(DeviceObservation(result.device, in_full=False))
 
     def _add_unread(self, row: StoredRow, is_current: bool) -> None:
         """A record that was not read now, and that another one displaced or that is the current one again."""
         device = from_document(row.device_json)
         if is_current:
             self.unconfirmed.append(device.udi)
-        self._add_row(device, row.device_json, row.precedence, is_current, row.detail_version, row.read_at, row.source)
+        self._add_row(device, replace(row, is_current=is_current))
 
-    def _add_row(
-        self,
-        device: Device,
-        text: str,
-        precedence: RecordPrecedence,
-        is_current: bool,
-        detail_version: int | None,
-        read_at: int,
-        source: str | None,
-    ) -> None:
+    def _add_row(self, device: Device, row: StoredRow) -> None:
         self.revision += 1
         self.rows.append(
             (
                 device.udi,
                 device.uuid,
-                is_current,
-                precedence.latest_version,
-                precedence.version_number,
-                precedence.legislation_code,
-                detail_version,
+                row.is_current,
+                row.precedence.latest_version,
+                row.precedence.version_number,
+                row.precedence.legislation_code,
+                row.detail_version,
                 self.revision,
-                read_at,
-                text,
-                source,
+                row.read_at,
+                row.device_json,
+                row.source,
+                row.document_version,
             )
         )
 
@@ -187,14 +212,15 @@ def without_outdated(
     }
 
 
-def _merged(reading: DeviceReading, row: StoredRow | None) -> tuple[Device, RecordPrecedence] | None:
-    """The device after a reading and its precedence, None when the reading changes nothing."""
+def _merged(reading: DeviceReading, row: StoredRow | None) -> _Merged | None:
+    """The record after a reading, None when the reading changes nothing."""
     before = from_document(row.device_json) if row else None
     device = merge(before, reading, stored_detail_version=row.detail_version if row else None)
     if device is None:
         return None
     latest = is_latest(_precedence(row), reading)
-    return device, RecordPrecedence(device.uuid, latest, device.legislation_code, device.version or 0)
+    precedence = RecordPrecedence(device.uuid, latest, device.legislation_code, device.version or 0)
+    return _Merged(reading, device, document(device).decode(), precedence, row)
 
 
 def _precedence(row: StoredRow | None) -> RecordPrecedence | None:

@@ -1,4 +1,7 @@
-"""Reading stored documents, without an ORM: one prepared statement, the stored bytes handed on as they are."""
+"""Reading stored documents, without an ORM: one prepared statement, the stored bytes handed on as they are.
+
+Only a document of an older version is decoded, to be given the fields that it lacks.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,7 +31,7 @@ class StoredActor:
 
 @dataclass(frozen=True, slots=True)
 class ChangedRow:
-    """A changed row, for a reader of the copy's revisions."""
+    """A changed row, for a reader of the copy's revisions. Its document may be of an older version."""
 
     id: int
     revision: int
@@ -44,7 +47,7 @@ class DocumentReader(Protocol):
         """The current record of a UDI-DI. SQLite answers without a switch of tasks."""
 
     async def rows(self, ids: Sequence[int]) -> list[bytes]:
-        """The documents with these row ids, in this order; one that is gone meanwhile is left out."""
+        """The documents of the rows with these ids, in this order; one that is gone meanwhile is left out."""
 
     async def actor(self, srn: str) -> StoredActor | None:
         """An actor by SRN."""
@@ -60,7 +63,8 @@ class DocumentReader(Protocol):
 
 
 DEVICE = (
-    "SELECT document, revision, read_at, detail_version IS NOT NULL FROM devices WHERE primary_di = {} AND is_current"
+    "SELECT document, revision, read_at, detail_version IS NOT NULL, document_version"
+    " FROM devices WHERE primary_di = {} AND is_current"
 )
 ACTOR = "SELECT srn, name, country, status_code, device_total, complete, read_at FROM actors WHERE srn = {}"
 CHANGED = (

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from registerwatch.db.quick_reads import quick_reads
 from registerwatch.errors import DatabaseUnavailable
+from registerwatch.register.models import completed
 from registerwatch.register.store.documents import (
     ACTOR,
     CHANGED,
@@ -24,11 +25,12 @@ class PostgresDocumentReader:
 
     async def device(self, udi: str) -> StoredDocument | None:
         row = await self._reads.one(DEVICE.format("$1"), udi)
-        return StoredDocument(row[0].encode(), row[1], row[2], row[3]) if row else None
+        return StoredDocument(completed(row[0].encode(), row[4]), row[1], row[2], row[3]) if row else None
 
     async def rows(self, ids: Sequence[int]) -> list[bytes]:
-        found: dict[int, str] = dict(await self._reads.all(_ROWS_POSTGRESQL, list(ids)))
-        return [found[row_id].encode() for row_id in ids if row_id in found]
+        rows = await self._reads.all(_ROWS, list(ids))
+        found = {row_id: completed(document.encode(), version) for row_id, document, version in rows}
+        return [found[row_id] for row_id in ids if row_id in found]
 
     async def actor(self, srn: str) -> StoredActor | None:
         row = await self._reads.one(ACTOR.format("$1"), srn)
@@ -48,4 +50,4 @@ class PostgresDocumentReader:
         await self._reads.close()
 
 
-_ROWS_POSTGRESQL = "SELECT id, document FROM devices WHERE id = ANY($1)"
+_ROWS = "SELECT id, document, document_version FROM devices WHERE id = ANY($1)"

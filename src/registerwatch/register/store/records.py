@@ -15,7 +15,14 @@ from sqlalchemy import Row
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.db.engine import Database
-from registerwatch.register.models import Actor, Device, DeviceReading, RecordPrecedence, from_document
+from registerwatch.register.models import (
+    DOCUMENT_VERSION,
+    Actor,
+    Device,
+    DeviceReading,
+    RecordPrecedence,
+    from_document,
+)
 from registerwatch.register.observation import (
     ActorObservation,
     DeviceObservation,
@@ -53,10 +60,10 @@ class RecordStore:
         return CopyState(row.copy_id, row.revision, row.devices, row.last_read_at)
 
     async def known(self, udi: str) -> dict[str, KnownRecord]:
-        """The stored records of a UDI-DI, by uuid."""
+        """The stored records of a UDI-DI, by uuid. The detail of one of an older document version has to be read."""
         async with self._database.reading() as connection:
             rows = (await connection.execute(statements.KNOWN, {"udi": udi})).all()
-        return {row.uuid: KnownRecord(from_document(row.document), row.detail_version) for row in rows}
+        return {row.uuid: KnownRecord(from_document(row.document), _known_detail(row)) for row in rows}
 
     async def store(
         self,
@@ -165,13 +172,15 @@ class RecordStore:
     async def fresh(
         self, connection: AsyncConnection, subjects: Sequence[str], *, since: int
     ) -> list[tuple[Observation, int]]:
-        """What the copy has of subjects that were read in full after an instant, and when; without certificates, since
-        the copy does not tell whether they could be read.
+        """What the copy has of subjects that were read in full after an instant, and when.
+
+        Without certificates, since the copy does not tell whether they could be read.
         """
         if not subjects:
             return []
         asked = {"subjects": list(subjects), "since": since}
-        devices = (await connection.execute(statements.FRESH_DEVICES, asked)).all()
+        of_devices = {**asked, "document_version": DOCUMENT_VERSION}
+        devices = (await connection.execute(statements.FRESH_DEVICES, of_devices)).all()
         actors = (await connection.execute(statements.FRESH_ACTORS, asked)).all()
         return [
             *((DeviceObservation(from_document(row.document)), row.read_at) for row in devices),
@@ -195,8 +204,20 @@ async def _stored(connection: AsyncConnection, told: Mapping[Key, DeviceReading]
 def _row(row: Row[Any]) -> StoredRow:
     precedence = RecordPrecedence(row.uuid, bool(row.latest_version), row.legislation_code, row.version_number)
     return StoredRow(
-        row.document, precedence, bool(row.is_current), row.detail_version, row.revision, row.read_at, row.source
+        row.document,
+        precedence,
+        bool(row.is_current),
+        row.detail_version,
+        row.revision,
+        row.read_at,
+        row.source,
+        row.document_version,
     )
+
+
+def _known_detail(row: Row[Any]) -> int | None:
+    """The version whose detail is stored with every field that documents have today."""
+    return row.detail_version if row.document_version >= DOCUMENT_VERSION else None
 
 
 def _key(device: Device) -> Key:

@@ -25,6 +25,7 @@ WRITTEN = (
     "read_at",
     "document",
     "source",
+    "document_version",
 )
 """Columns of `devices` in the order in which rows of a batch have their values."""
 BY_UDI = text(f"SELECT {', '.join(WRITTEN)} FROM devices WHERE primary_di IN :udis").bindparams(
@@ -33,11 +34,11 @@ BY_UDI = text(f"SELECT {', '.join(WRITTEN)} FROM devices WHERE primary_di IN :ud
 NEWEST = text("SELECT max(revision) FROM devices WHERE primary_di IN :udis").bindparams(
     bindparam("udis", expanding=True)
 )
-KNOWN = text("SELECT uuid, document, detail_version FROM devices WHERE primary_di = :udi")
+KNOWN = text("SELECT uuid, document, detail_version, document_version FROM devices WHERE primary_di = :udi")
 OF_ACTOR = "srn, name, country, status_code, device_total, complete, read_at, reads"
 FRESH_DEVICES = text(
     "SELECT document, read_at FROM devices WHERE primary_di IN :subjects AND is_current"
-    " AND detail_version = version_number AND read_at > :since"
+    " AND detail_version = version_number AND document_version >= :document_version AND read_at > :since"
 ).bindparams(bindparam("subjects", expanding=True))
 FRESH_ACTORS = text(
     f"SELECT {OF_ACTOR} FROM actors WHERE srn IN :subjects AND complete AND read_at > :since"

@@ -1,4 +1,4 @@
-"""Which source brought a stored record."""
+"""Of a stored record: which source brought it, and the version of its document, which is the first one so far."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -11,4 +11,5 @@ depends_on = None
 
 def upgrade() -> None:
     op.add_column("devices", sa.Column("source", sa.Text))
+    op.add_column("devices", sa.Column("document_version", sa.Integer, nullable=False, server_default="1"))
     op.add_column("actors", sa.Column("source", sa.Text))
