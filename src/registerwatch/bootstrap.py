@@ -31,6 +31,7 @@ from registerwatch.register.devices import DeviceService
 from registerwatch.register.ingest.bulk_load import BulkLoader
 from registerwatch.register.ingest.daily_load import DailyLoad
 from registerwatch.register.ingest.refresh import Refresher
+from registerwatch.register.refresh_service import RefreshService
 from registerwatch.register.search.index import SearchIndex
 from registerwatch.register.search.indexer import Indexer
 from registerwatch.register.search.queries import SearchService
@@ -64,6 +65,7 @@ class Service:
     refresher: Refresher
     devices: DeviceService
     actors: ActorService
+    refresh: RefreshService
     search: SearchService
     bulk_loader: BulkLoader
     daily_load: DailyLoad | None
@@ -136,6 +138,8 @@ def build_service(
     by_name = {source.load_name: source for source in bulk_sources}
     bulk_loader = BulkLoader(database, copy, clock)
     fresh_for = settings.cache_hours * 3600
+    devices = DeviceService(documents, refresher, clock, fresh_for)
+    actors = ActorService(documents, index, refresher, clock, fresh_for, indexer.problem)
     return Service(
         settings=settings,
         clock=clock,
@@ -146,8 +150,9 @@ def build_service(
         indexer=indexer,
         bulk_sources=by_name,
         refresher=refresher,
-        devices=DeviceService(documents, refresher, clock, fresh_for),
-        actors=ActorService(documents, index, refresher, clock, fresh_for, indexer.problem),
+        devices=devices,
+        actors=actors,
+        refresh=RefreshService(refresher, devices, actors),
         search=SearchService(documents, index, indexer.problem),
         bulk_loader=bulk_loader,
         daily_load=_daily_load(settings, bulk_loader, by_name, clock),

@@ -10,9 +10,9 @@ import msgspec
 from registerwatch.clock import Clock, iso_utc
 from registerwatch.register.codes import label
 from registerwatch.register.identifiers import kind
-from registerwatch.register.ingest.refresh import Refresher
+from registerwatch.register.ingest.refresh import BeforeRead, Refresher
 from registerwatch.register.models import SearchRow, field_doc
-from registerwatch.register.outcomes import NotFound
+from registerwatch.register.outcomes import NotFound, ReadFailed
 from registerwatch.register.search.index import Filters, SearchIndex
 from registerwatch.register.store.documents import DocumentReader, StoredActor
 
@@ -57,37 +57,23 @@ class ActorService:
         self._refresher = refresher
         self._clock = clock
         self._fresh_for = fresh_for
-        self._trouble = problem
+        self._problem = problem
 
-    async def actor(self, srn: str, filters: Filters | None = None, *, page: int = 1) -> ActorAnswer:
-        """The actor with one page (1-based, 20 rows) of its devices; read through when the copy has none."""
+    async def read(
+        self, srn: str, filters: Filters | None = None, *, page: int = 1, before_read: BeforeRead | None = None
+    ) -> ActorAnswer:
+        """The actor with one page (1-based, 20 rows) of its devices; read from the register when the copy has none."""
         if kind(srn) != "srn":
             return ActorAnswer(srn, error="This is no SRN. An SRN has the form CC-XX-digits, such as DE-MF-000006413.")
-        stored = await self._documents.actor(srn)
-        error = None
+        failure, stored = None, await self._documents.actor(srn)
         if stored is None:
-            error = await self._read_through(srn)
+            failure = await self._refresher.read_through(srn, before_read)
             stored = await self._documents.actor(srn)
         elif not stored.actor.complete or stored.read_at < self._clock.now() - self._fresh_for:
-            self._refresher.refresh_behind(srn)
+            self._refresher.refresh_in_background(srn)
         if stored is None:
-            return ActorAnswer(srn, error=error or NOT_REGISTERED)
+            return ActorAnswer(srn, error=_reason(failure))
         return await self._answer(stored, filters or Filters(), page)
-
-    async def is_stored(self, srn: str) -> bool:
-        """Whether the copy has this actor, so that no request to the register is needed."""
-        return (
-            kind(srn) != "srn" or self._refresher.remembered(srn) is not None or bool(await self._documents.actor(srn))
-        )
-
-    async def _read_through(self, srn: str) -> str | None:
-        """Read the actor now; the reason why that brought nothing, or None."""
-        result = await self._refresher.read_through(srn)
-        if result is None:
-            return None
-        if isinstance(result, NotFound):
-            return NOT_REGISTERED
-        return f"This actor is not in the copy, and the register could not be read. {result.reason}"
 
     async def _answer(self, stored: StoredActor, filters: Filters, page: int) -> ActorAnswer:
         actor = stored.actor
@@ -106,8 +92,13 @@ class ActorService:
             device_total=total,
             devices=rows,
             read_at=iso_utc(stored.read_at),
-            error=self._refresher.problem(actor.srn) or self._trouble(),
+            error=self._refresher.problem(actor.srn) or self._problem(),
         )
 
 
 NOT_REGISTERED = "The register has no actor with this SRN."
+UNREADABLE = "This actor is not in the copy, and the register could not be read."
+
+
+def _reason(outcome: NotFound | ReadFailed | None) -> str:
+    return f"{UNREADABLE} {outcome.reason}" if isinstance(outcome, ReadFailed) else NOT_REGISTERED

@@ -7,9 +7,9 @@ import msgspec
 
 from registerwatch.clock import Clock, iso_utc
 from registerwatch.register.identifiers import kind
-from registerwatch.register.ingest.refresh import Refresher
+from registerwatch.register.ingest.refresh import BeforeRead, Refresher
 from registerwatch.register.models import Device, field_doc
-from registerwatch.register.outcomes import NotFound
+from registerwatch.register.outcomes import NotFound, ReadFailed
 from registerwatch.register.store.documents import DocumentReader, StoredDocument
 
 MAX_UDI_LENGTH = 50
@@ -53,34 +53,30 @@ class DeviceService:
         self._fresh_for = fresh_for
 
     async def stored(self, udi: str) -> DeviceAnswer | None:
-        """What the copy has, None for nothing; an old record is refreshed behind the reader's back."""
+        """What the copy has, None for nothing; an old record is refreshed in the background."""
         if not (udi.isascii() and udi.isprintable()):
             return None
         stored = await self._documents.device(udi)
         if stored is None:
             return None
         if not stored.in_full or stored.read_at < self._clock.now() - self._fresh_for:
-            self._refresher.refresh_behind(udi)
+            self._refresher.refresh_in_background(udi)
         return self._answer(udi, stored)
 
-    async def device(self, udi: str) -> DeviceAnswer | NoDevice:
-        """The device, read through from the register when the copy has none. Takes a bounded time."""
-        return await self.stored(udi) or await self._read_through(udi)
-
-    def asks_register(self, udi: str) -> bool:
-        """Whether a device that is not stored would cost a request to the register."""
-        return could_be_udi(udi) and self._refresher.remembered(udi) is None
-
-    async def _read_through(self, udi: str) -> DeviceAnswer | NoDevice:
+    async def read(self, udi: str, *, before_read: BeforeRead | None = None) -> DeviceAnswer | NoDevice:
+        """The device, read from the register when the copy has none. Takes a bounded time."""
+        answer = await self.stored(udi)
+        if answer is not None:
+            return answer
         if not could_be_udi(udi):
             return NoDevice(udi, "This is no UDI-DI, so no device can have it.")
-        result = await self._refresher.read_through(udi)
-        if result is None:
-            stored = await self._documents.device(udi)
-            return self._answer(udi, stored) if stored else NoDevice(udi, NOT_REGISTERED)
-        if isinstance(result, NotFound):
-            return NoDevice(udi, NOT_REGISTERED)
-        return NoDevice(udi, f"{UNREADABLE} {result.reason}", is_unreadable=True)
+        failure = await self._refresher.read_through(udi, before_read)
+        stored = None if failure else await self._documents.device(udi)
+        return self._answer(udi, stored) if stored else _no_device(udi, failure)
+
+    async def last_known(self, udi: str) -> DeviceAnswer | NoDevice:
+        """The device without asking the register: what is stored, or why the last read brought nothing."""
+        return await self.stored(udi) or _no_device(udi, self._refresher.remembered(udi))
 
     def _answer(self, udi: str, stored: StoredDocument) -> DeviceAnswer:
         problem = self._refresher.problem(udi)
@@ -92,6 +88,12 @@ class DeviceService:
 
 NOT_REGISTERED = "The register has no device with this UDI-DI."
 UNREADABLE = "This device is not in the copy, and the register could not be read."
+
+
+def _no_device(udi: str, outcome: NotFound | ReadFailed | None) -> NoDevice:
+    if isinstance(outcome, ReadFailed):
+        return NoDevice(udi, f"{UNREADABLE} {outcome.reason}", is_unreadable=True)
+    return NoDevice(udi, NOT_REGISTERED)
 
 
 def could_be_udi(identifier: str) -> bool:

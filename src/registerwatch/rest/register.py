@@ -7,12 +7,11 @@ from fastapi import APIRouter, Depends, Path, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
-from registerwatch.bootstrap import Service
 from registerwatch.register.actors import ActorAnswer
 from registerwatch.register.codes import RiskFilter, StatusFilter
-from registerwatch.register.devices import NOT_REGISTERED, UNREADABLE, DeviceAnswer, NoDevice, ServedDevice
-from registerwatch.register.identifiers import MAX_LENGTH, kind, subject
-from registerwatch.register.outcomes import NotFound, ReadFailed
+from registerwatch.register.devices import DeviceAnswer, NoDevice, ServedDevice
+from registerwatch.register.identifiers import MAX_LENGTH, subject
+from registerwatch.register.refresh_service import RefreshOutcome
 from registerwatch.register.search.index import Filters
 from registerwatch.register.search.queries import MAX_QUERY_LENGTH
 from registerwatch.rest.description import (
@@ -114,7 +113,7 @@ async def refresh(
     """
     code = subject(q)
     await limits_of(request).check(request, Limit.REGISTER_READ)
-    return private_response(await _refreshed(service, code))
+    return private_response(_refresh_answer(await service.refresh.read(code)))
 
 
 @router.get(
@@ -137,12 +136,8 @@ async def read_device(
     address and minute).
     """
     code = subject(udi)
-    found = await service.devices.stored(code)
-    if found is not None:
-        return device_response(request, found)
-    if service.devices.asks_register(code):
-        await limits_of(request).check(request, Limit.REGISTER_READ)
-    return device_response(request, await service.devices.device(code))
+    found = await service.devices.read(code, before_read=lambda: limits_of(request).check(request, Limit.REGISTER_READ))
+    return device_response(request, found)
 
 
 @router.get(
@@ -180,23 +175,9 @@ def device_response(request: Request, found: DeviceAnswer | NoDevice) -> Respons
     return Response(found.body, 200, shared, JSON)
 
 
-async def _refreshed(service: Service, code: str) -> RefreshAnswer:
-    result = await service.refresher.refresh(code)
-    reason = None
-    if isinstance(result, ReadFailed):
-        reason = result.reason
-    elif isinstance(result, NotFound):
-        reason = "The register has no record with this code."
-    changed = not isinstance(result, (NotFound, ReadFailed)) and result.changed
-    if kind(code) == "srn":
-        return RefreshAnswer(reason is None, changed, reason, actor=await service.actors.actor(code))
-    return RefreshAnswer(reason is None, changed, reason, device=await _device_json(service, code))
-
-
-async def _device_json(service: Service, udi: str) -> msgspec.Raw:
-    found = await service.devices.stored(udi)
-    if found is not None:
-        return msgspec.Raw(found.body)
-    read = service.refresher.remembered(udi)
-    reason = f"{UNREADABLE} {read.reason}" if isinstance(read, ReadFailed) else NOT_REGISTERED
-    return msgspec.Raw(msgspec.json.encode(DeviceNotFound.of(NoDevice(udi, reason))))
+def _refresh_answer(outcome: RefreshOutcome) -> RefreshAnswer:
+    refreshed, subject = outcome.error is None, outcome.subject
+    if isinstance(subject, ActorAnswer):
+        return RefreshAnswer(refreshed, outcome.is_changed, outcome.error, actor=subject)
+    device = msgspec.json.encode(DeviceNotFound.of(subject)) if isinstance(subject, NoDevice) else subject.body
+    return RefreshAnswer(refreshed, outcome.is_changed, outcome.error, device=msgspec.Raw(device))

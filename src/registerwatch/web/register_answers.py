@@ -72,6 +72,4 @@ async def actor_answer(
         code, filters, number = subject(srn), filters_of(status, risk), page_of(page)
     except InvalidInput as error:
         return ActorAnswer(srn[:MAX_LENGTH], error=str(error))
-    if not await actors.is_stored(code):
-        await count()
-    return await actors.actor(code, filters, page=number)
+    return await actors.read(code, filters, page=number, before_read=count)

@@ -297,7 +297,7 @@ async def test_reads_behind_readers_backs_are_dropped_where_too_many_wait(databa
     register = SilentRegister(one_device(a_row()))
     async with running(a_service(database_url, tmp_path, register.transport)) as service:
         for number in range(MAX_BACKGROUND_REFRESHES + 50):
-            service.refresher.refresh_behind(f"{number:014}")
+            service.refresher.refresh_in_background(f"{number:014}")
         await register.reached.wait()
 
         assert _under_way() == MAX_BACKGROUND_REFRESHES
@@ -313,11 +313,11 @@ def _under_way() -> int:
 async def test_a_read_behind_a_readers_back_is_not_repeated_right_after_it_failed(harness: ServiceHarness) -> None:
     udi = harness.world.newest(0, 1)[0].primary_di
     harness.faults.fail("search", "http-400")
-    harness.service.refresher.refresh_behind(udi)
+    harness.service.refresher.refresh_in_background(udi)
     await harness.finish_background_work()
     asked = harness.register_log.total
 
-    harness.service.refresher.refresh_behind(udi)
+    harness.service.refresher.refresh_in_background(udi)
     await harness.finish_background_work()
 
     assert harness.register_log.total == asked
@@ -329,12 +329,12 @@ async def test_a_record_without_a_version_is_read_in_full_once_and_not_at_every_
 ) -> None:
     register = one_device(a_row(versionNumber=None))
     async with running(a_service(database_url, tmp_path, register)) as service:
-        await service.devices.device(NOBODYS)
+        await service.devices.read(NOBODYS)
         await service.refresher.settled()
         asked = len(register.asked)
 
         for _ in range(3):
-            await service.devices.device(NOBODYS)
+            await service.devices.read(NOBODYS)
             await service.refresher.settled()
 
         assert len(register.asked) == asked
@@ -353,7 +353,7 @@ async def test_an_identifier_that_no_database_can_hold_is_answered_all_the_same(
 async def test_a_closed_refresher_has_nothing_under_way(harness: ServiceHarness) -> None:
     refresher: Refresher = harness.service.refresher
     for record in harness.world.newest(0, 10):
-        refresher.refresh_behind(record.primary_di)
+        refresher.refresh_in_background(record.primary_di)
 
     await refresher.close()
 

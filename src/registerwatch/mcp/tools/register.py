@@ -5,7 +5,7 @@ from typing import Annotated
 import msgspec
 
 from registerwatch.mcp.tools.registry import ToolContext, ToolResult, payload, text_argument, tool
-from registerwatch.register.devices import DeviceAnswer, NoDevice
+from registerwatch.register.devices import NoDevice
 from registerwatch.register.identifiers import MAX_LENGTH, subject
 from registerwatch.register.search.index import Filters
 from registerwatch.register.search.queries import MAX_QUERY_LENGTH
@@ -112,14 +112,9 @@ async def get_actor(arguments: SrnArguments, context: ToolContext) -> ToolResult
 
 
 async def _device(arguments: UdiArguments, context: ToolContext) -> ToolResult:
-    udi = subject(arguments.udi)
-    answer = await context.service.devices.stored(udi) or await _read_device(udi, context)
+    answer = await context.service.devices.read(
+        subject(arguments.udi), before_read=lambda: context.count(Limit.REGISTER_READ)
+    )
     if isinstance(answer, NoDevice):
         return payload(DeviceNotFound.of(answer), answer.reason)
     return ToolResult(answer.body, is_error=answer.problem is not None)
-
-
-async def _read_device(udi: str, context: ToolContext) -> DeviceAnswer | NoDevice:
-    if context.service.devices.asks_register(udi):
-        await context.count(Limit.REGISTER_READ)
-    return await context.service.devices.device(udi)

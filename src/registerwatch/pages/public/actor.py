@@ -78,9 +78,7 @@ async def actor(request: Request, srn: str, service: InjectedService) -> Respons
     """The actor; read from the register within the request where the copy has none."""
     await limits_of(request).check(request, Limit.PAGES)
     code, query = subject(srn), query_of(request.query_params)
-    if not await service.actors.is_stored(code):
-        await limits_of(request).check(request, Limit.REGISTER_READ)
-    answer = await service.actors.actor(code)
+    answer = await service.actors.read(code, before_read=lambda: limits_of(request).check(request, Limit.REGISTER_READ))
     if answer.read_at is None:
         return _no_actor(answer)
     devices = await service.search.search(code, query.filters, page=query.page)

@@ -112,11 +112,9 @@ async def device(request: Request, udi: str, service: InjectedService) -> Respon
     """The device; read from the register within the request where the copy has none."""
     await limits_of(request).check(request, Limit.PAGES)
     code = subject(udi)
-    answer: DeviceAnswer | NoDevice | None = await service.devices.stored(code)
-    if answer is None:
-        if service.devices.asks_register(code):
-            await limits_of(request).check(request, Limit.REGISTER_READ)
-        answer = await service.devices.device(code)
+    answer = await service.devices.read(
+        code, before_read=lambda: limits_of(request).check(request, Limit.REGISTER_READ)
+    )
     if isinstance(answer, NoDevice):
         return _no_device(answer)
     return _device_page(service, request, answer)

@@ -1,4 +1,4 @@
-"""Bringing stored records up to date: read through the register, store, remember what went wrong.
+"""Bringing stored records up to date: read one subject, store it, remember what went wrong.
 
 Whoever asks for the same subject at the same time shares one read. Outcomes that say nothing new (not found, could not
 be read) are remembered briefly, so that a page that is reloaded does not cost a request each time.
@@ -6,6 +6,7 @@ be read) are remembered briefly, so that a page that is reloaded does not cost a
 
 import asyncio
 from collections import OrderedDict
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 import structlog
@@ -28,7 +29,7 @@ READ_THROUGH_SECONDS = 15.0
 CLOSING_SECONDS = 2.0
 MAX_REMEMBERED = 10_000
 MAX_BACKGROUND_REFRESHES = 50
-"""Refreshes that may wait behind readers' backs; more are dropped, the next reader asks again."""
+"""Background refreshes that may wait; more are dropped, the next reader asks again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,9 @@ class Refreshed:
 
 
 RefreshResult = Refreshed | NotFound | ReadFailed
+
+BeforeRead = Callable[[], Awaitable[None]]
+"""Awaited before the register is asked for somebody; raises `RateLimited` for who has asked too often."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +72,7 @@ class Refresher:
     ) -> RefreshResult:
         """Read a UDI-DI or an SRN from the register now, or share the read that is under way.
 
-        A read behind a reader's back, for which nobody waits, gives way to one that somebody waits for.
+        A background read, for which nobody waits, is cancelled for one that somebody waits for.
         """
         while True:
             running = self._running.get(subject)
@@ -82,11 +86,16 @@ class Refresher:
             if self._is_closed:
                 raise asyncio.CancelledError
 
-    async def read_through(self, subject: str) -> NotFound | ReadFailed | None:
-        """Read a subject that the copy has not, in bounded time; None when the copy has it now."""
+    async def read_through(self, subject: str, before_read: BeforeRead | None = None) -> NotFound | ReadFailed | None:
+        """Read a subject that the copy has not, in bounded time; None when the copy has it now.
+
+        The register is not asked about what it was asked a moment ago in vain.
+        """
         remembered = self.remembered(subject)
         if remembered is not None:
             return remembered
+        if before_read is not None:
+            await before_read()
         try:
             async with asyncio.timeout(READ_THROUGH_SECONDS):
                 result = await self.refresh(subject)
@@ -94,8 +103,8 @@ class Refresher:
             return ReadFailed("The register is taking long to answer; try again in a moment.")
         return None if isinstance(result, Refreshed) else result
 
-    def refresh_behind(self, subject: str) -> None:
-        """The same without waiting; nothing when it failed a moment ago or too much is waiting already."""
+    def refresh_in_background(self, subject: str) -> None:
+        """Refresh without waiting; nothing when it failed a moment ago or too much is waiting already."""
         if (
             subject in self._running
             or len(self._running) >= MAX_BACKGROUND_REFRESHES

@@ -47,7 +47,7 @@ class SearchService:
     def __init__(self, documents: DocumentReader, index: SearchIndex, problem: Callable[[], str | None]) -> None:
         self._documents = documents
         self._index = index
-        self._trouble = problem
+        self._problem = problem
 
     async def search(
         self, query: str, filters: Filters, *, page: int = 1, name_rows: int = NAME_ROWS, srn_rows: int = SRN_ROWS
@@ -58,13 +58,13 @@ class SearchService:
         """
         text = query.encode("utf-8", "replace").decode().strip()  # half a surrogate pair is no text
         if not text and filters == Filters():
-            raise InvalidInput("Send a query in `q`, or a filter in `status` or `risk`.")
+            raise InvalidInput("Send a query, or a filter by market status or risk class.")
         if len(text) > MAX_QUERY_LENGTH:
             raise InvalidInput(
                 f"The query has {len(text)} characters; the longest that is possible has {MAX_QUERY_LENGTH}."
             )
         if page < 1:
-            raise InvalidInput("`page` counts from 1.")
+            raise InvalidInput("The page number counts from 1.")
         srn = "".join(text.split()).upper()
         if kind(srn) == "srn":
             return await self._by_srn(srn, filters, page, srn_rows)
@@ -109,7 +109,7 @@ class SearchService:
 
     async def _page(self, hits: Hits, match: Match, code: str | None) -> SearchPage:
         rows = [_row.decode(document) for document in await self._documents.rows(hits.ids)]
-        return SearchPage(rows, hits.total, match, code, self._trouble())
+        return SearchPage(rows, hits.total, match, code, self._problem())
 
 
 def _passes(document: bytes, filters: Filters) -> bool:

@@ -1,0 +1,42 @@
+"""Refreshing one subject because somebody asked for it, with what can be shown of it afterwards."""
+
+from dataclasses import dataclass
+
+from registerwatch.register.actors import ActorAnswer, ActorService
+from registerwatch.register.devices import DeviceAnswer, DeviceService, NoDevice
+from registerwatch.register.identifiers import kind
+from registerwatch.register.ingest.refresh import Refresher
+from registerwatch.register.outcomes import NotFound, ReadFailed
+
+NO_RECORD = "The register has no record with this code."
+
+
+@dataclass(frozen=True, slots=True)
+class RefreshOutcome:
+    """What a refresh brought. `error` says why the register was not read or has nothing; `subject` is what is stored
+    now.
+    """
+
+    is_changed: bool
+    error: str | None
+    subject: DeviceAnswer | NoDevice | ActorAnswer
+
+
+class RefreshService:
+    """Refreshes of one copy, at somebody's request."""
+
+    def __init__(self, refresher: Refresher, devices: DeviceService, actors: ActorService) -> None:
+        self._refresher = refresher
+        self._devices = devices
+        self._actors = actors
+
+    async def read(self, code: str) -> RefreshOutcome:
+        """Read a UDI-DI or an SRN from the register now."""
+        result = await self._refresher.refresh(code)
+        is_actor = kind(code) == "srn"
+        subject = await (self._actors.read(code) if is_actor else self._devices.last_known(code))
+        if isinstance(result, NotFound):
+            return RefreshOutcome(False, NO_RECORD, subject)
+        if isinstance(result, ReadFailed):
+            return RefreshOutcome(False, result.reason, subject)
+        return RefreshOutcome(result.changed, None, subject)
