@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from registerwatch.register.search.index import SearchIndex
-from registerwatch.register.search.indexer import NOTICEABLE, Indexer
+from registerwatch.register.search.indexer import MAX_SILENT_LAG, Indexer
 from registerwatch.rest.system import ENDING, UNINDEXED
 from registerwatch_standins.register.generated import GeneratedWorld
 from tests.support.harness import ServiceStarter
@@ -41,7 +41,7 @@ async def test_a_process_that_is_ending_is_not_ready_and_goes_on_serving(start_s
 async def test_a_process_without_its_index_is_not_ready(start_service: ServiceStarter) -> None:
     async with start_service() as harness:
         await harness.update_index()
-        harness.service.indexer.has_been_level = False
+        harness.service.indexer.has_caught_up = False
 
         refused = await harness.get("/ready")
 
@@ -67,7 +67,7 @@ async def test_without_its_database_a_process_lives_and_is_not_ready(
 async def test_an_index_that_is_far_behind_was_never_level_until_it_has_caught_up(
     start_service: ServiceStarter, tmp_path: Path
 ) -> None:
-    async with start_service(world=GeneratedWorld(NOTICEABLE + 500, seed=3), background=False) as harness:
+    async with start_service(world=GeneratedWorld(MAX_SILENT_LAG + 500, seed=3), background=False) as harness:
         await harness.service.bulk_loader.load(harness.service.bulk_source("datalake"), lambda _progress: None)
         writing = Indexer(harness.service.documents, SearchIndex(tmp_path / "another"))
         reading = Indexer(harness.service.documents, SearchIndex(tmp_path / "another"))
@@ -84,7 +84,7 @@ async def test_an_index_that_is_far_behind_was_never_level_until_it_has_caught_u
 
 
 def were_level(*followers: Indexer) -> tuple[bool, ...]:
-    return tuple(each.has_been_level for each in followers)
+    return tuple(each.has_caught_up for each in followers)
 
 
 async def test_a_copy_that_became_another_one_is_indexed_anew_and_not_ready_before(

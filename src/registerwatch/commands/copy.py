@@ -85,7 +85,7 @@ async def _fill(settings: Settings, source: str, *, restart: bool) -> LoadProgre
                 while not indexing.ended():
                     await asyncio.sleep(0.3)
                     state = await service.records.state()
-                    advance(service.index.follows_until(state.copy_id), state.revision)
+                    advance(service.index.indexed_revision(state.copy_id), state.revision)
         return done
 
 

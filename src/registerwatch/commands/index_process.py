@@ -64,7 +64,7 @@ async def follow_fill(settings: Settings, filled: threading.Event) -> None:
     indexer = Indexer(documents, SearchIndex(settings.index_dir))
     try:
         while await indexer.step():
-            if indexer.is_level:
+            if indexer.is_caught_up:
                 if filled.is_set():
                     await indexer.catch_up()
                     break

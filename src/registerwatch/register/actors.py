@@ -41,7 +41,7 @@ class ActorAnswer:
 
 
 class ActorService:
-    """Actors of one copy. `fresh_for` is in seconds; `problem` tells why the index cannot list all devices."""
+    """Actors of one copy. `fresh_for` is in seconds; `problem` says why the index cannot list all devices."""
 
     def __init__(
         self,

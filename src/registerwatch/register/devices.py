@@ -24,7 +24,7 @@ class DeviceAnswer:
     in_full: bool
     """Whether it was ever read from the register itself, with its detail and certificates."""
     problem: str | None = None
-    """Why the last refresh failed, if it did; the body tells it too."""
+    """Why the last refresh failed, if it did; the body says it too."""
 
 
 class ServedDevice(Device, frozen=True, kw_only=True, gc=False):

@@ -2,7 +2,7 @@
 
 `Device` is the served document itself: its JSON is stored and sent as it is. Strings are empty and dates null where
 the register has nothing. Codes are the register's own, labels English. No record can be part of a reference cycle, so
-the garbage collector is told to leave them alone (`gc=False`), which a fill of millions feels.
+the garbage collector does not track them (`gc=False`), which saves time in a load of millions.
 """
 
 from enum import StrEnum
@@ -13,7 +13,7 @@ import msgspec
 from registerwatch.register.codes import REGULATIONS, segment
 
 LAG_SECONDS = 24 * 3600
-"""How far the Data Lake may be behind the register; it is hours, nobody promises how many."""
+"""How far the Data Lake may be behind the register; some hours; how many is not documented."""
 
 
 def field_doc(description: str, *examples: object) -> msgspec.Meta:
@@ -52,7 +52,7 @@ class Certificate(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
     @property
     def key(self) -> tuple[str, str]:
-        """What tells it from the device's other certificates: number and revision."""
+        """What identifies it among the device's certificates: number and revision."""
         return self.number, self.revision
 
 
@@ -123,7 +123,7 @@ class Device(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Completeness(StrEnum):
-    """How much of a device a reading tells."""
+    """How much of a device a reading has."""
 
     EVERYTHING = "everything"
     """Search row, detail, Basic UDI-DI record and every certificate."""
@@ -131,14 +131,14 @@ class Completeness(StrEnum):
     """The same, while the certificate search could not be read: stored certificates stay.
 
     The certificates of such a reading are those that the Basic UDI-DI record lists: good to show where none were read
-    before, never to be compared with others, since nothing follows from what is missing among them.
+    before. They are never compared with others, since what is missing among them proves nothing.
     """
     SOME = "some"
-    """A bulk row, a search row, a line of a file: what it leaves empty says nothing."""
+    """A bulk row, a search row, a line of a file: an empty field there means that it is unknown."""
 
 
 class DeviceReading(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One record as one source told it."""
+    """One record as one source gave it."""
 
     device: Device
     completeness: Completeness
@@ -148,9 +148,9 @@ class DeviceReading(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     detail_version: int | None = None
     """Version whose detail was read, None when this source has no detail."""
     lags: bool = False
-    """Whether the source is behind the register: by hours as the Data Lake, or as old as a file happens to be."""
+    """Whether the record may be older than the register's: by hours in the Data Lake, by any time in a file."""
     searched: bool = True
-    """Whether the certificate search had its say. Where its filter does not filter, certificates are those that the
+    """Whether the certificate search was read. Where its filter does not filter, certificates are those that the
     Basic UDI-DI record lists and those that were stored: what a search finds later need not be new."""
 
 
@@ -183,7 +183,7 @@ class RecordPrecedence(msgspec.Struct, frozen=True, gc=False):
 
 
 def precedence_of(reading: DeviceReading) -> RecordPrecedence:
-    """The standing of a record that was just read."""
+    """The precedence of a record that was just read."""
     device = reading.device
     return RecordPrecedence(device.uuid, reading.latest_version, device.legislation_code, device.version or 0)
 
@@ -192,7 +192,7 @@ def merge(stored: Device | None, reading: DeviceReading, *, stored_detail_versio
     """The device after a reading; None when the reading is older than what is stored and changes nothing.
 
     A full reading replaces everything; without certificates it leaves the stored ones, where there are any or a full
-    reading found none. One that tells only some of it fills in, never blanks; and one from a source that lags never
+    reading found none. One that has a part fills in fields and empties none; and one from a source that lags never
     touches a record that was read in full at the same version or a later one.
     """
     new = reading.device
@@ -208,18 +208,18 @@ def merge(stored: Device | None, reading: DeviceReading, *, stored_detail_versio
         return None
     if reading.lags and stored_detail_version is not None and new_version <= stored_detail_version:
         return None
-    told = {name: value for name in _FIELDS if (value := getattr(new, name)) not in (None, "", (), {})}
+    filled = {name: value for name in _FIELDS if (value := getattr(new, name)) not in (None, "", (), {})}
     nameless, named = new.authorised_representative, stored.authorised_representative
     if nameless and named and not nameless.name and nameless.srn == named.srn:
-        del told["authorised_representative"]
-    return msgspec.structs.replace(stored, **told)
+        del filled["authorised_representative"]
+    return msgspec.structs.replace(stored, **filled)
 
 
 def is_latest(stored: RecordPrecedence | None, reading: DeviceReading) -> bool:
     """Whether a record counts as a latest version after a reading.
 
-    Within one version a record only ever ceases to be the latest, so a source that lags can tell that it did, and not
-    that it is again.
+    Within one version a record only ever ceases to be the latest, so a source that lags is believed when it says that
+    it did, and not when it says that it is the latest again.
     """
     if reading.lags and stored is not None and (reading.device.version or 0) <= stored.version_number:
         return reading.latest_version and stored.latest_version
@@ -227,7 +227,7 @@ def is_latest(stored: RecordPrecedence | None, reading: DeviceReading) -> bool:
 
 
 def may_be_outdated(stored: RecordPrecedence | None, reading: DeviceReading) -> bool:
-    """Whether a reading may tell what was before a read of the register in the last `LAG_SECONDS`.
+    """Whether a reading may be older than a read of the register in the last `LAG_SECONDS`.
 
     A newer version of a record that the register listed then cannot be from before.
     """

@@ -1,6 +1,6 @@
-"""What the copy tells of each read, inside the transaction that stores it, to whoever watches subjects.
+"""What the copy tells an observer about each read, inside the transaction that stores it.
 
-The register's room knows neither accounts nor watches: this is the door that they come in by.
+`register/` knows neither accounts nor watches; `watches/` implements `Observer`.
 """
 
 import asyncio
@@ -25,9 +25,9 @@ class DeviceObservation:
     device: Device
     certificates_read: bool = False
     searched: bool = False
-    """Whether the certificate search had its say."""
+    """Whether the certificate search was read."""
     in_full: bool = True
-    """Whether the subject itself was read, not only a row that tells some of it."""
+    """Whether the subject itself was read, not only a row with a part of it."""
 
     @property
     def subject(self) -> str:
@@ -52,11 +52,11 @@ Observation = DeviceObservation | ActorObservation
 
 
 class ReadContext:
-    """Why subjects are read, which decides how what changed travels on.
+    """Why subjects are read, which decides how their changes are delivered.
 
     Changes of one batch reach an address in one delivery. A run (a sync, a recheck) reads many subjects and holds its
     delivery back until it is through, or until `held_until` (unix seconds) if it was killed before. What is read
-    outside a run goes out by itself.
+    outside a run is delivered by itself.
     """
 
     def __init__(self, *, held_until: int = 0, account_id: int | None = None, is_recheck: bool = False) -> None:
@@ -83,7 +83,7 @@ class ReadContext:
     def holds(self, now: int) -> bool:
         """Whether what is stored now can join the batch: its delivery waits for longer than storing can take.
 
-        A delivery takes along what its batch has when it is sent first, and nothing after that.
+        A delivery brings the events that its batch has at the first attempt, and none after that.
         """
         return self.is_open and now + STORING_SECONDS < self.held_until
 
@@ -100,7 +100,7 @@ def new_batch() -> str:
 
 
 class Observer(Protocol):
-    """Whoever compares what was read with what was seen before."""
+    """Compares what was read with what was seen before."""
 
     async def observe(
         self,
@@ -113,7 +113,7 @@ class Observer(Protocol):
     ) -> None:
         """Take in what a read found, in the transaction that stores it.
 
-        `unconfirmed` are subjects that may have changed, without proof: told by a bulk source that lags, seen only in
+        `unconfirmed` are subjects that may have changed, without proof: read from a bulk source that lags, seen only in
         part, or read while a later read was stored.
         """
 
@@ -130,4 +130,4 @@ class NullObserver:
         unconfirmed: Sequence[str] = (),
         now: int,
     ) -> None:
-        """Leave it."""
+        """Do nothing."""

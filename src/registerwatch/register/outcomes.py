@@ -1,4 +1,4 @@
-"""The three results of a read: found, not found, could not be read. They are never mixed up."""
+"""The three results of a read: found, not found, could not be read. They are kept apart."""
 
 from dataclasses import dataclass
 from typing import Generic, TypeVar
@@ -20,7 +20,7 @@ class NotFound:
 
 @dataclass(frozen=True, slots=True)
 class ReadFailed:
-    """The register could not be read; nothing follows from it. `reason` is a sentence for a person."""
+    """The register could not be read; it proves nothing. `reason` is a sentence for a person."""
 
     reason: str
 
@@ -28,16 +28,16 @@ class ReadFailed:
 class RegisterFailure(Exception):
     """Why one request to the register brought no usable answer.
 
-    `passing` tells whether the same request may work a moment later. `throttled` tells that the register wants fewer
+    `transient` says whether the same request may work a moment later. `throttled` says that the register wants fewer
     requests, `retry_after` for how many seconds, if it said.
     """
 
     def __init__(
-        self, reason: str, *, passing: bool = False, throttled: bool = False, retry_after: float | None = None
+        self, reason: str, *, transient: bool = False, throttled: bool = False, retry_after: float | None = None
     ) -> None:
         super().__init__(reason)
         self.reason = reason
-        self.passing = passing
+        self.transient = transient
         self.throttled = throttled
         self.retry_after = retry_after
 

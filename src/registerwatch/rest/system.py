@@ -103,7 +103,7 @@ async def ready(request: Request, service: InjectedService) -> Response:
     if readiness.is_ending:
         return error_response(ENDING, 503)
     await service.documents.revision()
-    if not service.indexer.has_been_level:
+    if not service.indexer.has_caught_up:
         return error_response(UNINDEXED, 503)
     return private_response(Ready())
 

@@ -70,7 +70,7 @@ def test_what_is_put_is_found_after_the_commit_and_not_before(index: SearchIndex
     writer.commit(5)
 
     assert found(index, "alpha") == [1]
-    assert (writer.revision, index.follows_until(COPY), index.documents) == (5, 5, 1)
+    assert (writer.revision, index.indexed_revision(COPY), index.documents) == (5, 5, 1)
 
 
 def test_a_record_takes_the_place_of_the_one_with_its_udi(index: SearchIndex, writer: IndexWriter) -> None:
@@ -144,7 +144,7 @@ def test_the_index_of_another_copy_is_built_anew(index: SearchIndex, writer: Ind
     put(writer, 2, "Beta")
     writer.commit(1)
     assert (found(index, "alpha"), found(index, "beta")) == ([], [2])
-    assert (index.follows_until(COPY), index.follows_until("another copy")) == (0, 1)
+    assert (index.indexed_revision(COPY), index.indexed_revision("another copy")) == (0, 1)
 
 
 def test_an_index_that_is_built_anew_stays_findable_until_the_commit(index: SearchIndex, writer: IndexWriter) -> None:
@@ -153,7 +153,7 @@ def test_an_index_that_is_built_anew_stays_findable_until_the_commit(index: Sear
     put(writer, 2, "Beta")
     writer.commit(2)
 
-    writer.begin_anew()
+    writer.start_rebuild()
     put(writer, 2, "Beta")
     assert writer.revision == 0
     assert (found(index, "alpha"), found(index, "beta")) == ([1], [2])
@@ -168,7 +168,7 @@ def test_a_rebuild_that_is_given_up_before_its_commit_leaves_the_index_as_it_was
     assert writer.acquire(COPY)
     put(writer, 1, "Alpha")
     writer.commit(2)
-    writer.begin_anew()
+    writer.start_rebuild()
     writer.release()
 
     assert writer.acquire(COPY)
@@ -187,7 +187,7 @@ def test_an_unreadable_note_of_the_revision_means_building_anew(
     writer.finish()
     (index.folder / "follows.json").write_text(mark)
 
-    assert index.follows_until(COPY) == 0
+    assert index.indexed_revision(COPY) == 0
     assert writer.acquire(COPY)
     assert writer.revision == 0
     put(writer, 1, "Alpha")

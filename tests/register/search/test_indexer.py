@@ -13,7 +13,7 @@ from registerwatch.db.engine import Database
 from registerwatch.errors import IndexUnavailable
 from registerwatch.register.models import DeviceReading, from_document
 from registerwatch.register.search.index import Filters, SearchIndex
-from registerwatch.register.search.indexer import BATCH, NOTICEABLE, Indexer, rebuild_request
+from registerwatch.register.search.indexer import BATCH, MAX_SILENT_LAG, Indexer, rebuild_request
 from registerwatch.register.store.documents import DocumentReader
 from registerwatch.register.store.open_documents import open_documents
 from registerwatch.register.store.records import RecordStore
@@ -117,7 +117,7 @@ async def test_progress_is_told_by_revision_up_to_the_last_one(node: Node) -> No
 
 
 async def test_searches_say_so_while_the_index_is_far_behind(node: Node) -> None:
-    count = NOTICEABLE + BATCH + 10
+    count = MAX_SILENT_LAG + BATCH + 10
     await node.store(*(a_row(f"u-{each}", f"di-{each}") for each in range(count)))
     assert await node.indexer.step()
 

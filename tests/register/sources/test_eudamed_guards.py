@@ -36,7 +36,7 @@ def test_one_row_of_another_value_discredits_the_page(udis: tuple[str, ...]) -> 
     with pytest.raises(RegisterFailure, match="ignored the filter") as caught:
         check_page(a_page(*udis), matches=carries_asked)
 
-    assert not caught.value.passing
+    assert not caught.value.transient
 
 
 def test_more_than_a_hundred_thousand_rows_are_not_believed_even_where_rows_cannot_tell() -> None:
@@ -52,7 +52,7 @@ def test_an_empty_page_that_contradicts_its_total_is_throttling_and_no_empty_ans
         check_page(a_page(total=1), matches=carries_asked)
 
     assert caught.value.throttled
-    assert caught.value.passing
+    assert caught.value.transient
 
 
 @PROPERTY

@@ -68,9 +68,9 @@ async def ask(
 # The failure table
 
 HTML = b"<!doctype html><html></html>"
-PASSING = {"passing": True, "throttled": False}
-FINAL = {"passing": False, "throttled": False}
-THROTTLED = {"passing": True, "throttled": True}
+PASSING = {"transient": True, "throttled": False}
+FINAL = {"transient": False, "throttled": False}
+THROTTLED = {"transient": True, "throttled": True}
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_every_answer_that_is_no_record_is_a_failure_of_its_kind(
     with pytest.raises(RegisterFailure) as caught:
         decoded(httpx2.Response(status, content=body))
 
-    assert {"passing": caught.value.passing, "throttled": caught.value.throttled} == kind
+    assert {"transient": caught.value.transient, "throttled": caught.value.throttled} == kind
     assert caught.value.reason.startswith("The register")
     assert caught.value.reason.endswith(".")
 
@@ -247,7 +247,7 @@ async def test_a_failure_that_does_not_pass_ends_after_the_last_try_with_a_reaso
     with pytest.raises(RegisterFailure, match="The register") as caught:
         await ask(sender(register))
 
-    assert caught.value.passing
+    assert caught.value.transient
     assert len(register.asked) == 3
     assert clock.slept == [1.0, 2.0], "pauses double"
 
@@ -286,11 +286,11 @@ async def test_a_fill_says_why_it_waits_and_for_how_long_and_nobody_else_does(se
 
 
 async def test_an_answer_that_cannot_be_true_fails_by_the_kind_that_its_check_says(sender: Sender) -> None:
-    for passing, asked in ((True, 3), (False, 1)):
+    for transient, asked in ((True, 3), (False, 1)):
         register = in_turn(GOOD)
 
-        def doubt(_reply: Reply, passing: bool = passing) -> None:
-            raise RegisterFailure("The register contradicts itself.", passing=passing)
+        def doubt(_reply: Reply, transient: bool = transient) -> None:
+            raise RegisterFailure("The register contradicts itself.", transient=transient)
 
         with pytest.raises(RegisterFailure, match="contradicts itself"):
             await ask(sender(register), a_question(check=doubt))
@@ -383,8 +383,8 @@ async def test_what_may_not_come_from_the_register_itself_leaves_pauses_long(
     ("doubt", "pause"),
     [
         (RegisterFailure("The register contradicts itself."), 5),
-        (RegisterFailure("The register broke off.", passing=True), 20),
-        (RegisterFailure("The register shows an empty page.", passing=True, throttled=True), 60),
+        (RegisterFailure("The register broke off.", transient=True), 20),
+        (RegisterFailure("The register shows an empty page.", transient=True, throttled=True), 60),
     ],
     ids=["cannot be true", "may be true later", "shows throttling"],
 )
@@ -416,7 +416,7 @@ async def test_a_spent_budget_is_told_and_costs_no_request(sender: Sender, clock
     with pytest.raises(RegisterFailure, match=r"used up; the next try is possible in 6[01] s") as caught:
         await ask(requests, within=10)
 
-    assert not caught.value.passing
+    assert not caught.value.transient
     assert len(register.asked) == 2
     assert clock.slept == []
 
@@ -487,7 +487,7 @@ async def test_a_silent_register_is_given_up_after_the_time_of_one_request(sende
         async with asyncio.timeout(5):
             await ask(requests)
 
-    assert caught.value.passing
+    assert caught.value.transient
 
 
 async def test_a_body_that_drips_is_given_up_after_the_time_of_one_request(sender: Sender) -> None:

@@ -1,7 +1,7 @@
 """Filling the copy from a source that lists all its records: the Data Lake, the register itself, a file.
 
 A run stores a batch and where to go on in one transaction, so that after a kill it resumes with the next batch. It is
-polite: every request takes its place in the register's budget, behind everybody who waits for an answer.
+polite: every request takes its place in the register's budget, after requests that a person waits for.
 """
 
 import asyncio
@@ -49,7 +49,7 @@ class LoadRun:
 
 @dataclass(frozen=True, slots=True)
 class _Start:
-    """Where a run goes on: what is noted of it, the source's cursor.
+    """Where a run continues: what is noted of it, and the source's cursor.
 
     `known_at` is a revision: the run ends at batches of which nothing was stored after it. None: it reads to the end.
     """
@@ -151,7 +151,7 @@ class BulkLoader:
                         finished_at=now if ended else None,
                     )
                     await connection.execute(_NOTE, asdict(run))
-                    reading = asyncio.ensure_future(anext(upcoming, None))  # goes on while the commit is written
+                    reading = asyncio.ensure_future(anext(upcoming, None))  # runs while the commit is written
                 progress = LoadProgress(run.records, run.changed, batch.total)
                 watch(progress)
                 if ended:

@@ -1,6 +1,6 @@
 """Bringing stored records up to date: read one subject, store it, remember what went wrong.
 
-Whoever asks for the same subject at the same time shares one read. Outcomes that say nothing new (not found, could not
+All who ask for the same subject at the same time share one read. Outcomes that say nothing new (not found, could not
 be read) are remembered briefly, so that a page that is reloaded does not cost a request each time.
 """
 
@@ -114,7 +114,7 @@ class Refresher:
         self._start(subject, RequestPriority.RECHECK, None)
 
     def remembered(self, subject: str) -> NotFound | ReadFailed | None:
-        """How the last read went, if it brought nothing and that was a moment ago."""
+        """The result of the last read, if it brought nothing and is at most a minute old."""
         if not self._remembered:
             return None
         entry = self._remembered.get(subject)
@@ -135,10 +135,10 @@ class Refresher:
             await asyncio.gather(*(running.task for running in self._running.values()), return_exceptions=True)
 
     async def close(self) -> None:
-        """End what is under way; nothing is read any more."""
+        """Finish or cancel running reads; no read starts any more."""
         self._is_closed = True
         tasks = [running.task for running in self._running.values()]
-        if tasks:  # a write that is under way ends well; whoever waits for a place does not hold up the end
+        if tasks:  # a write that has begun is finished; a read that waits for the budget is not
             await asyncio.wait(tasks, timeout=CLOSING_SECONDS)
         for task in tasks:
             task.cancel()

@@ -1,4 +1,4 @@
-"""What is indexed of a device, and how texts are cut into words.
+"""What is indexed of a device, and how texts are split into words.
 
 A document is the current record of one UDI-DI. `names` holds the words of every trade name (four times, so that a hit
 there outranks one in the device name or the manufacturer's name, which count once). `filtered` holds the same words
@@ -16,11 +16,11 @@ from tantivy import Document
 from registerwatch.register.codes import RISK_BY_CODE, STATUS_BY_CODE, RiskFilter, StatusFilter
 
 LAYOUT = "v2"
-"""Changes with the fields or the way words are cut; an index of another layout is built anew."""
+"""Changes with the fields or the way words are split; an index of another layout is rebuilt."""
 
 TRADE_NAME_WEIGHT = 4
 MAX_WORD_LENGTH = 60
-"""Letters of a word that count; what follows is cut off, of names and of queries alike."""
+"""Letters of a word that count, in names and in queries; the rest is cut off."""
 
 
 class IndexedDevice(msgspec.Struct, frozen=True, gc=False):
@@ -82,7 +82,7 @@ def schema() -> tantivy.Schema:
 
 
 def analyzer() -> tantivy.TextAnalyzer:
-    """How texts are cut into words: at everything that is no letter or digit."""
+    """How texts are split into words: at everything that is no letter or digit."""
     words = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple())
     return words.filter(tantivy.Filter.lowercase()).filter(tantivy.Filter.ascii_fold()).build()
 

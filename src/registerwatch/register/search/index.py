@@ -50,7 +50,7 @@ class SearchIndex:
         self._committed = b""
 
     def refresh(self) -> bool:
-        """Take up what was committed since. False while there is no index yet.
+        """Load what was committed since. False while there is no index yet.
 
         What is compared is the content of the file that names the segments: every commit and every rebuild makes
         another, while times, sizes and inodes can come back. It has a few kilobytes; reading them takes 20 µs.
@@ -81,8 +81,8 @@ class SearchIndex:
         """Number of devices that can be found."""
         return self._searcher().num_docs if self._index or self.refresh() else 0
 
-    def follows_until(self, copy_id: str) -> int:
-        """The revision of this copy that the index on disk is at, 0 when there is none or it is of another copy."""
+    def indexed_revision(self, copy_id: str) -> int:
+        """The revision of this copy that the index on disk has, 0 when there is none or it is of another copy."""
         try:
             mark = json.loads((self.folder / MARK).read_text())
             if mark["copy"] == copy_id and tantivy.Index.exists(str(self.folder)):
@@ -91,8 +91,8 @@ class SearchIndex:
             pass
         return 0
 
-    def mark(self, copy_id: str, revision: int) -> None:
-        """Note that the index on disk is at this revision of this copy."""
+    def note_revision(self, copy_id: str, revision: int) -> None:
+        """Note that the index on disk has this revision of this copy."""
         new = self.folder / f"{MARK}.new"
         new.write_text(json.dumps({"copy": copy_id, "revision": revision}))
         os.replace(new, self.folder / MARK)
@@ -218,7 +218,7 @@ class SearchIndex:
         if not self._ready():
             return Hits([], 0)
         searcher = self._searcher()
-        if offset > limit:  # never make room for a page that lies behind the last one
+        if offset > limit:  # allocate nothing for a page after the last one
             total = self._total(query)
             if offset >= total:
                 return Hits([], total)

@@ -17,15 +17,15 @@ WRITER_HEAP = 40_000_000
 class IndexWriter:
     """The one writer of a node's index. Holds a lock that ends with the process, however it ends.
 
-    The revision up to which the index follows the copy is written after each commit: a kill between the two makes the
-    same rows be written once more, which changes nothing.
+    The revision that is indexed is noted after each commit. After a kill between the two the same rows are indexed
+    again, which changes nothing.
     """
 
     def __init__(self, index: SearchIndex) -> None:
         self._target = index
         self._lock: IO[str] | None = None
         self._writer: tantivy.IndexWriter | None = None
-        self._unseen: _Unseen | None = None
+        self._new_identifiers: _NewIdentifiers | None = None
         self._copy_id = ""
         self._revision = 0
 
@@ -35,7 +35,7 @@ class IndexWriter:
         return self._revision
 
     def acquire(self, copy_id: str) -> bool:
-        """Become the writer of the index of this copy; False when another process is. Begins anew for another copy."""
+        """Become the writer of the index of this copy; False when another process is. Another copy gets a new index."""
         if self._writer is not None and self._copy_id == copy_id:
             return True
         self.release()
@@ -50,7 +50,7 @@ class IndexWriter:
                 return False
             self._lock = lock
             self._copy_id = copy_id
-            self._revision = self._target.follows_until(copy_id)
+            self._revision = self._target.indexed_revision(copy_id)
             if self._revision == 0:
                 shutil.rmtree(folder, ignore_errors=True)
             folder.mkdir(exist_ok=True)
@@ -58,27 +58,27 @@ class IndexWriter:
         except (OSError, ValueError) as error:
             self.release()
             raise IndexUnavailable(f"The search index in {folder} cannot be written: {error}") from error
-        self._unseen = _Unseen() if self._revision == 0 else None
+        self._new_identifiers = _NewIdentifiers() if self._revision == 0 else None
         return True
 
-    def begin_anew(self) -> None:
-        """Write everything once more; what was findable stays so until the next commit."""
+    def start_rebuild(self) -> None:
+        """Empty the index; what was findable stays so until the next commit."""
         assert self._writer is not None, "acquire() comes first"
         self._writer.delete_all_documents()
-        self._unseen = _Unseen()
+        self._new_identifiers = _NewIdentifiers()
         self._revision = 0
 
     def put(self, row_id: int, stored: bytes, *, is_current: bool) -> None:
         """Index a row in place of what was indexed for its UDI-DI; a row that is not current is left out.
 
-        Raises `IndexUnavailable`; what was put since the last commit is lost then, and `revision` tells where to go on.
+        Raises `IndexUnavailable`; rows since the last commit are lost then; `revision` says where to continue.
         """
         assert self._writer is not None, "acquire() comes first"
         if not is_current:
             return  # the record that displaced it has a revision of its own
         udi, entry = to_document(row_id, stored)
         try:
-            if self._unseen is None or not self._unseen.first(udi):
+            if self._new_identifiers is None or not self._new_identifiers.is_new(udi):
                 self._writer.delete_documents_by_term("udi", udi)
             self._writer.add_document(entry)
         except ValueError as error:
@@ -86,11 +86,11 @@ class IndexWriter:
             raise IndexUnavailable(f"The search index cannot be written: {error}") from error
 
     def commit(self, revision: int) -> None:
-        """Make what was put findable, note how far the index follows. Raises `IndexUnavailable`, as on a full disk."""
+        """Make the indexed rows findable and note the revision. Raises `IndexUnavailable`, as on a full disk."""
         assert self._writer is not None, "acquire() comes first"
         try:
             self._writer.commit()
-            self._target.mark(self._copy_id, revision)
+            self._target.note_revision(self._copy_id, revision)
         except (OSError, ValueError) as error:
             self.release()
             raise IndexUnavailable(f"The search index cannot be written: {error}") from error
@@ -106,16 +106,16 @@ class IndexWriter:
     def release(self) -> None:
         """Stop writing, so that another process can."""
         self._writer = None
-        self._unseen = None
+        self._new_identifiers = None
         if self._lock is not None:
             self._lock.close()
             self._lock = None
 
 
-class _Unseen:
-    """Tells identifiers that were surely not put before, in 8 MB: a new index then needs no deletions for them.
+class _NewIdentifiers:
+    """Which identifiers are new to a new index, so that no older entry of them has to be deleted. It takes 8 MB.
 
-    A false «seen» costs one deletion that finds nothing; a false «unseen» cannot be.
+    It may take a new identifier for an old one, which costs a deletion that finds nothing; never the other way round.
     """
 
     _BITS = 1 << 26
@@ -123,7 +123,7 @@ class _Unseen:
     def __init__(self) -> None:
         self._bits = bytearray(self._BITS >> 3)
 
-    def first(self, identifier: str) -> bool:
+    def is_new(self, identifier: str) -> bool:
         place = hash(identifier) & (self._BITS - 1)
         byte, mask = place >> 3, 1 << (place & 7)
         if self._bits[byte] & mask:

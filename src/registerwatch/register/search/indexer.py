@@ -1,4 +1,4 @@
-"""Keeping the search index in step with the copy: by revision, a batch at a time, committed within a second or two."""
+"""Keeping the search index up to date with the copy: by revision, in batches, committed within a second or two."""
 
 import asyncio
 from collections.abc import Callable
@@ -17,8 +17,8 @@ BATCH = 500
 ROWS_PER_COMMIT = 250_000
 """Rows after which a long catching up becomes findable; each commit costs a segment that has to be merged later."""
 
-NOTICEABLE = 5_000
-"""Changes behind which searches say that they do not show everything."""
+MAX_SILENT_LAG = 5_000
+"""Changes that the index may lack before searches say that they do not show everything."""
 
 Progress = Callable[[int, int], None]
 
@@ -33,71 +33,71 @@ class Indexer:
         self._copy_id = ""
         self._pending = 0
         self._position = 0
-        self._goal = 0
+        self._target_revision = 0
         self._rebuilds = False
-        self.has_been_level = False
-        """Whether everything (nearly) could be found once since the start, so that this index can be trusted."""
-        self._turn = asyncio.Lock()
-        # One thread writes: what a cancelled task left under way there ends before anything else begins.
+        self.has_caught_up = False
+        """Whether the index was up to date (nearly) once since the start, so that searches can be trusted."""
+        self._lock = asyncio.Lock()
+        # One thread writes, so what a cancelled task left running there ends before the next write begins.
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="index")
 
     def problem(self) -> str | None:
         """Why searches cannot show everything right now: a sentence, None when they can."""
-        behind = self._goal - self._position
-        if behind <= NOTICEABLE:
+        lag = self._target_revision - self._position
+        if lag <= MAX_SILENT_LAG:
             return None
-        return f"The search index is being built; {behind:,} of {self._goal:,} changes are not findable yet."
+        return f"The search index is being built; {lag:,} of {self._target_revision:,} changes are not findable yet."
 
     async def catch_up(self, progress: Progress | None = None) -> bool:
         """Index everything up to the copy's present revision and commit. False when another process writes.
 
-        `progress` is told the revision reached and the one to reach.
+        `progress` is called with the revision reached and the one to reach.
         """
         while True:
-            async with self._turn:
+            async with self._lock:
                 if not await self._step():
                     return False
                 if progress:
-                    progress(self._position, self._goal)
-                if self.is_level:
+                    progress(self._position, self._target_revision)
+                if self.is_caught_up:
                     await self._commit()
                     return True
 
     @property
-    def is_level(self) -> bool:
+    def is_caught_up(self) -> bool:
         """Whether everything up to the copy's revision, as it was at the last step, is indexed."""
-        return self._position >= self._goal
+        return self._position >= self._target_revision
 
     async def step(self) -> bool:
         """Index the next batch of changed rows, without waiting for the commit. False when another process writes."""
-        async with self._turn:
+        async with self._lock:
             return await self._step()
 
     async def lag(self) -> int:
         """Changes of the copy that cannot be found yet."""
         copy_id, revision = await self._documents.revision()
-        return max(0, revision - self._index.follows_until(copy_id))
+        return max(0, revision - self._index.indexed_revision(copy_id))
 
     async def close(self) -> None:
         """Stop writing; merges that are under way are finished."""
-        async with self._turn:
+        async with self._lock:
             await self._in_thread(self._writer.finish)
 
     async def _step(self) -> bool:
-        copy_id, self._goal = await self._documents.revision()
-        if copy_id != self._copy_id:  # another copy, as after a restore: nothing of the present one counts
-            self._copy_id, self._pending, self._rebuilds, self.has_been_level = copy_id, 0, False, False
+        copy_id, self._target_revision = await self._documents.revision()
+        if copy_id != self._copy_id:  # another copy, as after a restore: the index of the old one does not count
+            self._copy_id, self._pending, self._rebuilds, self.has_caught_up = copy_id, 0, False, False
         if not await self._in_thread(self._writer.acquire, copy_id):
             await self._in_thread(self._index.refresh)
-            self._position = self._index.follows_until(copy_id)
-            self.has_been_level |= self.problem() is None
+            self._position = self._index.indexed_revision(copy_id)
+            self.has_caught_up |= self.problem() is None
             return False
         if not self._pending:
             self._position = self._writer.revision
-        await self._begin_anew_where_due()
+        await self._rebuild_where_due()
         rows = await self._documents.changed_since(self._position, BATCH)
         if rows:
-            await self._written(self._put, rows)
+            await self._written(self._write_rows, rows)
         if self._pending >= ROWS_PER_COMMIT and not self._rebuilds:
             await self._commit()
         return True
@@ -122,25 +122,25 @@ class Indexer:
             self._rebuilds = False
             rebuild_request(self._index.folder).unlink(missing_ok=True)
         await self._in_thread(self._index.refresh)
-        self.has_been_level |= self.problem() is None
+        self.has_caught_up |= self.problem() is None
 
-    def _put(self, rows: list[ChangedRow]) -> None:
+    def _write_rows(self, rows: list[ChangedRow]) -> None:
         for row in rows:
             self._writer.put(row.id, row.document, is_current=row.is_current)
         self._pending += len(rows)
         self._position = rows[-1].revision
 
-    async def _begin_anew_where_due(self) -> None:
-        """Index everything once more where that was asked for, or where the copy has gone back to an older state.
+    async def _rebuild_where_due(self) -> None:
+        """Start a rebuild where one was requested, or where the copy was restored to an older state.
 
         The request stays until the new index is committed, so that a kill in between does not lose it.
         """
-        went_back = self._goal < self._position
-        if went_back or (not self._rebuilds and rebuild_request(self._index.folder).exists()):
-            await self._in_thread(self._writer.begin_anew)
-            self._position, self._pending, self._rebuilds = 0, 0, not went_back
+        is_older = self._target_revision < self._position
+        if is_older or (not self._rebuilds and rebuild_request(self._index.folder).exists()):
+            await self._in_thread(self._writer.start_rebuild)
+            self._position, self._pending, self._rebuilds = 0, 0, not is_older
 
 
 def rebuild_request(index_folder: Path) -> Path:
-    """The file whose presence asks the writing process to build the index anew."""
+    """The file whose presence asks the writing process to rebuild the index."""
     return index_folder.parent / "rebuild"

@@ -42,7 +42,7 @@ class SearchPage:
 
 
 class SearchService:
-    """Searches one copy through one index. `problem` tells why the index cannot answer in full, None if it can."""
+    """Searches one copy through one index. `problem` says why the index cannot answer in full, None if it can."""
 
     def __init__(self, documents: DocumentReader, index: SearchIndex, problem: Callable[[], str | None]) -> None:
         self._documents = documents

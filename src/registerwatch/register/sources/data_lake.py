@@ -1,4 +1,4 @@
-"""The bulk Data Lake: every device in pages, without certificates and dates, hours behind the register."""
+"""The bulk Data Lake: every device in pages, without certificates and dates, hours later than the register."""
 
 from collections.abc import AsyncIterator
 from typing import Generic, TypeVar
@@ -145,11 +145,11 @@ def _is_keyed(row: DeviceRow) -> bool:
 
 def _check_page(page: "Page[Row]") -> None:
     if not page.value and page.next_link is not None:
-        raise RegisterFailure("The Data Lake answered with an empty page that is not the last.", passing=True)
+        raise RegisterFailure("The Data Lake answered with an empty page that is not the last.", transient=True)
 
 
 def reading_of_row(row: DeviceRow) -> DeviceReading:
-    """A bulk row as a reading that tells some of a device and lags behind the register."""
+    """A bulk row as a reading of a part of a device, which lags behind the register."""
     status, risk, legislation = (
         _code(STATUS_PREFIX, _STATUSES, row.device_status_type_id),
         _code(RISK_PREFIX, _RISKS, row.risk_class_id),

@@ -114,7 +114,7 @@ def reading_of_line(line: bytes, number: int, path: Path) -> DeviceReading:
 
 
 def reading_of_record(record: FileRecord) -> DeviceReading:
-    """A record of a file as a reading; what its gaps leave out says nothing, and the register may have moved on."""
+    """A record of a file as a reading of a part of a device; the register may have a newer version."""
     names = {language: text(name) for language, name in record.trade_names.items()} if record.trade_names else {}
     manufacturer = record.manufacturer or FileActor()
     representative = record.authorised_representative

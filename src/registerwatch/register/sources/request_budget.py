@@ -1,8 +1,8 @@
 """The register's request budget: one row that every process paces itself by.
 
 Never more requests than the setting allows leave in any 60 seconds. Requests are counted per second over the last 61
-seconds, so the count errs on the polite side. Whoever waits for an answer may use the whole budget; the recheck and
-the mirror stop below it, so they never take the last places from a person.
+seconds, so the count errs on the polite side. Requests that a person
+waits for may use the whole budget. Rechecks and bulk loads stop below it, so they never take the last places.
 """
 
 import asyncio
@@ -22,10 +22,10 @@ MAX_PAUSE_SECONDS = 60
 
 
 class RequestPriority(Enum):
-    """Who asks, with the share of the budget that may be used up before this one has to wait."""
+    """What a request is for, with the share of the budget that may be used up before it has to wait."""
 
     INTERACTIVE = 1.0
-    """Somebody waits for the answer: a new watch, a sync, a read-through, a refresh."""
+    """A person waits for the answer: a new watch, a sync, a read-through, a refresh."""
     RECHECK = 0.8
     BULK_LOAD = 0.6
 
@@ -51,8 +51,8 @@ class RequestBudget:
         self._database = database
         self._per_minute = per_minute
         self._clock: Clock = clock or SystemClock()
-        # Of those in this process who wait with the same priority, the first asks the database, the rest queue here.
-        self._turns = {priority: asyncio.Lock() for priority in RequestPriority}
+        # In each process, one request of each priority asks the database; the others wait for this lock.
+        self._locks = {priority: asyncio.Lock() for priority in RequestPriority}
 
     @property
     def clock(self) -> Clock:
@@ -65,13 +65,13 @@ class RequestBudget:
         `cost` is how many places the request counts for: actor searches count double, as the register tolerates half.
         """
         ceiling = max(cost, math.floor(self._per_minute * priority.value))
-        if self._turns[priority].locked():  # who cannot be served in time is told so without queueing first
+        if self._locks[priority].locked():  # a request that cannot be sent in time fails without waiting for the lock
             wait, throttled = await self._try(ceiling, cost)
             if wait <= 0:
                 return
             if self._clock.now() + wait > deadline:
                 raise BudgetSpent(wait, throttled)
-        async with self._turns[priority]:
+        async with self._locks[priority]:
             while True:
                 wait, throttled = await self._try(ceiling, cost)
                 if wait <= 0:
@@ -81,7 +81,7 @@ class RequestBudget:
                 await self._clock.sleep(wait + random.uniform(0, 0.05))  # so that nodes do not wake together
 
     async def throttled(self, retry_after: float | None) -> None:
-        """The register throttled us: nobody asks it again before `retry_after` seconds, else 5 s, 20 s, 60 s."""
+        """The register throttled us: no request is sent before `retry_after` seconds, else 5 s, 20 s, 60 s."""
         async with self._database.transaction() as connection:
             row = (await connection.execute(_LOCK[self._database.kind])).one()
             pause = (
@@ -101,7 +101,7 @@ class RequestBudget:
                 await connection.execute(_CALM)
 
     async def _try(self, ceiling: int, cost: int) -> tuple[float, bool]:
-        """Take a place now (0), or tell the seconds until trying again makes sense, and whether we are throttled."""
+        """Take a place now (0), or the seconds until another try makes sense, and whether we are throttled."""
         async with self._database.transaction() as connection:
             row = (await connection.execute(_LOCK[self._database.kind])).one()
             now = self._clock.now()

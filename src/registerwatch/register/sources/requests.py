@@ -1,4 +1,4 @@
-"""One request to the register: paced, sent, its failure told by kind, tried again where that can help."""
+"""One request to the register: paced, sent, repeated where that can help, its failure named by kind."""
 
 import asyncio
 import email.utils
@@ -45,7 +45,7 @@ def _unchecked(_answer: object) -> None:
 
 @dataclass(frozen=True, slots=True)
 class ApiRequest(Generic[Answer]):
-    """One GET request: its address, parameters, how to decode the answer and how to doubt it.
+    """One GET request: its address, parameters, how to decode and check the answer.
 
     `check` raises `RegisterFailure` for an answer that cannot be true. `cost` is the request's weight in the budget.
     """
@@ -60,7 +60,7 @@ class ApiRequest(Generic[Answer]):
 class RegisterHttpClient:
     """Sends GET requests to one of the register's hosts and decodes what comes.
 
-    Every failure is a `RegisterFailure` with a reason a person understands; a redirect to the page-not-found route is
+    Every failure is a `RegisterFailure` with a reason for a person; a redirect to the page-not-found route is
     `NoSuchRecord`. Redirects are never followed.
     """
 
@@ -77,26 +77,26 @@ class RegisterHttpClient:
         self._budget = budget
         self._headers = {"User-Agent": user_agent, "Accept": "application/json"}
         self._timeout = timeout
-        self._patience = retry_policies or RETRY_POLICIES
+        self._retry_policies = retry_policies or RETRY_POLICIES
 
     def deadline(self, priority: RequestPriority) -> float:
         """When a read that starts now has to be over, in unix seconds."""
-        return self._budget.clock.now() + self._patience[priority].limit
+        return self._budget.clock.now() + self._retry_policies[priority].limit
 
-    async def get(self, question: ApiRequest[Answer], *, priority: RequestPriority, deadline: float) -> Answer:
+    async def get(self, request: ApiRequest[Answer], *, priority: RequestPriority, deadline: float) -> Answer:
         """One decoded and checked answer. Raises `RegisterFailure` or `NoSuchRecord`."""
-        retry_policies = self._patience[priority]
-        pause = retry_policies.pause
-        for attempt in range(1, retry_policies.tries + 1):
+        policy = self._retry_policies[priority]
+        pause = policy.pause
+        for attempt in range(1, policy.tries + 1):
             try:
-                return await self._once(question, priority, deadline)
+                return await self._once(request, priority, deadline)
             except RegisterFailure as failure:
                 late = self._budget.clock.now() + pause > deadline
-                if not failure.passing or attempt == retry_policies.tries or late:
+                if not failure.transient or attempt == policy.tries or late:
                     raise
                 if not failure.throttled:  # a throttled request waits in the budget instead
                     if priority is RequestPriority.BULK_LOAD:  # whose pauses take minutes
-                        left = retry_policies.tries - attempt
+                        left = policy.tries - attempt
                         log.warning(
                             "the register is asked again", reason=failure.reason, seconds=pause, tries_left=left
                         )
@@ -104,11 +104,11 @@ class RegisterHttpClient:
                 pause *= 2
         raise AssertionError("unreachable: the last try returns or raises")
 
-    async def _once(self, question: ApiRequest[Answer], priority: RequestPriority, deadline: float) -> Answer:
-        response = await self._response(question, priority, deadline)
+    async def _once(self, request: ApiRequest[Answer], priority: RequestPriority, deadline: float) -> Answer:
+        response = await self._response(request, priority, deadline)
         try:
-            answer = decode(response, question.decoder, now=self._budget.clock.now())
-            question.check(answer)
+            answer = decode(response, request.decoder, now=self._budget.clock.now())
+            request.check(answer)
         except NoSuchRecord:
             await self._budget.answered()
             raise
@@ -122,15 +122,15 @@ class RegisterHttpClient:
         return answer
 
     async def _response(
-        self, question: ApiRequest[Answer], priority: RequestPriority, deadline: float
+        self, request: ApiRequest[Answer], priority: RequestPriority, deadline: float
     ) -> httpx2.Response:
         """What comes back once the request has its place in the budget."""
         try:
-            await self._budget.take(priority, deadline=deadline, cost=question.cost)
+            await self._budget.take(priority, deadline=deadline, cost=request.cost)
         except BudgetSpent as spent:
             raise RegisterFailure(f"The register was not asked: {spent}.") from spent
         left = max(0.1, deadline - self._budget.clock.now())
-        return await self._send(question.url, question.params, min(self._timeout, left))
+        return await self._send(request.url, request.params, min(self._timeout, left))
 
     async def _send(self, url: str, params: dict[str, str], seconds: float) -> httpx2.Response:
         try:
@@ -140,18 +140,18 @@ class RegisterHttpClient:
                 ) as response:
                     return await _read_bounded(response)
         except (TimeoutError, httpx2.TimeoutException) as error:
-            raise RegisterFailure(f"The register did not answer within {seconds:.3g} s.", passing=True) from error
+            raise RegisterFailure(f"The register did not answer within {seconds:.3g} s.", transient=True) from error
         except (httpx2.RequestError, httpx2.StreamError, httpx2.InvalidURL) as error:
-            raise RegisterFailure("The register could not be reached.", passing=True) from error
+            raise RegisterFailure("The register could not be reached.", transient=True) from error
 
 
 def _is_answered(status: int, failure: RegisterFailure) -> bool:
-    """Whether a request that failed met a register that answers for itself, so that it throttles no more.
+    """Whether a failed request was answered by the register itself, so that it is not throttling any more.
 
     That is a whole answer that cannot be used, or a refusal that the failure table knows. Faults, web pages and other
-    refusals may come from whatever stands before the register, and say nothing of throttling.
+    refusals may come from a proxy before the register, and say nothing about throttling.
     """
-    return status in (200, 400) and not failure.passing
+    return status in (200, 400) and not failure.transient
 
 
 async def _read_bounded(response: httpx2.Response) -> httpx2.Response:
@@ -177,26 +177,26 @@ def decode(response: httpx2.Response, decoder: "msgspec.json.Decoder[Answer]", *
     if status in (429, 307):
         raise RegisterFailure(
             "The register is throttling requests.",
-            passing=True,
+            transient=True,
             throttled=True,
             retry_after=_retry_after(response.headers.get("retry-after"), now),
         )
     if status >= 500:
-        raise RegisterFailure(f"The register has a fault of its own (status {status}).", passing=True)
+        raise RegisterFailure(f"The register has a fault of its own (status {status}).", transient=True)
     if status != 200:
         raise RegisterFailure(f"The register refused the request (status {status}).")
     if response.content.lstrip()[:1] == b"<":
-        raise RegisterFailure("The register answered with a web page instead of a record.", passing=True)
+        raise RegisterFailure("The register answered with a web page instead of a record.", transient=True)
     try:
         return decoder.decode(response.content)
     except msgspec.ValidationError as error:
         raise RegisterFailure(f"The register's answer has an unexpected form ({error}).") from error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise RegisterFailure("The register's answer is broken off or is no JSON.", passing=True) from error
+        raise RegisterFailure("The register's answer is broken off or is no JSON.", transient=True) from error
 
 
 def _retry_after(value: str | None, now: float) -> float | None:
-    """Seconds from now told by a `Retry-After` header, which is a number or a date (GMT where it names no zone)."""
+    """Seconds from now in a `Retry-After` header, which is a number or a date (GMT where it names no zone)."""
     if value is None:
         return None
     if re.fullmatch(r"\s*[0-9]{1,9}\s*", value):

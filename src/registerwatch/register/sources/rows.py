@@ -1,4 +1,4 @@
-"""The rows of a page, decoded one by one: a row that cannot be read costs nobody the rest of its page."""
+"""The rows of a page, decoded one by one: the other rows of a page are kept when one cannot be read."""
 
 from collections.abc import Callable, Sequence
 from typing import TypeVar
@@ -40,6 +40,6 @@ def readable(
             reasons.append(NO_KEY)
     if reasons and not rows:
         raise RegisterFailure(f"The register's answer has an unexpected form (no row of it can be read: {reasons[0]}).")
-    if reasons:  # a reason names a place and a type, never what stands there
+    if reasons:  # a reason names a place and a type, never the value
         log.warning("rows cannot be read", listed=listed, skipped=len(reasons), rows=len(content), first=reasons[0])
     return rows

@@ -1,4 +1,4 @@
-"""What a source of records is, and what it tells.
+"""What a source of records is, and what it gives.
 
 A source is a module or package beside this one that `bootstrap.py` builds. It reads single subjects
 (`SubjectSource`), lists all its records (`BulkSource`), or does both.
@@ -36,7 +36,7 @@ class ActorReading:
 class RecordBatch:
     """What one step of a bulk source brings: records, and the cursor of the next step, `""` after the last one.
 
-    `total` is the number of all records, where the source tells it.
+    `total` is the number of all records, where the source gives it.
     """
 
     readings: list[DeviceReading]
@@ -53,7 +53,7 @@ class RegisterSource(Protocol):
 
 
 class SubjectSource(RegisterSource, Protocol):
-    """A source that is asked for one device or actor. It raises nothing for a source that cannot be read."""
+    """A source that is asked for one device or actor. A source that cannot be read is a result, not an error."""
 
     async def read_device(
         self,

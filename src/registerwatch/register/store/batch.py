@@ -75,7 +75,7 @@ class _Merged:
 
     @property
     def is_part(self) -> bool:
-        """Whether the reading told only some of the record."""
+        """Whether the reading had only a part of the record."""
         return self.reading.completeness is Completeness.SOME
 
     def is_stored(self) -> bool:
@@ -107,17 +107,17 @@ class Batch:
     """What one storing transaction writes: `rows` in the order of `statements.WRITTEN`, up to `revision`."""
 
     def __init__(
-        self, told: Mapping[Key, DeviceReading], stored: Mapping[Key, StoredRow], revision: int, read_at: int
+        self, readings: Mapping[Key, DeviceReading], stored: Mapping[Key, StoredRow], revision: int, read_at: int
     ) -> None:
         self.revision, self._read_at = revision, read_at
         self.rows: list[tuple[Any, ...]] = []
         self.changes: list[DeviceChange] = []
         self.observations: list[DeviceObservation] = []
         self.unconfirmed: list[str] = []
-        """UDI-DIs of which something says, without proof, that they changed."""
+        """UDI-DIs that may have changed, without proof."""
         self.added = 0
-        self.is_read_in_full = any(reading.completeness is not Completeness.SOME for reading in told.values())
-        merged = {key: result for key, reading in told.items() if (result := _merged(reading, stored.get(key)))}
+        self.is_read_in_full = any(reading.completeness is not Completeness.SOME for reading in readings.values())
+        merged = {key: result for key, reading in readings.items() if (result := _merged(reading, stored.get(key)))}
         precedences = {key: row.precedence for key, row in stored.items()} | {
             key: result.precedence for key, result in merged.items()
         }
@@ -149,10 +149,10 @@ class Batch:
             self.changes.append(DeviceChange(old, result.device, is_current))
 
     def _add_observation(self, result: _Merged, *, is_alone: bool) -> None:
-        """What a reading tells of the record that answers for its UDI-DI.
+        """What a reading proves about the record that answers for its UDI-DI.
 
         A part of it proves something only about a record that was read in full at this version and answered then, too;
-        and not where the UDI-DI has another one, since a part does not tell all that decides which of them answers.
+        and not where the UDI-DI has another one, since a part lacks fields that decide which of them answers.
         """
         reading, row = result.reading, result.before
         if not result.is_part:
@@ -197,16 +197,16 @@ def is_overtaken(row: StoredRow | None, since: int | None) -> bool:
 
 
 def without_outdated(
-    told: Mapping[Key, DeviceReading], stored: Mapping[Key, StoredRow], since: int | None, read_at: int
+    readings: Mapping[Key, DeviceReading], stored: Mapping[Key, StoredRow], since: int | None, read_at: int
 ) -> dict[Key, DeviceReading]:
     """The readings without rows that were asked for before a record was stored, and without those of a source that lags
-    about UDI-DIs that the register itself told of lately.
+    about UDI-DIs that were read from the register itself lately.
     """
     day_ago = read_at - LAG_SECONDS
     lately = {udi for (udi, _), row in stored.items() if row.detail_version is not None and row.read_at > day_ago}
     return {
         key: reading
-        for key, reading in told.items()
+        for key, reading in readings.items()
         if (key[0] not in lately or not may_be_outdated(_precedence(stored.get(key)), reading))
         and (reading.completeness is not Completeness.SOME or not is_overtaken(stored.get(key), since))
     }

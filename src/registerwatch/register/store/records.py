@@ -74,11 +74,11 @@ class RecordStore:
         context: ReadContext | None = None,
         since: int | None = None,
     ) -> list[DeviceChange]:
-        """Store what one read or one batch of one source told, in one transaction with what observers make of it.
+        """Store the readings of one read or one batch of one source, in one transaction with what observers make of it.
 
         `lists_all` tells that the readings are every record of their UDI-DIs: a stored one that is not among them is
         no latest version any more, so it does not answer for its UDI-DI. `since` is the copy's revision when the read
-        began: what was stored of a record after that is newer than what the read may have seen, so the read is left.
+        began: what was stored of a record after that may be newer than the read, so the read is not stored.
         """
         context = context or ReadContext()
         async with context.storing(), self._database.transaction() as connection:
@@ -97,20 +97,20 @@ class RecordStore:
         since: int | None = None,
     ) -> list[DeviceChange]:
         """The same inside a transaction that the caller has open."""
-        told = {_key(reading.device): reading for reading in readings}
-        if not told:
+        by_key = {_key(reading.device): reading for reading in readings}
+        if not by_key:
             return []
-        source = next(iter(told.values())).source
+        source = next(iter(by_key.values())).source
         revision = (await connection.execute(statements.LOCK[self._database.kind])).scalar_one()
-        stored = await _stored(connection, told)
+        stored = await _stored(connection, by_key)
         if lists_all and any(is_overtaken(row, since) for row in stored.values()):
-            overtaken = list({udi for udi, _ in told})
+            overtaken = list({udi for udi, _ in by_key})
             await self._observer.observe(connection, [], context or ReadContext(), unconfirmed=overtaken, now=read_at)
             return []
         if lists_all:
-            stored = {key: row if key in told else row.superseded() for key, row in stored.items()}
-        told = without_outdated(told, stored, since, read_at)
-        batch = Batch(told, stored, revision, read_at)
+            stored = {key: row if key in by_key else row.superseded() for key, row in stored.items()}
+        by_key = without_outdated(by_key, stored, since, read_at)
+        batch = Batch(by_key, stored, revision, read_at)
         if batch.rows:
             await connection.exec_driver_sql(statements.UPSERT[self._database.kind], batch.rows)
             await connection.execute(
@@ -174,7 +174,7 @@ class RecordStore:
     ) -> list[tuple[Observation, int]]:
         """What the copy has of subjects that were read in full after an instant, and when.
 
-        Without certificates, since the copy does not tell whether they could be read.
+        Without certificates, since the copy does not say whether they could be read.
         """
         if not subjects:
             return []
@@ -195,9 +195,9 @@ class RecordStore:
                 await connection.execute(statements.NAME_ACTOR, rows)
 
 
-async def _stored(connection: AsyncConnection, told: Mapping[Key, DeviceReading]) -> dict[Key, StoredRow]:
+async def _stored(connection: AsyncConnection, by_key: Mapping[Key, DeviceReading]) -> dict[Key, StoredRow]:
     """Rows of the same records, and of every other record with the same UDI-DIs."""
-    rows = (await connection.execute(statements.BY_UDI, {"udis": list({udi for udi, _ in told})})).all()
+    rows = (await connection.execute(statements.BY_UDI, {"udis": list({udi for udi, _ in by_key})})).all()
     return {(row.primary_di, row.uuid): _row(row) for row in rows}
 
 
@@ -225,7 +225,7 @@ def _key(device: Device) -> Key:
 
 
 async def _name_actors(connection: AsyncConnection, devices: Iterable[Device], read_at: int, source: str) -> None:
-    """Keep a thin record of every manufacturer that a device names, for actors that were never read themselves."""
+    """Store name and status of every manufacturer that a device names, for actors that were never read themselves."""
     named = {
         device.manufacturer_srn: device for device in devices if device.manufacturer_srn and device.manufacturer_name
     }

@@ -125,7 +125,7 @@ class EudamedClient:
 
         def check(answer: wire.Page[msgspec.Raw]) -> None:
             if not answer.content and answer.total_elements > page * PAGE_SIZE:
-                raise RegisterFailure(EMPTY_PAGE, passing=True, throttled=True)
+                raise RegisterFailure(EMPTY_PAGE, transient=True, throttled=True)
             shown = page * PAGE_SIZE + len(answer.content) if answer.content else page
             if answer.total_elements < shown:
                 raise RegisterFailure("The register's answer contradicts itself (fewer records than it showed).")
@@ -190,7 +190,7 @@ class _Read:
         )
 
     def _first_readings(self, srn: str, page: "wire.Page[msgspec.Raw]") -> list[DeviceReading]:
-        """What the rows of a manufacturer's devices tell; every one that can be read has to be of this manufacturer."""
+        """Readings of the rows of a manufacturer's devices. Every row has to be of this manufacturer."""
         rows = readable(page.content, _device_row, _is_keyed, listed=f"devices of {srn}")
         check_rows(rows, lambda row: row.manufacturer_srn == srn)
         return [mapping.reading_of_row(row) for row in rows]
@@ -205,7 +205,7 @@ class _Read:
             check=lambda page: check_page(page, matches=lambda row: row.primary_di == udi),
         )
         if page.total_elements > len(page.content):
-            raise RegisterFailure("The register broke off the list of this device's records.", passing=True)
+            raise RegisterFailure("The register broke off the list of this device's records.", transient=True)
         if not all(_KEY.fullmatch(row.uuid) for row in page.content):
             raise RegisterFailure("The register's answer has an unexpected form (a record's key that is none).")
         return list({row.uuid: row for row in page.content}.values())
@@ -277,7 +277,7 @@ class _Read:
                     "The register answered with another device's Basic UDI-DI record; nothing of it was used."
                 )
             if not (code or srn or basic.legislation):
-                raise RegisterFailure("The register's Basic UDI-DI record of this device is empty.", passing=True)
+                raise RegisterFailure("The register's Basic UDI-DI record of this device is empty.", transient=True)
 
         return await self._record(f"/devices/basicUdiData/udiDiData/{row.uuid}", _basic, is_of_row)
 
@@ -348,9 +348,9 @@ class _Read:
         cost: int = 1,
     ) -> Answer:
         """One page of a search. A redirect of a search is a failure: a search that finds nothing answers 200."""
-        question = ApiRequest(self._base + path, {**params, "iso2Code": "en", **LANGUAGE}, decoder, check, cost)
+        request = ApiRequest(self._base + path, {**params, "iso2Code": "en", **LANGUAGE}, decoder, check, cost)
         try:
-            return await self._requests.get(question, priority=self._priority, deadline=self._deadline)
+            return await self._requests.get(request, priority=self._priority, deadline=self._deadline)
         except NoSuchRecord as redirect:
             raise RegisterFailure("The register redirected the search to its page-not-found route.") from redirect
 

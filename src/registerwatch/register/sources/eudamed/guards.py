@@ -1,6 +1,6 @@
 """Guards against the register's most dangerous property: it ignores a filter that it does not know.
 
-An ignored filter answers with somebody else's devices and status 200. So every exact filter is guarded three ways:
+An ignored filter answers with other devices and status 200. So every exact filter is guarded three ways:
 each row must carry the value that was asked for; a filter that claims more than 100,000 rows is not believed; and
 before a filter is first relied on, and once a day, a control probe with a made-up value must find nothing.
 """
@@ -20,7 +20,7 @@ IGNORED_FILTER = "The register ignored the filter and answered with other record
 
 
 def check_page(page: "Page[Row]", *, matches: Callable[[Row], bool] | None) -> None:
-    """Doubt one page of an exact filter. `matches` tells whether a row has the asked value, None if rows cannot tell.
+    """Check one page of an exact filter. `matches` says whether a row has the asked value, None if rows do not show it.
 
     Raises `RegisterFailure`.
     """
@@ -44,7 +44,7 @@ def check_rows(rows: Sequence[Row], matches: Callable[[Row], bool]) -> None:
 def check_answered(page: "Page[Row]") -> None:
     """A page that counts rows and shows none is the register's way to throttle. Raises `RegisterFailure`."""
     if page.total_elements and not page.content:
-        raise RegisterFailure(EMPTY_PAGE, passing=True, throttled=True)
+        raise RegisterFailure(EMPTY_PAGE, transient=True, throttled=True)
 
 
 def check_probe(page: "Page[Row]") -> None:

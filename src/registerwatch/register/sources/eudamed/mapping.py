@@ -21,7 +21,7 @@ NAME = "eudamed"
 
 
 def reading_of_row(row: wire.DeviceRow) -> DeviceReading:
-    """What a row of the device search tells by itself."""
+    """The reading of a row of the device search alone."""
     device = Device(
         uuid=key(row.uuid),
         udi=key(row.primary_di),
@@ -51,7 +51,7 @@ def reading_of_device(
     kept: Iterable[Certificate] = (),
     searched: bool = True,
 ) -> DeviceReading:
-    """What the requests of one read tell together.
+    """The reading of all the requests of one read.
 
     `detail` is None when `known`, the stored device, already has it at this version. `certificates` is None when the
     certificate search could not be read; `kept` are stored certificates that stay beside what this read brings, and
@@ -137,7 +137,7 @@ def certificate_rows(rows: Iterable[wire.CertificateRow]) -> list[Certificate]:
 
 
 def actor_of(row: wire.ActorRow, *, status_code: str, device_total: int) -> Actor:
-    """An actor from its search row, with what its device rows tell of its status."""
+    """An actor from its search row, with the status that its device rows have."""
     return Actor(
         srn=text(row.srn or row.eudamed_identifier),
         name=text(row.name) or preferred_name(trade_names(row.names)),
