@@ -189,6 +189,7 @@ events = Table(
     Column("changes", Text, nullable=False, doc="JSON: array of {field, old, new}"),
     Column("batch", Text, nullable=False, index=True, doc="events of one batch go out in one delivery per address"),
     Column("awaits_sync", Boolean, nullable=False, doc="whether the account's next sync lists it"),
+    Column("kind", Text, nullable=False, server_default="record", doc="watches.models.EventKind"),
     sqlite_autoincrement=True,
 )
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Annotated
 
 from msgspec import Meta
@@ -11,6 +12,13 @@ from registerwatch.watches.snapshot import Kind, Snapshot
 
 FAILING_AFTER = 3 * 24 * 3600
 """A watch whose subject could not be read for so long is failing."""
+
+
+class EventKind(StrEnum):
+    """What an event is about. A new kind is a line here, and whoever stores events of it."""
+
+    RECORD = "record"
+    """Compared fields of the watched device's or actor's record have new values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +51,8 @@ class Event:
     created_at: int
     summary: str
     changes: Sequence[FieldChange]
+    kind: str = EventKind.RECORD
+    """An `EventKind`, or a newer one that a node of a later release stored."""
 
 
 @dataclass(frozen=True, slots=True)

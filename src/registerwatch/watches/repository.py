@@ -16,7 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from registerwatch.db.tables import accounts, events, watches
 from registerwatch.register.identifiers import kind
 from registerwatch.watches.diff import FieldChange
-from registerwatch.watches.models import Event, Watch
+from registerwatch.watches.models import Event, EventKind, Watch
 from registerwatch.watches.snapshot import decoded
 
 _changes = msgspec.json.Decoder(list[FieldChange])
@@ -46,6 +46,7 @@ _EVENT = select(
     events.c.created_at,
     events.c.summary,
     events.c.changes,
+    events.c.kind,
 )
 
 
@@ -92,6 +93,7 @@ class NewEvent:
     changes: Sequence[FieldChange]
     batch: str
     awaits_sync: bool
+    kind: EventKind = EventKind.RECORD
 
 
 async def count(connection: AsyncConnection, account_id: int) -> int:
@@ -271,6 +273,7 @@ async def add_events(connection: AsyncConnection, new: Sequence[NewEvent], now: 
             "changes": _encoder.encode(event.changes).decode(),
             "batch": event.batch,
             "awaits_sync": event.awaits_sync,
+            "kind": event.kind.value,
         }
         for event in new
     ]
@@ -343,4 +346,4 @@ def _watch_of(row: Row[*tuple[Any, ...]]) -> Watch:
 
 def _event_of(row: Row[*tuple[Any, ...]]) -> Event:
     changes = _changes.decode(row.changes)
-    return Event(row.id, row.watch_id, row.subject, row.label, row.created_at, row.summary, changes)
+    return Event(row.id, row.watch_id, row.subject, row.label, row.created_at, row.summary, changes, row.kind)

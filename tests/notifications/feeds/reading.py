@@ -16,6 +16,7 @@ class AuditEntry:
     link: str
     text: str
     is_dated: bool
+    terms: list[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,14 @@ def feed_of(body: bytes) -> ReadFeed:
     read: Any = feedparser.parse(body)
     problem = read.bozo_exception if read.bozo else None
     entries = [
-        AuditEntry(each.id, each.link, each.content[0].value, bool(each.get("updated_parsed"))) for each in read.entries
+        AuditEntry(
+            each.id,
+            each.link,
+            each.content[0].value,
+            bool(each.get("updated_parsed")),
+            [tag.term for tag in each.get("tags", [])],
+        )
+        for each in read.entries
     ]
     return ReadFeed(read.feed.get("id", ""), read.version, problem, bool(read.feed.get("updated_parsed")), entries)
 

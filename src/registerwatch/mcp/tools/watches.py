@@ -75,8 +75,8 @@ async def sync_watches(_arguments: NoArguments, context: ToolContext) -> ToolRes
 
 @tool(
     "List changes",
-    f"List the newest {MAX_CHANGES} changes of watched devices and actors, newest first: subject, time, a summary and"
-    " each field with its old and new value. Does not ask the register." + _WITH_KEY,
+    f"List the newest {MAX_CHANGES} changes of watched devices and actors, newest first: subject, time, kind, a"
+    " summary and each field with its old and new value. Does not ask the register." + _WITH_KEY,
     NoArguments,
     asks_register=False,
 )

@@ -38,6 +38,7 @@ def _entry(feed: ElementTree.Element, event: Event, public_url: str) -> None:
     ElementTree.SubElement(
         entry, "link", rel="alternate", type="text/html", href=f"{public_url}/{page}/{quote(event.subject, safe='')}"
     )
+    ElementTree.SubElement(entry, "category", term=event.kind)
     lines = [f"{change.field}{_of(change.certificate)}: {change.old or '–'} → {change.new}" for change in event.changes]
     _text(entry, "content", "\n".join([event.subject, *lines]))
 

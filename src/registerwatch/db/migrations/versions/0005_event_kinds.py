@@ -1,0 +1,13 @@
+"""Events say what they are about."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0005"
+down_revision = "0004"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    op.add_column("events", sa.Column("kind", sa.Text, nullable=False, server_default="record"))
