@@ -13,7 +13,7 @@ from registerwatch.clock import SystemClock
 from registerwatch.db import tables
 from registerwatch.db.engine import Database
 from registerwatch.db.migrate import upgrade
-from registerwatch.notifications.outbox import Outbox
+from registerwatch.notifications.outbox import DeliveryOutbox
 from registerwatch.register.models import Completeness, Device, DeviceReading
 from registerwatch.register.store.records import RecordStore
 from registerwatch.watches.observe import WatchObserver
@@ -80,7 +80,7 @@ async def build(path: Path, scene: Scene) -> Database:
 
 async def store_changes(database: Database, numbers: Sequence[int], version: int) -> Stored:
     """Store new versions of some subjects, as pages of the register's walk bring them, with all that follows."""
-    copy = RecordStore(database, WatchObserver(Outbox(database, SystemClock())))
+    copy = RecordStore(database, WatchObserver(DeliveryOutbox(database, SystemClock())))
     before = await _counts(database)
     started = time.perf_counter()
     for start in range(0, len(numbers), PAGE):

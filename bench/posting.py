@@ -19,17 +19,17 @@ from registerwatch.clock import SystemClock
 from registerwatch.db import tables
 from registerwatch.db.engine import Database
 from registerwatch.net.safe_http import CheckedNetwork, SafeHttpClient, SystemResolver, checked_connections
+from registerwatch.notifications.channels.webhook import body_of
 from registerwatch.notifications.delivery import (
     ATTEMPT_SECONDS,
     MAX_CONCURRENT,
     MAX_PER_WEBHOOK,
     DeliveryService,
-    body_of,
 )
-from registerwatch.notifications.models import EventType
+from registerwatch.notifications.models import EventType, Notification
 
 ADDRESSES = 50
-BODY = body_of("whd_bench", EventType.CHANGED, 0, "owner@example.org", [])
+BODY = body_of(Notification("whd_bench", EventType.CHANGED, 0, "owner@example.org"), [])
 
 
 async def ours(port: int, count: int, path: Path) -> float:

@@ -24,7 +24,7 @@ from registerwatch.mail.mailer import Mailer, mailer_of
 from registerwatch.net.safe_http import CheckedNetwork, Connections, SafeHttpClient, SystemResolver, checked_connections
 from registerwatch.notifications.delivery import ATTEMPT_SECONDS, MAX_CONCURRENT
 from registerwatch.notifications.feeds.service import FeedService
-from registerwatch.notifications.outbox import Outbox
+from registerwatch.notifications.outbox import DeliveryOutbox
 from registerwatch.notifications.wiring import Notifications, build_notifications
 from registerwatch.register.actors import ActorService
 from registerwatch.register.devices import DeviceService
@@ -73,7 +73,7 @@ class Service:
     accounts: Accounts
     watches: Watches
     notifications: Notifications
-    outbox: Outbox
+    outbox: DeliveryOutbox
     feeds: FeedService
     billing: Billing
     schedule: Schedule
@@ -112,7 +112,7 @@ def build_service(
     clock = clock or SystemClock()
     database = Database(settings.database_address)
     documents = open_documents(settings.database_address)
-    outbox = Outbox(database, clock)
+    outbox = DeliveryOutbox(database, clock)
     copy = RecordStore(database, WatchObserver(outbox))
     http = httpx2.AsyncClient(
         transport=transport, limits=httpx2.Limits(max_connections=20, max_keepalive_connections=5)

@@ -46,10 +46,10 @@ async def queue_change(
         for caller in callers
         for _ in range(number)
     ]
-    ids, now = [each.account.id for each in callers], harness.now
+    now = harness.now
     async with harness.database.transaction() as connection:
-        await watch_repository.add_events(connection, new, now)
-        await harness.service.outbox.put(connection, batch, ids, due_at=now + due_in, now=now)
+        stored = await watch_repository.add_events(connection, new, now)
+        await harness.service.outbox.put(connection, batch, stored, due_at=now + due_in, now=now)
 
 
 async def queue_deliveries(harness: ServiceHarness, webhook: Webhook, number: int) -> None:

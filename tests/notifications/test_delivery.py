@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import httpcore2
 import pytest
+from sqlalchemy import text
 
 from registerwatch.db.tables import deliveries, events
 from registerwatch.errors import InvalidInput
@@ -96,6 +97,32 @@ async def test_a_batch_is_one_delivery_however_often_it_is_put(harness: ServiceH
     harness.clock.move(60)
     assert await harness.deliver_due() == 1
     assert len(json.loads(harness.receivers.requests[0].content)["events"]) == 3
+
+
+async def test_an_event_of_a_batch_that_was_sent_gets_a_delivery_of_its_own(harness: ServiceHarness) -> None:
+    caller, _ = await harness.owner_with_webhook()
+    await queue_change(harness, caller)
+    assert await harness.deliver_due() == 1
+    await queue_change(harness, caller, subject="another", due_in=900)
+    assert await harness.deliver_due() == 1
+
+    first, last = (json.loads(request.content) for request in harness.receivers.requests)
+    assert first["id"] != last["id"]
+    assert [event["subject"] for event in last["events"]] == ["another"]
+
+
+async def test_a_delivery_that_a_node_of_the_release_before_put_brings_its_events(harness: ServiceHarness) -> None:
+    caller, first = await harness.owner_with_webhook()
+    await harness.webhooks.add(caller, "https://other.acme.example/")
+    await queue_change(harness, caller, number=2)
+    async with harness.database.transaction() as connection:
+        older = text("UPDATE deliveries SET events = NULL WHERE webhook_id = :id")
+        await connection.execute(older, {"id": first.id})
+    assert await harness.deliver_due() == 2
+
+    brought = [json.loads(request.content)["events"] for request in harness.receivers.requests]
+    assert brought[0] == brought[1]
+    assert [event["id"] for event in brought[0]] == [event["id"] for event in await harness.rows(events)]
 
 
 async def test_while_secrets_overlap_both_sign_and_then_the_new_one_alone(harness: ServiceHarness) -> None:
@@ -213,14 +240,14 @@ async def test_a_delivery_is_sent_again_with_the_same_id_and_to_the_byte(harness
     (delivery,) = await harness.webhooks.log(caller, webhook.id)
     await queue_change(harness, caller, batch="batch", subject="another")
     await harness.webhooks.send_again(caller, webhook.id, delivery.id)
-    assert await harness.deliver_due() == 1
+    assert await harness.deliver_due() == 2
 
-    first, last = harness.receivers.requests[0], harness.receivers.requests[-1]
+    first, *_, last = [each for each in harness.receivers.requests if b"another" not in each.content]
     assert last.content == first.content == (delivery.body or "").encode()
     assert last.headers["X-Service-Delivery"] == delivery.id
     assert last.headers["X-Service-Timestamp"] > first.headers["X-Service-Timestamp"]
     assert last.headers["X-Service-Signature"] == expected_signatures(last, webhook.secret)
-    (again,) = await harness.webhooks.log(caller, webhook.id)
+    (again,) = [each for each in await harness.webhooks.log(caller, webhook.id) if each.id == delivery.id]
     assert (again.is_accepted, again.attempts, again.status, again.error) == (True, 4, 200, "")
 
 

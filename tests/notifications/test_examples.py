@@ -11,9 +11,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from registerwatch.notifications.channels.webhook import body_of, event_json
 from registerwatch.notifications.channels.webhook_signature import headers, signature
-from registerwatch.notifications.delivery import ATTEMPT_SECONDS, PAUSES, body_of
-from registerwatch.notifications.models import EventType
+from registerwatch.notifications.delivery import ATTEMPT_SECONDS, PAUSES
+from registerwatch.notifications.models import EventType, Notification
 from registerwatch.settings import Settings
 from registerwatch.watches.diff import FieldChange
 from registerwatch.watches.models import Event
@@ -56,7 +57,8 @@ def _verdicts(language: str, given: Sequence[Given]) -> list[bool]:
 def _body() -> bytes:
     change = FieldChange(field="trade name", old="Trocar", new="Trocär 5 mm")
     event = Event(17, 3, "04012345678901", "Trocär", 1_800_000_000, "trade name: Trocar → Trocär 5 mm", [change])
-    return body_of("whd_1", EventType.CHANGED, 1_800_000_000, "owner@acme.example", [event]).encode()
+    notification = Notification("whd_1", EventType.CHANGED, 1_800_000_000, "owner@acme.example")
+    return body_of(notification, [event_json(event)]).encode()
 
 
 def _given(secrets: Sequence[str] = (SECRET,), *, age: int = 0, **other: str) -> Given:

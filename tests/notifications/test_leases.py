@@ -16,7 +16,7 @@ from registerwatch.errors import DatabaseUnavailable
 from registerwatch.net.safe_http import PostResult
 from registerwatch.notifications import outbox, repository
 from registerwatch.notifications.delivery import LEASE_SECONDS, MAX_CONCURRENT, MAX_PER_WEBHOOK
-from registerwatch.notifications.outbox import Outbox
+from registerwatch.notifications.outbox import DeliveryOutbox
 from registerwatch.notifications.repository import FinishedDelivery
 from tests.notifications.steps import another_process, queue_change, queue_deliveries
 from tests.support.harness import ServiceHarness
@@ -154,9 +154,9 @@ async def test_the_deliveries_of_a_run_go_out_when_it_ends(harness: ServiceHarne
     caller, _ = await harness.owner_with_webhook()
     await queue_change(harness, caller, batch="run", due_in=900)
     await queue_change(harness, caller, batch="other run", due_in=900)
-    await Outbox(harness.database, harness.clock).release("run")
+    await DeliveryOutbox(harness.database, harness.clock).release("run")
     assert await harness.deliver_due() == 1
-    await Outbox(harness.database, harness.clock).release("run")
+    await DeliveryOutbox(harness.database, harness.clock).release("run")
     assert await harness.deliver_due() == 0
 
 
@@ -179,11 +179,11 @@ class Away:
 async def test_what_a_run_held_goes_out_as_soon_as_the_database_is_back(
     harness: ServiceHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(outbox, "AGAIN_SECONDS", 0.01)
+    monkeypatch.setattr(outbox, "RETRY_SECONDS", 0.01)
     caller, _ = await harness.owner_with_webhook()
     await queue_change(harness, caller, batch="run", due_in=900)
     away = Away(harness.database, times=3)
-    releasing = Outbox(away, harness.clock)  # type: ignore[arg-type]  # transactions are all that it needs
+    releasing = DeliveryOutbox(away, harness.clock)  # type: ignore[arg-type]  # transactions are all that it needs
 
     await releasing.release("run")
     assert await harness.deliver_due() == 0
@@ -198,7 +198,7 @@ async def test_what_a_run_held_goes_out_as_soon_as_the_database_is_back(
 async def test_closing_leaves_what_cannot_be_let_go_to_its_time(harness: ServiceHarness) -> None:
     caller, _ = await harness.owner_with_webhook()
     await queue_change(harness, caller, batch="run", due_in=900)
-    releasing = Outbox(Away(harness.database, times=1_000), harness.clock)  # type: ignore[arg-type]  # as above
+    releasing = DeliveryOutbox(Away(harness.database, times=1_000), harness.clock)  # type: ignore[arg-type]  # as above
     await releasing.release("run")
 
     await releasing.close()

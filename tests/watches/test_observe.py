@@ -1,12 +1,13 @@
 """What one read of the register means to everybody who watches its subject."""
 
+import json
+from collections.abc import Mapping
 from typing import Any
 from uuid import uuid4
 
 import pytest
 from msgspec.structs import replace
 
-from registerwatch.accounts.models import Caller
 from registerwatch.db.tables import deliveries
 from registerwatch.register.codes import ACTOR_STATUS_PREFIX, LEGISLATION_PREFIX
 from registerwatch.register.models import Certificate, Completeness, DeviceReading
@@ -197,6 +198,9 @@ async def test_what_a_strangers_refresh_brings_is_stored_and_delivered_at_once_a
 
     [delivery] = await harness.rows(deliveries)
     assert (delivery["webhook_id"], delivery["due_at"]) == (webhook, harness.now)
+    async with harness.database.reading() as connection:  # as a node of the release before does
+        found = await repository.events_of_batches(connection, [delivery["batch"]])
+    assert {event.id for event in found[caller.account.id, delivery["batch"]]} == _events_of_delivery(delivery)
     assert await take_awaiting(harness, caller) == ["reference:  → R-2"]
     assert await take_awaiting(harness, caller) == []
 
@@ -262,15 +266,13 @@ async def test_nothing_joins_a_delivery_that_may_be_on_its_way(harness: ServiceH
 
     events = {event.id for event in await harness.events(caller)}
     assert len(events) == 2
-    told = [await _events_of_delivery(harness, caller, each["batch"]) for each in await harness.rows(deliveries)]
+    told = [_events_of_delivery(each) for each in await harness.rows(deliveries)]
     assert sorted(map(len, told)) == [1, 1]
     assert set().union(*told) == events
 
 
-async def _events_of_delivery(harness: ServiceHarness, caller: Caller, batch: str) -> set[int]:
-    async with harness.database.reading() as connection:
-        found = await repository.events_of_batches(connection, [batch])
-        return {event.id for event in found[caller.account.id, batch]}
+def _events_of_delivery(row: Mapping[str, Any]) -> set[int]:
+    return {json.loads(line)["id"] for line in row["events"].split("\n")}
 
 
 # What is no proof

@@ -7,18 +7,16 @@ leaves it to the next one, so a receiver may get it twice, with the same id, and
 from collections.abc import Sequence
 from dataclasses import replace
 
-import msgspec
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registerwatch.clock import Clock, iso_utc
+from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
 from registerwatch.net.safe_http import PostResult, SafeHttpClient
-from registerwatch.notifications import repository
+from registerwatch.notifications import older_deliveries, repository
+from registerwatch.notifications.channels.webhook import body_of
 from registerwatch.notifications.channels.webhook_signature import headers
 from registerwatch.notifications.models import EventType, Webhook
 from registerwatch.notifications.repository import ClaimedDelivery, FinishedDelivery
-from registerwatch.watches import repository as watch_repository
-from registerwatch.watches.models import Event
 
 ATTEMPT_SECONDS = 5.0
 PAUSES = (0.4, 0.8)
@@ -27,8 +25,6 @@ MAX_CONCURRENT = 100
 MAX_PER_WEBHOOK = 4
 
 NO_SECRET = "nothing is sent without a secret to sign it"  # noqa: S105  # a sentence
-
-_encoder = msgspec.json.Encoder()
 
 
 class DeliveryService:
@@ -104,43 +100,15 @@ class DeliveryService:
 
 
 async def _with_bodies(connection: AsyncConnection, claimed: Sequence[ClaimedDelivery]) -> list[ClaimedDelivery]:
-    """What is sent is written down at the first claim, so that every attempt and every resend is the same."""
-    new = [each.delivery for each in claimed if each.delivery.body is None]
-    events = await watch_repository.events_of_batches(connection, [delivery.batch for delivery in new])
-    emails = {each.delivery.id: each.email for each in claimed}
+    """The body is written at the first claim, so that every attempt and every resend sends the same."""
+    claimed = await older_deliveries.with_events(connection, claimed)
     bodies = {
-        delivery.id: body_of(
-            delivery.id,
-            delivery.type,
-            delivery.created_at,
-            emails[delivery.id],
-            events.get((delivery.account_id, delivery.batch), ()),
-        )
-        for delivery in new
+        each.delivery.id: body_of(each.notification, each.events or ())
+        for each in claimed
+        if each.delivery.body is None
     }
     await repository.set_bodies(connection, bodies)
     return [
         replace(each, delivery=replace(each.delivery, body=bodies.get(each.delivery.id, each.delivery.body)))
         for each in claimed
     ]
-
-
-def body_of(delivery_id: str, event_type: EventType, created_at: int, email: str, events: Sequence[Event]) -> str:
-    """The body of a delivery, in JSON."""
-    body = {
-        "id": delivery_id,
-        "type": event_type,
-        "created_at": iso_utc(created_at),
-        "email": email,
-        "events": [
-            {
-                "id": event.id,
-                "subject": event.subject,
-                "label": event.label,
-                "summary": event.summary,
-                "changes": event.changes,
-            }
-            for event in events
-        ],
-    }
-    return _encoder.encode(body).decode()

@@ -39,6 +39,16 @@ class Webhook:
 
 
 @dataclass(frozen=True, slots=True)
+class Notification:
+    """What a delivery says beside its events. `email` is the account's."""
+
+    id: str
+    type: EventType
+    created_at: int
+    email: str
+
+
+@dataclass(frozen=True, slots=True)
 class Delivery:
     """One message to one address. `body` is None before the first attempt, `is_accepted` while it is under way."""
 

@@ -1,7 +1,7 @@
-"""Where deliveries are put, in the transaction that stores their events."""
+"""The outbox: deliveries are put into it by the transaction that stores their events."""
 
 import asyncio
-from collections.abc import Collection
+from collections.abc import Mapping, Sequence
 
 import structlog
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -10,15 +10,19 @@ from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
 from registerwatch.errors import DatabaseUnavailable
 from registerwatch.notifications import repository
+from registerwatch.notifications.channels.webhook import event_json
+from registerwatch.notifications.repository import NewDelivery
+from registerwatch.register.observation import new_batch
+from registerwatch.watches.models import Event
 
 log = structlog.get_logger(__name__)
 
-AGAIN_SECONDS = 5.0
-"""After which letting deliveries go is tried again, where the database did not answer."""
+RETRY_SECONDS = 5.0
+"""After which a release is tried again that the database did not answer."""
 
 
-class Outbox:
-    """Puts deliveries and lets held ones go."""
+class DeliveryOutbox:
+    """Adds events to deliveries, and releases deliveries that were held for the end of a run."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
@@ -26,36 +30,41 @@ class Outbox:
         self._releasing: set[asyncio.Task[None]] = set()
 
     async def put(
-        self, connection: AsyncConnection, batch: str, account_ids: Collection[int], *, due_at: int, now: int
-    ) -> Collection[int]:
-        """One delivery of the batch to each address of each account, unless it is there already.
-
-        Gives the accounts that one is on its way to already, which takes nothing along any more.
+        self, connection: AsyncConnection, batch: str, events: Mapping[int, Sequence[Event]], *, due_at: int, now: int
+    ) -> None:
+        """Add events, by account, to the batch's delivery to each of the account's addresses; make it where there is
+        none. Where it is being sent already, another delivery takes the events, at once.
         """
-        if not account_ids:
-            return ()
-        await repository.put(connection, batch, list(account_ids), due_at=due_at, now=now)
-        return await repository.begun(connection, batch, list(account_ids))
+        if not events:
+            return
+        rendered = {account_id: [event_json(event) for event in each] for account_id, each in events.items()}
+        new = [
+            NewDelivery(account_id, webhook_id, rendered[account_id])
+            for account_id, webhook_id in await repository.lock_webhooks(connection, list(events))
+        ]
+        late = await repository.put(connection, batch, new, due_at=due_at, now=now)
+        left = [each for each in new if each.webhook_id in late]
+        await repository.put(connection, new_batch(), left, due_at=now, now=now)
 
     async def release(self, batch: str) -> None:
-        """The run is through: its deliveries go out. Where the database does not answer, they do as soon as it does."""
+        """Make the held deliveries of a batch due. Where the database does not answer, that is tried again later."""
         try:
             await self._release(batch)
         except DatabaseUnavailable as error:
             log.warning("deliveries wait for the database", batch=batch, error=str(error))
-            task = asyncio.create_task(self._release_at_last(batch), name=f"release {batch}")
+            task = asyncio.create_task(self._release_later(batch), name=f"release {batch}")
             self._releasing.add(task)
             task.add_done_callback(self._releasing.discard)
 
     async def close(self) -> None:
-        """Leave what could not be let go: it is due by itself when the time for which it was held is over."""
+        """Stop trying: what could not be released falls due at the time until which it was held."""
         for task in self._releasing:
             task.cancel()
         await asyncio.gather(*self._releasing, return_exceptions=True)
 
-    async def _release_at_last(self, batch: str) -> None:
+    async def _release_later(self, batch: str) -> None:
         while True:
-            await asyncio.sleep(AGAIN_SECONDS)
+            await asyncio.sleep(RETRY_SECONDS)
             try:
                 await self._release(batch)
             except DatabaseUnavailable:

@@ -4,7 +4,7 @@ Functions run in the transaction of the connection that they are given. `claim` 
 which delivers for every account.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,7 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from registerwatch.db.tables import accounts, deliveries, webhooks
 from registerwatch.net.safe_http import PostResult
 from registerwatch.notifications.channels.webhook_signature import new_delivery_id
-from registerwatch.notifications.models import Delivery, EventType, Webhook
+from registerwatch.notifications.models import Delivery, EventType, Notification, Webhook
 
 _WEBHOOK = select(
     webhooks.c.id,
@@ -60,12 +60,30 @@ def webhook_of(row: Sequence[Any]) -> Webhook:
 
 @dataclass(frozen=True, slots=True)
 class ClaimedDelivery:
-    """A delivery that this worker may send until its lease ends, with where to and in whose name."""
+    """A delivery that this worker may send until its lease ends, with its target and the account's address.
+
+    `events` are rendered. It is None where the body is written, and where a node of the release before put it.
+    """
 
     delivery: Delivery
     webhook: Webhook
     email: str
     leased_until: int
+    events: Sequence[str] | None
+
+    @property
+    def notification(self) -> Notification:
+        """What it says beside its events."""
+        return Notification(self.delivery.id, self.delivery.type, self.delivery.created_at, self.email)
+
+
+@dataclass(frozen=True, slots=True)
+class NewDelivery:
+    """Rendered events for one target, each in one line."""
+
+    account_id: int
+    webhook_id: int
+    events: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,37 +137,47 @@ async def remove(connection: AsyncConnection, account_id: int, webhook_id: int) 
     await connection.execute(delete(webhooks).where(*of_webhook))
 
 
-async def put(connection: AsyncConnection, batch: str, account_ids: Sequence[int], *, due_at: int, now: int) -> None:
-    """One delivery of a batch to every address of some accounts, unless it is there already.
+async def lock_webhooks(connection: AsyncConnection, account_ids: Sequence[int]) -> Sequence[tuple[int, int]]:
+    """The account and the id of every address of some accounts that has a secret.
 
-    None of the addresses is removed, and none of the deliveries begun, before this transaction ends.
+    None of them is removed before this transaction ends.
     """
     found = (
-        select(webhooks.c.id, webhooks.c.account_id)
+        select(webhooks.c.account_id, webhooks.c.id)
         .where(webhooks.c.account_id.in_(account_ids), webhooks.c.secret != "")
         .order_by(webhooks.c.id)
         .with_for_update(read=True, key_share=True)
     )
+    return [(row.account_id, row.id) for row in await connection.execute(found)]
+
+
+async def put(
+    connection: AsyncConnection, batch: str, new: Sequence[NewDelivery], *, due_at: int, now: int
+) -> Collection[int]:
+    """One delivery of a batch to each address; where there is one, the events are appended to it.
+
+    Gives the addresses whose delivery has its body already: nothing is appended to that. The others get no body before
+    this transaction ends.
+    """
     rows = [
         {
             "id": new_delivery_id(),
-            "account_id": row.account_id,
-            "webhook_id": row.id,
+            "account_id": each.account_id,
+            "webhook_id": each.webhook_id,
             "type": EventType.CHANGED.value,
             "batch": batch,
             "now": now,
             "due_at": due_at,
+            "events": "\n".join(each.events),
         }
-        for row in await connection.execute(found)
+        for each in new
     ]
-    if rows:
-        await connection.execute(_PUT, rows)
-
-
-async def begun(connection: AsyncConnection, batch: str, account_ids: Sequence[int]) -> Sequence[int]:
-    """Of some accounts those that a delivery of the batch, with what it takes along, is written down for."""
-    written = deliveries.c.batch == batch, deliveries.c.account_id.in_(account_ids), deliveries.c.body.is_not(None)
-    return (await connection.execute(select(deliveries.c.account_id).where(*written))).scalars().all()
+    if not rows:
+        return ()
+    await connection.execute(_PUT, rows)
+    has_body = deliveries.c.batch == batch, deliveries.c.body.is_not(None)
+    with_body = set((await connection.execute(select(deliveries.c.webhook_id).where(*has_body))).scalars())
+    return with_body.intersection(each.webhook_id for each in new)
 
 
 async def add_test(connection: AsyncConnection, webhook: Webhook, *, body: str, delivery_id: str, now: int) -> None:
@@ -192,7 +220,9 @@ async def claim(
         return []
     found = (
         _DELIVERY.add_columns(
-            accounts.c.email, *(column.label(f"w_{column.name}") for column in _WEBHOOK.selected_columns)
+            deliveries.c.events,
+            accounts.c.email,
+            *(column.label(f"w_{column.name}") for column in _WEBHOOK.selected_columns),
         )
         .join(webhooks, webhooks.c.id == deliveries.c.webhook_id)
         .join(accounts, accounts.c.id == deliveries.c.account_id)
@@ -202,7 +232,7 @@ async def claim(
 
 
 async def set_bodies(connection: AsyncConnection, bodies: Mapping[str, str]) -> None:
-    """Keep what is sent, by the deliveries' ids, so that every attempt sends the same."""
+    """Store what is sent, by the deliveries' ids, so that every attempt sends the same."""
     if bodies:
         rows = [{"delivery_id": delivery_id, "content": body} for delivery_id, body in bodies.items()]
         await connection.execute(_SET_BODY, rows)
@@ -271,12 +301,13 @@ async def waiting(connection: AsyncConnection) -> tuple[int, int | None]:
 
 _PUT = text(
     "INSERT INTO deliveries"
-    " (id, account_id, webhook_id, type, batch, created_at, due_at, leased_until, attempts, error)"
-    " VALUES (:id, :account_id, :webhook_id, :type, :batch, :now, :due_at, 0, 0, '')"
-    " ON CONFLICT (webhook_id, batch) DO UPDATE SET due_at = deliveries.due_at"  # which locks it
+    " (id, account_id, webhook_id, type, batch, created_at, due_at, leased_until, attempts, error, events)"
+    " VALUES (:id, :account_id, :webhook_id, :type, :batch, :now, :due_at, 0, 0, '', :events)"
+    " ON CONFLICT (webhook_id, batch) DO UPDATE SET events = deliveries.events || '\n' || excluded.events"
+    " WHERE deliveries.body IS NULL"  # PostgreSQL locks the row in either case
 )
 
-_SET_BODY = text("UPDATE deliveries SET body = :content WHERE id = :delivery_id")
+_SET_BODY = text("UPDATE deliveries SET body = :content, events = NULL WHERE id = :delivery_id")
 _FINISH = text(
     "UPDATE deliveries SET due_at = NULL, leased_until = 0, attempts = attempts + :attempts, finished_at = :now,"
     " is_accepted = :is_accepted, status = :status, error = :error"
@@ -307,4 +338,5 @@ def _delivery_of(row: Row[*tuple[Any, ...]]) -> Delivery:
 
 
 def _claimed_of(row: Row[*tuple[Any, ...]], leased_until: int) -> ClaimedDelivery:
-    return ClaimedDelivery(_delivery_of(row), webhook_of(row[13:]), row.email, leased_until)
+    events = None if row.events is None else row.events.split("\n")
+    return ClaimedDelivery(_delivery_of(row), webhook_of(row[14:]), row.email, leased_until, events)

@@ -15,14 +15,16 @@ from registerwatch.db.statements import PreparedSelect
 from registerwatch.errors import CapReached, InvalidInput
 from registerwatch.net.addresses import target
 from registerwatch.notifications import repository
+from registerwatch.notifications.channels.webhook import body_of
 from registerwatch.notifications.channels.webhook_signature import new_delivery_id, new_secret
-from registerwatch.notifications.delivery import DeliveryService, body_of
+from registerwatch.notifications.delivery import DeliveryService
 from registerwatch.notifications.models import (
     LOG_LENGTH,
     MAX_WEBHOOKS,
     OVERLAP_SECONDS,
     Delivery,
     EventType,
+    Notification,
     Webhook,
 )
 from registerwatch.notifications.repository import FinishedDelivery
@@ -114,7 +116,7 @@ class WebhookService:
     async def test(self, caller: Caller, webhook_id: int | None) -> TestResult:
         """Send a signed test to one webhook, or to the first one. Raises `InvalidInput` when there is none."""
         now, delivery_id = int(self._clock.now()), new_delivery_id()
-        body = body_of(delivery_id, EventType.TEST, now, caller.account.email, [])
+        body = body_of(Notification(delivery_id, EventType.TEST, now, caller.account.email), [])
         async with self._database.transaction() as connection:
             await locked(connection, caller.account.id)
             if webhook_id is not None:

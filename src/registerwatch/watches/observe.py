@@ -4,31 +4,19 @@ It runs inside the transaction that stores the read in the copy, so that copy, s
 whatever happens. A read costs what the watches on its subject cost; watches on other subjects cost nothing.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.register.observation import DeviceObservation, Observation, ReadContext, new_batch
 from registerwatch.watches import repository
 from registerwatch.watches.diff import FieldChange, compare, summary_of
+from registerwatch.watches.outbox import Outbox
 from registerwatch.watches.repository import NewEvent, Watched
 from registerwatch.watches.snapshot import decoded, encoded, label_of, snapshot_of
 
 NO_CERTIFICATES = "The rest was read, but its certificates could not be."
-
-
-class Outbox(Protocol):
-    """Where deliveries are put, in the transaction that stores their events."""
-
-    async def put(
-        self, connection: AsyncConnection, batch: str, account_ids: Collection[int], *, due_at: int, now: int
-    ) -> Collection[int]:
-        """One delivery of the batch to each address of each account, unless it is there already.
-
-        Gives the accounts that one is on its way to already, which takes nothing along any more.
-        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,17 +74,14 @@ class WatchObserver:
     async def _store_events(
         self, connection: AsyncConnection, changed: Sequence[tuple[Watched, _Compared]], context: ReadContext, now: int
     ) -> None:
-        """Events and their deliveries: held back in the cause's batch where they can join it, else at once."""
+        """Store events and put them into the outbox: in the context's batch where they can join it, else at once."""
         joining = {
             watch.account_id
             for watch, _ in changed
             if context.holds(now) and context.account_id in (None, watch.account_id)
         }
-        begun = await self._outbox.put(connection, context.batch, joining, due_at=context.held_until, now=now)
-        joining.difference_update(begun)
-        apart, others = new_batch(), {watch.account_id for watch, _ in changed} - joining
-        await self._outbox.put(connection, apart, others, due_at=now, now=now)
-        events = [
+        at_once = new_batch()
+        new = [
             NewEvent(
                 account_id=watch.account_id,
                 watch_id=watch.id,
@@ -104,12 +89,16 @@ class WatchObserver:
                 label=_label(watch, result),
                 summary=summary_of(result.changes),
                 changes=result.changes,
-                batch=context.batch if watch.account_id in joining else apart,
+                batch=context.batch if watch.account_id in joining else at_once,
                 awaits_sync=not context.is_recheck,
             )
             for watch, result in changed
         ]
-        await repository.add_events(connection, events, now)
+        stored = await repository.add_events(connection, new, now)
+        held = {account_id: events for account_id, events in stored.items() if account_id in joining}
+        others = {account_id: events for account_id, events in stored.items() if account_id not in joining}
+        await self._outbox.put(connection, context.batch, held, due_at=context.held_until, now=now)
+        await self._outbox.put(connection, at_once, others, due_at=now, now=now)
 
 
 class _Comparing:

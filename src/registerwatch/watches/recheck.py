@@ -9,7 +9,7 @@ from registerwatch.db.engine import Database
 from registerwatch.register.observation import ReadContext
 from registerwatch.register.sources.request_budget import RequestPriority
 from registerwatch.watches import repository
-from registerwatch.watches.read_run import HeldOutbox, run
+from registerwatch.watches.outbox import Outbox, release_at_end
 from registerwatch.watches.read_subject import SubjectReader
 
 HELD_SECONDS = 900
@@ -30,7 +30,7 @@ class RecheckService:
     """Reads the watches of active accounts that were not read for the longest time, one read for each subject."""
 
     def __init__(
-        self, database: Database, clock: Clock, reading: SubjectReader, outbox: HeldOutbox, *, watches_per_run: int
+        self, database: Database, clock: Clock, reading: SubjectReader, outbox: Outbox, *, watches_per_run: int
     ) -> None:
         self._database = database
         self._clock = clock
@@ -54,7 +54,7 @@ class RecheckService:
         subjects = list(dict.fromkeys(watch.subject for watch in due))
         context = ReadContext(held_until=now + HELD_SECONDS, is_recheck=True)
         found = 0
-        async with run(context, self._outbox):
+        async with release_at_end(context, self._outbox):
             for subject in subjects:
                 is_found = await self._reader.read(subject, RequestPriority.RECHECK, context)
                 found += is_found

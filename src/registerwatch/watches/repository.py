@@ -4,7 +4,7 @@ Functions run in the transaction of the connection that they are given. `watched
 which concern every account that watches a subject.
 """
 
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -260,8 +260,8 @@ async def set_snapshots(connection: AsyncConnection, kept: Sequence[Mapping[str,
         await connection.execute(changed, kept)
 
 
-async def add_events(connection: AsyncConnection, new: Sequence[NewEvent], now: int) -> None:
-    """Store events."""
+async def add_events(connection: AsyncConnection, new: Sequence[NewEvent], now: int) -> Mapping[int, Sequence[Event]]:
+    """Store events. They come back by account, with their ids, oldest first."""
     values = [
         {
             "account_id": event.account_id,
@@ -277,8 +277,15 @@ async def add_events(connection: AsyncConnection, new: Sequence[NewEvent], now: 
         }
         for event in new
     ]
+    stored: defaultdict[int, list[Event]] = defaultdict(list)
     if values:
-        await connection.execute(insert(events), values)
+        added = await connection.execute(insert(events).returning(events.c.watch_id, events.c.id), values)
+        ids: defaultdict[int, deque[int]] = defaultdict(deque)
+        for watch_id, event_id in sorted(map(tuple, added)):
+            ids[watch_id].append(event_id)
+        for each in new:
+            stored[each.account_id].append(_stored(ids[each.watch_id].popleft(), each, now))
+    return stored
 
 
 async def newest_events(connection: AsyncConnection, account_id: int, most: int) -> Sequence[Event]:
@@ -290,7 +297,7 @@ async def newest_events(connection: AsyncConnection, account_id: int, most: int)
 async def events_of_batches(
     connection: AsyncConnection, batches: Sequence[str]
 ) -> Mapping[tuple[int, str], Sequence[Event]]:
-    """Events of some batches, oldest first, by account and batch; for deliveries."""
+    """Events of some batches, oldest first, by account and batch."""
     found: defaultdict[tuple[int, str], list[Event]] = defaultdict(list)
     if batches:
         asked = _EVENT.add_columns(events.c.account_id, events.c.batch).where(events.c.batch.in_(set(batches)))
@@ -347,3 +354,7 @@ def _watch_of(row: Row[*tuple[Any, ...]]) -> Watch:
 def _event_of(row: Row[*tuple[Any, ...]]) -> Event:
     changes = _changes.decode(row.changes)
     return Event(row.id, row.watch_id, row.subject, row.label, row.created_at, row.summary, changes, row.kind)
+
+
+def _stored(event_id: int, new: NewEvent, now: int) -> Event:
+    return Event(event_id, new.watch_id, new.subject, new.label, now, new.summary, new.changes, new.kind)

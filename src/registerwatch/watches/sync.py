@@ -12,7 +12,7 @@ from registerwatch.register.observation import ReadContext
 from registerwatch.register.sources.request_budget import RequestPriority
 from registerwatch.watches import repository
 from registerwatch.watches.models import Event
-from registerwatch.watches.read_run import HeldOutbox, run
+from registerwatch.watches.outbox import Outbox, release_at_end
 from registerwatch.watches.read_subject import SubjectReader
 from registerwatch.watches.repository import Due
 
@@ -34,7 +34,7 @@ class SyncService:
     """Reads an account's watches side by side, the longest unread first, until a time limit in seconds."""
 
     def __init__(
-        self, database: Database, clock: Clock, reading: SubjectReader, outbox: HeldOutbox, *, time_limit: float
+        self, database: Database, clock: Clock, reading: SubjectReader, outbox: Outbox, *, time_limit: float
     ) -> None:
         self._database = database
         self._clock = clock
@@ -50,7 +50,7 @@ class SyncService:
         held_until = int(self._clock.now() + self._time_limit) + GRACE_SECONDS
         context = ReadContext(held_until=held_until, account_id=account_id)
         reads = _Reads(self._reader, context, due)
-        async with run(context, self._outbox):
+        async with release_at_end(context, self._outbox):
             with suppress(TimeoutError):
                 async with asyncio.timeout(self._time_limit):
                     await reads.read_all()

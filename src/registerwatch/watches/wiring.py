@@ -8,7 +8,7 @@ from registerwatch.register.ingest.refresh import Refresher
 from registerwatch.register.store.records import RecordStore
 from registerwatch.settings import Settings
 from registerwatch.watches.import_list import ImportService
-from registerwatch.watches.read_run import HeldOutbox
+from registerwatch.watches.outbox import Outbox
 from registerwatch.watches.read_subject import SubjectReader
 from registerwatch.watches.recheck import RecheckService
 from registerwatch.watches.service import WatchService
@@ -31,7 +31,7 @@ def build_watches(
     clock: Clock,
     copy: RecordStore,
     refresher: Refresher,
-    outbox: HeldOutbox,
+    outbox: Outbox,
 ) -> Watches:
     """The use cases over one database."""
     reading = SubjectReader(database, clock, refresher)

@@ -1,0 +1,13 @@
+"""Deliveries hold what they tell."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0006"
+down_revision = "0005"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    op.add_column("deliveries", sa.Column("events", sa.Text))

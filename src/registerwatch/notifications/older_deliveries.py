@@ -1,0 +1,31 @@
+"""Deliveries that a node of the release before has put while both releases run: they hold no events.
+
+Their events are read from where watches store them. The release after this one needs neither this nor `events.batch`.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from registerwatch.notifications.channels.webhook import event_json
+from registerwatch.notifications.repository import ClaimedDelivery
+from registerwatch.watches.models import Event
+from registerwatch.watches.repository import events_of_batches
+
+
+async def with_events(connection: AsyncConnection, claimed: Sequence[ClaimedDelivery]) -> Sequence[ClaimedDelivery]:
+    """The claimed deliveries, in which those that hold neither a body nor events have their events."""
+    batches = [each.delivery.batch for each in claimed if _is_older(each)]
+    if not batches:
+        return claimed
+    stored = await events_of_batches(connection, batches)
+    return [replace(each, events=_events_of(each, stored)) if _is_older(each) else each for each in claimed]
+
+
+def _events_of(claimed: ClaimedDelivery, stored: Mapping[tuple[int, str], Sequence[Event]]) -> Sequence[str]:
+    return [event_json(event) for event in stored.get((claimed.delivery.account_id, claimed.delivery.batch), ())]
+
+
+def _is_older(claimed: ClaimedDelivery) -> bool:
+    return claimed.delivery.body is None and claimed.events is None
