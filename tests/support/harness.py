@@ -24,7 +24,7 @@ from registerwatch.db.engine import Database
 from registerwatch.mail.memory_mailer import MemoryMailer
 from registerwatch.notifications.delivery import DeliveryService
 from registerwatch.notifications.models import Webhook
-from registerwatch.notifications.webhooks import WebhookService
+from registerwatch.notifications.targets import WebhookService
 from registerwatch.register.models import Actor, DeviceReading
 from registerwatch.register.observation import ReadContext
 from registerwatch.register.sources.request_budget import RequestPriority

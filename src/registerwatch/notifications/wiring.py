@@ -6,7 +6,7 @@ from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
 from registerwatch.net.safe_http import SafeHttpClient
 from registerwatch.notifications.delivery import DeliveryService
-from registerwatch.notifications.webhooks import WebhookService
+from registerwatch.notifications.targets import WebhookService
 from registerwatch.settings import Settings
 
 

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from registerwatch.clock import iso_utc
 from registerwatch.notifications.models import Delivery, Webhook
-from registerwatch.notifications.webhooks import TestResult
+from registerwatch.notifications.targets import TestResult
 from registerwatch.web.answers import Answer, doc, instant, iso_or_none
 
 EXAMPLE_URL = "https://example.org/registerwatch"
