@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import httpcore2
 from sqlalchemy import insert, text
 
 from bench.inputs import remove_database
@@ -13,9 +14,12 @@ from registerwatch.clock import SystemClock
 from registerwatch.db import tables
 from registerwatch.db.engine import Database
 from registerwatch.db.migrate import upgrade
+from registerwatch.net.safe_http import SafeHttpClient
 from registerwatch.notifications.outbox import DeliveryOutbox
+from registerwatch.notifications.wiring import build_channels
 from registerwatch.register.models import Completeness, Device, DeviceReading
 from registerwatch.register.store.records import RecordStore
+from registerwatch.settings import Settings
 from registerwatch.watches.observe import WatchObserver
 from registerwatch.watches.snapshot import encoded, snapshot_of_device
 
@@ -80,7 +84,7 @@ async def build(path: Path, scene: Scene) -> Database:
 
 async def store_changes(database: Database, numbers: Sequence[int], version: int) -> Stored:
     """Store new versions of some subjects, as pages of the register's walk bring them, with all that follows."""
-    copy = RecordStore(database, WatchObserver(DeliveryOutbox(database, SystemClock())))
+    copy = RecordStore(database, WatchObserver(_outbox(database)))
     before = await _counts(database)
     started = time.perf_counter()
     for start in range(0, len(numbers), PAGE):
@@ -92,6 +96,11 @@ async def store_changes(database: Database, numbers: Sequence[int], version: int
     seconds = time.perf_counter() - started
     events, deliveries = await _counts(database)
     return Stored(seconds, events - before[0], deliveries - before[1])
+
+
+def _outbox(database: Database) -> DeliveryOutbox:
+    http_client = SafeHttpClient(httpcore2.AsyncConnectionPool(), allow_private=True, seconds=1.0)
+    return DeliveryOutbox(database, SystemClock(), build_channels(Settings(), http_client))
 
 
 async def _counts(database: Database) -> tuple[int, int]:

@@ -19,14 +19,15 @@ from registerwatch.clock import SystemClock
 from registerwatch.db import tables
 from registerwatch.db.engine import Database
 from registerwatch.net.safe_http import CheckedNetwork, SafeHttpClient, SystemResolver, checked_connections
-from registerwatch.notifications.channels.webhook import body_of
+from registerwatch.notifications.channels.webhook import ATTEMPT_SECONDS, body_of
 from registerwatch.notifications.delivery import (
-    ATTEMPT_SECONDS,
     MAX_CONCURRENT,
-    MAX_PER_WEBHOOK,
+    MAX_PER_TARGET,
     DeliveryService,
 )
 from registerwatch.notifications.models import EventType, Notification
+from registerwatch.notifications.wiring import build_channels
+from registerwatch.settings import Settings
 
 ADDRESSES = 50
 BODY = body_of(Notification("whd_bench", EventType.CHANGED, 0, "owner@example.org"), [])
@@ -42,7 +43,7 @@ async def ours(port: int, count: int, path: Path) -> float:
     network = CheckedNetwork(SystemResolver(), allow_private=True)
     async with checked_connections(network, most=MAX_CONCURRENT) as connections:
         http_client = SafeHttpClient(connections, allow_private=True, seconds=ATTEMPT_SECONDS)
-        deliveries = DeliveryService(database, SystemClock(), http_client, service="Service", user_agent="bench/1.0")
+        deliveries = DeliveryService(database, SystemClock(), build_channels(Settings(), http_client))
         started = time.perf_counter()
         loop = asyncio.create_task(deliver_due(deliveries))
         while deliveries.results["accepted"] < count:  # noqa: ASYNC110  # the deliverer tells nobody that it is through
@@ -98,7 +99,7 @@ def _waiting(number: int, now: int) -> dict[str, object]:
 
 def main() -> None:
     """`ours PORT COUNT DATABASE` or `bare PORT COUNT`."""
-    assert MAX_PER_WEBHOOK * ADDRESSES >= MAX_CONCURRENT, "no address holds the others up"
+    assert MAX_PER_TARGET * ADDRESSES >= MAX_CONCURRENT, "no address holds the others up"
     port, count = int(sys.argv[2]), int(sys.argv[3])
     work = ours(port, count, Path(sys.argv[4])) if sys.argv[1] == "ours" else bare(port, count)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:

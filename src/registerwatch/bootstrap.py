@@ -22,9 +22,9 @@ from registerwatch.db.migrate import upgrade
 from registerwatch.db.schedule import Schedule
 from registerwatch.mail.mailer import Mailer, mailer_of
 from registerwatch.net.safe_http import CheckedNetwork, Connections, SafeHttpClient, SystemResolver, checked_connections
-from registerwatch.notifications.delivery import ATTEMPT_SECONDS, MAX_CONCURRENT
+from registerwatch.notifications.channels.webhook import ATTEMPT_SECONDS
+from registerwatch.notifications.delivery import MAX_CONCURRENT
 from registerwatch.notifications.feeds.service import FeedService
-from registerwatch.notifications.outbox import DeliveryOutbox
 from registerwatch.notifications.wiring import Notifications, build_notifications
 from registerwatch.register.actors import ActorService
 from registerwatch.register.devices import DeviceService
@@ -73,7 +73,6 @@ class Service:
     accounts: Accounts
     watches: Watches
     notifications: Notifications
-    outbox: DeliveryOutbox
     feeds: FeedService
     billing: Billing
     schedule: Schedule
@@ -87,7 +86,7 @@ class Service:
     async def close(self) -> None:
         """Give everything back, in the order that lets work under way end well."""
         await self.refresher.close()
-        await self.outbox.close()
+        await self.notifications.outbox.close()
         await self.accounts.close()
         await self.http.aclose()
         await self.receivers.aclose()
@@ -112,8 +111,13 @@ def build_service(
     clock = clock or SystemClock()
     database = Database(settings.database_address)
     documents = open_documents(settings.database_address)
-    outbox = DeliveryOutbox(database, clock)
-    copy = RecordStore(database, WatchObserver(outbox))
+    network = CheckedNetwork(SystemResolver(), allow_private=settings.webhooks_allow_private)
+    connections = checked_connections(network, most=MAX_CONCURRENT)
+    http_client = SafeHttpClient(
+        receivers or connections, allow_private=settings.webhooks_allow_private, seconds=ATTEMPT_SECONDS
+    )
+    notifications = build_notifications(settings, database, clock, http_client)
+    copy = RecordStore(database, WatchObserver(notifications.outbox))
     http = httpx2.AsyncClient(
         transport=transport, limits=httpx2.Limits(max_connections=20, max_keepalive_connections=5)
     )
@@ -128,11 +132,6 @@ def build_service(
     refresher = Refresher(register, copy, clock)
     index = SearchIndex(settings.index_dir)
     indexer = Indexer(documents, index)
-    network = CheckedNetwork(SystemResolver(), allow_private=settings.webhooks_allow_private)
-    connections = checked_connections(network, most=MAX_CONCURRENT)
-    http_client = SafeHttpClient(
-        receivers or connections, allow_private=settings.webhooks_allow_private, seconds=ATTEMPT_SECONDS
-    )
     billing = build_billing(settings, database, clock, provider)
     bulk_sources: list[BulkSource] = [DataLakeClient(requests, settings.datalake_url), register]
     by_name = {source.load_name: source for source in bulk_sources}
@@ -164,9 +163,8 @@ def build_service(
             passwords or Passwords(),
             billing.cancellations,
         ),
-        watches=build_watches(settings, database, clock, copy, refresher, outbox),
-        notifications=build_notifications(settings, database, clock, http_client),
-        outbox=outbox,
+        watches=build_watches(settings, database, clock, copy, refresher, notifications.outbox),
+        notifications=notifications,
         feeds=FeedService(database, clock),
         billing=billing,
         schedule=Schedule(database, clock),

@@ -10,8 +10,11 @@ from sqlalchemy import insert, text
 from registerwatch.accounts.models import Caller
 from registerwatch.db.tables import deliveries
 from registerwatch.net.safe_http import SafeHttpClient
+from registerwatch.notifications.channels import Channel
 from registerwatch.notifications.delivery import DeliveryService
-from registerwatch.notifications.models import Webhook
+from registerwatch.notifications.models import Target
+from registerwatch.notifications.outbox import DeliveryOutbox
+from registerwatch.notifications.wiring import build_channels
 from registerwatch.watches import repository as watch_repository
 from registerwatch.watches.diff import FieldChange
 from registerwatch.watches.repository import NewEvent
@@ -39,8 +42,10 @@ async def queue_change(
     due_in: int = 0,
     subject: str = "04012345678901",
     number: int = 1,
+    channels: Mapping[str, Channel] | None = None,
 ) -> None:
-    """Store events of these accounts, and their delivery to all webhooks of the accounts."""
+    """Store events of these accounts, and their delivery to all targets of the accounts."""
+    outbox = DeliveryOutbox(harness.database, harness.clock, channels or channels_of(harness))
     new = [
         NewEvent(caller.account.id, 1, subject, "Trocar ü", "market status: a → b", [CHANGE], batch, True)
         for caller in callers
@@ -49,10 +54,10 @@ async def queue_change(
     now = harness.now
     async with harness.database.transaction() as connection:
         stored = await watch_repository.add_events(connection, new, now)
-        await harness.service.outbox.put(connection, batch, stored, due_at=now + due_in, now=now)
+        await outbox.put(connection, batch, stored, due_at=now + due_in, now=now)
 
 
-async def queue_deliveries(harness: ServiceHarness, webhook: Webhook, number: int) -> None:
+async def queue_deliveries(harness: ServiceHarness, webhook: Target, number: int) -> None:
     """Store deliveries to one webhook that are due."""
     row = {
         "account_id": webhook.account_id,
@@ -69,7 +74,7 @@ async def queue_deliveries(harness: ServiceHarness, webhook: Webhook, number: in
         await connection.execute(insert(deliveries), [{**row, "id": each, "batch": each} for each in ids])
 
 
-async def clear_secret(harness: ServiceHarness, webhook: Webhook) -> None:
+async def clear_secret(harness: ServiceHarness, webhook: Target) -> None:
     """Take a webhook's secret away, as no use case does."""
     async with harness.database.transaction() as connection:
         await connection.execute(text("UPDATE webhooks SET secret = '' WHERE id = :id"), {"id": webhook.id})
@@ -79,9 +84,13 @@ def another_process(
     harness: ServiceHarness, kind: type[DeliveryService] = DeliveryService, *, service_name: str = "Service"
 ) -> DeliveryService:
     """What delivers in another process over the same database."""
+    return kind(harness.database, harness.clock, channels_of(harness, service_name))
+
+
+def channels_of(harness: ServiceHarness, service_name: str = "Service") -> Mapping[str, Channel]:
+    """The channels over the harness's receivers."""
     http_client = SafeHttpClient(harness.receivers, allow_private=False, seconds=5.0)
-    user_agent = harness.service.settings.user_agent
-    return kind(harness.database, harness.clock, http_client, service=service_name, user_agent=user_agent)
+    return build_channels(harness.service.settings.model_copy(update={"service_name": service_name}), http_client)
 
 
 def expected_signatures(request: SignedRequest, *secrets: str, word: str = "Service") -> str:

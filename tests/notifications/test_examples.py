@@ -11,9 +11,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from registerwatch.notifications.channels.webhook import body_of, event_json
+from registerwatch.notifications.channels.webhook import ATTEMPT_SECONDS, PAUSES, body_of, event_json
 from registerwatch.notifications.channels.webhook_signature import headers, signature
-from registerwatch.notifications.delivery import ATTEMPT_SECONDS, PAUSES
 from registerwatch.notifications.models import EventType, Notification
 from registerwatch.settings import Settings
 from registerwatch.watches.diff import FieldChange

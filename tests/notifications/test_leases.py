@@ -13,12 +13,12 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from registerwatch.db.engine import Database
 from registerwatch.db.tables import deliveries, events
 from registerwatch.errors import DatabaseUnavailable
-from registerwatch.net.safe_http import PostResult
 from registerwatch.notifications import outbox, repository
-from registerwatch.notifications.delivery import LEASE_SECONDS, MAX_CONCURRENT, MAX_PER_WEBHOOK
+from registerwatch.notifications.delivery import LEASE_SECONDS, MAX_CONCURRENT, MAX_PER_TARGET
+from registerwatch.notifications.models import AttemptResult
 from registerwatch.notifications.outbox import DeliveryOutbox
 from registerwatch.notifications.repository import FinishedDelivery
-from tests.notifications.steps import another_process, queue_change, queue_deliveries
+from tests.notifications.steps import another_process, channels_of, queue_change, queue_deliveries
 from tests.support.harness import ServiceHarness
 
 pytestmark = pytest.mark.anyio
@@ -83,9 +83,9 @@ async def test_workers_that_claim_at_once_claim_each_delivery_once(harness: Serv
     claimed = [each for claim in claims for each in claim]
 
     assert len({each.delivery.id for each in claimed}) == len(claimed) > 0
-    assert max(Counter(each.webhook.id for each in claimed).values()) <= MAX_PER_WEBHOOK
+    assert max(Counter(each.target.id for each in claimed).values()) <= MAX_PER_TARGET
     rest = [each for _ in range(10) for each in await workers[0].claim()]
-    assert len({each.delivery.id for each in claimed + rest}) == 10 * MAX_PER_WEBHOOK
+    assert len({each.delivery.id for each in claimed + rest}) == 10 * MAX_PER_TARGET
 
 
 async def test_no_address_has_more_than_four_under_way_over_all_workers(harness: ServiceHarness) -> None:
@@ -105,7 +105,7 @@ async def test_a_dead_receiver_with_a_long_backlog_delays_no_other(harness: Serv
     await queue_change(harness, caller)
 
     claimed = await harness.deliveries.claim()
-    assert Counter(each.webhook.url for each in claimed) == {dead.url: MAX_PER_WEBHOOK, "https://alive.example/": 1}
+    assert Counter(each.target.url for each in claimed) == {dead.url: MAX_PER_TARGET, "https://alive.example/": 1}
 
 
 async def test_many_dead_receivers_leave_the_next_free_place_to_one_that_answers(harness: ServiceHarness) -> None:
@@ -121,10 +121,10 @@ async def test_many_dead_receivers_leave_the_next_free_place_to_one_that_answers
     await queue_change(harness, caller)
 
     await harness.deliveries.store(
-        [FinishedDelivery(taken[0].delivery.id, taken[0].webhook.id, taken[0].leased_until, _refused(), 3)]
+        [FinishedDelivery(taken[0].delivery.id, taken[0].target.id, taken[0].leased_until, _refused(), 3)]
     )
     (next_one,) = await harness.deliveries.claim(1)
-    assert next_one.webhook.url == "https://alive.example/"
+    assert next_one.target.url == "https://alive.example/"
 
 
 async def test_the_oldest_comes_first_at_one_address(harness: ServiceHarness) -> None:
@@ -154,9 +154,9 @@ async def test_the_deliveries_of_a_run_go_out_when_it_ends(harness: ServiceHarne
     caller, _ = await harness.owner_with_webhook()
     await queue_change(harness, caller, batch="run", due_in=900)
     await queue_change(harness, caller, batch="other run", due_in=900)
-    await DeliveryOutbox(harness.database, harness.clock).release("run")
+    await DeliveryOutbox(harness.database, harness.clock, channels_of(harness)).release("run")
     assert await harness.deliver_due() == 1
-    await DeliveryOutbox(harness.database, harness.clock).release("run")
+    await DeliveryOutbox(harness.database, harness.clock, channels_of(harness)).release("run")
     assert await harness.deliver_due() == 0
 
 
@@ -183,7 +183,7 @@ async def test_what_a_run_held_goes_out_as_soon_as_the_database_is_back(
     caller, _ = await harness.owner_with_webhook()
     await queue_change(harness, caller, batch="run", due_in=900)
     away = Away(harness.database, times=3)
-    releasing = DeliveryOutbox(away, harness.clock)  # type: ignore[arg-type]  # transactions are all that it needs
+    releasing = DeliveryOutbox(away, harness.clock, channels_of(harness))  # type: ignore[arg-type]  # transactions are all that it needs
 
     await releasing.release("run")
     assert await harness.deliver_due() == 0
@@ -198,7 +198,7 @@ async def test_what_a_run_held_goes_out_as_soon_as_the_database_is_back(
 async def test_closing_leaves_what_cannot_be_let_go_to_its_time(harness: ServiceHarness) -> None:
     caller, _ = await harness.owner_with_webhook()
     await queue_change(harness, caller, batch="run", due_in=900)
-    releasing = DeliveryOutbox(Away(harness.database, times=1_000), harness.clock)  # type: ignore[arg-type]  # as above
+    releasing = DeliveryOutbox(Away(harness.database, times=1_000), harness.clock, channels_of(harness))  # type: ignore[arg-type]  # as above
     await releasing.release("run")
 
     await releasing.close()
@@ -237,5 +237,5 @@ async def test_an_end_that_is_stored_while_its_address_is_removed_breaks_nothing
     assert await harness.rows(deliveries) == []
 
 
-def _refused() -> PostResult:
-    return PostResult(None, "the connection failed")
+def _refused() -> AttemptResult:
+    return AttemptResult(is_accepted=False, status=None, error="the connection failed")

@@ -11,7 +11,7 @@ from registerwatch.background import run_forever
 from registerwatch.background.deliver import deliver_due
 from registerwatch.db.tables import deliveries
 from registerwatch.errors import DatabaseUnavailable
-from registerwatch.notifications.delivery import MAX_PER_WEBHOOK, DeliveryService
+from registerwatch.notifications.delivery import MAX_PER_TARGET, DeliveryService
 from registerwatch.notifications.repository import FinishedDelivery
 from tests.notifications.steps import another_process, queue_change, queue_deliveries
 from tests.support.harness import ServiceHarness
@@ -69,14 +69,14 @@ async def test_a_receiver_that_never_answers_delays_no_other(harness: ServiceHar
     await queue_deliveries(harness, dead, 50)
     harness.receivers.delays[HOST] = asyncio.Event()
     async with working(harness.deliveries):
-        await harness.receivers.wait_for(HOST, MAX_PER_WEBHOOK)
+        await harness.receivers.wait_for(HOST, MAX_PER_TARGET)
         for number in range(1, 4):
             await queue_change(harness, caller, batch=str(number))
             await harness.receivers.wait_for(ALIVE, number)
-        assert len(harness.receivers.at(HOST)) == MAX_PER_WEBHOOK
+        assert len(harness.receivers.at(HOST)) == MAX_PER_TARGET
         harness.receivers.delays[HOST].set()
         await harness.receivers.wait_for(HOST, 50)
-    assert harness.receivers.max_in_progress[HOST] == MAX_PER_WEBHOOK
+    assert harness.receivers.max_in_progress[HOST] == MAX_PER_TARGET
 
 
 async def test_what_is_under_way_when_the_process_ends_is_finished_and_nothing_more_begun(
@@ -86,15 +86,15 @@ async def test_what_is_under_way_when_the_process_ends_is_finished_and_nothing_m
     await queue_deliveries(harness, webhook, 10)
     harness.receivers.delays[HOST] = asyncio.Event()
     worker = asyncio.create_task(deliver_due(harness.deliveries))
-    await harness.receivers.wait_for(HOST, MAX_PER_WEBHOOK)
+    await harness.receivers.wait_for(HOST, MAX_PER_TARGET)
     for _ in range(3):  # whoever ends loops says so again and again
         worker.cancel()
         await asyncio.sleep(0)
     harness.receivers.delays[HOST].set()
     await asyncio.gather(worker, return_exceptions=True)
 
-    assert len(harness.receivers.requests) == MAX_PER_WEBHOOK
-    assert sum(bool(row["is_accepted"]) for row in await harness.rows(deliveries)) == MAX_PER_WEBHOOK
+    assert len(harness.receivers.requests) == MAX_PER_TARGET
+    assert sum(bool(row["is_accepted"]) for row in await harness.rows(deliveries)) == MAX_PER_TARGET
 
 
 async def test_an_end_that_could_not_be_stored_is_stored_later_and_not_delivered_twice(

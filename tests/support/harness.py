@@ -23,8 +23,8 @@ from registerwatch.bootstrap import Service, build_service, running
 from registerwatch.db.engine import Database
 from registerwatch.mail.memory_mailer import MemoryMailer
 from registerwatch.notifications.delivery import DeliveryService
-from registerwatch.notifications.models import Webhook
-from registerwatch.notifications.targets import WebhookService
+from registerwatch.notifications.models import Target
+from registerwatch.notifications.targets import TargetService
 from registerwatch.register.models import Actor, DeviceReading
 from registerwatch.register.observation import ReadContext
 from registerwatch.register.sources.request_budget import RequestPriority
@@ -98,13 +98,13 @@ class ServiceHarness:
         return int(self.clock.now())
 
     @property
-    def webhooks(self) -> WebhookService:
+    def webhooks(self) -> TargetService:
         """The use cases of webhooks."""
         return self.service.notifications.webhooks
 
     @property
     def deliveries(self) -> DeliveryService:
-        """What sends to webhooks."""
+        """What sends deliveries."""
         return self.service.notifications.deliveries
 
     # HTTP
@@ -223,13 +223,13 @@ class ServiceHarness:
         """What the account's events say, oldest first."""
         return [event.summary for event in await self.events(caller)]
 
-    async def owner_with_webhook(self, email: str = EMAIL, url: str = WEBHOOK_URL) -> tuple[Caller, Webhook]:
+    async def owner_with_webhook(self, email: str = EMAIL, url: str = WEBHOOK_URL) -> tuple[Caller, Target]:
         """The owner of a new account, and the webhook that it has."""
         caller = await self.owner(email)
         await self.webhooks.set_first(caller, url)
         return caller, await self.first_webhook(caller)
 
-    async def first_webhook(self, caller: Caller) -> Webhook:
+    async def first_webhook(self, caller: Caller) -> Target:
         """The account's first webhook as it is now."""
         found = await self.webhooks.all(caller.account.id)
         return next(each for each in found if each.is_first)

@@ -11,7 +11,13 @@ async def add_webhook(harness: ServiceHarness, caller: Caller) -> int:
     """Give the account a webhook."""
     async with harness.database.transaction() as connection:
         return await webhook_repository.add(
-            connection, caller.account.id, url="https://a.example", secret="whsec_1", is_first=True, now=0
+            connection,
+            caller.account.id,
+            channel="webhook",
+            url="https://a.example",
+            secret="whsec_1",
+            is_first=True,
+            now=0,
         )
 
 

@@ -8,8 +8,6 @@ from msgspec.structs import replace
 
 from registerwatch.accounts import repository as account_repository
 from registerwatch.db.tables import deliveries
-from registerwatch.net.safe_http import PostResult, SafeHttpClient
-from registerwatch.notifications.delivery import DeliveryService
 from registerwatch.notifications.models import EventType
 from registerwatch.register.models import Certificate, Completeness, DeviceReading
 from registerwatch.register.observation import DeviceObservation, ReadContext
@@ -142,15 +140,8 @@ async def test_what_a_delivery_on_its_way_cannot_take_along_goes_out_by_another(
     await harness.store(anew(), other)
     context = ReadContext(held_until=harness.now + 120, account_id=caller.account.id)
     await harness.store(anew(status_code=OFF), context=context)
-    delivery_service = DeliveryService(
-        harness.database,
-        harness.clock,
-        SafeHttpClient(_Nobody(), allow_private=True, seconds=1.0),
-        service="S",
-        user_agent="u",
-    )
     harness.clock.move(121)  # the clock of another node
-    (first,) = await delivery_service.claim()
+    (first,) = await harness.deliveries.claim()
     harness.clock.move(-121)
 
     await harness.store(replace(other, device=replace(other.device, reference="R-2")), context=context)
@@ -159,7 +150,7 @@ async def test_what_a_delivery_on_its_way_cannot_take_along_goes_out_by_another(
     assert [body is None for body in sorted(bodies, key=str)] == [True, False]
     assert len(await harness.events(caller)) == 2
     harness.clock.move(300)
-    claimed = {each.delivery.id: each.delivery.body or "" for each in await delivery_service.claim()}
+    claimed = {each.delivery.id: each.delivery.body or "" for each in await harness.deliveries.claim()}
     assert len(claimed) == 2
     assert sorted(body.count('"summary"') for body in claimed.values()) == [1, 1]
     assert claimed[first.delivery.id] == first.delivery.body
@@ -178,14 +169,9 @@ async def test_deleting_an_account_and_observing_its_watches_wait_in_no_circle(h
     async def observe() -> None:
         observation = DeviceObservation(a_device("u-1", UDI, version=1, status_code=OFF))
         async with harness.database.transaction() as connection:
-            await WatchObserver(harness.service.outbox).observe(
+            await WatchObserver(harness.service.notifications.outbox).observe(
                 connection, [observation], ReadContext(), unconfirmed=[OTHER], now=now
             )
 
     async with asyncio.timeout(20):
         await asyncio.gather(*(observe() for _ in range(5)), delete(), *(observe() for _ in range(5)))
-
-
-class _Nobody:
-    async def handle_async_request(self, request: Any) -> Any:
-        raise AssertionError(f"nothing is sent here: {PostResult}")

@@ -217,7 +217,7 @@ async def test_what_a_recheck_brings_is_held_for_its_end_and_not_listed_again(ha
     [delivery] = await harness.rows(deliveries)
     assert delivery["due_at"] == harness.now + 900
     assert await take_awaiting(harness, caller) == []
-    await harness.service.outbox.release(context.batch)
+    await harness.service.notifications.outbox.release(context.batch)
     [delivery] = await harness.rows(deliveries)
     assert delivery["due_at"] == harness.now
 

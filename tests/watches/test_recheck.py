@@ -120,7 +120,7 @@ async def test_a_read_that_had_nothing_to_compare_takes_its_turn_all_the_same(ha
     await harness.owner_watching("owner@acme.example", "1", "2", "3")
     reading = SubjectReader(harness.database, harness.clock, Unseen())  # type: ignore[arg-type]  # a refresher
     recheck_service = RecheckService(
-        harness.database, harness.clock, reading, harness.service.outbox, watches_per_run=1
+        harness.database, harness.clock, reading, harness.service.notifications.outbox, watches_per_run=1
     )
 
     for _ in range(2):

@@ -193,11 +193,12 @@ events = Table(
     sqlite_autoincrement=True,
 )
 
-webhooks = Table(
+webhooks = Table(  # targets of every channel
     "webhooks",
     metadata,
     Column("id", _RowId, primary_key=True),
     _of_account(),
+    Column("channel", Text, nullable=False, server_default="webhook", doc="how notifications are sent there"),
     Column("url", Text, nullable=False),
     Column("secret", Text, nullable=False),
     Column("old_secret", Text, doc="the secret before, which signs beside the new one for a day"),
@@ -216,6 +217,7 @@ deliveries = Table(
     Column("id", Text, primary_key=True, doc="whd_…"),
     _of_account(),
     Column("webhook_id", BigInteger, ForeignKey("webhooks.id", ondelete="CASCADE"), nullable=False),
+    Column("channel", Text, nullable=False, server_default="webhook", doc="that of its target"),
     Column("type", Text, nullable=False, doc="watch.changed or watch.test"),
     Column("batch", Text, nullable=False, doc="events of one batch join one delivery; its own id for a test"),
     Column("created_at", BigInteger, nullable=False),

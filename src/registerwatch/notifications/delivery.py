@@ -1,87 +1,81 @@
-"""Delivering: claiming what is due, signing it, posting it, remembering how it went.
+"""Delivering: claim what is due, send it, store how it ended.
 
-A delivery is a row until it has ended. Whoever claims it has it for the length of a lease; a worker that is killed
-leaves it to the next one, so a receiver may get it twice, with the same id, and never not at all.
+A delivery is a row until it has ended. Whoever claims it has it for the length of a lease. When a worker is killed,
+another one claims its deliveries after the lease: a target may get a delivery twice, with the same id, but never misses
+one.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
-from registerwatch.net.safe_http import PostResult, SafeHttpClient
 from registerwatch.notifications import older_deliveries, repository
-from registerwatch.notifications.channels.webhook import body_of
-from registerwatch.notifications.channels.webhook_signature import headers
-from registerwatch.notifications.models import EventType, Webhook
+from registerwatch.notifications.channels import Channel
+from registerwatch.notifications.models import AttemptResult, Notification, Target
 from registerwatch.notifications.repository import ClaimedDelivery, FinishedDelivery
 
-ATTEMPT_SECONDS = 5.0
-PAUSES = (0.4, 0.8)
 LEASE_SECONDS = 60
 MAX_CONCURRENT = 100
-MAX_PER_WEBHOOK = 4
-
-NO_SECRET = "nothing is sent without a secret to sign it"  # noqa: S105  # a sentence
+MAX_PER_TARGET = 4
 
 
 class DeliveryService:
-    """Sends deliveries. `service` is the word in the headers' names."""
+    """Sends deliveries over the channels of their targets."""
 
-    def __init__(
-        self, database: Database, clock: Clock, http_client: SafeHttpClient, *, service: str, user_agent: str
-    ) -> None:
+    def __init__(self, database: Database, clock: Clock, channels: Mapping[str, Channel]) -> None:
         self._database = database
         self._clock = clock
-        self._poster = http_client
-        self._service = service
-        self._user_agent = user_agent
+        self._channels = channels
         self.results = {"accepted": 0, "failed": 0}
         """Deliveries that have ended in this process, by how."""
 
-    async def claim(self, most: int = MAX_CONCURRENT) -> Sequence[ClaimedDelivery]:
+    async def claim(self, limit: int = MAX_CONCURRENT) -> Sequence[ClaimedDelivery]:
         """Claim what is due, with its body."""
         now = int(self._clock.now())
         async with self._database.transaction() as connection:
             claimed = await repository.claim(
                 connection,
+                self._channels.keys(),
                 now=now,
                 lease_until=now + LEASE_SECONDS,
-                most=most,
-                most_per_webhook=MAX_PER_WEBHOOK,
+                limit=limit,
+                limit_per_target=MAX_PER_TARGET,
             )
-            return await _with_bodies(connection, claimed)
+            return await self._with_bodies(connection, claimed)
 
     async def deliver(self, claimed: ClaimedDelivery) -> FinishedDelivery:
-        """Send one delivery, in up to three attempts. How it ended is to be stored."""
-        delivery, webhook = claimed.delivery, claimed.webhook
+        """Send one delivery, with the channel's retries. The caller stores how it ended."""
+        delivery, target = claimed.delivery, claimed.target
         assert delivery.body is not None, "claiming gives it a body"
-        answer, attempts = await self.send(webhook, delivery.id, delivery.type, delivery.body.encode())
-        return FinishedDelivery(delivery.id, webhook.id, claimed.leased_until, answer, attempts)
+        result, attempts = await self.send(target, claimed.notification, delivery.body)
+        return FinishedDelivery(delivery.id, target.id, claimed.leased_until, result, attempts)
 
     async def store(self, ended: Sequence[FinishedDelivery]) -> None:
-        """Remember how deliveries ended, all or none of them: what is not remembered falls due again."""
+        """Store how deliveries ended, all or none of them: what is not stored falls due again."""
         now = int(self._clock.now())
         async with self._database.transaction() as connection:
             await repository.finish(connection, ended, now)
         for each in ended:
-            self.results["accepted" if each.answer.is_accepted else "failed"] += 1
+            self.results["accepted" if each.result.is_accepted else "failed"] += 1
 
-    async def send(
-        self, webhook: Webhook, delivery_id: str, event_type: EventType, body: bytes
-    ) -> tuple[PostResult, int]:
-        """Up to three attempts with their pauses, none without a secret; the last answer and how many there were."""
-        if not webhook.secret:
-            return PostResult(None, NO_SECRET), 0
-        attempts, answer = 0, await self._attempt(webhook, delivery_id, event_type, body)
-        for attempts, pause in enumerate(PAUSES, start=1):
-            if answer.is_accepted:
-                return answer, attempts
+    async def send(self, target: Target, notification: Notification, body: str) -> tuple[AttemptResult, int]:
+        """Attempt until the target accepts it or the channel's retries are used up: the last result, and how many
+        attempts there were. There is none where nothing can be sent to the target.
+        """
+        channel = self._channels[target.channel]
+        problem = channel.problem(target)
+        if problem is not None:
+            return AttemptResult(is_accepted=False, status=None, error=problem), 0
+        result = await channel.attempt(target, notification, body, int(self._clock.now()))
+        for attempts, pause in enumerate(channel.pauses, start=1):
+            if result.is_accepted:
+                return result, attempts
             await self._clock.sleep(pause)
-            answer = await self._attempt(webhook, delivery_id, event_type, body)
-        return answer, attempts + 1
+            result = await channel.attempt(target, notification, body, int(self._clock.now()))
+        return result, len(channel.pauses) + 1
 
     async def waiting(self) -> tuple[int, int | None]:
         """How many deliveries have not ended, and since when the oldest is due (unix seconds)."""
@@ -93,22 +87,18 @@ class DeliveryService:
         async with self._database.transaction() as connection:
             return await repository.delete_finished(connection, int(self._clock.now()) - older_than)
 
-    async def _attempt(self, webhook: Webhook, delivery_id: str, event_type: EventType, body: bytes) -> PostResult:
-        now = int(self._clock.now())
-        signed = headers(self._service, delivery_id, event_type, body, webhook.valid_secrets(now), now)
-        return await self._poster.post(webhook.url, body, {**signed, "User-Agent": self._user_agent})
-
-
-async def _with_bodies(connection: AsyncConnection, claimed: Sequence[ClaimedDelivery]) -> list[ClaimedDelivery]:
-    """The body is written at the first claim, so that every attempt and every resend sends the same."""
-    claimed = await older_deliveries.with_events(connection, claimed)
-    bodies = {
-        each.delivery.id: body_of(each.notification, each.events or ())
-        for each in claimed
-        if each.delivery.body is None
-    }
-    await repository.set_bodies(connection, bodies)
-    return [
-        replace(each, delivery=replace(each.delivery, body=bodies.get(each.delivery.id, each.delivery.body)))
-        for each in claimed
-    ]
+    async def _with_bodies(
+        self, connection: AsyncConnection, claimed: Sequence[ClaimedDelivery]
+    ) -> Sequence[ClaimedDelivery]:
+        """The body is written at the first claim, so that every attempt and every resend sends the same."""
+        claimed = await older_deliveries.with_events(connection, claimed, self._channels)
+        bodies = {
+            each.delivery.id: self._channels[each.target.channel].render(each.notification, each.events or ())
+            for each in claimed
+            if each.delivery.body is None
+        }
+        await repository.set_bodies(connection, bodies)
+        return [
+            replace(each, delivery=replace(each.delivery, body=bodies.get(each.delivery.id, each.delivery.body)))
+            for each in claimed
+        ]

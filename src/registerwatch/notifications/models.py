@@ -1,12 +1,20 @@
-"""Webhooks and deliveries. Instants are unix seconds."""
+"""Targets of notifications, and deliveries to them. Instants are unix seconds."""
 
+import secrets
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-MAX_WEBHOOKS = 10
+MAX_TARGETS = 10
+"""Of one account in one channel."""
 OVERLAP_SECONDS = 24 * 3600
 """How long the secret before signs beside a new one."""
 LOG_LENGTH = 50
+DELIVERY_PREFIX = "whd_"
+
+
+def new_delivery_id() -> str:
+    """A new delivery's id."""
+    return DELIVERY_PREFIX + secrets.token_urlsafe(18)
 
 
 class EventType(StrEnum):
@@ -17,11 +25,12 @@ class EventType(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Webhook:
-    """An address of an account."""
+class Target:
+    """An address of an account in a channel. The first one of webhooks is the account object's `webhook_url`."""
 
     id: int
     account_id: int
+    channel: str
     url: str
     secret: str = field(repr=False)
     old_secret: str | None = field(repr=False)
@@ -49,12 +58,21 @@ class Notification:
 
 
 @dataclass(frozen=True, slots=True)
+class AttemptResult:
+    """How one attempt ended: an HTTP status where there is one, a reason where the target did not accept it."""
+
+    is_accepted: bool
+    status: int | None
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
 class Delivery:
-    """One message to one address. `body` is None before the first attempt, `is_accepted` while it is under way."""
+    """One notification to one target. `body` is None before the first claim, `is_accepted` while it is under way."""
 
     id: str
     account_id: int
-    webhook_id: int
+    target_id: int
     type: EventType
     batch: str
     created_at: int

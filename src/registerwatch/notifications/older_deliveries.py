@@ -8,23 +8,31 @@ from dataclasses import replace
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registerwatch.notifications.channels.webhook import event_json
+from registerwatch.notifications.channels import Channel
 from registerwatch.notifications.repository import ClaimedDelivery
 from registerwatch.watches.models import Event
 from registerwatch.watches.repository import events_of_batches
 
 
-async def with_events(connection: AsyncConnection, claimed: Sequence[ClaimedDelivery]) -> Sequence[ClaimedDelivery]:
+async def with_events(
+    connection: AsyncConnection, claimed: Sequence[ClaimedDelivery], channels: Mapping[str, Channel]
+) -> Sequence[ClaimedDelivery]:
     """The claimed deliveries, in which those that hold neither a body nor events have their events."""
     batches = [each.delivery.batch for each in claimed if _is_older(each)]
     if not batches:
         return claimed
     stored = await events_of_batches(connection, batches)
-    return [replace(each, events=_events_of(each, stored)) if _is_older(each) else each for each in claimed]
+    return [
+        replace(each, events=_rendered(each, stored, channels[each.target.channel])) if _is_older(each) else each
+        for each in claimed
+    ]
 
 
-def _events_of(claimed: ClaimedDelivery, stored: Mapping[tuple[int, str], Sequence[Event]]) -> Sequence[str]:
-    return [event_json(event) for event in stored.get((claimed.delivery.account_id, claimed.delivery.batch), ())]
+def _rendered(
+    claimed: ClaimedDelivery, stored: Mapping[tuple[int, str], Sequence[Event]], channel: Channel
+) -> Sequence[str]:
+    events = stored.get((claimed.delivery.account_id, claimed.delivery.batch), ())
+    return [channel.render_event(event) for event in events]
 
 
 def _is_older(claimed: ClaimedDelivery) -> bool:

@@ -10,7 +10,8 @@ from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
 from registerwatch.errors import DatabaseUnavailable
 from registerwatch.notifications import repository
-from registerwatch.notifications.channels.webhook import event_json
+from registerwatch.notifications.channels import Channel
+from registerwatch.notifications.models import Target
 from registerwatch.notifications.repository import NewDelivery
 from registerwatch.register.observation import new_batch
 from registerwatch.watches.models import Event
@@ -24,26 +25,24 @@ RETRY_SECONDS = 5.0
 class DeliveryOutbox:
     """Adds events to deliveries, and releases deliveries that were held for the end of a run."""
 
-    def __init__(self, database: Database, clock: Clock) -> None:
+    def __init__(self, database: Database, clock: Clock, channels: Mapping[str, Channel]) -> None:
         self._database = database
         self._clock = clock
+        self._channels = channels
         self._releasing: set[asyncio.Task[None]] = set()
 
     async def put(
         self, connection: AsyncConnection, batch: str, events: Mapping[int, Sequence[Event]], *, due_at: int, now: int
     ) -> None:
-        """Add events, by account, to the batch's delivery to each of the account's addresses; make it where there is
+        """Add events, by account, to the batch's delivery to each of the account's targets; make it where there is
         none. Where it is being sent already, another delivery takes the events, at once.
         """
         if not events:
             return
-        rendered = {account_id: [event_json(event) for event in each] for account_id, each in events.items()}
-        new = [
-            NewDelivery(account_id, webhook_id, rendered[account_id])
-            for account_id, webhook_id in await repository.lock_webhooks(connection, list(events))
-        ]
-        late = await repository.put(connection, batch, new, due_at=due_at, now=now)
-        left = [each for each in new if each.webhook_id in late]
+        targets = await repository.lock_targets(connection, events.keys(), self._channels.keys())
+        new = [NewDelivery(target, self._rendered(target, events)) for target in targets if self._is_ready(target)]
+        with_body = await repository.put(connection, batch, new, due_at=due_at, now=now)
+        left = [each for each in new if each.target.id in with_body]
         await repository.put(connection, new_batch(), left, due_at=now, now=now)
 
     async def release(self, batch: str) -> None:
@@ -61,6 +60,12 @@ class DeliveryOutbox:
         for task in self._releasing:
             task.cancel()
         await asyncio.gather(*self._releasing, return_exceptions=True)
+
+    def _is_ready(self, target: Target) -> bool:
+        return self._channels[target.channel].problem(target) is None
+
+    def _rendered(self, target: Target, events: Mapping[int, Sequence[Event]]) -> Sequence[str]:
+        return [self._channels[target.channel].render_event(event) for event in events[target.account_id]]
 
     async def _release_later(self, batch: str) -> None:
         while True:

@@ -1,31 +1,54 @@
-"""The use cases of webhooks, built together."""
+"""The use cases of notifications, built together."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
 from registerwatch.net.safe_http import SafeHttpClient
+from registerwatch.notifications.channels import Channel
+from registerwatch.notifications.channels.webhook import WebhookChannel
 from registerwatch.notifications.delivery import DeliveryService
-from registerwatch.notifications.targets import WebhookService
+from registerwatch.notifications.outbox import DeliveryOutbox
+from registerwatch.notifications.targets import TargetService
 from registerwatch.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
 class Notifications:
-    """What surfaces and background work call."""
+    """What watches, surfaces and background work call. `targets` are by the names of their channels."""
 
-    webhooks: WebhookService
+    outbox: DeliveryOutbox
     deliveries: DeliveryService
+    targets: Mapping[str, TargetService]
+
+    @property
+    def webhooks(self) -> TargetService:
+        """The contract's webhooks."""
+        return self.targets[WebhookChannel.name]
+
+
+def build_channels(settings: Settings, http_client: SafeHttpClient) -> Mapping[str, Channel]:
+    """Every channel by its name: a line each."""
+    channels: Sequence[Channel] = (
+        WebhookChannel(
+            http_client,
+            service=settings.service_name,
+            user_agent=settings.user_agent,
+            allow_private=settings.webhooks_allow_private,
+        ),
+    )
+    return {channel.name: channel for channel in channels}
 
 
 def build_notifications(
     settings: Settings, database: Database, clock: Clock, http_client: SafeHttpClient
 ) -> Notifications:
     """The use cases over one database."""
-    deliveries = DeliveryService(
-        database, clock, http_client, service=settings.service_name, user_agent=settings.user_agent
-    )
+    channels = build_channels(settings, http_client)
+    deliveries = DeliveryService(database, clock, channels)
     return Notifications(
-        webhooks=WebhookService(database, clock, deliveries, allow_private=settings.webhooks_allow_private),
+        outbox=DeliveryOutbox(database, clock, channels),
         deliveries=deliveries,
+        targets={name: TargetService(database, clock, deliveries, channel) for name, channel in channels.items()},
     )

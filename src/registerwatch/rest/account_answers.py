@@ -10,7 +10,7 @@ from registerwatch.accounts.models import Caller, Key, NewSession, Profile, Role
 from registerwatch.billing.provider import Subscription
 from registerwatch.bootstrap import Service
 from registerwatch.clock import iso_utc
-from registerwatch.notifications.models import Webhook
+from registerwatch.notifications.models import Target
 from registerwatch.rest.webhook_answers import WebhookObject
 from registerwatch.web.answers import Answer, doc, instant
 
@@ -186,7 +186,7 @@ async def _fields(service: Service, profile: Profile) -> dict[str, Any]:
     }
 
 
-def _last_delivery(webhooks: Sequence[Webhook]) -> dict[str, Any]:
+def _last_delivery(webhooks: Sequence[Target]) -> dict[str, Any]:
     delivered = [(webhook.last_at, webhook) for webhook in webhooks if webhook.last_at is not None]
     if not delivered:
         return {}

@@ -3,7 +3,7 @@
 from typing import Annotated, Literal
 
 from registerwatch.clock import iso_utc
-from registerwatch.notifications.models import Delivery, Webhook
+from registerwatch.notifications.models import Delivery, Target
 from registerwatch.notifications.targets import TestResult
 from registerwatch.web.answers import Answer, doc, instant, iso_or_none
 
@@ -22,7 +22,7 @@ class WebhookObject(Answer):
     last_error: Annotated[str | None, doc("Why it was not; empty when it was.")]
 
     @classmethod
-    def of(cls, webhook: Webhook, *, shows_secret: bool = True) -> "WebhookObject":
+    def of(cls, webhook: Target, *, shows_secret: bool = True) -> "WebhookObject":
         """An address with how its last delivery ended."""
         return cls(
             id=webhook.id,

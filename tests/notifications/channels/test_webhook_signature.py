@@ -7,7 +7,8 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registerwatch.notifications.channels.webhook_signature import headers, new_delivery_id, new_secret, signature
+from registerwatch.notifications.channels.webhook_signature import headers, new_secret, signature
+from registerwatch.notifications.models import new_delivery_id
 
 
 def test_a_signature_is_what_openssl_says() -> None:

@@ -6,17 +6,11 @@ import secrets
 from collections.abc import Mapping, Sequence
 
 SECRET_PREFIX = "whsec_"  # noqa: S105  # how secrets begin
-DELIVERY_PREFIX = "whd_"
 
 
 def new_secret() -> str:
     """A new secret of an address."""
     return SECRET_PREFIX + secrets.token_urlsafe(32)
-
-
-def new_delivery_id() -> str:
-    """A new delivery's id."""
-    return DELIVERY_PREFIX + secrets.token_urlsafe(18)
 
 
 def signature(secret: str, timestamp: int, body: bytes) -> str:

@@ -1,4 +1,4 @@
-"""Deliveries hold what they tell."""
+"""Targets and deliveries have a channel; deliveries hold what they tell."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -11,3 +11,5 @@ depends_on = None
 
 def upgrade() -> None:
     op.add_column("deliveries", sa.Column("events", sa.Text))
+    for table in ("webhooks", "deliveries"):
+        op.add_column(table, sa.Column("channel", sa.Text, nullable=False, server_default="webhook"))
