@@ -113,6 +113,7 @@ async def test_an_end_that_could_not_be_stored_is_stored_later_and_not_delivered
         deliveries.may_store.set()
         await _ended(harness, 1)
     assert deliveries.refused
+    assert deliveries.results == {"accepted": 1, "failed": 0}
     assert len(harness.receivers.requests) == 1
 
 

@@ -272,7 +272,7 @@ async def set_bodies(connection: AsyncConnection, bodies: Mapping[str, str]) -> 
 async def finish(connection: AsyncConnection, ended: Sequence[FinishedDelivery], now: int) -> None:
     """Store that deliveries have ended, with or without success, also with their targets.
 
-    Targets are changed first, as where one is removed with its deliveries: else the two could wait for each other.
+    Targets are changed first, as where one is removed with its deliveries: else the two could deadlock.
     """
     rows = [
         {

@@ -185,4 +185,4 @@ class TargetService:
         for target in await repository.of_account(connection, caller.account.id, self._channel.name):
             if target.is_first:
                 return target
-        raise InvalidInput(f"No {self._channel.name} address is saved. Save one first.")
+        raise InvalidInput(f"No {self._channel.name} address is saved.")

@@ -1,4 +1,4 @@
-"""Observing: what a successful read saw, compared with every watch on its subject whose account is active.
+"""Observing: what a successful read found is compared with every watch on its subject whose account is active.
 
 It runs inside the transaction that stores the read in the copy, so that copy, snapshots, events and deliveries agree
 whatever happens. A read costs what the watches on its subject cost; watches on other subjects cost nothing.
@@ -21,7 +21,7 @@ NO_CERTIFICATES = "The rest was read, but its certificates could not be."
 
 @dataclass(frozen=True, slots=True)
 class _Compared:
-    """What comparing a sighting with one kept snapshot brought."""
+    """The result of comparing an observation with one kept snapshot."""
 
     changes: Sequence[FieldChange]
     kept: str
@@ -29,7 +29,7 @@ class _Compared:
 
 
 class WatchObserver:
-    """Turns sightings into snapshots, events and deliveries."""
+    """Turns observations into snapshots, events and deliveries."""
 
     def __init__(self, outbox: Outbox) -> None:
         self._outbox = outbox
@@ -43,13 +43,13 @@ class WatchObserver:
         unconfirmed: Sequence[str] = (),
         now: int,
     ) -> None:
-        """Compare and store; suspects are read again soon."""
+        """Compare and store; watches on `unconfirmed` subjects become due."""
         seen = {observation.subject: observation for observation in observations}
         if not seen and not unconfirmed:
             return
         found = await repository.watched(connection, [*seen, *unconfirmed], now)
         await repository.make_due(connection, [watch.id for watch in found if watch.subject not in seen])
-        await self._compare(connection, [watch for watch in found if _has_a_say(seen, watch)], seen, context, now)
+        await self._compare(connection, [watch for watch in found if _is_comparable(seen, watch)], seen, context, now)
 
     async def _compare(
         self,
@@ -61,9 +61,9 @@ class WatchObserver:
     ) -> None:
         if not watched:
             return
-        comparing = _Comparing(seen)
-        compared = [(watch, comparing.compared(watch)) for watch in watched]
-        await _note(connection, watched, seen, now)
+        comparison = _Comparison(seen)
+        compared = [(watch, comparison.of(watch)) for watch in watched]
+        await _store_read(connection, watched, seen, now)
         await repository.set_snapshots(
             connection, [_kept(watch, result) for watch, result in compared if _is_new(watch, result)]
         )
@@ -101,14 +101,14 @@ class WatchObserver:
         await self._outbox.put(connection, at_once, others, due_at=now, now=now)
 
 
-class _Comparing:
-    """Comparisons of one read. Most watches on a subject keep the same snapshot, which is compared once."""
+class _Comparison:
+    """The comparisons of one read. Most watches on a subject keep the same snapshot, which is compared once."""
 
     def __init__(self, seen: Mapping[str, Observation]) -> None:
         self._seen = seen
         self._known: dict[tuple[str, str | None], _Compared] = {}
 
-    def compared(self, watch: Watched) -> _Compared:
+    def of(self, watch: Watched) -> _Compared:
         key = watch.subject, watch.snapshot
         if key not in self._known:
             self._known[key] = self._compare(*key)
@@ -122,16 +122,16 @@ class _Comparing:
         return _Compared(changes, encoded(now), label_of(now, subject))
 
 
-def _has_a_say(seen: Mapping[str, Observation], watch: Watched) -> bool:
-    """Whether a reading is compared with a watch: the first one, its baseline, is one in full."""
+def _is_comparable(seen: Mapping[str, Observation], watch: Watched) -> bool:
+    """Whether an observation is compared with a watch: its baseline must be a read in full."""
     observation = seen.get(watch.subject)
     return observation is not None and (observation.in_full or watch.snapshot is not None)
 
 
-async def _note(
+async def _store_read(
     connection: AsyncConnection, watched: Sequence[Watched], seen: Mapping[str, Observation], now: int
 ) -> None:
-    """When the watches were read, and whether something is missing in it. A reading in part is no read of theirs."""
+    """Store when the watches were read, and whether their certificates were not. A read in part counts as none."""
     whole, without = [], []
     for watch in watched:
         observation = seen[watch.subject]

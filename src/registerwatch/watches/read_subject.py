@@ -13,7 +13,7 @@ DEFECT = "Reading it met a fault of this service, which is in the log."
 
 
 class SubjectReader:
-    """Reads subjects past every cache. What is found is observed by whoever stores it; failures are noted here."""
+    """Reads subjects past every cache. The record store has what is found observed; failures are stored here."""
 
     def __init__(self, database: Database, clock: Clock, refresher: Refresher) -> None:
         self._database = database
@@ -23,11 +23,12 @@ class SubjectReader:
     async def read(self, subject: str, priority: RequestPriority, context: ReadContext) -> bool:
         """Whether the register was read and has the subject.
 
-        A read that was overtaken while it went on was compared with nothing; then there is a second one.
+        While a read goes on another one may be stored. Then it was compared with nothing, and there is a
+        second read.
         """
         for _ in range(2):
             began_at = int(self._clock.now())
-            reason = await self._trouble(subject, priority, context)
+            reason = await self._read_error(subject, priority, context)
             if reason is not None:
                 await self._note_failure(subject, reason)
                 return False
@@ -36,11 +37,11 @@ class SubjectReader:
         await self._note_tried(subject, began_at)
         return True
 
-    async def _trouble(self, subject: str, priority: RequestPriority, context: ReadContext) -> str | None:
+    async def _read_error(self, subject: str, priority: RequestPriority, context: ReadContext) -> str | None:
         """Why nothing was found; None when something was."""
         try:
             result = await self._refresher.refresh(subject, priority=priority, context=context)
-        except Exception:  # noqa: BLE001  # the refresher logs it; a run goes on with the other subjects
+        except Exception:  # noqa: BLE001  # the refresher logs it; other subjects are read all the same
             return DEFECT
         if isinstance(result, NotFound):
             return NOT_REGISTERED
@@ -55,8 +56,8 @@ class SubjectReader:
             return await repository.is_untried(connection, subject, began_at)
 
     async def _note_tried(self, subject: str, began_at: int) -> None:
-        """What was found need not be what answers for the subject: then nobody compared it, and it would stay first
-        in line.
+        """What was found need not be the current record of the subject. Then nothing was compared, and without this the
+        watch would be read first every time.
         """
         async with self._database.transaction() as connection:
             await repository.note_tried(connection, subject, began_at)

@@ -30,11 +30,11 @@ class RecheckService:
     """Reads the watches of active accounts that were not read for the longest time, one read for each subject."""
 
     def __init__(
-        self, database: Database, clock: Clock, reading: SubjectReader, outbox: Outbox, *, watches_per_run: int
+        self, database: Database, clock: Clock, reader: SubjectReader, outbox: Outbox, *, watches_per_run: int
     ) -> None:
         self._database = database
         self._clock = clock
-        self._reader = reading
+        self._reader = reader
         self._outbox = outbox
         self._watches_per_run = watches_per_run
 

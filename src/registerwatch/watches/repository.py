@@ -1,6 +1,6 @@
 """The SQL of watches and events. Whatever belongs to an account takes the account's id.
 
-Functions run in the transaction of the connection that they are given. `watched` and what follows it serve readings,
+Functions run in the transaction of the connection that they are given. `watched` and what follows it serve reads,
 which concern every account that watches a subject.
 """
 
@@ -52,7 +52,7 @@ _EVENT = select(
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """What a reading needs to know of a watch."""
+    """What a read needs to know of a watch."""
 
     id: int
     account_id: int
@@ -73,7 +73,7 @@ class Due:
 
 @dataclass(frozen=True, slots=True)
 class NewWatch:
-    """A watch to store, with its baseline where a read of the subject is at hand."""
+    """A watch to store, with its baseline where the copy has a fresh read of the subject."""
 
     subject: str
     label: str = ""
@@ -150,7 +150,7 @@ async def add(connection: AsyncConnection, account_id: int, new: Sequence[NewWat
 
 
 async def rename(connection: AsyncConnection, account_id: int, watch_id: int, label: str) -> None:
-    """Give a watch a name that readings leave alone."""
+    """Give a watch a name that reads leave alone."""
     of_watch = watches.c.id == watch_id, watches.c.account_id == account_id
     await connection.execute(update(watches).where(*of_watch).values(label=label, is_renamed=True))
 
@@ -208,7 +208,7 @@ async def is_untried(connection: AsyncConnection, subject: str, since: int) -> b
 
 
 async def note_tried(connection: AsyncConnection, subject: str, now: int) -> None:
-    """A read of a subject had nothing to compare: its watches wait for their turn like others."""
+    """A read of a subject had nothing to compare: its watches count as tried now."""
     tried = watches.c.subject == subject, watches.c.tried_at < now, _is_active(now)
     await _set(connection, await _locked(connection, *tried), {"tried_at": now})
 
@@ -321,7 +321,7 @@ def _is_active(now: int) -> ColumnElement[bool]:
 
 
 async def _locked(connection: AsyncConnection, *where: ColumnElement[bool]) -> Sequence[int]:
-    """The ids of some watches, locked in the order in which everybody locks them: so nobody waits in a circle."""
+    """The ids of some watches, locked in the order in which every transaction locks them, so that none deadlock."""
     found = select(watches.c.id).where(*where).order_by(watches.c.id).with_for_update()
     return (await connection.execute(found)).scalars().all()
 

@@ -19,16 +19,16 @@ from registerwatch.watches.subjects import subject as subject_of
 
 _COUNT = PreparedSelect(repository.COUNT)
 NEWEST_EVENTS = 100
-NO_WATCH = "The account has no watch with this id; GET /v1/watches lists them."
+NO_WATCH = "The account has no watch with this id."
 
 
 class WatchService:
     """What an account does with its watches."""
 
-    def __init__(self, database: Database, clock: Clock, reading: SubjectReader) -> None:
+    def __init__(self, database: Database, clock: Clock, reader: SubjectReader) -> None:
         self._database = database
         self._clock = clock
-        self._reader = reading
+        self._reader = reader
 
     async def all(self, caller: Caller) -> Sequence[Watch]:
         """The account's watches, oldest first."""

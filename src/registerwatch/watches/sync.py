@@ -18,12 +18,12 @@ from registerwatch.watches.repository import Due
 
 SIDE_BY_SIDE = 8
 GRACE_SECONDS = 60
-"""How much longer than its time limit a sync may take to end before its delivery goes out all the same."""
+"""A sync that has not ended so long after its time limit no longer holds its delivery back."""
 
 
 @dataclass(frozen=True, slots=True)
 class SyncResult:
-    """What a sync brought: how many watches were read, every event that no sync had listed, why some were not read."""
+    """A sync: how many watches were read, every event that no sync had listed, why some were not read."""
 
     synced: int
     events: Sequence[Event]
@@ -34,16 +34,16 @@ class SyncService:
     """Reads an account's watches side by side, the longest unread first, until a time limit in seconds."""
 
     def __init__(
-        self, database: Database, clock: Clock, reading: SubjectReader, outbox: Outbox, *, time_limit: float
+        self, database: Database, clock: Clock, reader: SubjectReader, outbox: Outbox, *, time_limit: float
     ) -> None:
         self._database = database
         self._clock = clock
-        self._reader = reading
+        self._reader = reader
         self._outbox = outbox
         self._time_limit = time_limit
 
     async def sync(self, caller: Caller) -> SyncResult:
-        """Read everything. What is not reached stays as it is and is first in line for the recheck."""
+        """Read everything. What is not reached stays as it is, and the recheck reads it first."""
         account_id = caller.account.id
         async with self._database.reading() as connection:
             due = await repository.due_of_account(connection, account_id)
@@ -62,15 +62,15 @@ class SyncService:
 class _Reads:
     """Some watches, read side by side."""
 
-    def __init__(self, reading: SubjectReader, context: ReadContext, due: Sequence[Due]) -> None:
-        self._reader = reading
-        self._cause = context
+    def __init__(self, reader: SubjectReader, context: ReadContext, due: Sequence[Due]) -> None:
+        self._reader = reader
+        self._context = context
         self._due = iter(due)
         self.tried = 0
         self.found = 0
 
     async def read_all(self) -> None:
-        """Read until none is left. Trouble of several reads is told as that of the first."""
+        """Read until none is left. When several reads fail unexpectedly, the first error is raised."""
         try:
             async with asyncio.TaskGroup() as group:
                 for _ in range(SIDE_BY_SIDE):
@@ -80,7 +80,7 @@ class _Reads:
 
     async def _read_some(self) -> None:
         for watch in self._due:
-            is_found = await self._reader.read(watch.subject, RequestPriority.INTERACTIVE, self._cause)
+            is_found = await self._reader.read(watch.subject, RequestPriority.INTERACTIVE, self._context)
             self.found += is_found
             self.tried += 1
 

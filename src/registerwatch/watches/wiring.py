@@ -34,10 +34,10 @@ def build_watches(
     outbox: Outbox,
 ) -> Watches:
     """The use cases over one database."""
-    reading = SubjectReader(database, clock, refresher)
+    reader = SubjectReader(database, clock, refresher)
     return Watches(
-        service=WatchService(database, clock, reading),
-        sync=SyncService(database, clock, reading, outbox, time_limit=settings.sync_time_limit),
-        recheck=RecheckService(database, clock, reading, outbox, watches_per_run=settings.recheck_watches_per_run),
+        service=WatchService(database, clock, reader),
+        sync=SyncService(database, clock, reader, outbox, time_limit=settings.sync_time_limit),
+        recheck=RecheckService(database, clock, reader, outbox, watches_per_run=settings.recheck_watches_per_run),
         imports=ImportService(database, clock, copy, fresh_for=settings.cache_hours * 3600),
     )

@@ -20,7 +20,7 @@ from registerwatch.watches.models import Event, Expiring
 
 MAX_TOKEN_LENGTH = 100
 SHOWN_EVENTS = 100
-ENDED = "This feed's address is not valid, or was ended. Make a new one with POST /v1/feeds."
+ENDED = "This feed's address is not valid, or was ended. Make a new feed."
 
 
 class FeedService:
