@@ -13,7 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from registerwatch.db.engine import Database
 from registerwatch.db.tables import deliveries, events
 from registerwatch.errors import DatabaseUnavailable
-from registerwatch.notifications import outbox, repository
+from registerwatch.notifications import outbox, target_repository
 from registerwatch.notifications.delivery import LEASE_SECONDS, MAX_CONCURRENT, MAX_PER_TARGET
 from registerwatch.notifications.models import AttemptResult
 from registerwatch.notifications.outbox import DeliveryOutbox
@@ -213,7 +213,7 @@ async def test_a_delivery_that_is_put_while_its_address_is_removed_breaks_nothin
 ) -> None:
     caller, webhook = await harness.owner_with_webhook()
     async with harness.database.transaction() as connection:
-        await repository.remove(connection, caller.account.id, webhook.id)
+        await target_repository.remove(connection, caller.account.id, webhook.id)
         change = asyncio.create_task(queue_change(harness, caller))
         await _pending(harness.database, 1)
     await change
@@ -232,7 +232,7 @@ async def test_an_end_that_is_stored_while_its_address_is_removed_breaks_nothing
         await connection.execute(text("SELECT 1 FROM webhooks FOR UPDATE"))
         storing = asyncio.create_task(harness.deliveries.store([ended]))
         await _pending(harness.database, 1)
-        await repository.remove(connection, caller.account.id, webhook.id)
+        await target_repository.remove(connection, caller.account.id, webhook.id)
     await storing
     assert await harness.rows(deliveries) == []
 

@@ -2,7 +2,7 @@
 
 from registerwatch.accounts.models import Caller
 from registerwatch.db.tables import watches
-from registerwatch.notifications import repository as webhook_repository
+from registerwatch.notifications import target_repository
 from registerwatch.watches import repository
 from tests.support.harness import ServiceHarness
 
@@ -10,7 +10,7 @@ from tests.support.harness import ServiceHarness
 async def add_webhook(harness: ServiceHarness, caller: Caller) -> int:
     """Give the account a webhook."""
     async with harness.database.transaction() as connection:
-        return await webhook_repository.add(
+        return await target_repository.add(
             connection,
             caller.account.id,
             channel="webhook",

@@ -9,7 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
 from registerwatch.errors import DatabaseUnavailable
-from registerwatch.notifications import repository
+from registerwatch.notifications import repository, target_repository
 from registerwatch.notifications.channels import Channel
 from registerwatch.notifications.models import Target
 from registerwatch.notifications.repository import NewDelivery
@@ -39,7 +39,7 @@ class DeliveryOutbox:
         """
         if not events:
             return
-        targets = await repository.lock_targets(connection, events.keys(), self._channels.keys())
+        targets = await target_repository.lock_targets(connection, events.keys(), self._channels.keys())
         new = [NewDelivery(target, self._rendered(target, events)) for target in targets if self._is_ready(target)]
         with_body = await repository.put(connection, batch, new, due_at=due_at, now=now)
         left = [each for each in new if each.target.id in with_body]

@@ -1,46 +1,20 @@
-"""The SQL of targets and deliveries. Whatever belongs to an account takes the account's id.
+"""The SQL of deliveries. Whatever belongs to an account takes the account's id.
 
 Functions run in the transaction of the connection that they are given. `claim` and what follows it serve the worker,
 which delivers for every account.
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import (
-    BigInteger,
-    BindParameter,
-    ColumnElement,
-    Row,
-    Text,
-    bindparam,
-    delete,
-    func,
-    insert,
-    select,
-    text,
-    update,
-)
+from sqlalchemy import BindParameter, Row, bindparam, delete, func, insert, select, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.db.tables import accounts, deliveries, webhooks
 from registerwatch.notifications.models import AttemptResult, Delivery, EventType, Notification, Target, new_delivery_id
+from registerwatch.notifications.target_repository import TARGET, target_of
 
-_TARGET = select(
-    webhooks.c.id,
-    webhooks.c.account_id,
-    webhooks.c.channel,
-    webhooks.c.url,
-    webhooks.c.secret,
-    webhooks.c.old_secret,
-    webhooks.c.old_secret_until,
-    webhooks.c.is_first,
-    webhooks.c.created_at,
-    webhooks.c.last_at,
-    webhooks.c.last_ok,
-    webhooks.c.last_error,
-)
 _DELIVERY = select(
     deliveries.c.id,
     deliveries.c.account_id,
@@ -55,20 +29,6 @@ _DELIVERY = select(
     deliveries.c.status,
     deliveries.c.error,
 )
-
-
-TARGETS = _TARGET.where(
-    webhooks.c.account_id == bindparam("account_id", type_=BigInteger),
-    webhooks.c.channel == bindparam("channel", type_=Text),
-).order_by(webhooks.c.is_first.desc(), webhooks.c.id)
-"""The targets of the account `account_id` in `channel`, the first one first, then the oldest."""
-
-
-def target_of(row: Sequence[Any]) -> Target:
-    """A row of `TARGETS`, in which SQLite has numbers for truth values."""
-    target = Target(*row)
-    last_ok = None if target.last_ok is None else bool(target.last_ok)
-    return replace(target, is_first=bool(target.is_first), last_ok=last_ok)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,65 +67,6 @@ class FinishedDelivery:
     leased_until: int
     result: AttemptResult
     attempts: int
-
-
-async def of_account(connection: AsyncConnection, account_id: int, channel: str) -> Sequence[Target]:
-    """The account's targets in a channel, the first one first, then the oldest."""
-    rows = await connection.execute(TARGETS, {"account_id": account_id, "channel": channel})
-    return [target_of(row) for row in rows]
-
-
-async def by_id(connection: AsyncConnection, account_id: int, channel: str, target_id: int) -> Target | None:
-    """A target of the account in a channel."""
-    found = _TARGET.where(*_is_target(account_id, target_id), webhooks.c.channel == channel)
-    row = (await connection.execute(found)).one_or_none()
-    return target_of(row) if row is not None else None
-
-
-async def add(
-    connection: AsyncConnection, account_id: int, *, channel: str, url: str, secret: str, is_first: bool, now: int
-) -> int:
-    """Add a target. Its id."""
-    values = {
-        "account_id": account_id,
-        "channel": channel,
-        "url": url,
-        "secret": secret,
-        "is_first": is_first,
-        "created_at": now,
-    }
-    added: int = (await connection.execute(insert(webhooks).values(values).returning(webhooks.c.id))).scalar_one()
-    return added
-
-
-async def set_url(connection: AsyncConnection, account_id: int, target_id: int, url: str) -> None:
-    """Another address with the same secret."""
-    await connection.execute(update(webhooks).where(*_is_target(account_id, target_id)).values(url=url))
-
-
-async def set_secret(
-    connection: AsyncConnection, account_id: int, target_id: int, *, secret: str, old_secret: str, until: int
-) -> None:
-    """A new secret, and until when the old one signs beside it."""
-    changed = {"secret": secret, "old_secret": old_secret, "old_secret_until": until}
-    await connection.execute(update(webhooks).where(*_is_target(account_id, target_id)).values(changed))
-
-
-async def remove(connection: AsyncConnection, account_id: int, target_id: int) -> None:
-    """Remove a target of the account with its deliveries, if it is one."""
-    await connection.execute(delete(webhooks).where(*_is_target(account_id, target_id)))
-
-
-async def lock_targets(
-    connection: AsyncConnection, account_ids: Collection[int], channels: Collection[str]
-) -> Sequence[Target]:
-    """The targets of some accounts in some channels. None of them is removed before this transaction ends."""
-    found = (
-        _TARGET.where(webhooks.c.account_id.in_(account_ids), webhooks.c.channel.in_(channels))
-        .order_by(webhooks.c.id)
-        .with_for_update(read=True, key_share=True)
-    )
-    return [target_of(row) for row in await connection.execute(found)]
 
 
 async def put(
@@ -253,7 +154,7 @@ async def claim(
         _DELIVERY.add_columns(
             deliveries.c.events,
             accounts.c.email,
-            *(column.label(f"w_{column.name}") for column in _TARGET.selected_columns),
+            *(column.label(f"w_{column.name}") for column in TARGET.selected_columns),
         )
         .join(webhooks, webhooks.c.id == deliveries.c.webhook_id)
         .join(accounts, accounts.c.id == deliveries.c.account_id)
@@ -363,10 +264,6 @@ _CLAIM = {
         )
     ).bindparams(_CHANNELS),
 }
-
-
-def _is_target(account_id: int, target_id: int) -> Sequence[ColumnElement[bool]]:
-    return webhooks.c.id == target_id, webhooks.c.account_id == account_id
 
 
 def _delivery_of(row: Row[*tuple[Any, ...]]) -> Delivery:

@@ -13,7 +13,7 @@ from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
 from registerwatch.db.statements import PreparedSelect
 from registerwatch.errors import CapReached, InvalidInput
-from registerwatch.notifications import repository
+from registerwatch.notifications import repository, target_repository
 from registerwatch.notifications.channels import Channel
 from registerwatch.notifications.delivery import DeliveryService
 from registerwatch.notifications.models import (
@@ -28,7 +28,7 @@ from registerwatch.notifications.models import (
 )
 from registerwatch.notifications.repository import FinishedDelivery
 
-_TARGETS = PreparedSelect(repository.TARGETS)
+_TARGETS = PreparedSelect(target_repository.TARGETS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class TargetService:
     async def all(self, account_id: int) -> Sequence[Target]:
         """The account's targets, the first one first."""
         rows = await self._database.rows(_TARGETS, account_id=account_id, channel=self._channel.name)
-        return [repository.target_of(row) for row in rows]
+        return [target_repository.target_of(row) for row in rows]
 
     async def set_first(self, caller: Caller, url: str) -> None:
         """Set the address of the first target, which keeps its secret; an empty one removes both.
@@ -65,9 +65,9 @@ class TargetService:
             present = await self._locked(connection, caller)
             first = next((each for each in present if each.is_first), None)
             if first is not None and wanted:
-                await repository.set_url(connection, caller.account.id, first.id, wanted)
+                await target_repository.set_url(connection, caller.account.id, first.id, wanted)
             elif first is not None:
-                await repository.remove(connection, caller.account.id, first.id)
+                await target_repository.remove(connection, caller.account.id, first.id)
             elif wanted:
                 await self._add(connection, caller, present, wanted, is_first=True)
             if first is not None or wanted:
@@ -88,7 +88,7 @@ class TargetService:
             await self._locked(connection, caller)
             target = await self._by_id(connection, caller, target_id)
             if target is not None:
-                await repository.remove(connection, caller.account.id, target_id)
+                await target_repository.remove(connection, caller.account.id, target_id)
                 await self._note(connection, caller, f"{target.url} removed")
 
     async def rotate(self, caller: Caller, target_id: int) -> Target:
@@ -97,7 +97,7 @@ class TargetService:
         async with self._database.transaction() as connection:
             await self._locked(connection, caller)
             target = await self._target(connection, caller, target_id)
-            await repository.set_secret(
+            await target_repository.set_secret(
                 connection,
                 caller.account.id,
                 target.id,
@@ -141,14 +141,14 @@ class TargetService:
     async def _locked(self, connection: AsyncConnection, caller: Caller) -> Sequence[Target]:
         """The account's targets, which nobody else changes until the end of the transaction."""
         await locked(connection, caller.account.id)
-        return await repository.of_account(connection, caller.account.id, self._channel.name)
+        return await target_repository.of_account(connection, caller.account.id, self._channel.name)
 
     async def _add(
         self, connection: AsyncConnection, caller: Caller, present: Sequence[Target], url: str, *, is_first: bool
     ) -> int:
         if len(present) >= MAX_TARGETS:
             raise CapReached(f"An account has at most {MAX_TARGETS} {self._channel.name} addresses.")
-        return await repository.add(
+        return await target_repository.add(
             connection,
             caller.account.id,
             channel=self._channel.name,
@@ -173,7 +173,7 @@ class TargetService:
         return f"This {self._channel.name} has no delivery with this id that has ended."
 
     async def _by_id(self, connection: AsyncConnection, caller: Caller, target_id: int) -> Target | None:
-        return await repository.by_id(connection, caller.account.id, self._channel.name, target_id)
+        return await target_repository.by_id(connection, caller.account.id, self._channel.name, target_id)
 
     async def _target(self, connection: AsyncConnection, caller: Caller, target_id: int) -> Target:
         target = await self._by_id(connection, caller, target_id)
@@ -182,7 +182,7 @@ class TargetService:
         return target
 
     async def _first(self, connection: AsyncConnection, caller: Caller) -> Target:
-        for target in await repository.of_account(connection, caller.account.id, self._channel.name):
+        for target in await target_repository.of_account(connection, caller.account.id, self._channel.name):
             if target.is_first:
                 return target
         raise InvalidInput(f"No {self._channel.name} address is saved.")

@@ -1,0 +1,105 @@
+"""The SQL of targets. Each function takes the id of the account whose target it is.
+
+Functions run in the transaction of the connection that they are given.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from typing import Any
+
+from sqlalchemy import BigInteger, ColumnElement, Text, bindparam, delete, insert, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from registerwatch.db.tables import webhooks
+from registerwatch.notifications.models import Target
+
+TARGET = select(
+    webhooks.c.id,
+    webhooks.c.account_id,
+    webhooks.c.channel,
+    webhooks.c.url,
+    webhooks.c.secret,
+    webhooks.c.old_secret,
+    webhooks.c.old_secret_until,
+    webhooks.c.is_first,
+    webhooks.c.created_at,
+    webhooks.c.last_at,
+    webhooks.c.last_ok,
+    webhooks.c.last_error,
+)
+"""Every column of a target, in the order of its fields."""
+TARGETS = TARGET.where(
+    webhooks.c.account_id == bindparam("account_id", type_=BigInteger),
+    webhooks.c.channel == bindparam("channel", type_=Text),
+).order_by(webhooks.c.is_first.desc(), webhooks.c.id)
+"""The targets of the account `account_id` in `channel`, the first one first, then the oldest."""
+
+
+def target_of(row: Sequence[Any]) -> Target:
+    """A row of `TARGETS`, in which SQLite has numbers for truth values."""
+    target = Target(*row)
+    last_ok = None if target.last_ok is None else bool(target.last_ok)
+    return replace(target, is_first=bool(target.is_first), last_ok=last_ok)
+
+
+async def of_account(connection: AsyncConnection, account_id: int, channel: str) -> Sequence[Target]:
+    """The account's targets in a channel, the first one first, then the oldest."""
+    rows = await connection.execute(TARGETS, {"account_id": account_id, "channel": channel})
+    return [target_of(row) for row in rows]
+
+
+async def by_id(connection: AsyncConnection, account_id: int, channel: str, target_id: int) -> Target | None:
+    """A target of the account in a channel."""
+    found = TARGET.where(*_is_target(account_id, target_id), webhooks.c.channel == channel)
+    row = (await connection.execute(found)).one_or_none()
+    return target_of(row) if row is not None else None
+
+
+async def add(
+    connection: AsyncConnection, account_id: int, *, channel: str, url: str, secret: str, is_first: bool, now: int
+) -> int:
+    """Add a target. Its id."""
+    values = {
+        "account_id": account_id,
+        "channel": channel,
+        "url": url,
+        "secret": secret,
+        "is_first": is_first,
+        "created_at": now,
+    }
+    added: int = (await connection.execute(insert(webhooks).values(values).returning(webhooks.c.id))).scalar_one()
+    return added
+
+
+async def set_url(connection: AsyncConnection, account_id: int, target_id: int, url: str) -> None:
+    """Another address with the same secret."""
+    await connection.execute(update(webhooks).where(*_is_target(account_id, target_id)).values(url=url))
+
+
+async def set_secret(
+    connection: AsyncConnection, account_id: int, target_id: int, *, secret: str, old_secret: str, until: int
+) -> None:
+    """A new secret, and until when the old one signs beside it."""
+    changed = {"secret": secret, "old_secret": old_secret, "old_secret_until": until}
+    await connection.execute(update(webhooks).where(*_is_target(account_id, target_id)).values(changed))
+
+
+async def remove(connection: AsyncConnection, account_id: int, target_id: int) -> None:
+    """Remove a target of the account with its deliveries, if it is one."""
+    await connection.execute(delete(webhooks).where(*_is_target(account_id, target_id)))
+
+
+async def lock_targets(
+    connection: AsyncConnection, account_ids: Collection[int], channels: Collection[str]
+) -> Sequence[Target]:
+    """The targets of some accounts in some channels. None of them is removed before this transaction ends."""
+    found = (
+        TARGET.where(webhooks.c.account_id.in_(account_ids), webhooks.c.channel.in_(channels))
+        .order_by(webhooks.c.id)
+        .with_for_update(read=True, key_share=True)
+    )
+    return [target_of(row) for row in await connection.execute(found)]
+
+
+def _is_target(account_id: int, target_id: int) -> Sequence[ColumnElement[bool]]:
+    return webhooks.c.id == target_id, webhooks.c.account_id == account_id
