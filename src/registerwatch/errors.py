@@ -11,7 +11,7 @@ class RegisterwatchError(Exception):
 
 
 class InvalidInput(RegisterwatchError):
-    """What was asked cannot be understood; the message says what would be."""
+    """The input is not valid; the message says what is."""
 
     code = "invalid-input"
 
@@ -21,13 +21,13 @@ class LinkNotValid(InvalidInput):
 
 
 class Unauthenticated(RegisterwatchError):
-    """A key or session is needed, and there is none, or it is unknown, revoked or over."""
+    """A key or session is needed, and there is none, or it is unknown, revoked or expired."""
 
     code = "unauthenticated"
 
 
 class WrongPassword(RegisterwatchError):
-    """The password is wrong, or there is nobody whose password it could be: the message never says which."""
+    """The password is wrong or the user unknown: the message never says which."""
 
     code = "wrong-password"
 
@@ -57,13 +57,13 @@ class Overloaded(RegisterwatchError):
 
 
 class MailNotSent(RegisterwatchError):
-    """A mail did not go out. The message is for the operator: neither its text nor whom it was for."""
+    """A mail did not go out. The message is for the operator, without the mail's text and recipient."""
 
     code = "mail-not-sent"
 
 
 class NoSuchAccount(RegisterwatchError):
-    """An operator named an account that is not there."""
+    """The operator named an account that does not exist."""
 
     code = "no-such-account"
 
@@ -75,7 +75,7 @@ class PaymentsUnavailable(RegisterwatchError):
 
 
 class PaymentRefused(RegisterwatchError):
-    """The payment provider did not do what was asked, and would not if it were asked again."""
+    """The payment provider refused a request; repeating it would not help."""
 
     code = "payment-refused"
 

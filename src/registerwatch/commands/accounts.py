@@ -1,4 +1,4 @@
-"""`registerwatch accounts …`: looking at accounts, setting their plan and period."""
+"""`registerwatch accounts …`: showing accounts, setting their plan and period."""
 
 import asyncio
 import sys
@@ -22,7 +22,7 @@ from registerwatch.errors import InvalidInput
 from registerwatch.settings import load_settings
 
 UNBROKEN = 1_000
-"""Characters of a line: more than an e-mail address, a name and the rest have together."""
+"""Characters of a line: enough for an e-mail address, a name and the other columns."""
 
 app = typer.Typer(help="Accounts: who is there, plans, periods.", no_args_is_help=True)
 

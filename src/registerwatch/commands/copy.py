@@ -1,4 +1,4 @@
-"""`registerwatch copy …`: filling, looking at and indexing the stored copy."""
+"""`registerwatch copy …`: filling, inspecting and indexing the stored copy."""
 
 import asyncio
 import time

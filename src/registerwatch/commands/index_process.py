@@ -1,7 +1,7 @@
-"""Indexing in a process of its own while a command fills the copy: storing and indexing each need a core.
+"""Indexing in a second process while a command fills the copy: storing and indexing each need a core.
 
-The process ends by itself when its standard input closes and everything that is stored is indexed, so it outlives
-neither a fill that ends nor one that is killed. It imports little, since a fill has little memory to spare.
+The process ends when its standard input is closed and everything stored is indexed, so it ends with the fill even when
+that is killed. It imports few modules, to save memory.
 """
 
 import asyncio
@@ -20,14 +20,14 @@ from registerwatch.settings import Settings, load_settings
 IDLE_SECONDS = 0.2
 
 
-class Indexing:
-    """The indexing process, as the filling one sees it."""
+class IndexingProcess:
+    """A handle of the indexing process, for the process that fills."""
 
     def __init__(self) -> None:
         self._process = subprocess.Popen([sys.executable, "-m", __name__], stdin=subprocess.PIPE)  # noqa: S603  # our own module
 
     def finish(self) -> None:
-        """Nothing more will be stored."""
+        """Tell the process that nothing more will be stored."""
         assert self._process.stdin is not None, "it was opened as a pipe"
         self._process.stdin.close()
 
@@ -41,7 +41,7 @@ class Indexing:
         return code is not None
 
     def stop(self) -> None:
-        """End it now."""
+        """Terminate the process."""
         if self._process.poll() is None:
             self._process.terminate()
             self._process.wait()
@@ -49,9 +49,9 @@ class Indexing:
 
 
 @contextmanager
-def indexing_process() -> Iterator[Indexing]:
-    """An indexing process that does not outlive the block."""
-    indexing = Indexing()
+def indexing_process() -> Iterator[IndexingProcess]:
+    """An indexing process that is stopped at the end of the block."""
+    indexing = IndexingProcess()
     try:
         yield indexing
     finally:
@@ -59,7 +59,7 @@ def indexing_process() -> Iterator[Indexing]:
 
 
 async def follow_fill(settings: Settings, filled: threading.Event) -> None:
-    """Index what is stored, until `filled` is set and nothing is left, or where a running service does so already."""
+    """Index what is stored until `filled` is set and all is indexed, or until a running service turns out to index."""
     documents = open_documents(settings.database_address, cache_megabytes=2)
     indexer = Indexer(documents, SearchIndex(settings.index_dir))
     try:
@@ -75,7 +75,7 @@ async def follow_fill(settings: Settings, filled: threading.Event) -> None:
 
 
 def main() -> None:
-    """Follow a fill until standard input closes."""
+    """Index what a fill stores, until standard input is closed."""
     filled = threading.Event()
 
     def wait_for_end_of_input() -> None:

@@ -15,12 +15,12 @@ from rich.progress import (
 )
 
 Advance = Callable[[int, int | None], None]
-"""Told how many are done, and of how many if that is known."""
+"""Called with how many are done, and the total if it is known."""
 
 
 @contextmanager
 def bar(unit: str, total: int | None = None) -> Iterator[Advance]:
-    """A bar with the count, the rate in units a second, the time. Quiet where standard error is no terminal."""
+    """A bar with the count, the rate in units a second, the time. Shown only where standard error is a terminal."""
     console = Console(stderr=True)
     columns = (
         SpinnerColumn(),

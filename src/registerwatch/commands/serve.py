@@ -28,5 +28,5 @@ def serve(
             "registerwatch: set REGISTERWATCH_CONTACT to an address at which the register's operators can reach you",
             err=True,
         )
-    bring_to_schema(settings.database_address)  # what is in its way is one line here, and a traceback from the server
+    bring_to_schema(settings.database_address)  # here a problem is one line; in the server it would be a traceback
     server.serve(settings, host, port, background=background)

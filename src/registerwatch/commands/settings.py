@@ -22,7 +22,7 @@ def show() -> None:
 
 
 def shown(value: object) -> str:
-    """A value as it is shown: secrets masked, nothing as a dash."""
+    """A value for display: secrets masked, an empty value as a dash."""
     if isinstance(value, SecretStr):
         return "********"
     if isinstance(value, bool):

@@ -36,7 +36,7 @@ async def _work(settings: Settings, host: str, port: int | None) -> None:
 
 @asynccontextmanager
 async def _watched(service: Service, host: str, port: int | None) -> AsyncIterator[None]:
-    """The service with its metrics to be asked for, where there is a port for them."""
+    """The service with its metrics served, where there is a port for them."""
     if port is None:
         yield
         return
