@@ -19,10 +19,10 @@ from rich.console import Console
 
 from bench import documents, machine, report, year
 from bench.figures import Report
-from bench.manner import Manner
+from bench.log import say
 from bench.processes import ProcessFailed
-from bench.progress import say
 from bench.run import LONG, PARTS, USUAL_SIZE, Run
+from bench.settings import Settings
 
 DOCS = Path(__file__).parents[1] / "docs"
 REPORTED_SIZES = "16000,320000,3200000"
@@ -44,9 +44,6 @@ def bench(
     trigrams_up_to: Annotated[
         int, typer.Option(help="Most records over which PostgreSQL's trigrams are indexed and asked.", min=0)
     ] = 10**9,
-    patience: Annotated[
-        float, typer.Option(help="Seconds for waiting until other processes are calm, for repeating what they disturb.")
-    ] = 0,
     workdir: Annotated[
         Path | None, typer.Option(help="Folder that keeps records, copies and figures for the next run.")
     ] = None,
@@ -69,19 +66,18 @@ def bench(
         return
     chosen = _sizes(sizes or (REPORTED_SIZES if write else str(USUAL_SIZE)))
     parts = _parts(only or ",".join([*PARTS, *(["mixed"] if write else [])]))
-    manner = partial(
-        Manner,
+    settings = partial(
+        Settings,
         rounds,
         seconds,
         requests,
-        patience,
         minutes=minutes,
         trigrams_up_to=trigrams_up_to,
         watches=watches,
         days=days,
     )
     with _folder(workdir) as folder, _told_when_interrupted():
-        measured = Run(folder, chosen, parts, seed, manner, resume).measured()
+        measured = Run(folder, chosen, parts, seed, settings, resume).measured()
     told = f"Data: generated records, seed {seed}; {' / '.join(f'{size:,}' for size in chosen)} of them."
     found = Report([machine.description(), told], measured)
     report.show(found, Console(width=None if sys.stdout.isatty() else 200))

@@ -10,11 +10,11 @@ from bench.customer import KEYS, USERS, Customer, customer
 from bench.figures import Figure, Row, Section, median_figure, percentile
 from bench.inputs import Inputs
 from bench.load import CONNECTIONS, rate, write_requests
+from bench.log import timed
 from bench.machine import ALL_BUT_LOAD, CORES, SERVER_CORE, pinned
-from bench.manner import Manner, no_collection
 from bench.pairs import Pair, SubjectReader
-from bench.progress import stage
 from bench.service import UNPACED, bring_up_to_date, device_requests, serving, stand_in_register
+from bench.settings import Settings, no_collection
 from bench.waiting import BURST, READS_PER_SECOND, waiting
 from registerwatch.accounts.passwords import owasp_hasher
 
@@ -45,10 +45,10 @@ class Waits:
         return f"p99 {slower:.1f} times as long with {logins:.0f} logins/s on {self.cores}"
 
 
-def measure(inputs: Inputs, manner: Manner) -> Section:
+def measure(inputs: Inputs, settings: Settings) -> Section:
     """Read an account, sign in, read devices while many sign in; the register is the generated stand-in."""
     inputs.copy()
-    reading = SubjectReader(inputs, manner)
+    reading = SubjectReader(inputs, settings)
     with stand_in_register(inputs) as register:
         with _service_with_customer(inputs, register, [SERVER_CORE]) as (port, company):
             _bring_devices_up_to_date(inputs, port)
@@ -82,16 +82,16 @@ def _account(reading: SubjectReader, port: int, company: Customer) -> list[Row]:
 
 def _logins(reading: SubjectReader, port: int, company: Customer) -> Row:
     """Logins on every core but the load's, and passwords compared in a plain loop, in turn."""
-    manner, sent = reading.manner, write_requests(company.logins, reading.inputs.path("logins.bin"))
+    settings, sent = reading.settings, write_requests(company.logins, reading.inputs.path("logins.bin"))
 
     def both() -> Pair:
-        bare = compared_passwords(manner.seconds)
-        ours = rate(port, sent, seconds=manner.seconds)
+        bare = compared_passwords(settings.seconds)
+        ours = rate(port, sent, seconds=settings.seconds)
         _let_finish(port, company)
         return Pair(replace(ours, unit="logins/s"), bare)
 
-    with stage("signing in"):
-        rounds = [manner.undisturbed(both) for _ in range(manner.rounds)]
+    with timed("signing in"):
+        rounds = [settings.noted(both) for _ in range(settings.rounds)]
     what = f"`POST /v1/login`, {_named(ALL_BUT_LOAD)}; beside it argon2 alone, one thread"
     return Row(
         what, median_figure([each.ours for each in rounds]), {PEER: median_figure([each.bare for each in rounds])}
@@ -120,21 +120,21 @@ def _let_finish(port: int, company: Customer) -> None:
 
 def _waits(reading: SubjectReader, port: int, company: Customer, cores: Sequence[int]) -> Waits:
     """Reads without and with logins beside them, in turn."""
-    manner, reads = reading.manner, device_requests(reading.inputs.census().udis[:READ_DEVICES])
+    settings, reads = reading.settings, device_requests(reading.inputs.sample().udis[:READ_DEVICES])
 
     def both() -> tuple[Figure, Figure]:
-        quiet = waiting(port, reads, [], manner.seconds)
-        return waiting(port, reads, company.logins, manner.seconds), quiet
+        quiet = waiting(port, reads, [], settings.seconds)
+        return waiting(port, reads, company.logins, settings.seconds), quiet
 
-    with stage(f"reading while others sign in, {_named(cores)}"):
-        rounds = [manner.undisturbed(both) for _ in range(manner.rounds)]
+    with timed(f"reading while others sign in, {_named(cores)}"):
+        rounds = [settings.noted(both) for _ in range(settings.rounds)]
     during, quiet = (median_figure(figures) for figures in zip(*rounds, strict=True))
     return Waits(_named(cores), during, quiet)
 
 
 def _bring_devices_up_to_date(inputs: Inputs, port: int) -> None:
     with closing(Connection(port)) as connection:
-        bring_up_to_date(connection, inputs.census().udis[:READ_DEVICES])
+        bring_up_to_date(connection, inputs.sample().udis[:READ_DEVICES])
 
 
 def _named(cores: Sequence[int]) -> str:
@@ -155,5 +155,5 @@ def _remarks(reading: SubjectReader, waits: Sequence[Waits]) -> list[str]:
             "read that was due while the one before it waited counts from when it was due. Ratios compare p50; "
             f"{'; '.join(each.remark() for each in waits)}."
         ),
-        reading.manner.remark(),
+        reading.settings.remark(),
     ]

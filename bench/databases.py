@@ -15,12 +15,12 @@ from bench.connection import Connection, Request
 from bench.figures import Figure, Goal, Row, Section, median_figure
 from bench.inputs import Inputs, Stored
 from bench.load import CONNECTIONS, generator, rate, write_requests
+from bench.log import timed
 from bench.machine import SERVER_CORE, family_seconds
-from bench.manner import Manner
 from bench.postgresql_copy import postgresql_copy
-from bench.progress import stage
 from bench.questions import ApiRequest
 from bench.service import UNPACED, bring_up_to_date, device_requests, served, stand_in_register
+from bench.settings import Settings
 from registerwatch.register.codes import StatusFilter
 
 PART = "databases"
@@ -56,7 +56,7 @@ class Sides:
     """Both, asked in turn."""
 
     inputs: Inputs
-    manner: Manner
+    settings: Settings
     sqlite: Side
     postgresql: Side
 
@@ -67,10 +67,10 @@ class Sides:
 
         def both() -> list[Figure]:
             sides = (self.postgresql, self.sqlite)
-            return [side.rate(self.inputs, requests, self.manner.seconds, connections) for side in sides]
+            return [side.rate(self.inputs, requests, self.settings.seconds, connections) for side in sides]
 
-        with stage(f"on both databases: {what}"):
-            rounds = [self.manner.undisturbed(both) for _ in range(self.manner.rounds)]
+        with timed(f"on both databases: {what}"):
+            rounds = [self.settings.noted(both) for _ in range(self.settings.rounds)]
         ours, beside = (median_figure(figures) for figures in zip(*rounds, strict=True))
         costs = [Figure(float(figure.details["cpu_ms"]), "CPU ms") for figure in (ours, beside)]
         times = costs[0].value / costs[1].value
@@ -85,7 +85,7 @@ class Sides:
         ]
 
 
-def measure(inputs: Inputs, manner: Manner) -> Section:
+def measure(inputs: Inputs, settings: Settings) -> Section:
     """Ask both for devices, actors and searches, after both have read the same devices from the stand-in register."""
     with (
         cluster(inputs) as running,
@@ -93,18 +93,18 @@ def measure(inputs: Inputs, manner: Manner) -> Section:
         _side(inputs, register, inputs.stored) as sqlite,
         _side(inputs, register, postgresql_copy(inputs, running), running) as postgresql,
     ):
-        rows = _rows(Sides(inputs, manner, sqlite, postgresql))
+        rows = _rows(Sides(inputs, settings, sqlite, postgresql))
     remarks = [
         (
             "The same service over the same rows in both. On PostgreSQL the "
             f"service and all processes of PostgreSQL run on core {SERVER_CORE}, on which the service on SQLite runs "
             f"too; the load on another one. Cost: the time that the core computed for service and PostgreSQL together, "
             f"as the kernel counts it, divided by the requests. Load: {generator()}, {CONNECTIONS} kept-alive "
-            f"connections unless told otherwise, {manner.seconds} s a round, median of {manner.rounds} rounds, the two "
-            "databases in turn."
+            f"connections unless told otherwise, {settings.seconds} s a round, median of {settings.rounds} rounds, the "
+            "two databases in turn."
         ),
         f"PostgreSQL: over a Unix socket, {described_settings()}, else its defaults.",
-        manner.remark(),
+        settings.remark(),
     ]
     return Section(PART, "The same service on PostgreSQL and on SQLite, one core", rows, remarks, ours=OURS)
 
@@ -117,15 +117,15 @@ def _side(inputs: Inputs, register: str, stored: Stored, running: Cluster | None
 
 
 def _rows(sides: Sides) -> list[Row]:
-    census = sides.inputs.census()
-    udis, srns = census.udis[:READ_DEVICES], census.srns[:READ_ACTORS]
+    sample = sides.inputs.sample()
+    udis, srns = sample.udis[:READ_DEVICES], sample.srns[:READ_ACTORS]
     for side in (sides.sqlite, sides.postgresql):
         with closing(Connection(side.port)) as connection:
             bring_up_to_date(connection, [*udis, *srns])
     with closing(Connection(sides.sqlite.port)) as connection:
         known = capture.capture(connection, device_requests(udis))
     unchanged = [Request(answer.target, {"If-None-Match": answer.answered_tag}) for answer in known]
-    common = list(census.common)[:WORDS]
+    common = list(sample.common)[:WORDS]
     return [
         *sides.rows("device, 200", device_requests(udis)),
         *sides.rows("device, `If-None-Match`", unchanged),
@@ -136,7 +136,7 @@ def _rows(sides: Sides) -> list[Row]:
             "search, common words, on the market",
             _searches(ApiRequest((word,), StatusFilter.ON) for word in common),
         ),
-        *sides.rows("search, rare words", _searches(ApiRequest((word,)) for word in list(census.rare)[:WORDS])),
+        *sides.rows("search, rare words", _searches(ApiRequest((word,)) for word in list(sample.rare)[:WORDS])),
         *sides.rows("search by SRN", _searches(ApiRequest((srn,)) for srn in srns)),
     ]
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from bench import plots, report
 from bench.figures import Report
-from bench.progress import say
+from bench.log import say
 
 PLOTS = "plots"
 FIGURES = "figures.json"

@@ -5,9 +5,9 @@ from pathlib import Path
 
 from bench.figures import Figure, Goal, Row, Section, median_figure
 from bench.inputs import Filling, Inputs, remove_database
-from bench.manner import Manner
+from bench.log import timed
 from bench.processes import ProcessFailed, Watch, running, tail
-from bench.progress import stage
+from bench.settings import Settings
 
 PART = "fill"
 PEER = "bare loop: parse, insert"
@@ -17,14 +17,14 @@ REPEATED_UP_TO = 400_000
 """Records up to which a filling is short enough to be repeated."""
 
 
-def measure(inputs: Inputs, manner: Manner) -> Section:
+def measure(inputs: Inputs, settings: Settings) -> Section:
     """Fill, and run the bare loop, in turn. The last copy stays for the other parts."""
     records = inputs.records()
     ours: list[Filling] = []
     bare: list[tuple[Figure, int]] = []
-    for _ in range(manner.rounds if inputs.devices <= REPEATED_UP_TO else 1):
-        bare.append(manner.undisturbed(lambda: _bare_loop(inputs, records)))
-        ours.append(manner.undisturbed(inputs.fill))
+    for _ in range(settings.rounds if inputs.devices <= REPEATED_UP_TO else 1):
+        bare.append(settings.noted(lambda: _bare_loop(inputs, records)))
+        ours.append(settings.noted(inputs.fill))
     rate = median_figure([_rate(inputs.devices, filling.seconds) for filling in ours])
     peak = max(ours, key=lambda filling: filling.peak_bytes)
     memory = Figure(peak.peak_bytes / 1e6, "MB", {f"process_{n}": size / 1e6 for n, size in enumerate(peak.at_peak, 1)})
@@ -45,7 +45,7 @@ def measure(inputs: Inputs, manner: Manner) -> Section:
                 Goal(f"< {GOAL_MEGABYTES} MB", memory.value < GOAL_MEGABYTES),
             ),
         ],
-        [*_remarks(inputs, records, peak), manner.remark()],
+        [*_remarks(inputs, records, peak), settings.remark()],
         heading="Filling a copy from a file",
     )
 
@@ -56,7 +56,7 @@ def _bare_loop(inputs: Inputs, records: Path) -> tuple[Figure, int]:
     remove_database(database)
     command = [sys.executable, "-m", "bench.bareload", str(records), str(database)]
     with (
-        stage(f"parsing and inserting {inputs.devices:,} records in a bare loop"),
+        timed(f"parsing and inserting {inputs.devices:,} records in a bare loop"),
         running(command, log) as process,
         Watch(process) as watch,
     ):

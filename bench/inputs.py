@@ -1,4 +1,4 @@
-"""What is measured on: generated records, a copy filled with them, and what a census of that copy tells."""
+"""What is measured on: generated records, a copy filled with them, and what a sample of that copy tells."""
 
 import shutil
 import time
@@ -7,10 +7,10 @@ from pathlib import Path
 
 import msgspec
 
-from bench.census import Census, take_census
+from bench.log import timed
 from bench.processes import NO_REGISTER, ProcessFailed, Watch, registerwatch, running, service_environment, tail
-from bench.progress import stage
-from registerwatch_standins.register.record_file import write_records
+from bench.sample import Sample, take_sample
+from registerwatch_standins.register.writing import write_records
 
 
 def remove_database(path: Path) -> None:
@@ -64,7 +64,7 @@ class Inputs:
         """The file of generated records."""
         path = self.path("records.jsonl")
         if not path.exists():
-            with stage(f"generating {self.devices:,} records"):
+            with timed(f"generating {self.devices:,} records"):
                 write_records(path, self.devices, self.seed)
         return path
 
@@ -81,7 +81,7 @@ class Inputs:
         self.data_dir.mkdir(parents=True)
         log = self.path("fill.log")
         command = [registerwatch(), "copy", "fill", "--source", str(records)]
-        with stage(f"filling a copy with {self.devices:,} records"):
+        with timed(f"filling a copy with {self.devices:,} records"):
             started = time.perf_counter()
             with running(command, log, environment=service_environment(self.data_dir, NO_REGISTER)) as process:
                 with Watch(process) as watch:
@@ -93,14 +93,14 @@ class Inputs:
         self._filled.write_bytes(msgspec.json.encode(filling))
         return filling
 
-    def census(self) -> Census:
+    def sample(self) -> Sample:
         """How often words are in the copy's names, and a sample of its devices and actors."""
-        path = self.data_dir / "census.json"
+        path = self.data_dir / "sample.json"
         if not path.exists():
-            with stage("counting words"):
-                census = take_census(self.copy(), self.devices)
-            path.write_bytes(msgspec.json.encode(census))
-        return msgspec.json.decode(path.read_bytes(), type=Census)
+            with timed("counting words"):
+                sample = take_sample(self.copy(), self.devices)
+            path.write_bytes(msgspec.json.encode(sample))
+        return msgspec.json.decode(path.read_bytes(), type=Sample)
 
     @property
     def _filled(self) -> Path:

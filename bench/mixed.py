@@ -14,16 +14,16 @@ from bench.connection import Connection, Request
 from bench.customer import Customer, customer
 from bench.figures import Figure, Goal, Row, Section
 from bench.inputs import Inputs, Stored
+from bench.log import say, timed
 from bench.machine import ALL_BUT_LOAD, LOAD_CORE, family_seconds
-from bench.manner import Manner
 from bench.mixing import CHANGES, CONNECTIONS, READS, Outcome, Plan
 from bench.mixing import Customer as ToolContext
 from bench.postgresql_copy import postgresql_copy
 from bench.processes import ProcessFailed, free_port, running, tail, wait_until_answering
-from bench.progress import say, stage
 from bench.questions import ApiRequest
 from bench.sampling import Sample, Sampling, at, slope
 from bench.service import UNPACED, Served, bring_up_to_date, device_requests, served, stand_in_register
+from bench.settings import Settings
 
 PART = "mixed"
 ON_SQLITE = "on SQLite"
@@ -77,34 +77,34 @@ class Mixed:
         )
 
 
-def measure(inputs: Inputs, manner: Manner) -> Section:
+def measure(inputs: Inputs, settings: Settings) -> Section:
     """Mix on SQLite, then on PostgreSQL."""
     inputs.copy()
-    found = {"": _mixed(inputs, manner, inputs.stored)}
+    found = {"": _mixed(inputs, settings, inputs.stored)}
     if is_installed():
         with cluster(inputs) as running_cluster:
-            found[ON_POSTGRESQL] = _mixed(inputs, manner, postgresql_copy(inputs, running_cluster), running_cluster)
+            found[ON_POSTGRESQL] = _mixed(inputs, settings, postgresql_copy(inputs, running_cluster), running_cluster)
     else:
         say("PostgreSQL is not installed; it is left out")
     return Section(
         PART,
-        f"Mixed load for {manner.minutes:g} minutes on each database",
+        f"Mixed load for {settings.minutes:g} minutes on each database",
         _rows(found),
         _remarks(found),
         ours=ON_SQLITE,
     )
 
 
-def _mixed(inputs: Inputs, manner: Manner, stored: Stored, database: Cluster | None = None) -> Mixed:
+def _mixed(inputs: Inputs, settings: Settings, stored: Stored, database: Cluster | None = None) -> Mixed:
     with ExitStack() as stack:
         register = stack.enter_context(stand_in_register(inputs, [LOAD_CORE]))
         receiver = stack.enter_context(_receiver(inputs))
-        settings = {"REGISTER_REQUESTS_PER_MINUTE": UNPACED, "TRIAL_WATCH_CAP": CAP, "WEBHOOKS_ALLOW_PRIVATE": "on"}
-        service = stack.enter_context(served(inputs, register, stored=stored, cores=ALL_BUT_LOAD, **settings))
+        options = {"REGISTER_REQUESTS_PER_MINUTE": UNPACED, "TRIAL_WATCH_CAP": CAP, "WEBHOOKS_ALLOW_PRIVATE": "on"}
+        service = stack.enter_context(served(inputs, register, stored=stored, cores=ALL_BUT_LOAD, **options))
         companies = [stack.enter_context(customer(service.port)) for _ in range(ACCOUNTS)]
-        plan = _plan(inputs, manner, service, urlsplit(register).port or 0, companies)
+        plan = _plan(inputs, settings, service, urlsplit(register).port or 0, companies)
         _furnish(service.port, plan, f"http://127.0.0.1:{receiver}/")
-        with stage(f"mixing on {stored.kind} for {manner.minutes:g} minutes"), Sampling(service.process) as sampling:
+        with timed(f"mixing on {stored.kind} for {settings.minutes:g} minutes"), Sampling(service.process) as sampling:
             processes = [service.process.pid, *([database.postmaster] if database else [])]
             before = sum(map(family_seconds, processes))
             outcomes = _asked(inputs, plan)
@@ -131,21 +131,23 @@ def _receiver(inputs: Inputs) -> Iterator[int]:
         yield port
 
 
-def _plan(inputs: Inputs, manner: Manner, service: Served, register_port: int, companies: Sequence[Customer]) -> Plan:
+def _plan(
+    inputs: Inputs, settings: Settings, service: Served, register_port: int, companies: Sequence[Customer]
+) -> Plan:
     """All accounts but the last sync.
 
-    Watched devices are the last of the census, so that other parts read devices which no mixed load changes.
+    Watched devices are the last of the sample, so that other parts read devices which no mixed load changes.
     """
-    census = inputs.census()
-    udis = census.udis[:READ_DEVICES]
-    watched = census.udis[-WATCHED * (ACCOUNTS - 1) :]
-    others = census.udis[READ_DEVICES : -len(watched)] or udis
+    sample = inputs.sample()
+    udis = sample.udis[:READ_DEVICES]
+    watched = sample.udis[-WATCHED * (ACCOUNTS - 1) :]
+    others = sample.udis[READ_DEVICES : -len(watched)] or udis
     lists = [others[start : start + IMPORTED] for start in range(0, IMPORTED * LISTS, IMPORTED)]
     askers = [_asker(company, number, watched) for number, company in enumerate(companies)]
     return Plan(
         port=service.port,
         register_port=register_port,
-        seconds=manner.minutes * 60,
+        seconds=settings.minutes * 60,
         seed=inputs.seed,
         reads=_reads(inputs, service.port, udis, companies[0]),
         customers=askers,
@@ -160,12 +162,12 @@ def _asker(company: Customer, number: int, watched: Sequence[str]) -> ToolContex
 
 
 def _reads(inputs: Inputs, port: int, udis: Sequence[str], company: Customer) -> dict[str, list[bytes]]:
-    census = inputs.census()
-    devices, srns = device_requests(udis), census.srns[:READ_ACTORS]
+    sample = inputs.sample()
+    devices, srns = device_requests(udis), sample.srns[:READ_ACTORS]
     with closing(Connection(port)) as connection:
         bring_up_to_date(connection, [*udis, *srns])
         known = capture.capture(connection, devices)
-    words = [*list(census.common)[:40], *list(census.rare)[:40], *srns[:20]]
+    words = [*list(sample.common)[:40], *list(sample.rare)[:40], *srns[:20]]
     calls = [{"name": "get_device", "arguments": {"udi": udi}} for udi in udis[:200]]
     calls += [{"name": "search_devices", "arguments": {"q": word, "limit": 20}} for word in words]
     requests = {
@@ -188,7 +190,7 @@ def _tool_call(parameters: Mapping[str, object]) -> Request:
 
 def _furnish(port: int, plan: Plan, receiver: str) -> None:
     """Watches and webhooks of those who sync."""
-    with closing(Connection(port, timeout=120)) as connection, stage("watching"):
+    with closing(Connection(port, timeout=120)) as connection, timed("watching"):
         for each in plan.customers:
             if not each.watched:
                 continue

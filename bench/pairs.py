@@ -11,10 +11,10 @@ from bench.connection import Connection, Request
 from bench.figures import Figure, median_figure
 from bench.inputs import Inputs
 from bench.load import CONNECTIONS, generator, rate, write_requests
+from bench.log import timed
 from bench.machine import SERVER_CORE
-from bench.manner import Manner
 from bench.processes import free_port, running, wait_until_answering
-from bench.progress import stage
+from bench.settings import Settings
 
 PEER = "bare ASGI app"
 
@@ -36,7 +36,7 @@ class SubjectReader:
     """How pairs are measured, and over what."""
 
     inputs: Inputs
-    manner: Manner
+    settings: Settings
 
     def pair(self, what: str, port: int, requests: Sequence[Request], connections: int = CONNECTIONS) -> Pair:
         """Our service and a bare application in turn, both on the server's core."""
@@ -45,22 +45,22 @@ class SubjectReader:
         kept, sent = self.inputs.path("answers.msgpack"), self.inputs.path("requests.bin")
         capture.write(answers, kept)
         write_requests(requests, sent)
-        with stage(f"reading {what}"), _bare(kept, answers[0].target, self.inputs.path("bare-app.log")) as other:
-            seconds = self.manner.seconds
+        with timed(f"reading {what}"), _bare(kept, answers[0].target, self.inputs.path("bare-app.log")) as other:
+            seconds = self.settings.seconds
 
             def both() -> tuple[Figure, Figure]:
                 ours, bare = (rate(each, sent, seconds=seconds, connections=connections) for each in (port, other))
                 return ours, bare
 
-            rounds = [self.manner.undisturbed(both) for _ in range(self.manner.rounds)]
+            rounds = [self.settings.noted(both) for _ in range(self.settings.rounds)]
         return Pair(median_figure([ours for ours, _ in rounds]), median_figure([bare for _, bare in rounds]))
 
     def remark(self) -> str:
         """How a pair is measured, in sentences."""
         return (
             f"Shown are requests/s and p50 / p99 under that load. Load: {generator()}, {CONNECTIONS} kept-alive "
-            f"connections unless told otherwise, no pipelining, {self.manner.seconds} s a round, median of "
-            f"{self.manner.rounds} rounds, ours and the bare application in turn on the same core, the load on the "
+            f"connections unless told otherwise, no pipelining, {self.settings.seconds} s a round, median of "
+            f"{self.settings.rounds} rounds, ours and the bare application in turn on the same core, the load on the "
             "other one."
         )
 

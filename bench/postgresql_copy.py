@@ -16,8 +16,8 @@ from sqlalchemy import Table
 
 from bench.cluster import Cluster
 from bench.inputs import Inputs, Stored
+from bench.log import timed
 from bench.processes import NO_REGISTER, ProcessFailed, registerwatch, service_environment
-from bench.progress import stage
 from registerwatch.db.tables import actors, copy_state, devices, fills
 
 DATABASE = "copy"
@@ -30,7 +30,7 @@ def postgresql_copy(inputs: Inputs, cluster: Cluster) -> Stored:
     mark = stored.data_dir / "copied"
     copy_id = _copy_id(inputs)
     if not mark.exists() or mark.read_text(encoding="utf-8") != copy_id:
-        with stage(f"copying {inputs.devices:,} records into PostgreSQL"):
+        with timed(f"copying {inputs.devices:,} records into PostgreSQL"):
             _copy(inputs, cluster, stored)
         mark.write_text(copy_id, encoding="utf-8")
     return stored

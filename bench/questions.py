@@ -6,7 +6,7 @@ from itertools import combinations
 from typing import Literal
 from urllib.parse import urlencode
 
-from bench.census import Census
+from bench.sample import Sample
 from registerwatch.register.codes import RiskFilter, StatusFilter
 
 COMMONEST = 10
@@ -57,10 +57,10 @@ class Group:
     questions: Sequence[ApiRequest]
 
 
-def groups(census: Census) -> Iterator[Group]:
+def groups(sample: Sample) -> Iterator[Group]:
     """All groups, common words first."""
-    ask = _Asking(frozenset(census.short))
-    common = list(census.common)[:COMMONEST]
+    ask = _Asking(frozenset(sample.short))
+    common = list(sample.common)[:COMMONEST]
     words = [(word,) for word in common]
     yield Group("common word", "no filter", ask.each(words))
     yield Group("common word", "status", ask.each(words, STATUSES))
@@ -70,9 +70,9 @@ def groups(census: Census) -> Iterator[Group]:
     yield from ask.with_and_without_filters("two letters", _beginnings(letters, 2))
     yield from ask.with_and_without_filters("three letters", _beginnings(letters, 3))
     yield from ask.with_and_without_filters("two common words", [*combinations(common[:5], 2)])
-    long = [word for word in census.common if word.isalpha() and len(word) >= 6][:COMMONEST]
-    yield from ask.with_and_without_filters("one typo", [(_misspelt(word, census),) for word in long])
-    yield Group("rare word", "no filter", ask.each([(word,) for word in list(census.rare)[:COMMONEST]]))
+    long = [word for word in sample.common if word.isalpha() and len(word) >= 6][:COMMONEST]
+    yield from ask.with_and_without_filters("one typo", [(_misspelt(word, sample),) for word in long])
+    yield Group("rare word", "no filter", ask.each([(word,) for word in list(sample.rare)[:COMMONEST]]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,11 +107,11 @@ def _beginnings(words: Sequence[str], length: int) -> list[tuple[str, ...]]:
     return [(prefix,) for prefix in dict.fromkeys(word[:length] for word in words if len(word) > length)]
 
 
-def _misspelt(word: str, census: Census) -> str:
+def _misspelt(word: str, sample: Sample) -> str:
     """The word with a letter in its middle replaced, so that no common word begins like that."""
     middle = len(word) // 2
     for letter in "xqwzjvky":
         wrong = word[:middle] + letter + word[middle + 1 :]
-        if wrong != word and not any(known.startswith(wrong) for known in census.common):
+        if wrong != word and not any(known.startswith(wrong) for known in sample.common):
             return wrong
     return word

@@ -10,45 +10,45 @@ from bench.connection import Connection, Request
 from bench.figures import Figure, Goal, Row, Section, median_figure
 from bench.inputs import Inputs
 from bench.load import rate, write_requests
-from bench.manner import Manner
+from bench.log import timed
 from bench.pairs import PEER, Pair, SubjectReader
 from bench.peers import datasette
 from bench.peers.tables import fts5_file
-from bench.progress import stage
 from bench.service import UNPACED, bring_up_to_date, device_requests, serving, stand_in_register
+from bench.settings import Settings
 
 PART = "reads"
 GOAL_RATIO = 0.5
 READ_DEVICES = 2_000
 
 
-def measure(inputs: Inputs, manner: Manner) -> Section:
+def measure(inputs: Inputs, settings: Settings) -> Section:
     """Read devices, 304s, actors and health, over a copy whose register is the generated stand-in."""
     inputs.copy()
-    census = inputs.census()
-    known, behind = census.udis[:READ_DEVICES], census.udis[READ_DEVICES:]
-    reading = SubjectReader(inputs, manner)
+    sample = inputs.sample()
+    known, behind = sample.udis[:READ_DEVICES], sample.udis[READ_DEVICES:]
+    reading = SubjectReader(inputs, settings)
     rows: list[Row] = []
     with stand_in_register(inputs) as register:
         with serving(inputs, register, REGISTER_REQUESTS_PER_MINUTE=UNPACED) as port:
-            rows += _at_rest(reading, port, known, census.srns)
+            rows += _at_rest(reading, port, known, sample.srns)
         with serving(inputs, register) as port:
             waiting = reading.pair("devices while refreshes wait", port, device_requests(behind or known))
             rows.append(_row("device, 200, never read in full yet: 200 refreshes wait behind readers' backs", waiting))
-    other = _datasette(inputs, manner, known)
+    other = _datasette(inputs, settings, known)
     rows[0] = replace(rows[0], peers={**rows[0].peers, datasette.NAME: other})
     different = f"{min(READ_DEVICES, inputs.devices):,} different UDI-DIs from all over the copy."
-    remarks = [f"{reading.remark()} {different}", datasette.READS, manner.remark()]
+    remarks = [f"{reading.remark()} {different}", datasette.READS, settings.remark()]
     return Section(PART, "Reads over HTTP, one core", rows, remarks)
 
 
-def _datasette(inputs: Inputs, manner: Manner, udis: Sequence[str]) -> Figure:
+def _datasette(inputs: Inputs, settings: Settings, udis: Sequence[str]) -> Figure:
     """The same devices as Datasette's JSON."""
     path, _ = fts5_file(inputs)
     sent = write_requests(datasette.device_requests(udis), inputs.path("datasette.bin"))
-    with stage("reading devices from Datasette"), datasette.serving(path, inputs.path("datasette.log")) as port:
+    with timed("reading devices from Datasette"), datasette.serving(path, inputs.path("datasette.log")) as port:
         return median_figure(
-            [manner.undisturbed(lambda: rate(port, sent, seconds=manner.seconds)) for _ in range(manner.rounds)]
+            [settings.noted(lambda: rate(port, sent, seconds=settings.seconds)) for _ in range(settings.rounds)]
         )
 
 

@@ -11,8 +11,8 @@ import msgspec
 from bench import accounts, databases, fill, mixed, reads, search, start, tools, watching, year
 from bench.figures import Measured, Section
 from bench.inputs import Inputs
-from bench.manner import Manner
-from bench.progress import say
+from bench.log import say
+from bench.settings import Settings
 
 PARTS = ("reads", "search", "databases", "fill", "start", "accounts", "watching", "tools")
 LONG = ("mixed", "year")
@@ -27,7 +27,7 @@ class Part(Protocol):
 
     PART: str
 
-    def measure(self, inputs: Inputs, manner: Manner) -> Section:
+    def measure(self, inputs: Inputs, settings: Settings) -> Section:
         """Measure it."""
 
 
@@ -36,9 +36,9 @@ IN_TURN: Sequence[Part] = (fill, start, search, watching, databases, reads, acco
 
 
 class Kept(msgspec.Struct, frozen=True):
-    """A measured part in the working folder, and in which manner it was measured."""
+    """A measured part in the working folder, and the settings with which it was measured."""
 
-    manner: list[float]
+    settings: list[float]
     section: Section
 
 
@@ -50,9 +50,9 @@ class Run:
     sizes: Sequence[int]
     parts: Sequence[str]
     seed: int
-    manner: Callable[[], Manner]
+    settings: Callable[[], Settings]
     resume: bool = False
-    """Whether parts that an earlier run measured in the same manner are taken over."""
+    """Whether parts that an earlier run measured with the same settings are taken over."""
 
     def measured(self) -> list[Measured]:
         """Everything, in the order in which it is shown."""
@@ -67,15 +67,15 @@ class Run:
                     yield Measured(devices, self._section(part, Inputs(self.folder, devices, self.seed)))
 
     def _section(self, part: Part, inputs: Inputs) -> Section:
-        manner = self.manner()
-        path, key = inputs.path(f"measured-{part.PART}.json"), _key(part, manner)
+        settings = self.settings()
+        path, key = inputs.path(f"measured-{part.PART}.json"), _key(part, settings)
         if self.resume and path.exists():
             kept = msgspec.json.decode(path.read_bytes(), type=Kept)
-            if kept.manner == key and not kept.section.failure:
+            if kept.settings == key and not kept.section.failure:
                 say(f"{part.PART} with {inputs.devices:,} records was measured before")
                 return kept.section
         began = time.monotonic()
-        section = _attempt(part, inputs, manner)
+        section = _attempt(part, inputs, settings)
         say(f"part {part.PART} with {inputs.devices:,} records: {time.monotonic() - began:,.0f} s")
         path.write_bytes(msgspec.json.encode(Kept(key, section)))
         return section
@@ -86,10 +86,10 @@ def usual_size(sizes: Sequence[int]) -> int:
     return max((size for size in sizes if size <= USUAL_SIZE), default=min(sizes))
 
 
-def _attempt(part: Part, inputs: Inputs, manner: Manner) -> Section:
+def _attempt(part: Part, inputs: Inputs, settings: Settings) -> Section:
     """The part's section, without rows where it fails: the others still say what they found."""
     try:
-        return part.measure(inputs, manner)
+        return part.measure(inputs, settings)
     except Exception as error:  # noqa: BLE001  # whatever it is, the figures of the other parts are worth having
         say(f"part {part.PART} with {inputs.devices:,} records failed: {error!r}")
         return Section(part.PART, f"Part `{part.PART}`", [], failure=f"{type(error).__name__}: {_in_a_line(error)}")
@@ -99,11 +99,11 @@ def _in_a_line(error: Exception) -> str:
     return " ".join(str(error).split())[:300]
 
 
-def _key(part: Part, manner: Manner) -> list[float]:
-    """What a part's figures depend on in the manner of taking them."""
+def _key(part: Part, settings: Settings) -> list[float]:
+    """The settings that a part's figures depend on."""
     if part is mixed:
-        return [manner.minutes]
+        return [settings.minutes]
     if part is year:
-        return [manner.watches, manner.days]
-    limit = [manner.trigrams_up_to] if part is search else []
-    return [manner.rounds, manner.seconds, manner.requests, *limit]
+        return [settings.watches, settings.days]
+    limit = [settings.trigrams_up_to] if part is search else []
+    return [settings.rounds, settings.seconds, settings.requests, *limit]

@@ -9,6 +9,7 @@ import psutil
 
 from bench.connection import Connection, Request
 from bench.inputs import Inputs, Stored
+from bench.log import say, timed
 from bench.machine import SERVER_CORE
 from bench.processes import (
     NO_REGISTER,
@@ -18,7 +19,6 @@ from bench.processes import (
     service_environment,
     wait_until_answering,
 )
-from bench.progress import say, stage
 
 UNPACED = "1000000"
 """Requests per minute to the stand-in register: as many as it answers."""
@@ -83,7 +83,7 @@ def device_requests(udis: Sequence[str]) -> list[Request]:
 
 def bring_up_to_date(connection: Connection, codes: Sequence[str]) -> None:
     """Let the service read devices and actors from the register, so that nothing goes on behind when they are read."""
-    with stage(f"reading {len(codes):,} devices and actors from the stand-in register"):
+    with timed(f"reading {len(codes):,} devices and actors from the stand-in register"):
         answers = [connection.get(f"/v1/refresh?q={quote(code, safe='')}") for code in codes]
     failed = sum(answer.status != 200 or b'"refreshed":true' not in answer.body for answer in answers)
     if failed:

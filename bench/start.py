@@ -5,7 +5,7 @@ from urllib.parse import quote
 
 from bench.figures import Figure, Goal, Row, Section, median_figure
 from bench.inputs import Inputs
-from bench.manner import Manner
+from bench.log import timed
 from bench.processes import (
     NO_REGISTER,
     free_port,
@@ -14,19 +14,19 @@ from bench.processes import (
     service_environment,
     wait_until_answering,
 )
-from bench.progress import stage
+from bench.settings import Settings
 
 PART = "start"
 GOAL_SECONDS = 2.0
 
 
-def measure(inputs: Inputs, manner: Manner) -> Section:
+def measure(inputs: Inputs, settings: Settings) -> Section:
     """Start and stop the service a few times."""
-    data_dir, census = inputs.copy(), inputs.census()
-    device = f"/v1/devices/{quote(census.udis[0], safe='')}"
-    search = f"/v1/search?q={quote(next(iter(census.common)))}"
-    with stage("starting the service"):
-        times = [manner.undisturbed(lambda: _start(inputs, [search, device])) for _ in range(manner.rounds)]
+    data_dir, sample = inputs.copy(), inputs.sample()
+    device = f"/v1/devices/{quote(sample.udis[0], safe='')}"
+    search = f"/v1/search?q={quote(next(iter(sample.common)))}"
+    with timed("starting the service"):
+        times = [settings.noted(lambda: _start(inputs, [search, device])) for _ in range(settings.rounds)]
     both = median_figure([Figure(max(each), "s") for each in times])
     first = median_figure([Figure(each[0], "s") for each in times])
     database = (data_dir / "registerwatch.db").stat().st_size
@@ -43,10 +43,10 @@ def measure(inputs: Inputs, manner: Manner) -> Section:
         ],
         [
             (
-                f"From the start of the process, Python and its modules included; median of {manner.rounds}. The "
+                f"From the start of the process, Python and its modules included; median of {settings.rounds}. The "
                 f"database ({database / 1e6:,.0f} MB) was read before: the system may have parts of it in memory."
             ),
-            manner.remark(),
+            settings.remark(),
         ],
         heading="Starting over a filled copy",
     )

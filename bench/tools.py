@@ -12,10 +12,10 @@ from bench.connection import Connection, Request
 from bench.figures import Figure, Goal, Row, Section, median_figure
 from bench.inputs import Inputs
 from bench.load import CONNECTIONS, generator, rate, write_requests
-from bench.manner import Manner
+from bench.log import timed
 from bench.processes import ProcessFailed
-from bench.progress import stage
 from bench.service import UNPACED, bring_up_to_date, device_requests, serving, stand_in_register
+from bench.settings import Settings
 
 PART = "tools"
 PEER = "the same over REST"
@@ -29,7 +29,7 @@ class Asking:
     """How the two ways are asked."""
 
     inputs: Inputs
-    manner: Manner
+    settings: Settings
     port: int
 
     def row(self, what: str, tool: Sequence[Request], rest: Sequence[Request], goal: float | None = None) -> Row:
@@ -40,11 +40,11 @@ class Asking:
         ]
 
         def both() -> tuple[Figure, Figure]:
-            ours, beside = (rate(self.port, each, seconds=self.manner.seconds) for each in sent)
+            ours, beside = (rate(self.port, each, seconds=self.settings.seconds) for each in sent)
             return ours, beside
 
-        with stage(f"using {what}"):
-            rounds = [self.manner.undisturbed(both) for _ in range(self.manner.rounds)]
+        with timed(f"using {what}"):
+            rounds = [self.settings.noted(both) for _ in range(self.settings.rounds)]
         ours, beside = median_figure([each for each, _ in rounds]), median_figure([each for _, each in rounds])
         aim = Goal(f"ratio ≥ {goal}", ours.value / beside.value >= goal) if goal else None
         return Row(what, ours, {PEER: beside}, aim)
@@ -58,18 +58,18 @@ class Asking:
             raise ProcessFailed(f"A tool says something else than {rest.target}:\n{said.body!r}\n{route.body!r}")
 
 
-def measure(inputs: Inputs, manner: Manner) -> Section:
+def measure(inputs: Inputs, settings: Settings) -> Section:
     """Use `get_device` and `search_devices`, over a copy whose register is the generated stand-in."""
     inputs.copy()
-    census = inputs.census()
-    udis, srns = census.udis[:READ_DEVICES], census.srns[:SEARCHES]
+    sample = inputs.sample()
+    udis, srns = sample.udis[:READ_DEVICES], sample.srns[:SEARCHES]
     with (
         stand_in_register(inputs) as register,
         serving(inputs, register, REGISTER_REQUESTS_PER_MINUTE=UNPACED) as port,
     ):
         with closing(Connection(port)) as connection:
             bring_up_to_date(connection, udis)
-        asking = Asking(inputs, manner, port)
+        asking = Asking(inputs, settings, port)
         using = [_used("get_device", udi=udi) for udi in udis]
         searching = [_used("search_devices", q=srn, limit=20) for srn in srns]
         searches = [Request(f"/v1/search?q={quote(srn, safe='')}") for srn in srns]
@@ -79,10 +79,10 @@ def measure(inputs: Inputs, manner: Manner) -> Section:
         ]
     remark = (
         f"Shown are requests/s and p50 / p99 under that load. Load: {generator()}, {CONNECTIONS} kept-alive "
-        f"connections, {manner.seconds} s a round, median of {manner.rounds} rounds, the tool and the route in turn, "
-        "one process on one core, the load on the other one. Both say the same."
+        f"connections, {settings.seconds} s a round, median of {settings.rounds} rounds, the tool and the route in "
+        "turn, one process on one core, the load on the other one. Both say the same."
     )
-    return Section(PART, "The tool endpoint", rows, [remark, manner.remark()])
+    return Section(PART, "The tool endpoint", rows, [remark, settings.remark()])
 
 
 def _used(tool: str, **arguments: object) -> Request:

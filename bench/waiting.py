@@ -15,8 +15,8 @@ from bench.connection import Refused, Request
 from bench.exchange import line
 from bench.figures import Figure, latencies
 from bench.machine import LOAD_CORE, pinned
-from bench.manner import no_collection
 from bench.processes import ProcessFailed
+from bench.settings import no_collection
 
 READS_PER_SECOND = 200
 BURST = 50

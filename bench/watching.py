@@ -7,10 +7,10 @@ from statistics import median
 from bench.fanout import Scene, Stored, run_many_changes, run_one_change
 from bench.figures import Figure, Goal, Row, Section, latencies
 from bench.inputs import Inputs
+from bench.log import timed
 from bench.machine import LOAD_CORE, SERVER_CORE, pinned
-from bench.manner import Manner
 from bench.processes import ProcessFailed, free_port, running
-from bench.progress import stage
+from bench.settings import Settings
 
 PART = "watching"
 PEER = "beside it"
@@ -34,25 +34,25 @@ DELIVERING = (
 )
 
 
-def measure(inputs: Inputs, manner: Manner) -> Section:
+def measure(inputs: Inputs, settings: Settings) -> Section:
     """Store changed records of watched devices, then deliver to a local receiver."""
-    rows = [*_one_change(inputs, manner), _many_changes(inputs, manner), _deliveries(inputs, manner)]
+    rows = [*_one_change(inputs, settings), _many_changes(inputs, settings), _deliveries(inputs, settings)]
     remarks = [
         STORING,
         DELIVERING,
-        manner.remark(),
+        settings.remark(),
     ]
     return Section(PART, "Watching and delivering", rows, remarks)
 
 
-def _one_change(inputs: Inputs, manner: Manner) -> list[Row]:
+def _one_change(inputs: Inputs, settings: Settings) -> list[Row]:
     rows: list[Row] = []
     first: Figure | None = None
     for watches in OTHER_WATCHES:
         if watches > 10 * inputs.devices:
             continue
-        with stage(f"storing one changed record among {watches:,} watches"), pinned(SERVER_CORE):
-            seconds = manner.undisturbed(
+        with timed(f"storing one changed record among {watches:,} watches"), pinned(SERVER_CORE):
+            seconds = settings.noted(
                 lambda watches=watches: run_one_change(inputs.path("fanout.db"), watches, ONE_CHANGE_REPEATS)  # type: ignore[misc]
             )
         figure = latencies(seconds)
@@ -61,13 +61,13 @@ def _one_change(inputs: Inputs, manner: Manner) -> list[Row]:
     return rows
 
 
-def _many_changes(inputs: Inputs, manner: Manner) -> Row:
+def _many_changes(inputs: Inputs, settings: Settings) -> Row:
     devices = min(MAX_DEVICES, inputs.devices)
     watches = devices * WATCHES_FOR_EACH_DEVICE
     changes = min(CHANGES, devices)
     scene = Scene(max(WATCHES_FOR_EACH_DEVICE, watches // 1_000), watches, devices)
-    with stage(f"storing {changes:,} changed records among {watches:,} watches"), pinned(SERVER_CORE):
-        stored: Stored = manner.undisturbed(lambda: run_many_changes(inputs.path("fanout.db"), scene, changes))
+    with timed(f"storing {changes:,} changed records among {watches:,} watches"), pinned(SERVER_CORE):
+        stored: Stored = settings.noted(lambda: run_many_changes(inputs.path("fanout.db"), scene, changes))
     figure = Figure(stored.seconds, "s", {"events": stored.events, "deliveries": stored.deliveries})
     what = (
         f"{changes:,} changed records among {watches:,} watches: {stored.events:,} events stored, "
@@ -76,11 +76,11 @@ def _many_changes(inputs: Inputs, manner: Manner) -> Row:
     return Row(what, figure, {}, Goal(f"< {SECONDS_FOR_CHANGES} s", stored.seconds < SECONDS_FOR_CHANGES))
 
 
-def _deliveries(inputs: Inputs, manner: Manner) -> Row:
+def _deliveries(inputs: Inputs, settings: Settings) -> Row:
     count = min(DELIVERIES_A_ROUND, inputs.devices)
     port = free_port()
     with (
-        stage(f"delivering {count:,} times to a local receiver"),
+        timed(f"delivering {count:,} times to a local receiver"),
         running([sys.executable, "-m", "bench.receiver", str(port)], inputs.path("receiver.log"), cores=(LOAD_CORE,)),
     ):
 
@@ -88,7 +88,7 @@ def _deliveries(inputs: Inputs, manner: Manner) -> Row:
             database = str(inputs.path("deliveries.db"))
             return _posted("ours", port, count, database), _posted("bare", port, count)
 
-        rounds = [manner.undisturbed(both) for _ in range(manner.rounds)]
+        rounds = [settings.noted(both) for _ in range(settings.rounds)]
     ours, bare = (Figure(count / median(seconds), "deliveries/s") for seconds in zip(*rounds, strict=True))
     ratio = ours.value / bare.value
     what = "signed deliveries to a local receiver, one core"

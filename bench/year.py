@@ -16,8 +16,8 @@ from tests.support.year import Outcome, Plan, year_over
 
 from bench.figures import Figure, Row, Section
 from bench.inputs import Inputs
-from bench.manner import Manner
-from bench.progress import stage
+from bench.log import timed
+from bench.settings import Settings
 
 PART = "year"
 WATCHES, DAYS = 1_000, 365
@@ -25,11 +25,11 @@ STEPS_A_DAY = 4
 MAX_ACCOUNTS = 20
 
 
-def measure(inputs: Inputs, manner: Manner) -> Section:
+def measure(inputs: Inputs, settings: Settings) -> Section:
     """Let a year pass. Raises `WrongYear` where something was told that is not so, or was not told."""
-    plan = plan_of(seed=inputs.seed, watches=manner.watches, days=manner.days)
+    plan = plan_of(seed=inputs.seed, watches=settings.watches, days=settings.days)
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
-    with stage(f"{plan.days} days with {plan.watches:,} watches"), tempfile.TemporaryDirectory() as folder:
+    with timed(f"{plan.days} days with {plan.watches:,} watches"), tempfile.TemporaryDirectory() as folder:
         began = time.perf_counter()
         outcome = asyncio.run(_passed(plan, Path(folder)))
         seconds = time.perf_counter() - began

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from bench.cluster import Cluster, described_settings
 from bench.figures import Figure, latencies
 from bench.inputs import Inputs
+from bench.log import say, timed
 from bench.machine import LOAD_CORE, SERVER_CORE, pinned
-from bench.manner import Manner
 from bench.peers import datasette, fts5, postgresql
 from bench.peers.contract import UNCOUNTED, Peer
 from bench.peers.tables import fts5_file, full_text_table, trigram_index
-from bench.progress import say, stage
 from bench.questions import ApiRequest
+from bench.settings import Settings
 
 ASKED = 1 / 3
 """Part of a round that a peer is asked at most, and"""
@@ -34,61 +34,63 @@ class Answers:
 
 
 def ask_peers(
-    inputs: Inputs, questions: Sequence[ApiRequest], manner: Manner, cluster: Cluster | None
+    inputs: Inputs, questions: Sequence[ApiRequest], settings: Settings, cluster: Cluster | None
 ) -> Iterator[Answers]:
     """The answers of every peer that is installed."""
-    yield from _datasette(inputs, questions, manner)
-    yield _fts5(inputs, questions, manner)
+    yield from _datasette(inputs, questions, settings)
+    yield _fts5(inputs, questions, settings)
     if cluster is not None:
-        yield from _postgresql(inputs, questions, manner, cluster)
+        yield from _postgresql(inputs, questions, settings, cluster)
 
 
-def _datasette(inputs: Inputs, questions: Sequence[ApiRequest], manner: Manner) -> Iterator[Answers]:
+def _datasette(inputs: Inputs, questions: Sequence[ApiRequest], settings: Settings) -> Iterator[Answers]:
     path, _ = fts5_file(inputs)
     with datasette.serving(path, inputs.path("datasette.log")) as port, pinned(LOAD_CORE):
         for counts in (True, False):
             with closing(datasette.Datasette(port, counts=counts)) as peer:
-                figures = _asked(peer, questions, manner)
+                figures = _asked(peer, questions, settings)
             yield Answers(peer.name, figures, datasette.DESCRIPTION if counts else datasette.WITHOUT_COUNT)
 
 
-def _fts5(inputs: Inputs, questions: Sequence[ApiRequest], manner: Manner) -> Answers:
+def _fts5(inputs: Inputs, questions: Sequence[ApiRequest], settings: Settings) -> Answers:
     path, built = fts5_file(inputs)
     with closing(fts5.Fts5(path)) as peer, pinned(SERVER_CORE):
-        figures = _asked(peer, questions, manner)
+        figures = _asked(peer, questions, settings)
     return Answers(peer.name, figures, f"{fts5.DESCRIPTION} {built.remark}")
 
 
-def _postgresql(inputs: Inputs, questions: Sequence[ApiRequest], manner: Manner, cluster: Cluster) -> Iterator[Answers]:
+def _postgresql(
+    inputs: Inputs, questions: Sequence[ApiRequest], settings: Settings, cluster: Cluster
+) -> Iterator[Answers]:
     built = full_text_table(inputs, cluster)
     with ExitStack() as stack:
-        if inputs.devices <= manner.trigrams_up_to:
+        if inputs.devices <= settings.trigrams_up_to:
             indexed = trigram_index(inputs, cluster)
             trigrams = stack.enter_context(closing(postgresql.Trigrams(cluster)))
             with pinned(LOAD_CORE):
-                figures = _asked(trigrams, questions, manner)
+                figures = _asked(trigrams, questions, settings)
             remark = f"{postgresql.TRIGRAMS} Settings: {described_settings()}. {indexed.remark}"
             yield Answers(trigrams.name, figures, remark)
         else:
-            say(f"pg_trgm is left out above {manner.trigrams_up_to:,} records")
+            say(f"pg_trgm is left out above {settings.trigrams_up_to:,} records")
         full_text = stack.enter_context(closing(postgresql.FullText(cluster)))
         with pinned(LOAD_CORE):
-            figures = _asked(full_text, questions, manner)
+            figures = _asked(full_text, questions, settings)
         yield Answers(full_text.name, figures, f"{postgresql.FULL_TEXT} {built.remark}")
 
 
-def _asked(peer: Peer, questions: Sequence[ApiRequest], manner: Manner) -> list[Figure | None]:
-    with stage(f"searching by {peer.name}"):
-        return [_answered(peer, question, manner) for question in questions]
+def _asked(peer: Peer, questions: Sequence[ApiRequest], settings: Settings) -> list[Figure | None]:
+    with timed(f"searching by {peer.name}"):
+        return [_answered(peer, question, settings) for question in questions]
 
 
-def _answered(peer: Peer, question: ApiRequest, manner: Manner) -> Figure | None:
+def _answered(peer: Peer, question: ApiRequest, settings: Settings) -> Figure | None:
     began = time.perf_counter()
     total = peer.search(question)  # once before it counts
     least = ASKED_LEAST if time.perf_counter() - began < ASKED_SECONDS else 1
     if total is None:
         return None
-    times = manner.undisturbed(lambda: _times(peer, question, least, round(manner.requests * ASKED)))
+    times = settings.noted(lambda: _times(peer, question, least, round(settings.requests * ASKED)))
     return latencies(times, **({} if total == UNCOUNTED else {"total": total}))
 
 

@@ -8,8 +8,8 @@ import msgspec
 
 from bench.cluster import Cluster
 from bench.inputs import Inputs, remove_database
+from bench.log import timed
 from bench.peers import fts5, postgresql
-from bench.progress import stage
 from bench.rows import devices_of
 
 
@@ -30,7 +30,7 @@ def fts5_file(inputs: Inputs) -> tuple[Path, Built]:
     path, mark = inputs.path("fts5.db"), inputs.path("fts5.json")
     if not mark.exists():
         remove_database(path)
-        with stage("loading SQLite FTS5"), closing(fts5.Fts5(path)) as peer:
+        with timed("loading SQLite FTS5"), closing(fts5.Fts5(path)) as peer:
             began = time.monotonic()
             peer.load(devices_of(inputs.copy()))
             built = Built(time.monotonic() - began, path.stat().st_size)
@@ -43,7 +43,7 @@ def full_text_table(inputs: Inputs, cluster: Cluster) -> Built:
     """PostgreSQL's table with its full-text index."""
     mark = inputs.path("tsvector.json")
     if not mark.exists():
-        with stage("loading PostgreSQL, indexing words"):
+        with timed("loading PostgreSQL, indexing words"):
             began = time.monotonic()
             postgresql.load(cluster, devices_of(inputs.copy()))
             built = Built(time.monotonic() - began, postgresql.size(cluster))
@@ -56,7 +56,7 @@ def trigram_index(inputs: Inputs, cluster: Cluster) -> Built:
     """The trigrams of the same table."""
     mark = inputs.path("trigrams.json")
     if not mark.exists():
-        with stage("indexing trigrams in PostgreSQL"):
+        with timed("indexing trigrams in PostgreSQL"):
             before, began = postgresql.size(cluster), time.monotonic()
             postgresql.index_trigrams(cluster)
             built = Built(time.monotonic() - began, postgresql.size(cluster) - before)

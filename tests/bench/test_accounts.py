@@ -87,7 +87,7 @@ def test_the_measured_account_is_deleted_when_its_block_is_interrupted(port: int
 
 
 def test_reads_beside_logins_are_as_many_as_without_and_tell_how_many_signed_in(port: int, inputs: Inputs) -> None:
-    reads = device_requests(inputs.census().udis[:3])
+    reads = device_requests(inputs.sample().udis[:3])
     with customer(port) as company:
         during, quiet = (waiting(port, reads, logins, seconds=0.1) for logins in (company.logins, []))
     assert during.details["samples"] == quiet.details["samples"] == 20
@@ -96,7 +96,7 @@ def test_reads_beside_logins_are_as_many_as_without_and_tell_how_many_signed_in(
 
 
 def test_a_login_that_fails_in_a_burst_is_told_instead_of_counted(port: int, inputs: Inputs) -> None:
-    reads = device_requests(inputs.census().udis[:3])
+    reads = device_requests(inputs.sample().udis[:3])
     with pytest.raises(ProcessFailed, match=f"{BURST} of {BURST} requests were answered with 401"):
         waiting(port, reads, [WRONG], seconds=0.1)
 

@@ -12,11 +12,11 @@ from bench.connection import Connection, Request
 from bench.figures import Figure, Section
 from bench.inputs import Inputs
 from bench.load import generator, rate, read_requests, write_requests
-from bench.manner import Manner
 from bench.pairs import SubjectReader
 from bench.pounding import pound
 from bench.processes import ProcessFailed, free_port, running, wait_until_answering
 from bench.service import serving
+from bench.settings import Settings
 
 from tests.support.postgresql import binaries
 
@@ -58,12 +58,12 @@ def test_the_copy_is_kept_for_the_next_run(sections: dict[str, Section], inputs:
     assert sections
     before = inputs.records().stat().st_mtime, (inputs.copy() / "filled.json").stat().st_mtime
     assert (inputs.records().stat().st_mtime, (inputs.copy() / "filled.json").stat().st_mtime) == before
-    assert 0 < inputs.census().devices <= inputs.devices
+    assert 0 < inputs.sample().devices <= inputs.devices
 
 
 def test_reads_are_measured_beside_an_application_that_answers_the_same(inputs: Inputs) -> None:
     with serving(inputs) as port:
-        pair = SubjectReader(inputs, Manner(rounds=1, seconds=1)).pair("devices", port, [Request("/health")])
+        pair = SubjectReader(inputs, Settings(rounds=1, seconds=1)).pair("devices", port, [Request("/health")])
     assert pair.ours.value > 0
     assert pair.bare.value > 0
 

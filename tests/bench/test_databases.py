@@ -15,11 +15,11 @@ from bench.connection import Connection
 from bench.figures import Figure
 from bench.inputs import Inputs
 from bench.machine import SERVER_CORE
-from bench.manner import Manner
 from bench.mixing import CHANGES, READS
 from bench.postgresql_copy import postgresql_copy
 from bench.sampling import Sample, at, slope
 from bench.service import device_requests, served, serving
+from bench.settings import Settings
 
 from bench import databases, mixed
 from tests.support.postgresql import binaries
@@ -43,7 +43,7 @@ def _few_devices(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_both_copies_answer_the_same(small: Inputs) -> None:
-    udis = small.census().udis[:PLACES]
+    udis = small.sample().udis[:PLACES]
     targets = [*(each.target for each in device_requests(udis)), "/v1/search?q=a", f"/v1/search?q={udis[0]}"]
     with cluster(small) as running:
         stored = postgresql_copy(small, running)
@@ -97,7 +97,7 @@ def _serves(postmaster: int) -> bool:
 
 
 def test_what_a_request_costs_is_told_of_both_databases(small: Inputs) -> None:
-    section = databases.measure(small, Manner(rounds=1, seconds=1))
+    section = databases.measure(small, Settings(rounds=1, seconds=1))
     rows = {row.what: row for row in section.rows}
     for what in ("device, 200", "search, common words"):
         cost, times = rows[f"{what}: cost of a request"], rows[f"{what}: cost on PostgreSQL / cost on SQLite"]
@@ -110,7 +110,7 @@ def test_what_a_request_costs_is_told_of_both_databases(small: Inputs) -> None:
 
 
 def test_everything_at_once_is_answered_on_both_databases(small: Inputs) -> None:
-    section = mixed.measure(small, Manner(minutes=0.1))
+    section = mixed.measure(small, Settings(minutes=0.1))
     rows = {row.what: row for row in section.rows}
     assert {"device read", "search", "actor read", "tool call"} <= rows.keys()
     assert rows.keys() >= {kind for kind in READS if READS[kind] > 200}

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from bench.figures import Figure, Row, Section
 from bench.inputs import Inputs, remove_database
-from bench.manner import Manner
 from bench.processes import ProcessFailed
 from bench.run import Run, usual_size
+from bench.settings import Settings
 
 from bench import run
 
@@ -20,17 +20,17 @@ class Counting:
         self.error = error
         self.sizes: list[int] = []
 
-    def measure(self, inputs: Inputs, manner: Manner) -> Section:
+    def measure(self, inputs: Inputs, settings: Settings) -> Section:
         """Its size as a figure."""
         self.sizes.append(inputs.devices)
         if self.error is not None:
             raise self.error
-        return Section(self.PART, self.PART, [Row("size", Figure(inputs.devices * manner.rounds, "s"))])
+        return Section(self.PART, self.PART, [Row("size", Figure(inputs.devices * settings.rounds, "s"))])
 
 
 def taking(folder: Path, sizes: list[int], *parts: Counting, resume: bool = False, rounds: int = 1) -> Run:
     """A run of these parts."""
-    return Run(folder, sizes, [part.PART for part in parts], 1, lambda: Manner(rounds=rounds), resume)
+    return Run(folder, sizes, [part.PART for part in parts], 1, lambda: Settings(rounds=rounds), resume)
 
 
 @pytest.fixture
@@ -75,7 +75,7 @@ def test_an_interrupted_run_goes_on_where_it_was(tmp_path: Path, parts: tuple[Co
     assert (parts[0].sizes, parts[1].sizes) == ([400], [400, 400])
 
 
-def test_a_failed_part_and_one_of_another_manner_are_measured_again(
+def test_a_failed_part_and_one_with_other_settings_are_measured_again(
     tmp_path: Path, parts: tuple[Counting, Counting]
 ) -> None:
     parts[0].error = ProcessFailed("no room")

@@ -2,7 +2,7 @@
 
 import pytest
 from bench.inputs import Inputs
-from bench.manner import Manner
+from bench.settings import Settings
 
 from bench import tools
 
@@ -12,7 +12,7 @@ def test_tools_are_measured_beside_the_routes_that_say_the_same(
 ) -> None:
     monkeypatch.setattr(tools, "READ_DEVICES", 40)
 
-    section = tools.measure(inputs, Manner(rounds=1, seconds=1))
+    section = tools.measure(inputs, Settings(rounds=1, seconds=1))
 
     assert [list(row.peers) for row in section.rows] == [[tools.PEER]] * 2
     assert all(row.ours.value > 0 and (row.ratio(tools.PEER) or 0) > 0 for row in section.rows)

@@ -19,7 +19,7 @@ RARE = 3
 _word = re.compile(r"[^\W_]+")
 
 
-class Census(msgspec.Struct, frozen=True):
+class Sample(msgspec.Struct, frozen=True):
     """What was counted. Words are without case and diacritics."""
 
     devices: int
@@ -38,7 +38,7 @@ def words_of(text: str) -> set[str]:
     return set(_word.findall(folded(text)))
 
 
-def take_census(data_dir: Path, devices: int) -> Census:
+def take_sample(data_dir: Path, devices: int) -> Sample:
     """Read the whole copy once."""
     frequency: Counter[str] = Counter()
     makers: Counter[str] = Counter()
@@ -51,7 +51,7 @@ def take_census(data_dir: Path, devices: int) -> Census:
             udis.append(device.udi)
         counted += 1
     named = sorted(srn for srn, _ in makers.items() if srn)
-    return Census(
+    return Sample(
         devices=counted,
         common=dict(frequency.most_common(COMMON_WORDS)),
         rare=_rare(frequency),

@@ -1,4 +1,4 @@
-"""Saying on standard error what goes on."""
+"""Lines on standard error that say what the bench does."""
 
 import sys
 import time
@@ -14,7 +14,7 @@ def say(message: str) -> None:
 
 
 @contextmanager
-def stage(what: str) -> Iterator[None]:
+def timed(what: str) -> Iterator[None]:
     """Say that something begins, and how long it took."""
     say(f"{what} …")
     began = time.monotonic()
