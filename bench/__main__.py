@@ -16,8 +16,9 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.markdown import Markdown
 
-from bench import documents, machine, report, year
+from bench import machine, report, year
 from bench.figures import Report
 from bench.log import say
 from bench.processes import ProcessFailed
@@ -62,7 +63,7 @@ def bench(
 ) -> None:
     """Measure, print tables. Long parts say on standard error what goes on."""
     if source is not None:
-        documents.write(report.from_json(source.read_bytes()), docs)
+        report.write(report.from_json(source.read_bytes()), docs)
         return
     chosen = _sizes(sizes or (REPORTED_SIZES if write else str(USUAL_SIZE)))
     parts = _parts(only or ",".join([*PARTS, *(["mixed"] if write else [])]))
@@ -80,11 +81,12 @@ def bench(
         measured = Run(folder, chosen, parts, seed, settings, resume).measured()
     told = f"Data: generated records, seed {seed}; {' / '.join(f'{size:,}' for size in chosen)} of them."
     found = Report([machine.description(), told], measured)
-    report.show(found, Console(width=None if sys.stdout.isatty() else 200))
+    text = report.as_markdown(found)
+    Console().print(Markdown(text)) if sys.stdout.isatty() else print(text)
     if json:
         json.write_bytes(report.as_json(found))
     if write:
-        documents.write(found, docs)
+        report.write(found, docs)
     if any(each.section.failure for each in measured):
         sys.exit(1)
 

@@ -1,32 +1,11 @@
 """What a measurement says: figures, rows that put them side by side, sections of rows."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import median
-from typing import Literal
 
-Unit = Literal[
-    "requests/s",
-    "records/s",
-    "logins/s",
-    "verifications/s",
-    "deliveries/s",
-    "reads/s",
-    "ms",
-    "s",
-    "MB",
-    "CPU ms",
-    "times",
-    "MB/min",
-    "answers",
-    "files",
-]
-
-MORE_IS_BETTER: frozenset[Unit] = frozenset(
-    {"requests/s", "records/s", "logins/s", "verifications/s", "deliveries/s", "reads/s"}
-)
-COUNTED: frozenset[Unit] = frozenset({"answers", "files"})
+COUNTED = ("answers", "files")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +13,8 @@ class Figure:
     """A measured number. `details` has what belongs to it, such as `p99`, `max`, `samples`, `total`."""
 
     value: float
-    unit: Unit
+    unit: str
+    """Of a rate, of which more is better, it ends with `/s`."""
     details: Mapping[str, float | int | str] = field(default_factory=dict)
 
     @property
@@ -42,15 +22,19 @@ class Figure:
         """The figure as a table shows it; of latencies p50, p99, the longest, how many; of rates p50 and p99 beside."""
         if self.unit == "ms":
             asked = f" ({int(self.details['requests']):,})" if "requests" in self.details else ""
-            return f"{self._times('p99', 'max', first=self.value)} ms{asked}"
+            return " / ".join([number(self.value), *self._details("p99", "max")]) + f" ms{asked}"
         if self.unit in COUNTED:
             return f"{self.value:,.0f} {self.unit}"
-        beside = f", {self._times('p50_ms', 'p99_ms')} ms" if "p99_ms" in self.details else ""
-        return f"{number(self.value)} {self.unit}{beside}"
+        times = " / ".join(self._details("p50_ms", "p99_ms"))
+        return f"{number(self.value)} {self.unit}" + (f", {times} ms" if times else "")
 
-    def _times(self, *names: str, first: float | None = None) -> str:
-        times = [first, *(float(self.details[name]) for name in names if name in self.details)]
-        return " / ".join(number(time) for time in times if time is not None)
+    @property
+    def total(self) -> str:
+        """How many devices a search found, empty where it was none or did not count."""
+        return f"{int(self.details['total']):,}" if "total" in self.details else ""
+
+    def _details(self, *names: str) -> list[str]:
+        return [number(float(self.details[name])) for name in names if name in self.details]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +68,7 @@ class Row:
         if other is None or not other.value or not self.ours.value:
             return None
         quotient = self.ours.value / other.value
-        return quotient if self.ours.unit in MORE_IS_BETTER else 1 / quotient
+        return quotient if self.ours.unit.endswith("/s") else 1 / quotient
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,16 +102,6 @@ class Report:
     conditions: Sequence[str]
     measured: Sequence[Measured]
 
-    @property
-    def sizes(self) -> list[int]:
-        """The sizes, smallest first."""
-        return sorted({each.devices for each in self.measured})
-
-    @property
-    def parts(self) -> list[str]:
-        """The parts in the order in which they are shown."""
-        return list(dict.fromkeys(each.section.part for each in self.measured))
-
     def of(self, part: str) -> dict[int, Section]:
         """A part at every size at which it was measured, smallest first."""
         found = {each.devices: each.section for each in self.measured if each.section.part == part}
@@ -142,23 +116,17 @@ def latencies(seconds: Sequence[float], **details: float | int | str) -> Figure:
 
 def median_figure(rounds: Sequence[Figure]) -> Figure:
     """One figure of several rounds: the median of each number, but the longest time of all and the sum of samples."""
-    details = {name: _over_rounds(name, [each.details[name] for each in rounds]) for name in rounds[0].details}
+    summaries: dict[str, Callable[..., float]] = {"max": max, "samples": sum}
+    details = {
+        name: value if isinstance(value, str) else summaries.get(name, median)([each.details[name] for each in rounds])
+        for name, value in rounds[0].details.items()
+    }
     return Figure(median(each.value for each in rounds), rounds[0].unit, {**details, "rounds": len(rounds)})
-
-
-def _over_rounds(name: str, values: Sequence[float | int | str]) -> float | int | str:
-    numbers = [value for value in values if not isinstance(value, str)]
-    if len(numbers) < len(values):
-        return values[0]
-    if name == "samples":
-        return sum(numbers)
-    return max(numbers) if name == "max" else median(numbers)
 
 
 def percentile(values: Sequence[float], percent: float) -> float:
     """The smallest value that at least `percent` of the values do not exceed (nearest rank)."""
-    ordered = sorted(values)
-    return ordered[max(0, math.ceil(len(ordered) * percent / 100) - 1)]
+    return sorted(values)[max(0, math.ceil(len(values) * percent / 100) - 1)]
 
 
 def number(value: float) -> str:

@@ -254,13 +254,3 @@ def _remarks(found: Mapping[str, Mixed]) -> list[str]:
 def _weights() -> str:
     whole = sum(READS.values()) + sum(CHANGES.values())
     return ", ".join(f"{weight * 1_000 / whole:.0f} {kind}" for kind, weight in (READS | CHANGES).items())
-
-
-def memory_courses(section: Section) -> dict[str, str]:
-    """The memory over time by database, as `sampling.course` told it."""
-    return {
-        name: str(figure.details["course"])
-        for row in section.rows
-        for name, figure in ((ON_SQLITE, row.ours), *((name, peer) for name, peer in row.peers.items()))
-        if figure is not None and "course" in figure.details
-    }

@@ -3,15 +3,12 @@
 import subprocess
 import sys
 from dataclasses import replace
-from io import StringIO
 from pathlib import Path
-from xml.etree import ElementTree
 
 import pytest
 from bench.figures import Figure, Goal, Measured, Report, Row, Section, latencies, median_figure, percentile
-from rich.console import Console
 
-from bench import documents, report
+from bench import report
 
 
 def test_a_percentile_is_the_smallest_value_that_so_many_do_not_exceed() -> None:
@@ -68,11 +65,8 @@ GROWN = Report([], [at(400, 1.0, met=True), at(4_000, 2.0, met=True), at(40_000,
 
 
 def test_a_table_shows_ours_beside_the_peers_with_ratio_and_goal() -> None:
-    shown = StringIO()
-    report.show(REPORT, Console(file=shown, width=200))
-    line = next(line for line in shown.getvalue().splitlines() if "a|b" in line)
-    cells = [cell.strip() for cell in line.replace("a|b", "a b").strip("│").split("│")]
-    assert cells == [
+    line = next(line for line in report.as_markdown(REPORT).splitlines() if "word" in line)
+    assert [cell.strip() for cell in line.replace(r"a\|b", "a b").strip("|").split("|")] == [
         "word “a b”",
         "1.23 / 2.00 / 12.0 ms",
         "1,234",
@@ -107,7 +101,7 @@ def test_what_failed_at_one_size_is_said_beside_what_was_measured_at_others() ->
 
 
 def test_the_documentation_keeps_what_stands_around_the_measured_part(tmp_path: Path) -> None:
-    document = tmp_path / "docs" / "performance.md"
+    document = tmp_path / "performance.md"
     report.write_into(document, report.as_markdown(REPORT))
     document.write_text(document.read_text(encoding="utf-8") + "\nWhy this is so.\n", encoding="utf-8")
     report.write_into(document, "Measured anew.\n")
@@ -118,11 +112,6 @@ def test_the_documentation_keeps_what_stands_around_the_measured_part(tmp_path: 
     assert text.endswith("Why this is so.\n")
     report.write_into(document, "Measured anew.\n")
     assert document.read_text(encoding="utf-8") == text
-
-
-def test_markdown_cells_escape_what_would_end_them() -> None:
-    lines = report.as_markdown(REPORT).splitlines()
-    assert "| word “a\\|b” | 1.23 / 2.00 / 12.0 ms | 1,234 |" in next(line for line in lines if "word" in line)
 
 
 @pytest.mark.parametrize(
@@ -148,16 +137,15 @@ def test_a_report_in_the_documentation_has_tables_plots_and_raw_figures(tmp_path
         replace(each, section=replace(each.section, rows=[replace(common, ours=each.section.rows[0].ours)]))
         for each in GROWN.measured
     ]
-    documents.write(Report([], grown), tmp_path)
+    report.write(Report([], grown), tmp_path)
     page = (tmp_path / "performance.md").read_text(encoding="utf-8")
     assert "](plots/growth-search.svg)" in page
     assert "| common word, no filter | ours |" in page
     assert sorted(path.name for path in stale.parent.iterdir()) == ["figures.json", "growth-search.svg"]
-    drawn = ElementTree.parse(stale.with_name("growth-search.svg"))
-    words = {element.text for element in drawn.iter("{http://www.w3.org/2000/svg}text")}
-    assert {"ours", "FTS5", "400", "40k", "ms (logarithmic)"} <= words
+    drawn = stale.with_name("growth-search.svg").read_text(encoding="utf-8")
+    assert all(f">{words}</text>" in drawn for words in ("ours", "FTS5", "400", "40k", "ms"))
     kept = stale.with_name("figures.json").read_bytes()
-    assert report.from_json(kept).sizes == [400, 4_000, 40_000]
+    assert list(report.from_json(kept).of("search")) == [400, 4_000, 40_000]
 
 
 def test_a_kept_report_is_written_anew_without_measuring(tmp_path: Path) -> None:
