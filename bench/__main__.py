@@ -18,7 +18,7 @@ import typer
 from rich.console import Console
 from rich.markdown import Markdown
 
-from bench import machine, report, year
+from bench import machine, report
 from bench.figures import Report
 from bench.log import say
 from bench.processes import ProcessFailed
@@ -40,8 +40,8 @@ def bench(
     seconds: Annotated[int, typer.Option(help="Length of a round of reads or logins.", min=1)] = 5,
     requests: Annotated[int, typer.Option(help="Requests of a round of one search.", min=10)] = 300,
     minutes: Annotated[float, typer.Option(help="Minutes of mixed load on each database.", min=0.05)] = 3.0,
-    watches: Annotated[int, typer.Option(help="Watches of the simulated year.", min=10)] = year.WATCHES,
-    days: Annotated[int, typer.Option(help="Days of the simulated year.", min=1)] = year.DAYS,
+    watches: Annotated[int, typer.Option(help="Watches of the simulated year.", min=10)] = 1_000,
+    days: Annotated[int, typer.Option(help="Days of the simulated year.", min=1)] = 365,
     trigrams_up_to: Annotated[
         int, typer.Option(help="Most records over which PostgreSQL's trigrams are indexed and asked.", min=0)
     ] = 10**9,

@@ -1,18 +1,26 @@
-"""A year of watching in which everything goes wrong that can: every true change is told once, nothing else is."""
+"""A year of watching in which everything goes wrong that can: every true change is told once, nothing else is.
 
+`YEAR_PLAN`, a plan in JSON, takes the place of the usual plans; `YEAR_OUTCOME` names a file for what happened. So the
+bench runs a longer year.
+"""
+
+import os
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from tests.support.year import Plan, year_over
 
 pytestmark = pytest.mark.anyio
 
-PLANS = (
+PLANS: tuple[tuple[str, Plan], ...] = (
     ("sqlite", Plan(seed=4)),
     ("sqlite", Plan(seed=5, steps=60, basic_udi_filter_works=False)),
     ("postgresql", Plan(seed=3, steps=60)),
 )
+if "YEAR_PLAN" in os.environ:
+    PLANS = (("sqlite", msgspec.json.decode(os.environ["YEAR_PLAN"], type=Plan)),)
 
 
 @pytest.mark.parametrize(("database_kind", "plan"), PLANS, ids=lambda each: each if isinstance(each, str) else "year")
@@ -21,5 +29,7 @@ async def test_a_year_tells_every_true_change_once_and_nothing_else(
 ) -> None:
     async with year_over(database_url, tmp_path, plan) as year:
         outcome = await year.run()
+    if "YEAR_OUTCOME" in os.environ:
+        Path(os.environ["YEAR_OUTCOME"]).write_bytes(msgspec.json.encode(outcome))
     assert outcome.events > plan.steps / 2
     assert len(outcome.faults) > 30, "requests of all kinds failed in many ways"
