@@ -66,7 +66,7 @@ def bench(
         report.write(report.from_json(source.read_bytes()), docs)
         return
     chosen = _sizes(sizes or (REPORTED_SIZES if write else str(USUAL_SIZE)))
-    parts = _parts(only or ",".join([*PARTS, *(["mixed"] if write else [])]))
+    parts = _parts(only or ",".join(PARTS))
     settings = partial(
         Settings,
         rounds,

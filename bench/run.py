@@ -8,14 +8,14 @@ from typing import Protocol
 
 import msgspec
 
-from bench import accounts, databases, fill, mixed, reads, search, start, tools, watching, year
+from bench import accounts, databases, fill, reads, search, start, tools, watching, year
 from bench.figures import Measured, Section
 from bench.inputs import Inputs
 from bench.log import say
 from bench.settings import Settings
 
 PARTS = ("reads", "search", "databases", "fill", "start", "accounts", "watching", "tools")
-LONG = ("mixed", "year")
+LONG = ("year",)
 """Parts that run only when they are named, or in the full report."""
 GROWING = frozenset({"reads", "search", "databases", "fill", "start", "tools"})
 """Parts whose figures depend on how many devices there are; of several sizes the others take one."""
@@ -31,7 +31,7 @@ class Part(Protocol):
         """Measure it."""
 
 
-IN_TURN: Sequence[Part] = (fill, start, search, watching, databases, reads, accounts, tools, mixed, year)
+IN_TURN: Sequence[Part] = (fill, start, search, watching, databases, reads, accounts, tools, year)
 """In the order that their inputs need: those from `databases` on bring devices of the copy up to date."""
 
 
@@ -101,8 +101,6 @@ def _in_a_line(error: Exception) -> str:
 
 def _key(part: Part, settings: Settings) -> list[float]:
     """The settings that a part's figures depend on."""
-    if part is mixed:
-        return [settings.minutes]
     if part is year:
         return [settings.watches, settings.days]
     limit = [settings.trigrams_up_to] if part is search else []

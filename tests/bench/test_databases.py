@@ -12,16 +12,13 @@ import psutil
 import pytest
 from bench.cluster import cluster
 from bench.connection import Connection
-from bench.figures import Figure
 from bench.inputs import Inputs
 from bench.machine import SERVER_CORE
-from bench.mixing import CHANGES, READS
 from bench.postgresql_copy import postgresql_copy
-from bench.sampling import Sample, at, slope
 from bench.service import device_requests, served, serving
 from bench.settings import Settings
 
-from bench import databases, mixed
+from bench import databases
 from tests.support.postgresql import binaries
 
 pytestmark = pytest.mark.skipif(binaries() is None, reason="PostgreSQL is not installed")
@@ -37,9 +34,8 @@ def small(workdir: Path) -> Inputs:
 @pytest.fixture(autouse=True)
 def _few_devices(monkeypatch: pytest.MonkeyPatch) -> None:
     """Read little from the stand-in register before measuring."""
-    for part in (databases, mixed):
-        monkeypatch.setattr(part, "READ_DEVICES", PLACES)
-        monkeypatch.setattr(part, "READ_ACTORS", 3)
+    monkeypatch.setattr(databases, "READ_DEVICES", PLACES)
+    monkeypatch.setattr(databases, "READ_ACTORS", 3)
 
 
 def test_both_copies_answer_the_same(small: Inputs) -> None:
@@ -107,28 +103,3 @@ def test_what_a_request_costs_is_told_of_both_databases(small: Inputs) -> None:
         assert 0 < cost.ours.value < 100
         assert times.ours.value == pytest.approx(cost.ours.value / beside.value)
         assert times.goal is not None
-
-
-def test_everything_at_once_is_answered_on_both_databases(small: Inputs) -> None:
-    section = mixed.measure(small, Settings(minutes=0.1))
-    rows = {row.what: row for row in section.rows}
-    assert {"device read", "search", "actor read", "tool call"} <= rows.keys()
-    assert rows.keys() >= {kind for kind in READS if READS[kind] > 200}
-    wrong, every = rows["unexpected answers"], rows["all requests"]
-    assert wrong.ours.value == 0, section.remarks
-    assert wrong.peers == {mixed.ON_POSTGRESQL: Figure(0, "answers")}, section.remarks
-    assert every.ours.value > sum(CHANGES.values())
-    memory = [row.ours.value for what, row in rows.items() if what.startswith("memory of the service")]
-    assert len(memory) == 5
-    assert min(memory) > 30
-
-
-def test_memory_that_grows_by_a_megabyte_a_second_has_that_slope() -> None:
-    samples = [Sample(float(second), 100.0 + second, 40) for second in range(1, 61)]
-    assert slope(samples).value == pytest.approx(60)
-    assert [at(samples, part).seconds for part in (0.2, 1.0)] == [12, 60]
-
-
-def test_memory_that_settles_after_the_beginning_is_flat() -> None:
-    samples = [Sample(float(second), min(100.0 + second * 10, 200.0), 40) for second in range(1, 61)]
-    assert slope(samples).value == pytest.approx(0)
