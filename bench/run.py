@@ -8,7 +8,7 @@ from typing import Protocol
 
 import msgspec
 
-from bench import accounts, databases, fill, reads, search, start, tools, watching, year
+from bench import databases, fill, reads, search, start, tools, year
 from bench.figures import Measured, Section
 from bench.inputs import Inputs
 from bench.log import say
@@ -31,7 +31,7 @@ class Part(Protocol):
         """Measure it."""
 
 
-IN_TURN: Sequence[Part] = (fill, start, search, watching, databases, reads, accounts, tools, year)
+IN_TURN: Sequence[Part] = (fill, start, search, databases, reads, tools, year)
 """In the order that their inputs need: those from `databases` on bring devices of the copy up to date."""
 
 

@@ -23,7 +23,7 @@ from tests.support.postgresql import binaries
 
 @pytest.mark.skipif(binaries() is None, reason="PostgreSQL is not installed")
 def test_every_part_tells_ours_beside_its_peers(sections: dict[str, Section]) -> None:
-    assert list(sections) == ["search", "fill", "start", "accounts"]
+    assert list(sections) == ["search", "fill", "start"]
     for section in sections.values():
         assert all(row.ours.value > 0 for row in section.rows)
     peers = {name for row in sections["search"].rows for name in row.peers}
