@@ -8,7 +8,7 @@ from typing import Protocol
 
 import msgspec
 
-from bench import databases, fill, reads, search, start, tools, year
+from bench import databases, fill, start, tools, year
 from bench.figures import Measured, Section
 from bench.inputs import Inputs
 from bench.log import say
@@ -31,7 +31,7 @@ class Part(Protocol):
         """Measure it."""
 
 
-IN_TURN: Sequence[Part] = (fill, start, search, databases, reads, tools, year)
+IN_TURN: Sequence[Part] = (fill, start, databases, tools, year)
 """In the order that their inputs need: those from `databases` on bring devices of the copy up to date."""
 
 
@@ -103,5 +103,4 @@ def _key(part: Part, settings: Settings) -> list[float]:
     """The settings that a part's figures depend on."""
     if part is year:
         return [settings.watches, settings.days]
-    limit = [settings.trigrams_up_to] if part is search else []
-    return [settings.rounds, settings.seconds, settings.requests, *limit]
+    return [settings.rounds, settings.seconds, settings.requests]
