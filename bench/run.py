@@ -8,7 +8,7 @@ from typing import Protocol
 
 import msgspec
 
-from bench import databases, fill, start, tools, year
+from bench import year
 from bench.figures import Measured, Section
 from bench.inputs import Inputs
 from bench.log import say
@@ -31,7 +31,7 @@ class Part(Protocol):
         """Measure it."""
 
 
-IN_TURN: Sequence[Part] = (fill, start, databases, tools, year)
+IN_TURN: Sequence[Part] = (year,)
 """In the order that their inputs need: those from `databases` on bring devices of the copy up to date."""
 
 
