@@ -1,7 +1,5 @@
 """Figures, ratios, and how a report shows them."""
 
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -146,12 +144,3 @@ def test_a_report_in_the_documentation_has_tables_plots_and_raw_figures(tmp_path
     assert all(f">{words}</text>" in drawn for words in ("ours", "FTS5", "400", "40k", "ms"))
     kept = stale.with_name("figures.json").read_bytes()
     assert list(report.from_json(kept).of("search")) == [400, 4_000, 40_000]
-
-
-def test_a_kept_report_is_written_anew_without_measuring(tmp_path: Path) -> None:
-    figures = tmp_path / "figures.json"
-    figures.write_bytes(report.as_json(REPORT))
-    command = [sys.executable, "-m", "bench", "--from", str(figures), "--docs", str(tmp_path / "docs")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == 0, done.stderr
-    assert "### Searches in 400 devices" in (tmp_path / "docs" / "performance.md").read_text(encoding="utf-8")
