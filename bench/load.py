@@ -1,0 +1,109 @@
+"""Requests, a client that sends them one by one, and `wrk`, which sends them as fast as they are answered."""
+
+import http.client
+import json
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from bench.figures import Figure
+from bench.processes import LOAD_CORE, ProcessFailed, pinned
+
+SCRIPT = Path(__file__).with_name("load.lua")
+CONNECTIONS = 16
+TIMEOUT_SECONDS = 60
+"""For which an answer is waited for: a password takes a while where many are compared."""
+
+
+class Request(msgspec.Struct, frozen=True):
+    """What is asked: a GET, or a POST of JSON where there is a body, unless the method is named."""
+
+    target: str
+    headers: dict[str, str] = {}
+    body: bytes = b""
+    method: str = ""
+
+    @property
+    def head(self) -> tuple[str, dict[str, str]]:
+        """The method and all headers."""
+        method = self.method or ("POST" if self.body else "GET")
+        return method, self.headers | ({"Content-Type": "application/json"} if self.body else {})
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """A whole answer. Header names are in lower case."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+
+class Client:
+    """A client of a server on the loopback, over one connection, with one request at a time."""
+
+    def __init__(self, port: int, timeout: float = TIMEOUT_SECONDS) -> None:
+        self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout)
+        self.close = self._connection.close
+
+    def send(self, request: Request) -> None:
+        """Send a request, whose answer is read later. Raises `OSError`."""
+        method, headers = request.head
+        self._connection.request(method, request.target, request.body or None, headers)
+
+    def receive(self) -> Answer:
+        """The whole answer to what was sent. Raises `OSError` and `HTTPException`."""
+        answer = self._connection.getresponse()
+        body = answer.read()
+        return Answer(answer.status, {name.lower(): value for name, value in answer.getheaders()}, body)
+
+    def ask(self, request: Request) -> Answer:
+        """Send a request, wait for its whole answer."""
+        self.send(request)
+        return self.receive()
+
+    def expect(self, request: Request) -> Answer:
+        """The answer, which must be a 200. Raises `ProcessFailed` where it is none."""
+        return expect_success(self.ask(request), request)
+
+    def json(self, target: str) -> Any:
+        """The content of the answer to a GET, which must be a 200."""
+        return msgspec.json.decode(self.expect(Request(target)).body)
+
+
+def expect_success(answer: Answer, request: Request) -> Answer:
+    """The answer. Raises `ProcessFailed` where its status is not 200."""
+    if answer.status != 200:
+        raise ProcessFailed(f"{request.target} was answered with {answer.status}: {answer.body[:500]!r}")
+    return answer
+
+
+def rate(port: int, requests: Sequence[Request], seconds: int, connections: int = CONNECTIONS) -> Figure:
+    """Requests per second of `wrk` on the load's core, over kept-alive connections. Raises `ProcessFailed`."""
+    if shutil.which("wrk") is None:
+        raise ProcessFailed("wrk is not installed.")
+    options = ["-t1", f"-c{connections}", f"-d{seconds}s", f"--timeout={TIMEOUT_SECONDS}s", "-s", str(SCRIPT)]
+    with tempfile.NamedTemporaryFile() as file, pinned(LOAD_CORE):
+        file.write(b"\0".join(map(_as_sent, requests)))
+        file.flush()
+        command = ["wrk", *options, f"http://127.0.0.1:{port}", "--", file.name]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise ProcessFailed(f"wrk failed:\n{done.stdout}{done.stderr}")
+    found = json.loads(done.stdout.splitlines()[-1])
+    if found["failures"] or not found["samples"]:
+        raise ProcessFailed(f"{found['failures']} of {found['samples']} requests failed:\n{done.stdout}{done.stderr}")
+    details = {name: found[name] for name in ("p50_ms", "p99_ms", "max", "samples")}
+    return Figure(found["samples"] / found["seconds"], "requests/s", {**details, "connections": connections})
+
+
+def _as_sent(request: Request) -> bytes:
+    """A request as it goes over the wire. No server that is measured looks at the `Host`."""
+    method, headers = request.head
+    fields = {"Host": "127.0.0.1", **headers, **({"Content-Length": len(request.body)} if request.body else {})}
+    lines = [f"{method} {request.target} HTTP/1.1", *(f"{name}: {value}" for name, value in fields.items())]
+    return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1") + request.body

@@ -1,0 +1,194 @@
+"""The machine and the processes that are measured on it: started on their cores, watched, ended whatever happens."""
+
+import http.client
+import os
+import platform
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, nullcontext, suppress
+from pathlib import Path
+
+import msgspec
+import psutil
+
+CORES = sorted(os.sched_getaffinity(0))
+SERVER_CORE = CORES[0]
+LOAD_CORE = CORES[-1]
+"""The same as the server's where there is only one: then the load disturbs the server, and figures are lower."""
+ALL_BUT_LOAD = CORES[:-1] or CORES
+"""The cores of a server that is measured with all that the machine has for it."""
+NO_REGISTER = "http://127.0.0.1:9"
+"""Nobody listens there: what is measured against it must not need the register."""
+REGISTERWATCH = Path(sys.executable).with_name("registerwatch")
+"""The installed command."""
+MEGABYTES = psutil.virtual_memory().total // 1_000_000
+START_SECONDS = 120.0
+END_SECONDS = 20.0
+
+
+class ProcessFailed(Exception):
+    """A process that is measured ended badly, or never answered."""
+
+
+def description() -> str:
+    """The machine and its versions in a few words, without any name of it."""
+    cores = "1 core" if len(CORES) == 1 else f"{len(CORES)} cores"
+    return (
+        f"Machine: {cores} ({platform.machine()}), {MEGABYTES / 1e3:.0f} GB of memory, "
+        f"{platform.system()}, Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}."
+    )
+
+
+@contextmanager
+def pinned(*cores: int) -> Iterator[None]:
+    """Run the block on these cores. A process that is started inside stays there."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, cores)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+def computed_seconds(pid: int) -> float:
+    """Seconds of a core that a process and its descendants used, those that ended included."""
+    seconds = 0.0
+    with suppress(psutil.NoSuchProcess):
+        process = psutil.Process(pid)
+        for each in (process, *process.children(recursive=True)):
+            with suppress(psutil.NoSuchProcess):
+                seconds += sum(each.cpu_times()[:4])
+    return seconds
+
+
+def foreign_seconds() -> float:
+    """Seconds that all cores worked since the system started, less those that they worked for us."""
+    whole = psutil.cpu_times()
+    idle = whole.idle + getattr(whole, "iowait", 0.0) + getattr(whole, "guest", 0.0)
+    return float(sum(whole) - idle - computed_seconds(os.getpid()))
+
+
+def service_environment(data_dir: Path, settings: Mapping[str, str]) -> dict[str, str]:
+    """The environment of a measured service: its settings alone, no limits, and no register but one they name."""
+    foreign = {name: value for name, value in os.environ.items() if not name.startswith("REGISTERWATCH_")}
+    own = {"DATA_DIR": str(data_dir), "RATE_LIMITS": "off", "CACHE_HOURS": "100000"}
+    own |= {"REGISTER_URL": NO_REGISTER, "DATALAKE_URL": NO_REGISTER, **settings}
+    arenas = {"MALLOC_ARENA_MAX": "2"}  # as the image and the units set it
+    return foreign | arenas | {f"REGISTERWATCH_{name}": value for name, value in own.items()}
+
+
+@contextmanager
+def running(
+    command: Sequence[object],
+    log: Path,
+    *,
+    environment: Mapping[str, str] | None = None,
+    cores: Sequence[int] = (),
+    user: str | None = None,
+) -> Iterator[psutil.Popen]:
+    """A process, on these cores if any are named, that does not outlive the block. It writes its errors into `log`.
+
+    It has a session of its own, so that Ctrl-C reaches it through us and nothing is left behind.
+    """
+    words = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups"] if user else []
+    words += map(str, command)
+    with open(log, "wb") as output, pinned(*cores) if cores else nullcontext():
+        process = psutil.Popen(
+            words, env=environment, stdout=output, stderr=output, stdin=subprocess.DEVNULL, start_new_session=True
+        )
+    try:
+        yield process
+    finally:
+        for each in (signal.SIGTERM, signal.SIGKILL):  # also what it started itself, politely first
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, each)
+            with suppress(psutil.TimeoutExpired):
+                process.wait(END_SECONDS)
+
+
+def wait_until_answering(
+    process: psutil.Popen, port: int, target: str, log: Path, *, statuses: Sequence[int] = (200,)
+) -> None:
+    """Wait until `target` is answered with one of `statuses`. Raises `ProcessFailed`."""
+    deadline = time.monotonic() + START_SECONDS
+    while time.monotonic() < deadline:
+        if process.poll() is not None:
+            raise ProcessFailed(f"It ended with {process.returncode}:\n{tail(log)}")
+        with (
+            closing(http.client.HTTPConnection("127.0.0.1", port, timeout=START_SECONDS)) as connection,
+            suppress(OSError, http.client.HTTPException),
+        ):
+            connection.request("GET", target)
+            with connection.getresponse() as answer:
+                if answer.status in statuses:
+                    return
+        time.sleep(0.005)
+    raise ProcessFailed(f"It did not answer {target} within {START_SECONDS:.0f} s:\n{tail(log)}")
+
+
+def tail(log: Path) -> str:
+    """The end of what a process wrote."""
+    return log.read_text(encoding="utf-8", errors="replace")[-2000:]
+
+
+def free_port() -> int:
+    """A port of the loopback that is free."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+class Usage(msgspec.Struct, frozen=True):
+    """What a process and its children have at one time. Pages that two of them share count twice."""
+
+    seconds: float
+    """Since the monitor began."""
+    sizes: list[int]
+    """Resident bytes of each, the first process first."""
+    files: int
+    """Open file descriptors."""
+
+    @property
+    def megabytes(self) -> float:
+        """Resident memory of all."""
+        return sum(self.sizes) / 1e6
+
+
+class Monitor:
+    """Looks at a process and its children while the block runs."""
+
+    def __init__(self, process: psutil.Process, every: float = 0.2) -> None:
+        self._process, self._every = process, every
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._look, daemon=True)
+        self.usages: list[Usage] = []
+        self.computed: dict[int, float] = {}
+        """Seconds of a core that each process used, by its id."""
+
+    def __enter__(self) -> "Monitor":
+        self._began = time.monotonic()
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._done.set()
+        self._thread.join()
+
+    @property
+    def peak(self) -> Usage:
+        """The moment of the most memory."""
+        return max(self.usages, key=lambda usage: usage.megabytes)
+
+    def _look(self) -> None:
+        while not self._done.wait(self._every if self.usages else 0):
+            with suppress(psutil.NoSuchProcess, psutil.AccessDenied):
+                family = [self._process, *self._process.children(recursive=True)]
+                sizes, files = [each.memory_info().rss for each in family], sum(each.num_fds() for each in family)
+                self.computed |= {each.pid: sum(each.cpu_times()[:2]) for each in family}
+                self.usages.append(Usage(time.monotonic() - self._began, sizes, files))
