@@ -1,0 +1,128 @@
+"""Part `accounts`: the account as its programs and people read it, logins, and how long logins keep others waiting."""
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from functools import partial
+from itertools import cycle, islice
+
+from bench.bare import beside_bare
+from bench.figures import Figure, Row, Section, latencies, percentile
+from bench.load import Client, Request, expect_success, rate
+from bench.processes import ALL_BUT_LOAD, CORES, LOAD_CORE, SERVER_CORE, pinned
+from bench.sample import sample_of
+from bench.service import Customer, bring_up_to_date, customer, device_requests, served, stand_in_register
+from bench.setup import Setup
+from registerwatch.accounts.passwords import owasp_hasher
+
+PEER = "beside it"
+READ_DEVICES = 100
+READS_PER_SECOND = 200
+BURST = 50
+LOGIN_CORES = "one core" if len(ALL_BUT_LOAD) == 1 else f"{len(ALL_BUT_LOAD)} cores"
+PASSWORD = "correct horse battery staple"
+
+
+def measure(setup: Setup) -> Section:
+    """Read an account, sign in, read devices while many sign in; the register is the generated stand-in."""
+    udis = sample_of(setup).udis[:READ_DEVICES]
+    reads, rows = device_requests(udis), list[Row]()
+    with stand_in_register(setup) as register:
+        with _company(setup, register, [SERVER_CORE]) as (port, company):
+            bring_up_to_date(port, udis)
+            for way, headers in (("API key", company.by_key), ("session", company.by_session)):
+                what = f"`GET /v1/me` by {way}, one core; beside it the bare ASGI app"
+                rows.append(beside_bare(setup, what, port, [Request("/v1/me", headers)], peer=PEER))
+            alone = _beside_logins(setup, port, company, reads, "one core")
+        with _company(setup, register, ALL_BUT_LOAD) as (port, company):
+            takes = {"ours": partial(_logins, setup, port, company), PEER: partial(compared_passwords, setup.seconds)}
+            rows.append(setup.row(f"`POST /v1/login`, {LOGIN_CORES}; beside it argon2 alone, one thread", takes))
+        with _company(setup, register, CORES) as (port, company):
+            together = _beside_logins(setup, port, company, reads, f"{len(CORES)} cores")
+    return Section(
+        "accounts", "Accounts", [*rows, alone, together], [setup.load_remark, _slower(alone), _slower(together)]
+    )
+
+
+@contextmanager
+def _company(setup: Setup, register: Mapping[str, str], cores: Sequence[int]) -> Iterator[tuple[int, Customer]]:
+    with served(setup, register, cores=cores) as service, customer(service.port) as company:
+        yield service.port, company
+
+
+def _logins(setup: Setup, port: int, company: Customer) -> Figure:
+    figure = rate(port, company.logins, setup.seconds)
+    with closing(Client(port)) as client:
+        client.expect(company.logins[0])  # passwords are compared in turn: so those that the load left behind ended
+    return replace(figure, unit="logins/s")
+
+
+def compared_passwords(seconds: float) -> Figure:
+    """How many passwords a second one thread compares that does nothing else."""
+    hasher, times = owasp_hasher(), list[float]()
+    stored = hasher.hash(PASSWORD)
+    with pinned(SERVER_CORE):
+        began = time.perf_counter()
+        while not times or time.perf_counter() < began + seconds:
+            before = time.perf_counter()
+            hasher.verify(stored, PASSWORD)
+            times.append(time.perf_counter() - before)
+    spread = {"p50_ms": percentile(times, 50) * 1e3, "p99_ms": percentile(times, 99) * 1e3, "max": max(times) * 1e3}
+    return Figure(len(times) / sum(times), "verifications/s", spread)
+
+
+def _beside_logins(setup: Setup, port: int, company: Customer, reads: Sequence[Request], cores: str) -> Row:
+    """Reads with logins beside them and without, in turn."""
+    during, quiet = (partial(timed_reads, port, reads, each, setup.seconds) for each in (company.logins, []))
+    what = f"device, {READS_PER_SECOND} reads/s while bursts of {BURST} sign in, {cores}; beside it without them"
+    return setup.row(what, {"ours": during, PEER: quiet})
+
+
+def timed_reads(port: int, reads: Sequence[Request], logins: Sequence[Request], seconds: float) -> Figure:
+    """How long reads take while another process sends bursts of `logins`, if any. Raises `ProcessFailed`."""
+    with pinned(LOAD_CORE), ProcessPoolExecutor(1) as beside:
+        bursts = beside.submit(_bursts, port, logins, seconds)
+        times = read_steadily(port, reads, round(seconds * READS_PER_SECOND))
+        return latencies(times, logins_per_second=bursts.result())
+
+
+def read_steadily(port: int, reads: Sequence[Request], count: int) -> list[float]:
+    """Seconds that each read took.
+
+    A read that was due while the one before it still waited counts from when it was due.
+    """
+    times = []
+    with closing(Client(port)) as client:
+        began = time.perf_counter()
+        for number, read in enumerate(islice(cycle(reads), count)):
+            due = began + number / READS_PER_SECOND
+            if (early := due - time.perf_counter()) > 0:
+                time.sleep(early)
+                due = time.perf_counter()
+            client.expect(read)
+            times.append(time.perf_counter() - due)
+    return times
+
+
+def _bursts(port: int, logins: Sequence[Request], seconds: float) -> float:
+    """Logins a second: `BURST` at once over as many new connections, and again as soon as all are answered."""
+    began, signed_in = time.perf_counter(), 0
+    while logins and time.perf_counter() < began + seconds:
+        sent = [(Client(port), login) for login in islice(cycle(logins), BURST)]
+        for client, login in sent:
+            client.send(login)
+        for client, login in sent:
+            expect_success(client.receive(), login)
+            client.close()
+        signed_in += BURST
+    return signed_in / (time.perf_counter() - began)
+
+
+def _slower(row: Row) -> str:
+    """What a row does not show: the longest waits compared, and how many got in."""
+    quiet = row.peers[PEER]
+    times = float(row.ours.details["p99"]) / float(quiet.details["p99"]) if quiet else 0
+    logins = float(row.ours.details["logins_per_second"])
+    return f"{row.what.partition(';')[0]}: p99 {times:.1f} times as long with {logins:.0f} logins/s."

@@ -1,0 +1,98 @@
+"""Part `databases`: what a request costs on PostgreSQL and on SQLite, the service over the same rows in both.
+
+Service and PostgreSQL share one core, which is the core of the service on SQLite too, so that requests per second are
+of the same hardware. Cost is the time that cores computed for a request, in the service and in PostgreSQL together.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+
+from bench.figures import Figure, Goal, Row, Section
+from bench.load import CONNECTIONS, Request, rate
+from bench.postgresql import DESCRIPTION, cluster
+from bench.processes import SERVER_CORE, computed_seconds
+from bench.questions import Question
+from bench.sample import sample_of
+from bench.service import (
+    actor_requests,
+    bring_up_to_date,
+    device_requests,
+    served,
+    stand_in_register,
+    unchanged_requests,
+)
+from bench.setup import Setup
+from registerwatch.register.codes import StatusFilter
+
+Sides = Mapping[str, tuple[int, Sequence[int]]]
+"""The port of the service over each database, and the ids of the processes whose time counts."""
+OURS = "on PostgreSQL"
+PEER = "on SQLite"
+MAX_TIMES = 2.0
+READ_DEVICES = 1_000
+READ_ACTORS = 100
+WORDS = 10
+
+
+def measure(setup: Setup) -> Section:
+    """Ask both for devices, actors and searches, after both have read the same devices from the stand-in register."""
+    with (
+        cluster(setup) as running,
+        stand_in_register(setup) as register,
+        served(setup, register) as sqlite,
+        served(setup, register, stored=running.copy(setup)) as postgresql,
+    ):
+        sides = {OURS: (postgresql.port, [postgresql.pid, running.pid]), PEER: (sqlite.port, [sqlite.pid])}
+        rows = list(_rows(setup, sides))
+    remarks = [f"All on core {SERVER_CORE}. {setup.load_remark}", DESCRIPTION]
+    return Section("databases", "The same service on PostgreSQL and on SQLite, one core", rows, remarks, ours=OURS)
+
+
+def _rows(setup: Setup, sides: Sides) -> Iterator[Row]:
+    sample = sample_of(setup)
+    udis, srns, common = sample.udis[:READ_DEVICES], sample.srns[:READ_ACTORS], list(sample.common)[:WORDS]
+    for port, _ in sides.values():
+        bring_up_to_date(port, [*udis, *srns])
+    devices = device_requests(udis)
+    rows = partial(_rows_of, setup, sides)
+    yield from rows("device, 200", devices)
+    yield from rows("device, `If-None-Match`", unchanged_requests(sides[PEER][0], devices))
+    yield from rows("device, 200, one connection", devices, connections=1)
+    yield from rows("actor with its first 20 devices", actor_requests(srns), has_goal=False)
+    yield from rows("search, common words", _searches(common))
+    yield from rows("search, common words, on the market", _searches(common, StatusFilter.ON))
+    yield from rows("search, rare words", _searches(sample.rare[:WORDS]))
+    yield from rows("search by SRN", _searches(srns))
+
+
+def _rows_of(
+    setup: Setup,
+    sides: Sides,
+    what: str,
+    requests: Sequence[Request],
+    connections: int = CONNECTIONS,
+    *,
+    has_goal: bool = True,
+) -> Iterator[Row]:
+    """Requests per second, their cost, and how many times as much it is on PostgreSQL."""
+    takes = {name: partial(_rate, *side, requests, setup.seconds, connections) for name, side in sides.items()}
+    row = setup.row(what, takes)
+    cost, other = (Figure(float(each.details["cpu_ms"]), "CPU ms") for each in (row.ours, *row.peers.values()) if each)
+    times = cost.value / other.value
+    yield row
+    yield Row(f"{what}: cost of a request", cost, {PEER: other})
+    goal = Goal(f"≤ {MAX_TIMES:.0f} times", times <= MAX_TIMES) if has_goal else None
+    yield Row(f"{what}: cost on PostgreSQL / cost on SQLite", Figure(times, "times"), goal=goal)
+
+
+def _rate(port: int, pids: Sequence[int], requests: Sequence[Request], seconds: int, connections: int) -> Figure:
+    """Requests per second, with the milliseconds of a core that one costs."""
+    before = sum(map(computed_seconds, pids))
+    figure = rate(port, requests, seconds, connections)
+    cost = (sum(map(computed_seconds, pids)) - before) * 1e3 / float(figure.details["samples"])
+    return replace(figure, details={**figure.details, "cpu_ms": cost})
+
+
+def _searches(texts: Sequence[str], status: StatusFilter | None = None) -> list[Request]:
+    return [Request(Question((text,), status).target) for text in texts]

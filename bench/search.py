@@ -1,0 +1,97 @@
+"""Part `search`: searches by name over HTTP, beside SQLite FTS5 and PostgreSQL over the same rows."""
+
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack, closing
+
+import msgspec
+
+from bench.figures import Figure, Goal, Row, Section, latencies, median_figure
+from bench.load import Client, Request
+from bench.peers import ASKED, ASKED_SECONDS, ask_peers
+from bench.postgresql import binaries, cluster
+from bench.processes import LOAD_CORE, ProcessFailed, pinned
+from bench.questions import Group, Question, groups
+from bench.sample import Sample, sample_of
+from bench.service import served
+from bench.setup import Setup, Stored, say, timed
+
+GOAL_MS = 10.0
+INDEX_SECONDS = 600.0
+"""How long the index may take to follow a copy that changed after it was filled."""
+PROBED = 1 / 30
+"""Part of a round by which the slowest question of a group is found."""
+
+
+def measure(setup: Setup) -> Section:
+    """Ask our service, then load and ask the peers."""
+    sample = sample_of(setup)
+    asked = list(groups(sample))
+    questions, ours = _asked(setup, setup.copy(), asked)
+    beside: dict[str, Sequence[Figure | None]] = {}
+    remarks = [_remark(setup, sample)]
+    with ExitStack() as stack:
+        running = stack.enter_context(cluster(setup)) if binaries() else None
+        if running is None:
+            say("PostgreSQL is not installed; it is left out")
+        else:
+            groups_of_one = [Group("", "", [question]) for question in questions]
+            _, beside["ours on PostgreSQL"] = _asked(setup, running.copy(setup), groups_of_one)
+        for peer, figures, remark in ask_peers(setup, sample, questions, running):
+            beside[peer] = figures
+            remarks += [remark] if remark else []
+    rows = [
+        _row(group, question, ours[at], {peer: figures[at] for peer, figures in beside.items()})
+        for at, (group, question) in enumerate(zip(asked, questions, strict=True))
+    ]
+    title = f"Searches by name in {sample.devices:,} devices, one core"
+    return Section("search", title, rows, remarks, "Searches by name, one core")
+
+
+def _asked(setup: Setup, stored: Stored, asked: Sequence[Group]) -> tuple[list[Question], list[Figure]]:
+    """The slowest question of each group, and how long it takes."""
+    with served(setup, {}, stored=stored) as service, closing(Client(service.port)) as client, pinned(LOAD_CORE):
+        _wait_for_index(client)
+        requests = max(1, round(setup.requests * PROBED))
+        with timed(f"finding the slowest question of each kind on {stored.kind}"):
+            slowest = [max(group.questions, key=lambda each: _figure(client, each, requests).value) for group in asked]
+        with timed(f"searching on {stored.kind}"):
+            rounds = [[_figure(client, each, setup.requests) for each in slowest] for _ in range(setup.rounds)]
+    return slowest, [median_figure(figures) for figures in zip(*rounds, strict=True)]
+
+
+def _wait_for_index(client: Client) -> None:
+    """Wait until everything in the copy can be found."""
+    ends = time.monotonic() + INDEX_SECONDS
+    while lag := client.json("/health")["index"]["lag"]:
+        if time.monotonic() > ends:
+            raise ProcessFailed(f"The index stayed {lag} changes behind the copy.")
+        time.sleep(0.5)
+
+
+def _figure(client: Client, question: Question, requests: int) -> Figure:
+    """How long it takes from sending each request to having its whole answer; the total that the last one says."""
+    times, body, request = [], b"", Request(question.target)
+    for _ in range(requests):
+        began = time.perf_counter()
+        body = client.expect(request).body
+        times.append(time.perf_counter() - began)
+    return latencies(times, total=int(msgspec.json.decode(body)["total"]))
+
+
+def _row(group: Group, question: Question, ours: Figure, peers: dict[str, Figure | None]) -> Row:
+    """The slowest question of a group; the goal is for common words."""
+    goal = Goal(f"p99 ≤ {GOAL_MS:.0f} ms", float(ours.details["p99"]) <= GOAL_MS)
+    filters = ", ".join(f"{name}={value}" for name, value in question.filters.items()) or "no filter"
+    what = f"{group.kind} “{question.text}”, {filters}"
+    is_common = group.kind == "common word"
+    return Row(what, ours, peers, goal if is_common else None, f"{group.kind}, {group.filtering}")
+
+
+def _remark(setup: Setup, sample: Sample) -> str:
+    words = ", ".join(f"{word} ({count:,})" for word, count in list(sample.common.items())[:5])
+    return (
+        "Shown are p50 / p99 / the longest of the slowest question of each kind, and how many devices were found. "
+        f"{setup.requests} requests a round, median of {setup.rounds} rounds; peers are asked at most "
+        f"{round(setup.requests * ASKED)} times or for {ASKED_SECONDS:.0f} s. The most frequent words are {words}."
+    )
