@@ -8,7 +8,7 @@ import msgspec
 
 from bench import plots
 from bench.figures import Figure, Report, Row, Section, number
-from bench.log import say
+from bench.setup import say
 
 BEGIN, END = "<!-- bench: begin -->", "<!-- bench: end -->"
 TITLE = "# Performance\n"

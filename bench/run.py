@@ -1,0 +1,79 @@
+"""One run: parts over sizes, each kept as soon as it is measured, so that a failure or an end loses only itself."""
+
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, replace
+from typing import Any
+
+import msgspec
+
+from bench import accounts, databases, fill, mixed, reads, search, start, tools, watching, year
+from bench.figures import Measured, Section
+from bench.processes import foreign_seconds
+from bench.setup import Setup, say
+
+PARTS = ("reads", "search", "databases", "fill", "start", "accounts", "watching", "tools")
+LONG = ("mixed", "year")
+"""Parts that run only when they are named, or in the full report."""
+GROWING = frozenset({"reads", "search", "databases", "fill", "start", "tools"})
+"""Parts whose figures depend on how many devices there are; of several sizes the others take one."""
+USUAL_SIZE = 320_000
+SHOWN = (*PARTS, *LONG)
+IN_TURN: Mapping[str, Callable[[Setup], Section]] = {
+    "fill": fill.measure,
+    "start": start.measure,
+    "search": search.measure,
+    "watching": watching.measure,
+    "databases": databases.measure,
+    "reads": reads.measure,
+    "accounts": accounts.measure,
+    "tools": tools.measure,
+    "mixed": mixed.measure,
+    "year": year.measure,
+}
+"""In the order that their inputs need: those from `databases` on bring devices of the copy up to date."""
+
+
+def measured(setups: Sequence[Setup], parts: Sequence[str], *, resume: bool = False) -> list[Measured]:
+    """Every part at every size, in the order in which it is shown.
+
+    With `resume` parts that an earlier run measured with the same settings are taken over.
+    """
+    usual = usual_size([setup.devices for setup in setups])
+    found = [
+        Measured(setup.devices, _section(name, setup, resume=resume))
+        for setup in sorted(setups, key=lambda setup: setup.devices)
+        for name in IN_TURN
+        if name in parts and (name in GROWING or setup.devices == usual)
+    ]
+    return sorted(found, key=lambda each: (SHOWN.index(each.section.part), each.devices))
+
+
+def usual_size(sizes: Sequence[int]) -> int:
+    """The size at which parts are measured that need one alone."""
+    return max((size for size in sizes if size <= USUAL_SIZE), default=min(sizes))
+
+
+def _section(name: str, setup: Setup, *, resume: bool) -> Section:
+    path = setup.path(f"section-{name}.json")
+    key = {each: value for each, value in asdict(setup).items() if each != "folder"}
+    if resume and path.exists():
+        settings, section = msgspec.json.decode(path.read_bytes(), type=tuple[dict[str, Any], Section])
+        if settings == key and not section.failure:
+            say(f"{name} with {setup.devices:,} records was measured before")
+            return section
+    began, before = time.monotonic(), foreign_seconds()
+    try:
+        section = IN_TURN[name](setup)
+    except Exception as error:  # noqa: BLE001  # whatever it is, the figures of the other parts are worth having
+        say(f"part {name} with {setup.devices:,} records failed: {error!r}")
+        reason = f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
+        section = Section(name, f"Part `{name}`", [], failure=reason)
+    seconds = time.monotonic() - began
+    share = max(0.0, foreign_seconds() - before) / seconds / (os.cpu_count() or 1)
+    remark = f"Other processes took {share:.0%} of the machine's cores meanwhile."
+    section = replace(section, remarks=[*section.remarks, remark])
+    say(f"part {name} with {setup.devices:,} records: {seconds:,.0f} s")
+    path.write_bytes(msgspec.json.encode((key, section)))
+    return section
