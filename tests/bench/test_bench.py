@@ -1,0 +1,188 @@
+"""The whole bench at a tiny size, without looking at how quick anything is: every part has its table."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import psutil
+import pytest
+from bench.accounts import timed_reads
+from bench.bare import serving
+from bench.figures import Figure, Row, Section
+from bench.load import Client, Request, rate
+from bench.mixed import growth
+from bench.mixed_load import CHANGES, READS
+from bench.postgresql import binaries, cluster
+from bench.processes import SERVER_CORE, ProcessFailed, Usage, free_port, running
+from bench.processes import wait_until_answering as wait
+from bench.service import customer, served
+from bench.setup import Setup
+
+pytestmark = pytest.mark.skipif(binaries() is None, reason="PostgreSQL is not installed")
+ROOT = Path(__file__).parents[2]
+
+
+def by_name(section: Section) -> dict[str, Row]:
+    assert not section.failure
+    return {row.what: row for row in section.rows}
+
+
+def ended_well(*arguments: str, timeout: int = 240) -> str:
+    """What the command prints."""
+    command = [sys.executable, "-m", "bench", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_every_part_has_a_table_in_which_everything_was_measured(sections: dict[str, Section]) -> None:
+    assert {name: section.failure for name, section in sections.items() if section.failure} == {}
+    counts = {name: len(section.rows) for name, section in sections.items()}
+    assert counts | {"mixed": 0} == {
+        "reads": 6,
+        "search": 13,
+        "databases": 24,
+        "fill": 2,
+        "start": 2,
+        "accounts": 5,
+        "watching": 4,
+        "tools": 2,
+        "mixed": 0,
+    }
+    assert {kind for kind, weight in READS.items() if weight > 200} <= by_name(sections["mixed"]).keys()
+    for name, section in sections.items():
+        if name != "mixed":
+            assert all(row.ours.value > 0 for row in section.rows), name
+            assert all(figure.value > 0 for row in section.rows for figure in row.peers.values() if figure), name
+
+
+def test_ours_stands_beside_the_same_peers_as_ever(sections: dict[str, Section]) -> None:
+    peers = {name: {peer for row in section.rows for peer in row.peers} for name, section in sections.items()}
+    assert peers["reads"] == {"bare ASGI app", "Datasette"}
+    assert peers["databases"] == {"on SQLite"}
+    assert peers["tools"] == {"the same over REST"}
+    assert peers["search"] == {
+        "ours on PostgreSQL",
+        "Datasette",
+        "Datasette, no count",
+        "SQLite FTS5",
+        "PostgreSQL pg_trgm",
+        "PostgreSQL tsvector",
+    }
+
+
+def test_everyone_who_counts_words_finds_as_many_devices(sections: dict[str, Section]) -> None:
+    for row in sections["search"].rows:
+        peers = ("ours on PostgreSQL", "Datasette", "SQLite FTS5")
+        found = {peer: figure.total for peer in peers if (figure := row.peers[peer]) is not None}
+        assert set(found.values()) == {row.ours.total}, (row.what, found)
+    assert int(sections["search"].rows[0].ours.total) > 15
+
+
+def test_what_a_request_costs_is_known_of_both_databases(sections: dict[str, Section]) -> None:
+    rows = by_name(sections["databases"])
+    cost, times = rows["device, 200: cost of a request"], rows["device, 200: cost on PostgreSQL / cost on SQLite"]
+    beside = cost.peers["on SQLite"]
+    assert beside is not None
+    assert 0 < beside.value < 100
+    assert times.ours.value == pytest.approx(cost.ours.value / beside.value)
+
+
+def test_everything_at_once_is_answered_on_both_databases(sections: dict[str, Section]) -> None:
+    rows = by_name(sections["mixed"])
+    wrong = rows["unexpected answers"]
+    assert (wrong.ours.value, wrong.peers) == (0, {"on PostgreSQL": Figure(0, "answers")}), sections["mixed"].remarks
+    assert rows["all requests"].ours.value > sum(CHANGES.values())
+    assert min(row.ours.value for what, row in rows.items() if what.startswith("memory of the service")) > 30
+
+
+def test_the_measured_account_is_deleted_when_its_block_is_interrupted(setup: Setup) -> None:
+    with served(setup, {}) as service, closing(Client(service.port)) as client:
+        with pytest.raises(KeyboardInterrupt), customer(service.port) as company:
+            shown = client.expect(Request("/v1/me", company.by_key)).body
+            raise KeyboardInterrupt
+        assert client.ask(Request("/v1/me", company.by_key)).status == 401
+    assert (shown.count(b'"role"'), shown.count(b'"label"')) >= (5, 5)
+
+
+def test_reads_beside_logins_are_as_many_as_without_and_a_failed_login_is_no_login(setup: Setup) -> None:
+    wrong = Request("/v1/login", body=b'{"email":"nobody@example.org","password":"not theirs"}')
+    with served(setup, {}) as service, customer(service.port) as company:
+        reads = [Request("/health")]
+        during, quiet = (timed_reads(service.port, reads, logins, 0.1) for logins in (company.logins, []))
+        with pytest.raises(ProcessFailed, match="/v1/login was answered with 401"):
+            timed_reads(service.port, reads, [wrong], 0.1)
+    assert during.details["samples"] == quiet.details["samples"] == 20
+    assert float(during.details["logins_per_second"]) > 0
+    assert quiet.details["logins_per_second"] == 0
+
+
+def test_failed_requests_are_said_instead_of_counted(setup: Setup) -> None:
+    with served(setup, {}) as service, pytest.raises(ProcessFailed, match="requests failed"):
+        rate(service.port, [Request("/missing")], 1)
+
+
+def test_whatever_was_started_ends_with_the_block(setup: Setup) -> None:
+    ports: list[int] = []
+    with pytest.raises(KeyboardInterrupt), serving(setup, SERVER_CORE) as port:
+        ports.append(port)
+        raise KeyboardInterrupt
+    with pytest.raises(ConnectionRefusedError):
+        Client(ports[0]).ask(Request("/"))
+
+
+def test_a_process_that_ends_early_is_quoted(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", "print('no such thing'); raise SystemExit(3)"]
+    with running(command, tmp_path / "log") as process, pytest.raises(ProcessFailed, match="no such thing"):
+        wait(process, free_port(), "/", tmp_path / "log")
+
+
+def test_a_server_that_a_killed_run_left_behind_makes_room_for_the_next(setup: Setup) -> None:
+    program = (
+        "import os; from pathlib import Path; from bench.postgresql import cluster; from bench.setup import Setup\n"
+        f"with cluster(Setup(Path({str(setup.folder)!r}), 100, 3)) as running:\n"
+        "    print(running.pid, flush=True); os.kill(os.getpid(), 9)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    left = int(done.stdout)
+    with cluster(Setup(setup.folder, 100, 3)) as found:
+        assert not psutil.pid_exists(left) or psutil.Process(left).status() == psutil.STATUS_ZOMBIE
+        assert os.sched_getaffinity(found.pid) == {SERVER_CORE}
+    assert not psutil.pid_exists(found.pid)
+
+
+@pytest.mark.parametrize(("sizes", "slope"), [(range(1, 61), 60), ([min(each, 10) for each in range(60)], 0)])
+def test_growth_is_the_slope_of_memory_after_the_beginning(sizes: list[int], slope: float) -> None:
+    usages = [Usage(float(second), [size * 10**6], 40) for second, size in enumerate(sizes, 1)]
+    assert growth(usages).value == pytest.approx(slope)
+
+
+def test_the_command_prints_tables_and_keeps_figures(setup: Setup) -> None:
+    figures = setup.folder / "figures.json"
+    size = ["--devices", "100", "--rounds", "1", "--workdir", str(setup.folder)]
+    assert "### Starting over a copy of 100 records" in ended_well("--only", "start", *size, "--json", str(figures))
+    ended_well("--from", str(figures), "--docs", str(setup.folder / "docs"))
+    assert "| until a search and a device" in (setup.folder / "docs" / "performance.md").read_text(encoding="utf-8")
+
+
+def test_a_simulated_year_is_judged_and_told(setup: Setup) -> None:
+    shown = ended_well("--only", "year", "--devices", "100", "--watches", "20", "--days", "15")
+    assert "### 15 simulated days with 20 watches on two nodes, seed 1" in shown
+    assert "all that were to be told, none twice, none besides." in shown
+
+
+def test_an_unknown_part_is_refused() -> None:
+    command = [sys.executable, "-m", "bench", "--only", "reads,tea"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "Parts are reads, search, databases, fill" in done.stderr
+
+
+def test_the_bench_imports_nothing_of_the_tests() -> None:
+    for path in (ROOT / "bench").rglob("*.py"):
+        assert not re.search(r"^\s*(from|import) tests\b", path.read_text(encoding="utf-8"), re.MULTILINE), path
