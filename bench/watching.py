@@ -23,7 +23,7 @@ from bench.bare import serving
 from bench.figures import Figure, Goal, Row, Section, latencies
 from bench.processes import LOAD_CORE, SERVER_CORE, ProcessFailed, pinned
 from bench.setup import Setup, remove_database, timed
-from registerwatch.background.deliver import deliver_due
+from registerwatch.background.loops import deliver
 from registerwatch.clock import SystemClock
 from registerwatch.db import tables
 from registerwatch.db.engine import Database
@@ -225,7 +225,7 @@ async def ours(port: int, count: int, path: Path) -> float:
         http_client = SafeHttpClient(connections, allow_private=True, seconds=ATTEMPT_SECONDS)
         deliveries = DeliveryService(database, SystemClock(), http_client, service="Service", user_agent="bench/1.0")
         started = time.perf_counter()
-        loop = asyncio.create_task(deliver_due(deliveries))
+        loop = asyncio.create_task(deliver(deliveries))
         while deliveries.results["accepted"] < count:  # noqa: ASYNC110  # the loop has no sign that it is through
             await asyncio.sleep(0.01)
         seconds = time.perf_counter() - started

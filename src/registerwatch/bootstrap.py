@@ -12,7 +12,6 @@ import httpx2
 from registerwatch.accounts.passwords import Passwords
 from registerwatch.accounts.wiring import Accounts, build_accounts
 from registerwatch.background import loops
-from registerwatch.background.deliver import deliver_due
 from registerwatch.background.run_forever import cancel_and_wait
 from registerwatch.billing.provider import PaymentProvider
 from registerwatch.billing.wiring import Billing, build_billing
@@ -222,7 +221,7 @@ def _background(service: Service) -> list[asyncio.Task[None]]:
     interval = service.settings.recheck_interval
     tasks = [
         asyncio.create_task(loops.prune(service.accounts.pruner, service.notifications.deliveries), name="prune"),
-        asyncio.create_task(deliver_due(service.notifications.deliveries), name="deliver"),
+        asyncio.create_task(loops.deliver(service.notifications.deliveries), name="deliver"),
         asyncio.create_task(loops.recheck(service.watches.recheck, service.schedule, interval), name="recheck"),
     ]
     if service.daily_load is not None:

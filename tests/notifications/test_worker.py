@@ -8,7 +8,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from registerwatch.background import run_forever
-from registerwatch.background.deliver import deliver_due
+from registerwatch.background.loops import deliver
 from registerwatch.db.tables import deliveries
 from registerwatch.errors import DatabaseUnavailable
 from registerwatch.notifications.delivery import MAX_PER_TARGET, DeliveryService
@@ -24,7 +24,7 @@ HOST, ALIVE = "hooks.acme.example", "alive.example"
 @asynccontextmanager
 async def working(deliveries: DeliveryService) -> AsyncIterator["asyncio.Task[None]"]:
     """A worker, which is ended with the block."""
-    worker = asyncio.create_task(deliver_due(deliveries))
+    worker = asyncio.create_task(deliver(deliveries))
     try:
         yield worker
     finally:
@@ -85,7 +85,7 @@ async def test_what_is_under_way_when_the_process_ends_is_finished_and_nothing_m
     _, webhook = await harness.owner_with_webhook()
     await queue_deliveries(harness, webhook, 10)
     harness.receivers.delays[HOST] = asyncio.Event()
-    worker = asyncio.create_task(deliver_due(harness.deliveries))
+    worker = asyncio.create_task(deliver(harness.deliveries))
     await harness.receivers.wait_for(HOST, MAX_PER_TARGET)
     for _ in range(3):  # whoever ends loops says so again and again
         worker.cancel()
@@ -123,7 +123,7 @@ async def test_an_end_that_is_not_stored_when_the_process_ends_comes_again(harne
     deliveries = another_process(harness, Forgetful)
     assert isinstance(deliveries, Forgetful)
     deliveries.may_store, deliveries.was_refused = asyncio.Event(), asyncio.Event()
-    worker = asyncio.create_task(deliver_due(deliveries))
+    worker = asyncio.create_task(deliver(deliveries))
     async with asyncio.timeout(10):
         await deliveries.was_refused.wait()
     worker.cancel()

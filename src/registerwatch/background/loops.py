@@ -5,8 +5,10 @@ import structlog
 from registerwatch.accounts.prune import AccountPruner
 from registerwatch.background.run_forever import run_forever
 from registerwatch.billing.cancellation import SubscriptionUpkeep
+from registerwatch.db.run_uncancelled import run_uncancelled
 from registerwatch.db.schedule import Schedule
 from registerwatch.notifications.delivery import DeliveryService
+from registerwatch.notifications.worker import DeliveryWorker
 from registerwatch.register.ingest.daily_load import DailyLoad
 from registerwatch.register.search.indexer import Indexer
 from registerwatch.watches.recheck import RecheckService
@@ -40,6 +42,15 @@ async def recheck(recheck_service: RecheckService, schedule: Schedule, every: fl
             await recheck_service.run()
 
     await run_forever(run, every=min(RECHECK_LOOK_SECONDS, every), problem="watches could not be rechecked")
+
+
+async def deliver(deliveries: DeliveryService) -> None:
+    """Claim and deliver what is due. When cancelled, deliveries under way are finished first."""
+    worker = DeliveryWorker(deliveries)
+    try:
+        await run_forever(worker.step, every=0.0, problem="deliveries could not be made")
+    finally:
+        await run_uncancelled(worker.end())
 
 
 async def sync_subscriptions(upkeep: SubscriptionUpkeep, schedule: Schedule) -> None:
