@@ -11,7 +11,7 @@ from pathlib import Path
 from bench.figures import Figure, Goal, Row, median_figure
 from bench.load import CONNECTIONS
 from bench.processes import REGISTERWATCH, Monitor, ProcessFailed, running, service_environment, tail
-from registerwatch_standins.register.writing import write_records
+from registerwatch_standins.register.record_file import write_records
 
 _started = time.monotonic()
 

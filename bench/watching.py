@@ -17,6 +17,7 @@ from pathlib import Path
 
 import httpx2
 import uvloop
+from httpcore2 import AsyncConnectionPool
 from sqlalchemy import func, insert, select, text, update
 
 from bench.bare import serving
@@ -29,15 +30,10 @@ from registerwatch.db import tables
 from registerwatch.db.engine import Database
 from registerwatch.db.migrate import upgrade
 from registerwatch.net.safe_http import CheckedNetwork, SafeHttpClient, SystemResolver, checked_connections
-from registerwatch.notifications.delivery import (
-    ATTEMPT_SECONDS,
-    MAX_CONCURRENT,
-    MAX_PER_WEBHOOK,
-    DeliveryService,
-    body_of,
-)
-from registerwatch.notifications.models import EventType
-from registerwatch.notifications.outbox import Outbox
+from registerwatch.notifications.channels.webhook import ATTEMPT_SECONDS, WebhookChannel, body_of
+from registerwatch.notifications.delivery import MAX_CONCURRENT, MAX_PER_TARGET, DeliveryService
+from registerwatch.notifications.models import EventType, Notification
+from registerwatch.notifications.outbox import DeliveryOutbox
 from registerwatch.register.models import Completeness, Device, DeviceReading
 from registerwatch.register.store.records import RecordStore
 from registerwatch.watches.observe import WatchObserver
@@ -70,7 +66,7 @@ WATCHES = f"""{NUMBERS}, chosen (account, number) AS (
     FROM chosen"""
 """Every account watches subjects of its own choice; together they spread evenly."""
 ADDRESSES = 50
-BODY = body_of("whd_bench", EventType.CHANGED, 0, "owner@example.org", []).encode()
+BODY = body_of(Notification("whd_bench", EventType.CHANGED, 0, "owner@example.org"), []).encode()
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +107,10 @@ async def store_changes(database: Database, numbers: Sequence[int], version: int
 
     The seconds with all that follows, the events and the deliveries that they brought.
     """
-    store = RecordStore(database, WatchObserver(Outbox(database, SystemClock())))
+    store = RecordStore(
+        database,
+        WatchObserver(DeliveryOutbox(database, SystemClock(), {WebhookChannel.name: _channel(AsyncConnectionPool())})),
+    )
     before = await _counts(database)
     started = time.perf_counter()
     for start in range(0, len(numbers), PAGE):
@@ -130,7 +129,9 @@ async def _counts(database: Database) -> list[int]:
 
 def _reading(number: int, version: int, completeness: Completeness) -> DeviceReading:
     detail_version = 1 if completeness is Completeness.EVERYTHING else None
-    return DeviceReading(device=_device(number, version), completeness=completeness, detail_version=detail_version)
+    return DeviceReading(
+        device=_device(number, version), completeness=completeness, detail_version=detail_version, source="eudamed"
+    )
 
 
 def _device(number: int, version: int) -> Device:
@@ -222,8 +223,7 @@ async def ours(port: int, count: int, path: Path) -> float:
         async with database.transaction() as connection:
             await connection.execute(update(tables.webhooks).values(url=f"http://127.0.0.1:{port}/"))
             await connection.execute(insert(tables.deliveries), _due(count))
-        http_client = SafeHttpClient(connections, allow_private=True, seconds=ATTEMPT_SECONDS)
-        deliveries = DeliveryService(database, SystemClock(), http_client, service="Service", user_agent="bench/1.0")
+        deliveries = DeliveryService(database, SystemClock(), {WebhookChannel.name: _channel(connections)})
         started = time.perf_counter()
         loop = asyncio.create_task(deliver(deliveries))
         while deliveries.results["accepted"] < count:  # noqa: ASYNC110  # the loop has no sign that it is through
@@ -235,6 +235,11 @@ async def ours(port: int, count: int, path: Path) -> float:
         async with database.reading() as connection:
             assert (await connection.execute(accepted)).scalar_one() == count
     return seconds
+
+
+def _channel(connections: AsyncConnectionPool) -> WebhookChannel:
+    http_client = SafeHttpClient(connections, allow_private=True, seconds=ATTEMPT_SECONDS)
+    return WebhookChannel(http_client, service="Service", user_agent="bench/1.0", allow_private=True)
 
 
 async def bare(port: int, count: int) -> float:
@@ -266,7 +271,7 @@ def _due(count: int) -> list[dict[str, object]]:
 
 def main() -> None:
     """`ours PORT COUNT DATABASE` or `bare PORT COUNT`."""
-    assert MAX_PER_WEBHOOK * ADDRESSES >= MAX_CONCURRENT, "no address holds the others up"
+    assert MAX_PER_TARGET * ADDRESSES >= MAX_CONCURRENT, "no address holds the others up"
     port, count = int(sys.argv[2]), int(sys.argv[3])
     work = ours(port, count, Path(sys.argv[4])) if sys.argv[1] == "ours" else bare(port, count)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
