@@ -24,7 +24,7 @@ def stand_still() -> None:
 class StopsBeforeMark(SearchIndex):
     """An index whose writer never comes to note what it committed."""
 
-    def mark(self, copy_id: str, revision: int) -> None:
+    def note_revision(self, copy_id: str, revision: int) -> None:
         stand_still()
 
 
