@@ -129,7 +129,7 @@ class Pages:
             try:
                 return await show(request)
             except ApiError as error:
-                return _page("base", "Not available", error.message, error.status)
+                return _page("layout", "Not available", error.message, error.status)
 
         return answer
 
