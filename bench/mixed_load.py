@@ -129,7 +129,7 @@ class MixedLoad:
 
     def _change(self, ends: float) -> None:
         """Let the register change something that is watched, again and again."""
-        request = Request("/_control/drift", body=msgspec.json.encode({"n": 2, "among": self.watched}))
+        request = Request("/_control/random-changes", body=msgspec.json.encode({"n": 2, "among": self.watched}))
         with closing(Client(self.register_port)) as register:
             while time.perf_counter() < ends:
                 register.expect(request)
