@@ -84,7 +84,8 @@ class Settings(BaseSettings):
     recheck_watches_per_run: int = Field(15, ge=1, le=100_000, description="Most watches that one recheck reads.")
     sync_time_limit: float = Field(60.0, gt=0, le=600, description="Seconds that a sync may take.")
     webhooks_allow_private: bool = Field(
-        False, description="Whether webhooks may go to private networks and over http, for receivers next door."
+        False,
+        description="Whether webhooks may go to private networks and over http, for receivers on the same network.",
     )
     trial_days: int = Field(7, ge=1, le=3650, description="Days that a trial lasts.")
     trial_watch_cap: int = Field(25, ge=0, le=1_000_000, description="Most watches that a trial may have.")

@@ -1,4 +1,4 @@
-"""Subscriptions over REST, and the door for the payment provider's events."""
+"""Subscriptions over REST, and the endpoint for the payment provider's events."""
 
 from collections.abc import AsyncIterator
 
