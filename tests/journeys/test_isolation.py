@@ -30,7 +30,7 @@ TRIES: Mapping[str, tuple[int, Mapping[str, object] | None]] = {
 }
 """The status of a stranger's request, and what is sent with it."""
 LISTS = ("me", "audit", "watches", "events", "expiring", "webhooks", "feeds")
-PUBLIC = {"status", "error", "type", "body", "kind", "role", "plan", "snapshot", "changes"}
+PUBLIC = {"status", "error", "type", "channel", "body", "kind", "role", "plan", "snapshot", "changes"}
 """Columns whose texts are the register's or the same for everybody."""
 
 
