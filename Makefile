@@ -11,7 +11,7 @@ CRASHES ?= 100
 # Where bytecode is not kept, each of hundreds of processes that tests and benches start compiles everything anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test check bench crash lock clean help
+.PHONY: run quick test check bench crash lock clean help
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
@@ -22,6 +22,9 @@ run: $(VENV)/run.stamp ## set up, then try everything at http://localhost:8000
 test: $(VENV)/dev.stamp ## set up what the tests need, then run them on SQLite and PostgreSQL
 	@$(BIN)/python tools/system_packages.py
 	$(BIN)/python -m pytest -n auto --maxprocesses 4 $(TESTS)
+
+quick: $(VENV)/dev.stamp ## the tests that need no process, no PostgreSQL and no Redis
+	$(BIN)/python -m pytest -q -n auto --quick $(TESTS)
 
 check: $(VENV)/dev.stamp ## format, lint, types, layers
 	$(BIN)/ruff format --check .

@@ -4,8 +4,9 @@ import asyncio
 import gc
 import os
 import shutil
+import sys
 import uuid
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -36,6 +37,47 @@ TOGETHER = (
     "pages/test_browser.py",
 )
 """Tests that share something that takes long to make: of several workers one runs all of them."""
+
+NOT_QUICK = ("bench", "journeys", "rest/test_description.py", "pages/test_browser.py", "mcp/test_examples.py")
+"""What `--quick` does not even import: it starts processes, or takes longer than all the rest together."""
+SERVERS = frozenset({"postgresql_sockets", "redis_server"})
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--quick", action="store_true", help="leave out what needs a process, PostgreSQL or Redis")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--quick"):
+        sys.addaudithook(_skip_at_a_process)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    return (config.getoption("--quick") and _is_under(collection_path, NOT_QUICK)) or None
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--quick"):
+        slow = [each for each in items if _needs_a_server(each)]
+        config.hook.pytest_deselected(items=slow)
+        items[:] = [each for each in items if each not in set(slow)]
+
+
+def _needs_a_server(item: pytest.Item) -> bool:
+    assert isinstance(item, pytest.Function)
+    parameters = item.callspec.params if hasattr(item, "callspec") else {}
+    return parameters.get("database_kind") == "postgresql" or (
+        "database_kind" not in parameters and not SERVERS.isdisjoint(item.fixturenames)
+    )
+
+
+def _is_under(path: Path, places: Iterable[str]) -> bool:
+    return any(path.is_relative_to(Path(__file__).parent / each) for each in places)
+
+
+def _skip_at_a_process(event: str, _arguments: object) -> None:
+    if event == "subprocess.Popen" and "PYTEST_CURRENT_TEST" in os.environ:
+        pytest.skip("starts a process")
 
 
 class Together(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
