@@ -11,7 +11,7 @@ CRASHES ?= 100
 # Where bytecode is not kept, each of hundreds of processes that tests and benches start compiles everything anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run quick test check bench crash lock clean help
+.PHONY: run test quick check bench crash lock clean help
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
@@ -23,8 +23,8 @@ test: $(VENV)/dev.stamp ## set up what the tests need, then run them on SQLite a
 	@$(BIN)/python tools/system_packages.py
 	$(BIN)/python -m pytest -n auto --maxprocesses 4 $(TESTS)
 
-quick: $(VENV)/dev.stamp ## the tests that need no process, no PostgreSQL and no Redis
-	$(BIN)/python -m pytest -q -n auto --quick $(TESTS)
+quick: $(VENV)/dev.stamp ## run the tests that need no process and no PostgreSQL, in under a minute
+	$(BIN)/python -m pytest -n auto --quick $(TESTS)
 
 check: $(VENV)/dev.stamp ## format, lint, types, layers
 	$(BIN)/ruff format --check .

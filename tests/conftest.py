@@ -12,6 +12,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from hypothesis import settings
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
@@ -38,8 +39,16 @@ TOGETHER = (
 )
 """Tests that share something that takes long to make: of several workers one runs all of them."""
 
-NOT_QUICK = ("bench", "journeys", "rest/test_description.py", "pages/test_browser.py", "mcp/test_examples.py")
-"""What `--quick` does not even import: it starts processes, or takes longer than all the rest together."""
+NOT_QUICK = (
+    "bench",
+    "journeys",
+    "mcp/test_examples.py",
+    "pages/test_browser.py",
+    "register/ingest/test_bulk_load.py",
+    "rest/test_access.py",
+    "rest/test_description.py",
+)
+"""What `--quick` does not even import: it starts processes, or tries every route or fill, which takes long."""
 SERVERS = frozenset({"postgresql_sockets", "redis_server"})
 
 
@@ -50,6 +59,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("--quick"):
         sys.addaudithook(_skip_at_a_process)
+        settings.register_profile("quick", max_examples=10)
+        settings.load_profile("quick")
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

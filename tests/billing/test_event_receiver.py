@@ -102,7 +102,7 @@ def test_every_order_and_every_repeat_of_events_end_alike(database_url: str, tmp
         harness = runner.run(_built(database_url, tmp_path))
         numbers = iter(range(1_000_000))
 
-        @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+        @settings(max_examples=min(25, settings().max_examples), deadline=None, suppress_health_check=list(HealthCheck))
         @given(steps=st.lists(st.sampled_from(STEPS), max_size=7), data=st.data())
         def ends_alike(steps: list[str], data: st.DataObject) -> None:
             runner.run(_play(harness, f"owner{next(numbers)}@acme.example", steps, data))

@@ -11,12 +11,12 @@ from registerwatch.register.models import ActorReference, Certificate, Completen
 PROPERTY = settings(
     derandomize=True,
     deadline=None,
-    max_examples=60,
+    max_examples=min(60, settings().max_examples),  # fewer under `--quick`
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 """The same examples in every run, so that a failure comes back."""
 
-FEW = settings(PROPERTY, max_examples=12)
+FEW = settings(PROPERTY, max_examples=min(12, PROPERTY.max_examples))
 """For examples that touch a database or an index."""
 
 UDI = "04099999999992"
