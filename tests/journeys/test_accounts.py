@@ -143,7 +143,7 @@ def tokens_of(feed: dict[str, Any]) -> set[str]:
 @pytest.fixture
 async def journey(start_service: ServiceStarter, logged: io.StringIO) -> AsyncIterator[Journey]:
     mail_server = {"smtp_url": "smtp://mailer:a-mail-password@mail.test:587", "mail_from": "service@example.org"}
-    async with receiver() as box, start_service(webhooks_allow_private=True, **mail_server) as harness:
+    async with receiver() as box, start_service(background=True, webhooks_allow_private=True, **mail_server) as harness:
         journey = Journey(harness, box)
         journey.secret("a-mail-password")
         yield journey

@@ -115,7 +115,7 @@ BODIES: dict[str, dict[str, object]] = {
 
 @pytest.fixture
 async def harness(start_service: ServiceStarter) -> AsyncIterator[ServiceHarness]:
-    async with start_service() as harness:
+    async with start_service(background=True) as harness:
         await harness.fill_copy()
         yield harness
 

@@ -1,13 +1,12 @@
 """Watches that nobody should ask for: a clear 400, nothing half-done, never a 500."""
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx2
 import pytest
 
 from tests.journeys.test_bad_input import STRANGE
-from tests.support.harness import NewAccount, ServiceHarness, ServiceStarter, auth_headers
+from tests.support.harness import NewAccount, ServiceHarness, auth_headers
 
 pytestmark = pytest.mark.anyio
 
@@ -26,12 +25,6 @@ BODIES = [
     b"[" * 10_000,
 ]
 BINARY = bytes(range(256)).decode("latin-1") * 20
-
-
-@pytest.fixture
-async def harness(start_service: ServiceStarter) -> AsyncIterator[ServiceHarness]:
-    async with start_service(background=False) as harness:
-        yield harness
 
 
 @pytest.fixture

@@ -45,7 +45,7 @@ def _a_device(harness: ServiceHarness) -> Registration:
 async def test_a_failure_during_a_device_read_changes_nothing_and_is_told(
     start_service: ServiceStarter, kind: Kind
 ) -> None:
-    async with start_service() as harness:
+    async with start_service(background=True) as harness:
         await harness.fill_copy()
         for mode, record in zip(_modes(kind), _devices(harness), strict=False):
             udi = record.primary_di
@@ -74,7 +74,7 @@ async def test_a_failure_during_a_device_read_changes_nothing_and_is_told(
 async def test_a_failure_during_an_actor_read_changes_nothing_and_is_told(
     start_service: ServiceStarter, kind: Kind
 ) -> None:
-    async with start_service() as harness:
+    async with start_service(background=True) as harness:
         await harness.fill_copy()
         srn = _a_device(harness).manufacturer.srn
         for mode in _modes(kind):
@@ -100,7 +100,7 @@ async def test_a_failure_during_an_actor_read_changes_nothing_and_is_told(
 async def test_a_device_that_is_not_stored_is_never_made_up_from_a_failure(
     start_service: ServiceStarter, kind: Kind
 ) -> None:
-    async with start_service() as harness:
+    async with start_service(background=True) as harness:
         for mode, record in zip(_modes(kind), _devices(harness), strict=False):
             harness.faults.fail(kind, mode)
 
@@ -117,7 +117,7 @@ async def test_a_device_that_is_not_stored_is_never_made_up_from_a_failure(
 async def test_a_device_that_the_register_does_not_have_is_told_apart_from_an_unreadable_one(
     start_service: ServiceStarter,
 ) -> None:
-    async with start_service() as harness:
+    async with start_service(background=True) as harness:
         response = await harness.get("/v1/devices/04099999999992")
 
         assert response.status_code == 404
@@ -127,7 +127,7 @@ async def test_a_device_that_the_register_does_not_have_is_told_apart_from_an_un
 async def test_an_ignored_filter_never_stores_a_wrong_record_even_without_a_probe(
     start_service: ServiceStarter,
 ) -> None:
-    async with start_service() as harness:
+    async with start_service(background=True) as harness:
         udi = _a_device(harness).primary_di
         assert (await harness.get(f"/v1/devices/{udi}")).status_code == 200, "the filter is proven now"
         harness.faults.fail("search", "ignored-filter")
@@ -152,7 +152,7 @@ def _certified(harness: ServiceHarness) -> Registration:
 async def test_a_first_read_without_the_certificate_search_shows_what_the_basic_udi_di_record_lists(
     start_service: ServiceStarter,
 ) -> None:
-    async with start_service(world=GeneratedWorld(400, seed=7)) as harness:
+    async with start_service(background=True, world=GeneratedWorld(400, seed=7)) as harness:
         await harness.fill_copy()
         record = _certified(harness)
         harness.faults.fail("certificates", "http-503")
@@ -173,7 +173,7 @@ async def test_a_first_read_without_the_certificate_search_shows_what_the_basic_
 async def test_a_fill_that_lags_does_not_bring_a_record_back_that_the_register_lists_no_more(
     start_service: ServiceStarter,
 ) -> None:
-    async with start_service() as harness:
+    async with start_service(background=True) as harness:
         record = _a_device(harness)
         gone = Device(uuid="00000000-0000-4000-8000-000000000000", udi=record.primary_di, version=99)
         bulk_row = DeviceReading(device=gone, completeness=Completeness.SOME, source="data_lake", lags=True)
@@ -187,7 +187,7 @@ async def test_a_fill_that_lags_does_not_bring_a_record_back_that_the_register_l
 
 
 async def test_a_passing_failure_is_tried_again_and_nobody_notices(start_service: ServiceStarter) -> None:
-    async with start_service() as harness:
+    async with start_service(background=True) as harness:
         udi = _a_device(harness).primary_di
         harness.faults.fail("detail", "http-503", times=1)
 
@@ -197,7 +197,7 @@ async def test_a_passing_failure_is_tried_again_and_nobody_notices(start_service
 async def test_a_stale_record_is_served_at_once_and_refreshed_behind_the_readers_back(
     start_service: ServiceStarter,
 ) -> None:
-    async with start_service() as harness:
+    async with start_service(background=True) as harness:
         record = _a_device(harness)
         path = f"/v1/devices/{record.primary_di}"
         await harness.get(path)
@@ -213,7 +213,7 @@ async def test_a_stale_record_is_served_at_once_and_refreshed_behind_the_readers
 
 
 async def test_a_stale_record_is_served_with_its_age_while_the_register_is_down(start_service: ServiceStarter) -> None:
-    async with start_service() as harness:
+    async with start_service(background=True) as harness:
         record = _a_device(harness)
         path = f"/v1/devices/{record.primary_di}"
         fresh = (await harness.get(path)).json()
@@ -232,7 +232,7 @@ async def test_a_stale_record_is_served_with_its_age_while_the_register_is_down(
 async def test_throttling_stops_every_request_until_the_register_wants_them_again(
     start_service: ServiceStarter,
 ) -> None:
-    async with start_service() as harness:
+    async with start_service(background=True) as harness:
         first, second = (record.primary_di for record in harness.world.newest(0, 2))
         harness.faults.fail("any", "throttled-429", retry_after=90)
         assert "slow down" in (await harness.get(f"/v1/devices/{first}")).json()["error"]
@@ -249,7 +249,7 @@ async def test_throttling_stops_every_request_until_the_register_wants_them_agai
 async def test_a_record_that_the_register_lists_no_more_stops_answering_for_its_twin(
     start_service: ServiceStarter,
 ) -> None:
-    async with start_service() as harness:
+    async with start_service(background=True) as harness:
         record = _a_device(harness)
         udi = record.primary_di
         await harness.get(f"/v1/devices/{udi}")

@@ -95,7 +95,7 @@ class Two:
 
 @pytest.fixture
 async def two(start_service: ServiceStarter) -> AsyncIterator[Two]:
-    async with receiver() as box, start_service(background=False, webhooks_allow_private=True) as harness:
+    async with receiver() as box, start_service(webhooks_allow_private=True) as harness:
         a = await company(harness, box, "alpha", 0)
         b = await company(harness, box, "bravo", 1)
         yield Two(harness, box, a, b)

@@ -29,7 +29,7 @@ def records() -> list[Record]:
 
 @pytest.fixture
 async def harness(start_service: ServiceStarter, real_records: Path) -> AsyncIterator[ServiceHarness]:
-    async with start_service(world=FileWorld(real_records)) as harness:
+    async with start_service(background=True, world=FileWorld(real_records)) as harness:
         yield harness
 
 

@@ -9,7 +9,7 @@ from tests.support.harness import NewAccount, ServiceHarness, ServiceStarter
 
 @pytest.fixture
 async def harness(start_service: ServiceStarter) -> AsyncIterator[ServiceHarness]:
-    async with start_service(background=False) as harness:
+    async with start_service() as harness:
         await harness.fill_copy()
         yield harness
 

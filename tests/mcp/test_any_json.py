@@ -61,7 +61,7 @@ def post(
     folder = tmp_path_factory.mktemp("any-json")
     database = folder / "registerwatch.db"
     database.write_bytes(sqlite_template.read_bytes())
-    staging = running_harness(f"sqlite:///{database}", folder, background=False)
+    staging = running_harness(f"sqlite:///{database}", folder)
     harness = loop.run_until_complete(staging.__aenter__())
     key = loop.run_until_complete(_prepared(harness))
     yield lambda body: loop.run_until_complete(_answers(harness, body, key))

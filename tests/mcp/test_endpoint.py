@@ -25,14 +25,8 @@ def database_kind() -> str:
 
 
 @pytest.fixture
-async def harness(start_service: ServiceStarter) -> AsyncIterator[ServiceHarness]:
-    async with start_service(background=False) as harness:
-        yield harness
-
-
-@pytest.fixture
 async def limited(start_service: ServiceStarter) -> AsyncIterator[ServiceHarness]:
-    async with start_service(background=False, rate_limits=True) as harness:
+    async with start_service(rate_limits=True) as harness:
         yield harness
 
 

@@ -384,7 +384,8 @@ def test_pages_fit_the_screen_stand_out_and_meet_no_errors(
 async def _serving(folder: Path) -> AsyncIterator[tuple[str, ServiceHarness]]:
     records = folder / "registrations.jsonl"
     records.write_text("".join(json.dumps(each) + "\n" for each in REGISTRATIONS))
-    async with running_harness(f"sqlite:///{folder / 'registerwatch.db'}", folder, world=FileWorld(records)) as harness:
+    address = f"sqlite:///{folder / 'registerwatch.db'}"
+    async with running_harness(address, folder, background=True, world=FileWorld(records)) as harness:
         await harness.service.bulk_loader.load(harness.service.bulk_source(str(records)), lambda _progress: None)
         await harness.update_index()
         config = uvicorn.Config(harness.app, port=0, lifespan="off", log_config=None, access_log=False)

@@ -32,7 +32,7 @@ SUBJECT = "04099999999992"
 async def harness(start_service: ServiceStarter) -> AsyncIterator[ServiceHarness]:
     """Nothing is read or sent but what a test asks for."""
     provider = PlainProvider()
-    async with start_service(background=False, webhooks_allow_private=True, provider=provider, **SETTINGS) as harness:
+    async with start_service(webhooks_allow_private=True, provider=provider, **SETTINGS) as harness:
         provider.clock = harness.clock
         yield harness
 
@@ -456,6 +456,7 @@ async def test_what_is_public_needs_no_credential_and_minds_no_wrong_one(
     start_service: ServiceStarter, label: str
 ) -> None:
     async with start_service() as harness:
+        await harness.update_index()
         owner = await harness.sign_up()
         record = harness.world.newest(0, 1)[0]
         body = PUBLIC[label]

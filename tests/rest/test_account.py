@@ -87,7 +87,7 @@ NOBODYS_IDS = ("0", "-1", "999999999", str(2**31), str(2**63 - 1), str(2**63), s
 
 @pytest.fixture
 async def harness(start_service: ServiceStarter) -> AsyncIterator[ServiceHarness]:
-    async with start_service(background=False, webhooks_allow_private=True) as harness:
+    async with start_service(webhooks_allow_private=True) as harness:
         yield harness
 
 

@@ -22,7 +22,7 @@ def provider() -> PlainProvider:
 
 @pytest.fixture
 async def harness(start_service: ServiceStarter, provider: PlainProvider) -> AsyncIterator[ServiceHarness]:
-    async with start_service(background=False, provider=provider, **SETTINGS) as harness:
+    async with start_service(provider=provider, **SETTINGS) as harness:
         provider.clock = harness.clock
         yield harness
 
@@ -92,7 +92,7 @@ async def test_from_trial_to_paid_to_cancelled_to_the_end(harness: ServiceHarnes
 async def test_without_payment_settings_each_route_is_a_503_that_names_them(
     start_service: ServiceStarter, what: str
 ) -> None:
-    async with start_service(background=False) as harness:
+    async with start_service() as harness:
         owner = await harness.sign_up()
         before = harness.all_rows()
 
@@ -118,7 +118,7 @@ async def test_without_a_secret_no_event_is_taken_and_payments_go_on(
     start_service: ServiceStarter, provider: PlainProvider
 ) -> None:
     settings = {**SETTINGS, "payment_webhook_secret": None}
-    async with start_service(background=False, provider=provider, **settings) as harness:
+    async with start_service(provider=provider, **settings) as harness:
         provider.clock = harness.clock
         owner = await harness.sign_up()
         paid = await subscribe(harness, provider, owner)
@@ -182,7 +182,7 @@ async def test_a_plan_can_be_named_and_one_that_is_not_sold_is_a_400(
     start_service: ServiceStarter, provider: PlainProvider
 ) -> None:
     settings = {**SETTINGS, "payment_prices": "operator=price_o"}
-    async with start_service(background=False, provider=provider, **settings) as harness:
+    async with start_service(provider=provider, **settings) as harness:
         owner = await harness.sign_up()
 
         assert "operator" in refused(await harness.post("/v1/billing/checkout", owner.session), 400)
@@ -221,7 +221,7 @@ async def test_the_portal_is_an_address_and_nothing_else(harness: ServiceHarness
 async def test_a_smaller_plan_keeps_the_watches_and_adds_none_over_its_cap(
     start_service: ServiceStarter, provider: PlainProvider
 ) -> None:
-    async with start_service(background=False, provider=provider, trial_watch_cap=1, **SETTINGS) as harness:
+    async with start_service(provider=provider, trial_watch_cap=1, **SETTINGS) as harness:
         provider.clock = harness.clock
         owner = await harness.sign_up()
         paid = await subscribe(harness, provider, owner)
@@ -253,7 +253,7 @@ async def test_a_deleted_account_pays_no_more(harness: ServiceHarness, provider:
 
 
 async def test_events_are_limited_by_address_and_widely(start_service: ServiceStarter, provider: PlainProvider) -> None:
-    async with start_service(background=False, provider=provider, rate_limits=True, **SETTINGS) as harness:
+    async with start_service(provider=provider, rate_limits=True, **SETTINGS) as harness:
         answer = await posted(harness, b"{}")
 
         assert (answer.status_code, answer.headers["ratelimit-limit"]) == (400, "600")

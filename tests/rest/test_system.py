@@ -16,7 +16,7 @@ pytestmark = pytest.mark.anyio
 async def test_a_process_is_ready_when_its_index_was_level_and_its_database_answers(
     start_service: ServiceStarter,
 ) -> None:
-    async with start_service(background=False) as harness:
+    async with start_service() as harness:
         await harness.update_index()
 
         ready = await harness.get("/ready")
@@ -51,7 +51,7 @@ async def test_a_process_without_its_index_is_not_ready(start_service: ServiceSt
 async def test_without_its_database_a_process_lives_and_is_not_ready(
     start_service: ServiceStarter, database_url: str
 ) -> None:
-    async with start_service(background=False) as harness:
+    async with start_service() as harness:
         await harness.update_index()
         await harness.service.documents.close()
         path = harness.database.sqlite_path
@@ -67,7 +67,7 @@ async def test_without_its_database_a_process_lives_and_is_not_ready(
 async def test_an_index_that_is_far_behind_was_never_level_until_it_has_caught_up(
     start_service: ServiceStarter, tmp_path: Path
 ) -> None:
-    async with start_service(world=GeneratedWorld(MAX_SILENT_LAG + 500, seed=3), background=False) as harness:
+    async with start_service(world=GeneratedWorld(MAX_SILENT_LAG + 500, seed=3)) as harness:
         await harness.service.bulk_loader.load(harness.service.bulk_source("datalake"), lambda _progress: None)
         writing = Indexer(harness.service.documents, SearchIndex(tmp_path / "another"))
         reading = Indexer(harness.service.documents, SearchIndex(tmp_path / "another"))
@@ -90,7 +90,7 @@ def were_level(*followers: Indexer) -> tuple[bool, ...]:
 async def test_a_copy_that_became_another_one_is_indexed_anew_and_not_ready_before(
     start_service: ServiceStarter,
 ) -> None:
-    async with start_service(background=False) as harness:
+    async with start_service() as harness:
         await harness.fill_copy()
         indexer = harness.service.indexer
         before = harness.service.index.documents

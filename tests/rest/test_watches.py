@@ -1,7 +1,6 @@
 """Watches, sync, events, expiring and import, as clients meet them."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -35,12 +34,6 @@ WATCH_FIELDS = {
 }
 INSTANT = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"
 UNWATCHED = "04099999999992"
-
-
-@pytest.fixture
-async def harness(start_service: ServiceStarter) -> AsyncIterator[ServiceHarness]:
-    async with start_service(background=False) as harness:
-        yield harness
 
 
 @pytest.fixture
@@ -371,7 +364,7 @@ async def test_a_stranger_neither_sees_nor_changes_what_an_account_watches(
 async def test_adding_watches_and_syncing_are_limited_by_the_minute(
     start_service: ServiceStarter, path: str, most: int
 ) -> None:
-    async with start_service(background=False, rate_limits=True) as harness:
+    async with start_service(rate_limits=True) as harness:
         owner = await harness.sign_up()
         answers = [await harness.post(path, owner.api_key, subject=UNWATCHED) for _ in range(most + 1)]
         unlimited = await send(harness, "GET", "/v1/watches", owner.api_key)

@@ -18,7 +18,7 @@ URL = "https://hooks.acme.example/registerwatch"
 
 @pytest.fixture
 async def harness(start_service: ServiceStarter) -> AsyncIterator[ServiceHarness]:
-    async with start_service(webhooks_allow_private=True) as harness:
+    async with start_service(background=True, webhooks_allow_private=True) as harness:
         yield harness
 
 
@@ -118,7 +118,7 @@ NO_URLS: list[object] = [
 
 
 async def test_an_address_that_is_none_is_answered_400_and_not_saved(start_service: ServiceStarter) -> None:
-    async with start_service(background=False) as harness:
+    async with start_service() as harness:
         owner = await harness.sign_up()
         headers = {**auth_headers(owner.session), "Content-Type": "application/json"}
         for body in [*(json.dumps({"url": url}) for url in NO_URLS), "{}", "[]", "5", "{"]:
@@ -297,7 +297,7 @@ async def test_no_answer_with_a_secret_is_kept_by_anybody_in_between(
 
 
 async def test_tests_and_resends_are_limited_by_the_minute(start_service: ServiceStarter) -> None:
-    async with start_service(rate_limits=True, background=False) as harness:
+    async with start_service(rate_limits=True) as harness:
         owner = await harness.sign_up()
         answers = [await harness.post("/v1/webhook/test", owner.session) for _ in range(21)]
     assert [each.status_code for each in answers] == [400] * 20 + [429]
@@ -310,7 +310,7 @@ async def test_proxies_of_the_environment_are_not_used(
     async with receiver() as proxy:
         for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
             monkeypatch.setenv(name, f"http://127.0.0.1:{proxy.port}")
-        async with start_service(webhooks_allow_private=True, background=False) as harness:
+        async with start_service(webhooks_allow_private=True) as harness:
             owner = await harness.sign_up()
             added = await _added(harness, owner.session, box.url)
             assert (await harness.post(f"/v1/webhooks/{added['id']}/test", owner.session)).json()["ok"] is True
@@ -320,10 +320,10 @@ async def test_proxies_of_the_environment_are_not_used(
 async def test_private_networks_are_closed_unless_a_setting_opens_them(
     start_service: ServiceStarter, box: Receiver
 ) -> None:
-    async with start_service(background=False, webhooks_allow_private=True) as harness:
+    async with start_service(webhooks_allow_private=True) as harness:
         owner = await harness.sign_up()
         await _added(harness, owner.session, box.url)
-    async with start_service(background=False) as harness:
+    async with start_service() as harness:
         (kept,) = (await _seen(harness, "/v1/webhooks", owner.session))["webhooks"]
         told = (await harness.post(f"/v1/webhooks/{kept['id']}/test", owner.session)).json()
     assert (told["ok"], told["status"]) == (False, None)

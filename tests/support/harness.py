@@ -40,7 +40,6 @@ from registerwatch_standins.register.request_log import RequestLog
 from registerwatch_standins.register.transport import InProcessTransport
 from registerwatch_standins.register.world import World
 from tests.billing.plain_provider import PlainProvider
-from tests.register.builders import UDI
 from tests.support.clocks import SteppedClock
 from tests.support.held_transport import HeldTransport
 from tests.support.memory_receivers import MemoryReceivers
@@ -52,7 +51,8 @@ NOW = 1_800_000_000
 REGISTER = "http://register.test"
 EMAIL, PASSWORD = "owner@acme.example", "correct horse"
 WEBHOOK_URL = "https://hooks.acme.example/registerwatch"
-SRN = "DE-MF-000000001"
+UDI, SRN = "04099999999992", "DE-MF-000000001"
+"""The device of `tests/register/builders.py`, and an actor."""
 FAST_RETRIES = {priority: RetryPolicy(tries=2, pause=0.1, limit=30.0) for priority in RequestPriority}
 
 ServiceStarter = Callable[..., AbstractAsyncContextManager["ServiceHarness"]]
@@ -323,9 +323,9 @@ async def built_harness(database_url: str, data_dir: Path, **options: Any) -> As
 
 @asynccontextmanager
 async def running_harness(
-    database_url: str, data_dir: Path, *, background: bool = True, **options: Any
+    database_url: str, data_dir: Path, *, background: bool = False, **options: Any
 ) -> AsyncIterator[ServiceHarness]:
-    """A service that runs. Without `background` nothing is rechecked or delivered but by the test."""
+    """A service that runs. With `background` it rechecks and delivers by itself too."""
     harness = build_harness(database_url, data_dir, **options)
     async with running(harness.service, background=background):
         try:

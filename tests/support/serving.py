@@ -44,7 +44,7 @@ def served_harness(database_url: str, data_dir: Path, **options: Any) -> Iterato
 
     @asynccontextmanager
     async def served() -> AsyncIterator[tuple[str, ServiceHarness]]:
-        async with running_harness(database_url, data_dir, **options) as harness:
+        async with running_harness(database_url, data_dir, background=True, **options) as harness:
             await harness.fill_copy()
             config = uvicorn.Config(harness.app, host="127.0.0.1", port=0, lifespan="off", log_config=None)
             async with serving(config) as port:

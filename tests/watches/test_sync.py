@@ -181,7 +181,7 @@ async def test_an_account_that_is_deleted_while_it_asks_is_unknown(
 async def test_what_is_not_reached_in_time_keeps_its_state_is_first_in_line_and_told_in_a_sentence(
     start_service: ServiceStarter,
 ) -> None:
-    async with start_service(background=False, sync_time_limit=LIMIT, register_timeout=60.0) as harness:
+    async with start_service(sync_time_limit=LIMIT, register_timeout=60.0) as harness:
         owner, uuids = await a_watcher(harness, 5)
         before = await harness.get_list(owner.api_key, "watches")
         harness.clock.move(60)
@@ -206,7 +206,7 @@ async def test_what_is_not_reached_in_time_keeps_its_state_is_first_in_line_and_
 async def test_a_read_that_outlives_the_sync_makes_its_event_once_and_a_delivery_of_its_own(
     start_service: ServiceStarter,
 ) -> None:
-    async with start_service(background=False, sync_time_limit=LIMIT, register_timeout=60.0) as harness:
+    async with start_service(sync_time_limit=LIMIT, register_timeout=60.0) as harness:
         owner, uuids = await a_watcher(harness, 2)
         for uuid in uuids:
             harness.world.change(uuid, reference="NEW-1")
@@ -228,7 +228,7 @@ async def test_a_read_that_outlives_the_sync_makes_its_event_once_and_a_delivery
 
 
 async def test_reads_go_on_side_by_side(start_service: ServiceStarter) -> None:
-    async with start_service(background=False, sync_time_limit=LIMIT, register_timeout=60.0) as harness:
+    async with start_service(sync_time_limit=LIMIT, register_timeout=60.0) as harness:
         owner, uuids = await a_watcher(harness, SIDE_BY_SIDE + 2)
         harness.to_register.held = set(uuids[: SIDE_BY_SIDE - 1])
         harness.clock.move(60)

@@ -37,12 +37,6 @@ NO_FORMS: dict[str, dict[str, Any]] = {
 
 
 @pytest.fixture
-async def harness(start_service: ServiceStarter) -> AsyncIterator[ServiceHarness]:
-    async with start_service() as harness:
-        yield harness
-
-
-@pytest.fixture
 async def limited(start_service: ServiceStarter) -> AsyncIterator[ServiceHarness]:
     async with start_service(rate_limits=True) as harness:
         yield harness

@@ -24,7 +24,7 @@ PAGES = 3
 @pytest.fixture
 async def harness(start_service: ServiceStarter) -> AsyncIterator[ServiceHarness]:
     """A register of three pages, whose copy is filled at two in the morning; the background is the test's."""
-    async with start_service(world=GeneratedWorld(DEVICES, seed=7), background=False, mirror="datalake") as harness:
+    async with start_service(world=GeneratedWorld(DEVICES, seed=7), mirror="datalake") as harness:
         harness.clock.move(DAY - harness.clock.now() % DAY + 3 * HOUR)
         yield harness
 
@@ -123,7 +123,7 @@ async def test_what_the_fill_finds_changed_becomes_an_event_once_the_register_co
 
 async def test_from_the_register_only_what_is_new_is_asked_for(start_service: ServiceStarter) -> None:
     world = GeneratedWorld(3_000, seed=7)
-    async with start_service(world=world, background=False, mirror="register") as harness:
+    async with start_service(world=world, mirror="register") as harness:
         daily = daily_of(harness.service)
         first = await daily.run_where_due()
         assert first is not None

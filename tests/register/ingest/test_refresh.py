@@ -1,7 +1,6 @@
 """Bringing records up to date: one read for all who ask, failures remembered, time bounded."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -35,12 +34,6 @@ pytestmark = pytest.mark.anyio
 NOBODYS = "04099999999992"
 on_sqlite = pytest.mark.parametrize("database_kind", ["sqlite"])
 """What is asked of the register and remembered does not depend on the database."""
-
-
-@pytest.fixture
-async def harness(start_service: ServiceStarter) -> AsyncIterator[ServiceHarness]:
-    async with start_service() as harness:
-        yield harness
 
 
 class SilentRegister:
