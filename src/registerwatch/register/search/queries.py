@@ -58,7 +58,7 @@ class SearchService:
         """
         text = query.encode("utf-8", "replace").decode().strip()  # half a surrogate pair is no text
         if not text and filters == Filters():
-            raise InvalidInput("Send a query, or a filter by market status or risk class.")
+            raise InvalidInput("Send a query in `q`, or a filter in `status` or `risk`.")
         if len(text) > MAX_QUERY_LENGTH:
             raise InvalidInput(
                 f"The query has {len(text)} characters; the longest that is possible has {MAX_QUERY_LENGTH}."
