@@ -23,6 +23,9 @@ from tests.support.harness import ServiceHarness, ServiceStarter, built_harness,
 
 RECORDS = Path(__file__).parents[2] / "shared" / "records" / "devices.jsonl.gz"
 
+settings.register_profile("full", deadline=None)  # a property does not fail because the machine is busy
+settings.load_profile("full")
+
 gc.freeze()
 gc.set_threshold(50_000, 20, 50)  # thousands of services are built and dropped here: looking at them took a sixth of it
 
@@ -59,7 +62,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("--quick"):
         sys.addaudithook(_skip_at_a_process)
-        settings.register_profile("quick", max_examples=10)
+        settings.register_profile("quick", max_examples=10, deadline=None)
         settings.load_profile("quick")
 
 
