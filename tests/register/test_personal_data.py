@@ -10,18 +10,12 @@ from registerwatch.db.engine import Database
 from registerwatch.db.tables import metadata
 from registerwatch_standins.register.faults import Kind
 from registerwatch_standins.register.generated import GeneratedWorld
-from registerwatch_standins.register.wire.actors import (
-    EMAIL,
-    TELEPHONE,
-    UPDATED_BY,
-    VALIDATOR_EMAIL,
-    VALIDATOR_TELEPHONE,
-)
+from registerwatch_standins.register.wire.actors import EMAIL, TELEPHONE
 from tests.support.harness import REGISTER, ServiceHarness, ServiceStarter
 
 pytestmark = pytest.mark.anyio
 
-PERSONAL = [value.encode() for value in (EMAIL, TELEPHONE, UPDATED_BY, VALIDATOR_EMAIL, VALIDATOR_TELEPHONE)]
+PERSONAL = [value.encode() for value in (EMAIL, TELEPHONE)]
 KINDS: tuple[Kind, ...] = ("search", "detail", "basic", "certificates", "actor-search")
 
 

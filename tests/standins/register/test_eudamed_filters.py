@@ -28,7 +28,6 @@ async def test_records_need_a_language_and_the_actor_search_fails_without(regist
         "/devices/udiDiData/c7418f9f-3f31-4329-b2c1-956377dbe23b",
         "/devices/basicUdiData/udiDiData/c7418f9f-3f31-4329-b2c1-956377dbe23b",
         "/devices/udiDiData/nonsense",
-        "/actors/c7418f9f-3f31-4329-b2c1-956377dbe23b/publicInformation",
         "/no/such/path",
     ],
 )

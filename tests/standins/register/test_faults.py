@@ -91,15 +91,11 @@ async def test_wrong_rows_look_like_a_small_answer(register: Register) -> None:
     assert asked.primary_di not in {row["primaryDi"] for row in page["content"]}
 
 
-async def test_the_record_of_another_device_or_actor(register: Register) -> None:
+async def test_the_record_of_another_device(register: Register) -> None:
     asked = register.world.newest(0, 1)[0]
-    maker = register.world.actor(asked.manufacturer.srn)
-    assert maker
     register.faults.fail("any", "wrong-record")
     detail = await register.record("/devices/udiDiData", asked.uuid)
-    actor = (await register.get(f"/actors/{maker.uuid}/publicInformation")).json()
     assert detail["uuid"] != asked.uuid
-    assert actor["actorDataPublicView"]["uuid"] != maker.uuid
 
 
 async def test_silence_and_a_dropped_connection_are_errors_of_the_transport(register: Register) -> None:
@@ -150,9 +146,7 @@ async def test_a_rule_concerns_its_kind_and_its_text_alone(register: Register) -
         ("/eudamed/devices/udiDiData/c7418f9f", "detail"),
         ("/eudamed/devices/basicUdiData/udiDiData/c7418f9f", "basic"),
         ("/eudamed/eos", "actor-search"),
-        ("/eudamed/actors/c7418f9f/publicInformation", "actor"),
         ("/eudamed/certificates/search/", "certificates"),
-        ("/eudamed/applicationInfo", "application"),
         ("/datalake/udi", "datalake"),
         ("/eudamed/elsewhere", "any"),
     ],

@@ -34,7 +34,5 @@ class Archive(Protocol):
 
     def actor(self, srn: str) -> Actor | None: ...
 
-    def srn_of_actor(self, uuid: str) -> str | None: ...
-
     def listings(self) -> Sequence[CertificateListing]:
         """All rows of the certificate search."""

@@ -21,10 +21,9 @@ class Eudamed:
     nobody has proved either of the live service.
     """
 
-    def __init__(self, world: World, *, basic_udi_filter_works: bool = True, build: str = "2.27.3") -> None:
+    def __init__(self, world: World, *, basic_udi_filter_works: bool = True) -> None:
         self._world = world
         self.basic_udi_filter_works = basic_udi_filter_works
-        self.build = build
 
     def routes(self) -> list[Route]:
         """The routes, relative to the interface's base.
@@ -36,9 +35,7 @@ class Eudamed:
             Route("/devices/udiDiData/{uuid}", self.device),
             Route("/devices/basicUdiData/udiDiData/{uuid}", self.basic_udi_record),
             Route("/eos", self.search_actors),
-            Route("/actors/{uuid}/publicInformation", self.actor),
             Route("/certificates/search/", self.search_certificates),
-            Route("/applicationInfo", self.application),
             Route("/page-not-found", page_not_found),
             Route("/{path:path}", self.unknown),
         ]
@@ -63,23 +60,12 @@ class Eudamed:
         total, found = await run_in_threadpool(self._world.search_actors, srn, window.offset, window.size)
         return json_response(envelope([actors.search_row(actor) for actor in found], total, window))
 
-    async def actor(self, request: Request) -> Response:
-        """The public information of an actor."""
-        actor = self._world.actor_by_uuid(request.path_params["uuid"])
-        return no_such_record() if actor is None else json_response(actors.public_information(actor))
-
     async def search_certificates(self, request: Request) -> Response:
         """A page of the certificate search."""
         works = self.basic_udi_filter_works
         wanted, window = certificate_query(request.query_params, basic_udi_filter_works=works)
         total, found = await run_in_threadpool(self._world.search_certificates, wanted, window.offset, window.size)
         return json_response(envelope([certificates.search_row(row) for row in found], total, window))
-
-    async def application(self, request: Request) -> Response:
-        """The build of the register."""
-        return json_response(
-            {"buildVersion": self.build, "lastBuildDate": "2026-06-09 15:00", "activeProfile": "[sandbox]"}
-        )
 
     async def unknown(self, request: Request) -> Response:
         """Any other path."""

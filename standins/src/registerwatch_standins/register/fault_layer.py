@@ -90,17 +90,10 @@ class FaultLayer:
     async def _of_another(self, scope: Scope, receive: Receive, send: Send) -> None:
         """The record of another uuid than the one that is asked for."""
         path = str(scope["path"])
-        uuid = path.removesuffix("/publicInformation").rpartition("/")[2]
-        other = path.replace(uuid, self._another(uuid, actor=kind_of(path) == "actor"))
+        uuid = path.rpartition("/")[2]
+        found = (record.uuid for record in self._world.newest(0, 2) if record.uuid != uuid)
+        other = path.replace(uuid, next(found, uuid))
         await self._app({**scope, "path": other, "raw_path": other.encode()}, receive, send)
-
-    def _another(self, uuid: str, *, actor: bool) -> str:
-        for record in self._world.newest(0, 50):
-            named = self._world.actor(record.manufacturer.srn) if actor else None
-            candidate = named.uuid if named else record.uuid
-            if candidate != uuid:
-                return candidate
-        return uuid
 
     async def _real_response(self, scope: Scope, receive: Receive) -> Response:
         """The answer that the register would give."""

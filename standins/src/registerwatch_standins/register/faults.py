@@ -5,7 +5,7 @@ from typing import Any, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-Kind = Literal["search", "detail", "basic", "actor-search", "actor", "certificates", "application", "datalake", "any"]
+Kind = Literal["search", "detail", "basic", "actor-search", "certificates", "datalake", "any"]
 Mode = Literal[
     "redirect-302",
     "throttled-429",
@@ -33,10 +33,8 @@ _STARTS: dict[str, Kind] = {
     "/eudamed/devices/basicUdiData/": "basic",
     "/eudamed/devices/udiDiData/": "detail",
     "/eudamed/devices/udiDiData": "search",
-    "/eudamed/actors/": "actor",
     "/eudamed/eos": "actor-search",
     "/eudamed/certificates": "certificates",
-    "/eudamed/applicationInfo": "application",
 }
 
 

@@ -25,7 +25,6 @@ class FileArchive:
         self._parties: dict[str, Party] = {}
         for position, record in enumerate(self._records):
             self._index(position, record)
-        self._srn_by_uuid = {_actor_uuid(srn): srn for srn in self._parties}
         self._listings = _listings(self._records)
 
     @property
@@ -56,9 +55,6 @@ class FileArchive:
     def actor(self, srn: str) -> Actor | None:
         party = self._parties.get(srn)
         return _actor(party) if party else None
-
-    def srn_of_actor(self, uuid: str) -> str | None:
-        return self._srn_by_uuid.get(uuid)
 
     def listings(self) -> Sequence[CertificateListing]:
         return self._listings
@@ -100,7 +96,7 @@ def _actor(party: Party) -> Actor:
     iso2 = country_of_srn(party.srn)
     place = COUNTRIES.get(iso2)
     return Actor(
-        uuid=_actor_uuid(party.srn),
+        uuid=derived_uuid("actor", party.srn),
         srn=party.srn,
         type=party.srn[3:5],
         name=party.name,
@@ -116,7 +112,3 @@ def _actor(party: Party) -> Actor:
         city=place.cities[0] if place else "Capital",
         website=None,
     )
-
-
-def _actor_uuid(srn: str) -> str:
-    return derived_uuid("actor", srn)

@@ -105,9 +105,6 @@ class GeneratedArchive:
     def actor(self, srn: str) -> Actor | None:
         return self._operators.actor(srn)
 
-    def srn_of_actor(self, uuid: str) -> str | None:
-        return self._operators.srn_of_uuid(uuid)
-
     def listings(self) -> Sequence[CertificateListing]:
         """All rows of the certificate search, the latest issued first."""
         if self._listings is None:

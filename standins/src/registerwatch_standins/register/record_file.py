@@ -2,13 +2,14 @@
 
 import gzip
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from registerwatch_standins.register.generated import GeneratedArchive
 from registerwatch_standins.register.identifiers import is_gtin14
@@ -16,11 +17,7 @@ from registerwatch_standins.register.records import Certificate, IssuingAgency, 
 
 Progress = Callable[[int, int], None]
 _CHUNK = 2000
-_RISK, _LEGISLATION, _STATUS = (
-    "refdata.risk-class.",
-    "refdata.applicable-legislation.",
-    "refdata.device-model-status.",
-)
+_RISK, _LEGISLATION, _STATUS = "refdata.risk-class.", "refdata.applicable-legislation.", "refdata.device-model-status."
 
 
 class PartyField(Struct):
@@ -106,69 +103,37 @@ def _opened(path: Path, *, gzipped: bool) -> Iterator[IO[bytes] | gzip.GzipFile]
 
 
 def _line(record: Registration) -> Line:
-    maker, representative = record.manufacturer, record.authorised_representative
-    return Line(
-        record.uuid,
-        record.primary_di,
-        record.basic_udi,
-        record.device_name,
-        record.trade_names,
-        record.reference,
-        record.model,
-        _RISK + record.risk_class,
-        _LEGISLATION + record.legislation,
-        _STATUS + record.status,
-        record.emdn,
-        PartyField(maker.srn, maker.name),
-        PartyField(representative.srn, representative.name) if representative else None,
-        tuple(_certificate_fields(record.certificates)),
-        record.version_date,
-    )
-
-
-def _certificate_fields(certificates: Iterable[Certificate]) -> Iterator[CertificateField]:
-    for each in certificates:
-        yield CertificateField(
-            each.number,
-            each.revision,
-            each.expiry,
-            each.starting_validity,
-            each.notified_body,
-            each.notified_body_name,
-            each.type,
-        )
+    line = msgspec.convert(record, Line, from_attributes=True)
+    line.risk_class = _RISK + record.risk_class
+    line.legislation = _LEGISLATION + record.legislation
+    line.status = _STATUS + record.status
+    return line
 
 
 def _registration(line: Line) -> Registration:
-    representative = line.authorised_representative
-    return Registration(
-        uuid=line.uuid,
-        primary_di=line.primary_di,
-        issuing_agency=_issuing_agency(line.primary_di),
-        basic_udi=line.basic_udi,
-        device_name=line.device_name,
-        model=line.model,
-        trade_names=line.trade_names,
-        reference=line.reference,
-        risk_class=line.risk_class.removeprefix(_RISK),
-        legislation=line.legislation.removeprefix(_LEGISLATION),
-        status=line.status.removeprefix(_STATUS),
-        status_date=line.version_date[:10],
-        emdn=line.emdn,
-        manufacturer=Party(line.manufacturer.srn, line.manufacturer.name),
-        authorised_representative=Party(representative.srn, representative.name) if representative else None,
-        certificates=tuple(_certificate(each) for each in line.certificates),
-        version_number=1,
-        latest_version=True,
-        version_date=line.version_date,
-        last_updated=line.version_date,
-    )
+    """The registration of a line; what a line does not say is taken from its version date."""
+    fields: dict[str, Any] = asdict(line) | {
+        "issuing_agency": _issuing_agency(line.primary_di),
+        "risk_class": line.risk_class.removeprefix(_RISK),
+        "legislation": line.legislation.removeprefix(_LEGISLATION),
+        "status": line.status.removeprefix(_STATUS),
+        "status_date": line.version_date[:10],
+        "manufacturer": _party(line.manufacturer),
+        "authorised_representative": _party(line.authorised_representative) if line.authorised_representative else None,
+        "certificates": tuple(_certificate(each) for each in line.certificates),
+        "last_updated": line.version_date,
+    }
+    return Registration(**fields, version_number=1, latest_version=True)
+
+
+def _party(field: PartyField) -> Party:
+    return Party(field.srn, field.name)
 
 
 def _certificate(field: CertificateField) -> Certificate:
     regulation = field.type.startswith(("MDR_", "IVDR_"))
     return Certificate(
-        **msgspec.structs.asdict(field),
+        **asdict(field),
         issue_date=field.starting_validity,
         status="issued",
         listed_in="certificate-search" if regulation else "basic-udi-record",

@@ -92,11 +92,6 @@ class World:
         """The actor with this SRN."""
         return self._actors.get(srn) or self._archive.actor(srn)
 
-    def actor_by_uuid(self, uuid: str) -> Actor | None:
-        """The actor with this key."""
-        srn = self._archive.srn_of_actor(uuid)
-        return None if srn is None else self.actor(srn)
-
     def search_actors(self, srn: str | None, offset: int, limit: int) -> tuple[int, list[Actor]]:
         """How many actors there are (with this SRN, if one is given), and a page of them in the order of their SRNs."""
         srns = self._archive.srns() if srn is None else [srn] if self.actor(srn) else []

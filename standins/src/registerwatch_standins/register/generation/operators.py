@@ -62,7 +62,7 @@ class Manufacturer(Struct, frozen=True):
 
 
 class Operators:
-    """All actors of the world of one seed. The SRN and the uuid of an actor lead back to its number."""
+    """All actors of the world of one seed. The SRN of an actor leads back to its number."""
 
     def __init__(self, layout: Layout, seed: int) -> None:
         self._layout = layout
@@ -110,16 +110,6 @@ class Operators:
             return None
         country = COUNTRIES[REPRESENTATIVE_COUNTRIES[index % len(REPRESENTATIVE_COUNTRIES)]]
         return self._actor(_REPRESENTATIVES + index, self._representative(index), "AR", country)
-
-    def srn_of_uuid(self, uuid: str) -> str | None:
-        """The SRN of the actor with this key."""
-        number = self._keys.number(uuid)
-        if number is None:
-            return None
-        if number < self.manufacturers:
-            return self.manufacturer(number).party.srn
-        representative = number - _REPRESENTATIVES
-        return self._representative(representative).srn if 0 <= representative < self.representatives else None
 
     def _manufacturer(self, index: int) -> Manufacturer:
         draws, country = self._origin(index)

@@ -1,4 +1,4 @@
-"""Actors as the actor search, the actor detail and the Basic UDI-DI record send them.
+"""Actors as the actor search and the Basic UDI-DI record send them.
 
 The live service sends contact data of real persons. Here they are made up, so that a test can prove that
 nobody keeps them.
@@ -12,16 +12,12 @@ from registerwatch_standins.register.wire.codes import (
     constant_fields,
     country,
     derived_ulid,
-    derived_uuid,
     texts,
 )
 
 EMAIL = "someone@example.org"
 TELEPHONE = "+00 000 000000"
-VALIDATOR_EMAIL = "validator@example.org"
-VALIDATOR_TELEPHONE = "+00 000 000001"
 PERSON = {"firstName": "Given", "familyName": "Family"}
-UPDATED_BY = "Given Family"
 
 
 def search_row(actor: Actor) -> Fields:
@@ -50,30 +46,6 @@ def search_row(actor: Actor) -> Fields:
         "cityName": actor.city,
         "versionNumber": actor.version_number,
     }
-
-
-def public_information(actor: Actor) -> Fields:
-    """The actor detail, whose record lies under `actorDataPublicView`."""
-    responsible = {**PERSON, "electronicMail": EMAIL, "telephone": TELEPHONE}
-    view = {
-        **constant_fields("actor detail"),
-        **_validator(actor),
-        "ulid": derived_ulid(actor.uuid),
-        "uuid": actor.uuid,
-        "type": actor_type(actor.type),
-        "country": country(actor.country),
-        "name": _names(actor),
-        "eudamedIdentifier": actor.srn,
-        "telephone": TELEPHONE,
-        "electronicMail": EMAIL,
-        "website": actor.website,
-        "actorAddress": _address(actor.street, actor.building, actor.city, actor.postal_zone, actor.country),
-        "regulatoryComplianceResponsibles": [responsible],
-        "versionNumber": actor.version_number,
-        "lastUpdateDate": actor.last_updated,
-        "lastUpdatedByUser": UPDATED_BY,
-    }
-    return {"importers": None, "nonEuManufacturers": None, "actorDataPublicView": view}
 
 
 def party(named: Party, actor: Actor | None) -> Fields:
@@ -106,24 +78,5 @@ def _names(actor: Actor) -> Fields:
     return texts({actor.language or "en": actor.name})
 
 
-def _validator(actor: Actor) -> Fields:
-    """The competent authority that validated the registration."""
-    return {
-        "validatorName": f"Competent authority of {country(actor.country)['name']}",
-        "validatorUuid": derived_uuid("validator", actor.country),
-        "validatorType": actor_type("CA"),
-        "validatorSrn": f"{actor.country}-CA-001",
-        "validatorAddress": _address("Park Road", "6", actor.city, "1010", actor.country),
-        "validatorEmail": VALIDATOR_EMAIL,
-        "validatorTelephone": VALIDATOR_TELEPHONE,
-    }
-
-
 def _one_line_address(actor: Actor) -> str:
     return f"{actor.street}, {actor.building} {actor.postal_zone} {actor.city}"
-
-
-def _address(street: str, building: str, city: str, postal_zone: str, iso2: str) -> Fields:
-    unknown = dict.fromkeys(("complement", "postbox", "gps"))
-    place = {"cityName": city, "postalZone": postal_zone, "country": country(iso2)}
-    return {**unknown, **place, "streetName": street, "streetInfoApplicable": True, "buildingNumber": building}

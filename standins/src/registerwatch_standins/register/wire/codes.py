@@ -46,9 +46,8 @@ def certificate_type(name: str) -> dict[str, str]:
 
 def actor_type(role: str) -> dict[str, str]:
     """The type of an actor, from the middle part of its SRN."""
-    category = "SUPERVISING_ENTITY" if role == "CA" else "ECONOMIC_ENTITY"
-    name = ACTOR_TYPES.get(role, "competent-authority" if role == "CA" else role.lower())
-    return {**code("actor-type", name), "srnCode": role, "category": category}
+    name = ACTOR_TYPES.get(role, role.lower())
+    return {**code("actor-type", name), "srnCode": role, "category": "ECONOMIC_ENTITY"}
 
 
 def texts(by_language: dict[str, str]) -> Fields:
