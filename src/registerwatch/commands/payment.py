@@ -25,7 +25,7 @@ def serve_payment(
     """Serve the stand-in alone. It prints the settings that lead a service to it; its front page lets time pass."""
     from secrets import token_hex
 
-    from registerwatch_standins.payment.serve import serve
+    from registerwatch_standins.payment.app import serve
 
     base, key, secret = f"http://{host}:{port}", f"sk_test_{token_hex(12)}", f"whsec_{token_hex(16)}"
     typer.echo(

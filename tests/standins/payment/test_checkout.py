@@ -59,15 +59,6 @@ async def test_a_refused_card_leaves_the_checkout_open_for_another_one(payments:
     assert (await payments.pay(session.url)).status_code == 303
 
 
-async def test_who_pays_without_a_card_is_refused_where_one_is_asked_for(payments: Payments) -> None:
-    session = await payments.sdk.v1.checkout.sessions.create_async(order(trial_days=7))
-    assert (await payments.browser.post(str(session.url), data={})).status_code == 402
-    easy = await payments.sdk.v1.checkout.sessions.create_async(
-        order(trial_days=7, payment_method_collection="if_required")
-    )
-    assert (await payments.browser.post(str(easy.url), data={})).status_code == 303
-
-
 async def test_the_page_has_a_way_back_that_changes_nothing(payments: Payments) -> None:
     session = await payments.sdk.v1.checkout.sessions.create_async(order())
     page = await payments.browser.get(str(session.url))

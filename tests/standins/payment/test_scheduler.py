@@ -62,16 +62,12 @@ class Simulation:
             created=now,
             expires_at=now + DAY,
             price="price_standard",
-            quantity=1,
             success_url="http://service.test/",
             cancel_url=None,
             client_reference_id=None,
             customer=None,
             customer_email="a@acme.example",
             trial_days=trial_days,
-            needs_card=True,
-            metadata={},
-            subscription_metadata={},
         )
         self.store.checkouts[checkout.id] = checkout
         if pays:

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
 import httpx2
+import uvicorn
 from starlette.applications import Starlette
 from starlette.routing import Mount
 
@@ -78,3 +79,9 @@ class PaymentSandbox:
             self.scheduler.catch_up()
             await self.event_sender.deliver_due()
             await asyncio.sleep(_POLL_SECONDS)
+
+
+def serve(*, host: str, port: int, base_url: str, api_key: str, webhook_url: str, webhook_secret: str) -> None:
+    """Serve over HTTP until interrupted: `/v1` and the pages."""
+    sandbox = PaymentSandbox(base_url=base_url, api_key=api_key, webhook=Webhook(webhook_url, (webhook_secret,)))
+    uvicorn.run(sandbox.app, host=host, port=port, log_level="warning", access_log=False)

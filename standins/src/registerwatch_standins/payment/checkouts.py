@@ -27,7 +27,7 @@ class Checkouts:
         if checkout.status == "expired":
             raise ApiError(400, "This checkout session has expired.")
         if checkout.status == "open":
-            if card is Card.REFUSED or (card is None and (checkout.needs_card or not checkout.trial_days)):
+            if card is Card.REFUSED or card is None:
                 raise CardRefused
             self._finish(checkout, card, email)
         return checkout.success_url.replace(_ID_PLACE, checkout.id)

@@ -11,7 +11,7 @@ from registerwatch_standins.payment.parameters import CheckoutCreate, NoParamete
 from registerwatch_standins.payment.records import Checkout
 from registerwatch_standins.payment.store import Store
 from registerwatch_standins.payment.stripe_objects import portal_object
-from registerwatch_standins.payment.subscriptions import DAY, HOUR, Subscriptions
+from registerwatch_standins.payment.subscriptions import DAY, Subscriptions
 
 Object = dict[str, Any]
 Endpoint = Callable[[Any, str], Object]
@@ -50,18 +50,14 @@ class Endpoints:
         checkout = Checkout(
             id=self._store.new_id("cs_test_"),
             created=now,
-            expires_at=_expiry(params.expires_at, now),
+            expires_at=now + DAY,
             price=line.price,
-            quantity=line.quantity,
             success_url=params.success_url,
             cancel_url=params.cancel_url,
             client_reference_id=params.client_reference_id,
             customer=params.customer,
             customer_email=params.customer_email,
             trial_days=params.subscription_data.trial_period_days,
-            needs_card=params.payment_method_collection == "always",
-            metadata=params.metadata,
-            subscription_metadata=params.subscription_data.metadata,
         )
         self._store.checkouts[checkout.id] = checkout
         return self._store.stripe_object(checkout)
@@ -99,11 +95,3 @@ class Endpoints:
 def _check_address(name: str, value: str | None) -> None:
     if value is not None and not value.startswith(("http://", "https://")):
         raise ApiError.of_parameter(name, "Not a valid URL", "url_invalid")
-
-
-def _expiry(wanted: int | None, now: int) -> int:
-    if wanted is None:
-        return now + DAY
-    if not now + HOUR // 2 <= wanted <= now + DAY:
-        raise ApiError.of_parameter("expires_at", "The `expires_at` timestamp must be 30 minutes to 24 hours from now.")
-    return wanted

@@ -45,24 +45,20 @@ class EventLog:
     def __init__(self) -> None:
         self.events: list[Event] = []
 
-    def write(
-        self, id_: str, type_: str, created: int, subject: dict[str, Any], previous: dict[str, Any] | None = None
-    ) -> Event:
-        """Note what happened to a subject, which is shown as it is now. `previous` are values that it had before."""
+    def write(self, id_: str, type_: str, created: int, subject: dict[str, Any]) -> None:
+        """Note what happened to a subject, which is shown as it is now."""
         content = {
             "id": id_,
             "object": "event",
             "api_version": API_VERSION,
             "created": created,
-            "data": {"object": subject} if previous is None else {"object": subject, "previous_attributes": previous},
+            "data": {"object": subject},
             "livemode": False,
             "pending_webhooks": 1,
             "request": {"id": None, "idempotency_key": None},
             "type": type_,
         }
-        event = Event(id_, type_, created, msgspec.json.format(msgspec.json.encode(content), indent=2))
-        self.events.append(event)
-        return event
+        self.events.append(Event(id_, type_, created, msgspec.json.format(msgspec.json.encode(content), indent=2)))
 
     def of(self, id_: str) -> Event | None:
         """The event with this id."""

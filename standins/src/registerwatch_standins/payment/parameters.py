@@ -9,8 +9,6 @@ from msgspec import Meta, Struct
 
 from registerwatch_standins.payment.errors import ApiError
 
-Metadata = dict[str, str]
-_NAME = re.compile(r"([^\[\]]+)((?:\[[^\[\]]*\])*)")
 _MISSING = re.compile("Object missing required field `([^`]+)`")
 
 
@@ -22,14 +20,13 @@ class LineItem(Struct, forbid_unknown_fields=True):
     """What is bought."""
 
     price: str
-    quantity: Annotated[int, Meta(ge=1)] = 1
+    quantity: Literal[1] = 1
 
 
 class SubscriptionData(Struct, forbid_unknown_fields=True):
     """What the subscription of a checkout will have."""
 
     trial_period_days: Annotated[int, Meta(ge=1, le=730)] | None = None
-    metadata: Metadata = {}
 
 
 class CheckoutCreate(Struct, forbid_unknown_fields=True, kw_only=True):
@@ -42,9 +39,7 @@ class CheckoutCreate(Struct, forbid_unknown_fields=True, kw_only=True):
     client_reference_id: Annotated[str, Meta(max_length=200)] | None = None
     customer: str | None = None
     customer_email: str | None = None
-    expires_at: int | None = None
-    metadata: Metadata = {}
-    payment_method_collection: Literal["always", "if_required"] = "always"
+    payment_method_collection: Literal["always"] = "always"
     subscription_data: SubscriptionData = msgspec.field(default_factory=SubscriptionData)
 
 
@@ -97,30 +92,19 @@ def form_tree(encoded: bytes) -> dict[str, Any]:
         raise ApiError(400, "Invalid UTF-8 in the parameters.") from None
     root: dict[str, Any] = {}
     for name, value in pairs:
-        _insert(root, name, value)
-    return {name: _with_lists(branch, name) for name, branch in root.items()}
+        *path, last = re.findall(r"[^\[\]]+", name) or [name]
+        branch: Any = root
+        for key in path:
+            branch = branch.setdefault(key, {}) if isinstance(branch, dict) else None
+        if not isinstance(branch, dict) or isinstance(branch.get(last), dict):
+            raise ApiError.of_parameter(name, f"Invalid parameter: {name} is both a value and an object.")
+        branch[last] = value
+    return {name: _with_lists(branch) for name, branch in root.items()}
 
 
-def _insert(root: dict[str, Any], name: str, value: str) -> None:
-    found = _NAME.fullmatch(name)
-    if found is None:
-        raise ApiError.of_parameter(name, f"Invalid parameter name: {name}")
-    *path, last = found[1], *re.findall(r"\[([^\[\]]*)\]", found[2])
-    branch: Any = root
-    for key in path:
-        branch = branch.setdefault(key or str(len(branch)), {})
-        if not isinstance(branch, dict):
-            break
-    if not isinstance(branch, dict) or isinstance(branch.get(last), dict):
-        raise ApiError.of_parameter(name, f"Invalid parameter: {name} is both a value and an object.")
-    branch[last or str(len(branch))] = value
-
-
-def _with_lists(branch: object, name: str) -> Any:
-    """A branch whose keys are all numbers is a list, but for metadata, whose keys are the client's own."""
+def _with_lists(branch: object) -> Any:
+    """A branch whose keys are all numbers is a list."""
     if not isinstance(branch, dict):
         return branch
-    inner = {key: _with_lists(value, key) for key, value in branch.items()}
-    if name == "metadata" or not all(key.isdecimal() for key in inner):
-        return inner
-    return [inner[key] for key in sorted(inner, key=int)]
+    inner = {key: _with_lists(value) for key, value in branch.items()}
+    return [inner[key] for key in sorted(inner, key=int)] if all(key.isdecimal() for key in inner) else inner

@@ -1,6 +1,6 @@
 """What the stand-in keeps. Instants are unix seconds, amounts are in the currency's smallest unit."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
@@ -41,15 +41,13 @@ class Customer:
     id: str
     created: int
     email: str | None = None
-    name: str | None = None
-    metadata: dict[str, str] = field(default_factory=dict)
     card: Card | None = None
     payment_method: str | None = None
 
 
 @dataclass(slots=True)
 class Invoice:
-    """What is params for one period. `next_attempt` is when it is charged next, None for never."""
+    """What is asked for one period. `next_attempt` is when it is charged next, None for never."""
 
     id: str
     number: str
@@ -83,10 +81,8 @@ class Subscription:
     period_end: int
     anchor: int
     """Where the billing cycle is fixed: periods end so many intervals after it."""
-    metadata: dict[str, str] = field(default_factory=dict)
     trial_start: int | None = None
     trial_end: int | None = None
-    trial_end_announced: bool = False
     cancel_at_period_end: bool = False
     cancel_at: int | None = None
     """A date that was set instead, as the portal does."""
@@ -114,16 +110,12 @@ class Checkout:
     created: int
     expires_at: int
     price: str
-    quantity: int
     success_url: str
     cancel_url: str | None
     client_reference_id: str | None
     customer: str | None
     customer_email: str | None
     trial_days: int | None
-    needs_card: bool
-    metadata: dict[str, str]
-    subscription_metadata: dict[str, str]
     status: Literal["open", "complete", "expired"] = "open"
     subscription: str | None = None
     invoice: str | None = None

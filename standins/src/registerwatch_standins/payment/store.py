@@ -91,12 +91,10 @@ class Store:
         type_: str,
         record: Customer | Subscription | Invoice | Checkout,
         at: int | None = None,
-        previous: dict[str, Any] | None = None,
     ) -> None:
         """Write an event about a record as it is now, by default at the present time."""
-        self.log.write(
-            self.new_id("evt_"), type_, self.now() if at is None else at, self.stripe_object(record), previous or None
-        )
+        created = self.now() if at is None else at
+        self.log.write(self.new_id("evt_"), type_, created, self.stripe_object(record))
 
 
 def _found(records: dict[str, _Record], noun: str, id_: str, param: str = "id", status: int = 404) -> _Record:

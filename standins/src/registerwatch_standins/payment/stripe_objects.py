@@ -55,8 +55,6 @@ def customer_object(customer: Customer) -> dict[str, Any]:
         id=customer.id,
         created=customer.created,
         email=customer.email,
-        name=customer.name,
-        metadata=dict(customer.metadata),
         invoice_prefix=customer.id[-8:].upper(),
         invoice_settings={**settings, "default_payment_method": customer.payment_method},
     )
@@ -89,7 +87,6 @@ def subscription_object(subscription: Subscription, price: Price, customer: Cust
         ended_at=subscription.ended_at,
         items=_list_object(item, f"/v1/subscription_items?subscription={subscription.id}"),
         latest_invoice=subscription.latest_invoice,
-        metadata=dict(subscription.metadata),
         start_date=subscription.created,
         status=subscription.status,
         trial_start=subscription.trial_start,
@@ -109,7 +106,7 @@ def invoice_object(invoice: Invoice, subscription: Subscription, customer: Custo
     paid = invoice.amount if invoice.status == "paid" else 0
     totals = ("amount_due", "subtotal", "subtotal_excluding_tax", "total", "total_excluding_tax")
     dates = {"finalized_at": invoice.finalized_at, "paid_at": invoice.paid_at}
-    details = {"metadata": dict(subscription.metadata), "subscription": subscription.id}
+    details = {"metadata": {}, "subscription": subscription.id}
     return _stripe_object(
         "invoice",
         **dict.fromkeys(totals, invoice.amount),
@@ -125,7 +122,6 @@ def invoice_object(invoice: Invoice, subscription: Subscription, customer: Custo
         currency=invoice.currency,
         customer=invoice.customer,
         customer_email=customer.email,
-        customer_name=customer.name,
         effective_at=invoice.finalized_at,
         ending_balance=0 if invoice.finalized_at else None,
         lines=_list_object(_line(invoice, subscription), f"/v1/invoices/{invoice.id}/lines"),
@@ -150,7 +146,6 @@ def _line(invoice: Invoice, subscription: Subscription) -> dict[str, Any]:
         subtotal=invoice.amount,
         currency=invoice.currency,
         invoice=invoice.id,
-        metadata=dict(subscription.metadata),
         parent={"type": kind, "invoice_item_details": None, kind: details},
         period={"start": invoice.period_start, "end": invoice.period_end},
         pricing={"price_details": {"price": invoice.price}, "type": "price_details"},
@@ -160,7 +155,7 @@ def _line(invoice: Invoice, subscription: Subscription) -> dict[str, Any]:
 
 def checkout_object(checkout: Checkout, price: Price, customer: Customer | None, base_url: str) -> dict[str, Any]:
     """A checkout session. It has a `url` as long as somebody can pay there."""
-    total = 0 if checkout.trial_days else price.unit_amount * checkout.quantity
+    total = 0 if checkout.trial_days else price.unit_amount
     email = customer.email if customer else checkout.customer_email
     return _stripe_object(
         "checkout.session",
@@ -173,12 +168,10 @@ def checkout_object(checkout: Checkout, price: Price, customer: Customer | None,
         currency=price.currency,
         customer=checkout.customer,
         customer_creation=None if checkout.customer else "always",
-        customer_details=_customer_details(email, customer) if email else None,
+        customer_details=_customer_details(email) if email else None,
         customer_email=checkout.customer_email,
         expires_at=checkout.expires_at,
         invoice=checkout.invoice,
-        metadata=dict(checkout.metadata),
-        payment_method_collection="always" if checkout.needs_card else "if_required",
         payment_status=_payment_status(checkout),
         status=checkout.status,
         subscription=checkout.subscription,
@@ -193,10 +186,9 @@ def _payment_status(checkout: Checkout) -> str:
     return "no_payment_required" if checkout.trial_days else "paid"
 
 
-def _customer_details(email: str, customer: Customer | None) -> dict[str, Any]:
-    unknown = dict.fromkeys(("address", "business_name", "individual_name", "phone"))
-    name = customer.name if customer else None
-    return {**unknown, "email": email, "name": name, "tax_exempt": "none", "tax_ids": []}
+def _customer_details(email: str) -> dict[str, Any]:
+    unknown = dict.fromkeys(("address", "business_name", "individual_name", "name", "phone"))
+    return {**unknown, "email": email, "tax_exempt": "none", "tax_ids": []}
 
 
 def portal_object(portal: Portal, base_url: str) -> dict[str, Any]:

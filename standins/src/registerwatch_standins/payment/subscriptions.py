@@ -3,20 +3,19 @@
 from calendar import monthrange
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Literal
 
 from registerwatch_standins.payment.errors import ApiError
 from registerwatch_standins.payment.records import Card, Checkout, Customer, Invoice, Subscription
 from registerwatch_standins.payment.store import Store
 
 HOUR, DAY = 3600, 86_400
-_TRIAL_END_NOTICE = 3 * DAY
 _DRAFT_SECONDS = HOUR
 """A period's invoice stands as a draft for so long before the card is charged: until then the new period counts."""
 _RETRY_DAYS = (3, 5, 7)
 """A refused card is charged again after so many days each; then the subscription ends."""
-_SHOWN_AS_PREVIOUS = ("status", "cancel_at", "cancel_at_period_end", "canceled_at", "latest_invoice", "trial_end")
 
 
 class Subscriptions:
@@ -41,7 +40,6 @@ class Subscriptions:
             period_start=now,
             period_end=trial_end or end_of_period(anchor, now),
             anchor=anchor,
-            metadata=dict(checkout.subscription_metadata),
             trial_start=now if trial_end else None,
             trial_end=trial_end,
         )
@@ -91,8 +89,6 @@ class Subscriptions:
         invoice = self._store.open_invoice(subscription)
         if invoice is not None and invoice.next_attempt is not None:
             moments.append(invoice.next_attempt)
-        if subscription.status == "trialing" and not subscription.trial_end_announced:
-            moments.append(self._announces_trial_end_at(subscription))
         return min(moments)
 
     def fall_due(self, subscription: Subscription, at: int) -> None:
@@ -102,19 +98,12 @@ class Subscriptions:
             self._attempt(subscription, invoice, at)
         elif subscription.ends_at is not None and subscription.ends_at <= at:
             self._end(subscription, at, "cancellation_requested")
-        elif subscription.period_end <= at:
-            self._end_period(subscription, at)
         else:
-            subscription.trial_end_announced = True
-            self._store.record_event("customer.subscription.trial_will_end", subscription, at)
-
-    def _announces_trial_end_at(self, subscription: Subscription) -> int:
-        return max(subscription.created, subscription.period_end - _TRIAL_END_NOTICE)
+            self._end_period(subscription, at)
 
     def _end_period(self, subscription: Subscription, at: int) -> None:
         price = self._store.price(subscription.price)
-        reported: dict[str, Any] = {"items": self._store.stripe_object(subscription)["items"]}
-        with self._changing(subscription, at, reported):
+        with self._changing(subscription, at):
             subscription.period_start = subscription.period_end
             subscription.period_end = end_of_period(subscription.anchor, subscription.period_start)
             if subscription.status == "trialing":
@@ -190,14 +179,12 @@ class Subscriptions:
         self._store.record_event("customer.subscription.deleted", subscription, at)
 
     @contextmanager
-    def _changing(self, subscription: Subscription, at: int, also: dict[str, Any] | None = None) -> Iterator[None]:
-        """Tell of a change once it is made, with what was different before; not where nothing is."""
-        before = self._store.stripe_object(subscription)
+    def _changing(self, subscription: Subscription, at: int) -> Iterator[None]:
+        """Tell of a change once it is made; not where nothing is different."""
+        before = replace(subscription)
         yield
-        after = self._store.stripe_object(subscription)
-        previous = {name: before[name] for name in _SHOWN_AS_PREVIOUS if before[name] != after[name]}
-        if previous or also:
-            self._store.record_event("customer.subscription.updated", subscription, at, {**previous, **(also or {})})
+        if subscription != before:
+            self._store.record_event("customer.subscription.updated", subscription, at)
 
     def _note_wish(self, subscription: Subscription) -> None:
         """Since when somebody wants it to end."""
