@@ -27,7 +27,7 @@ def serve_register(
     changes_per_minute: Annotated[float, typer.Option(help="Changes that the register makes by itself.", min=0)] = 0,
 ) -> None:
     """Serve the stand-in alone. Point REGISTERWATCH_REGISTER_URL at /eudamed and _DATALAKE_URL at /datalake."""
-    from registerwatch_standins.register.serve import serve
+    from registerwatch_standins.register.app import serve
 
     base = f"http://{host}:{port}"
     typer.echo(f"REGISTERWATCH_REGISTER_URL={base}/eudamed\nREGISTERWATCH_DATALAKE_URL={base}/datalake")

@@ -5,7 +5,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from .conftest import PAGE, Register
+from .conftest import Register
 
 pytestmark = pytest.mark.anyio
 
@@ -51,8 +51,6 @@ async def test_certificates_can_be_given_as_json(register: Register) -> None:
     "body",
     [
         {"uuid": "unknown", "fields": {"reference": "x"}},
-        {"primary_di": "unknown", "fields": {"reference": "x"}},
-        {"srn": "DE-MF-999999999", "fields": {"status": "inactive"}},
         {"fields": {}},
         {"uuid": "x", "field": {}},
     ],
@@ -61,24 +59,8 @@ async def test_an_order_that_cannot_be_carried_out_is_400(register: Register, bo
     assert "error" in await order(register, "/change", body, 400)
 
 
-async def test_random_changes_are_repeatable_by_its_seed(register: Register) -> None:
-    changes = (await order(register, "/random-changes", {"n": 5, "seed": 3}))["changes"]
-    assert len(changes) >= 5
-    assert len((await told(register, "/changes"))["changes"]) == len(changes)
-
-
 async def test_a_sample_is_spread_over_the_register(register: Register) -> None:
     sample = await told(register, "/sample", n=70)
     assert sample["count"] == 700
     assert len({record["uuid"] for record in sample["records"]}) == 70
     assert len({record["version_date"][:4] for record in sample["records"]}) > 3
-
-
-async def test_faults_are_set_listed_and_taken_away(register: Register) -> None:
-    rules = [{"kind": "search", "mode": "http-503", "times": 2}]
-    assert [rule["mode"] for rule in (await order(register, "/faults", rules))["rules"]] == ["http-503"]
-    assert (await register.get("/devices/udiDiData", **PAGE)).status_code == 503
-    assert (await told(register, "/faults"))["rules"][0]["times"] == 1
-    assert (await order(register, "/faults", []))["rules"] == []
-    assert (await register.get("/devices/udiDiData", **PAGE)).status_code == 200
-    assert "error" in await order(register, "/faults", [{"kind": "search", "mode": "no-such-mode"}], 400)

@@ -23,17 +23,6 @@ async def rows(register: Register, path: str, **query: Any) -> list[dict[str, An
     return value
 
 
-async def test_a_device_row_says_what_the_registration_says(register: Register) -> None:
-    found = {row["UUID"]: row for row in await rows(register, "/udi")}
-    assert len(found) == register.world.count
-    for record in register.world.newest(0, register.world.count):
-        row = found[record.uuid]
-        assert (row["PRIMARY_DI"], row["BASIC_UDI"]) == (record.primary_di, record.basic_udi)
-        assert row["APPLICABLE_LEGISLATION_ID"] == LEGISLATION_IDS[record.legislation]
-        assert row["NOMENCLATURE_CODE"].split(",") == [f" {code}" for code in record.emdn]
-        assert (row["VERSION_NUMBER"], row["LATEST_VERSION"]) == (record.version_number, record.latest_version)
-
-
 async def test_there_are_no_certificates_and_no_dates(register: Register) -> None:
     columns = set((await rows(register, "/udi"))[0])
     assert not {column for column in columns if "CERT" in column or "DATE" in column}

@@ -39,46 +39,6 @@ async def test_all_of_a_search_row_that_the_register_does_not_send_is_null(regis
         assert {key for key, value in row.items() if value is not None} <= FILLED
 
 
-async def test_a_search_row_says_what_the_registration_says(register: Register) -> None:
-    record = find(register, legislation="mdr", latest_version=True)
-    row = (await register.search(primaryDi=record.primary_di))["content"][0]
-    assert row["uuid"] == record.uuid
-    assert row["riskClass"] == {"code": f"refdata.risk-class.{record.risk_class}"}
-    assert row["deviceStatusType"] == {"code": f"refdata.device-model-status.{record.status}"}
-    assert row["manufacturerStatus"] == {"code": f"refdata.actor-status.{record.manufacturer.status}"}
-    assert (row["basicUdi"], row["tradeName"]) == (record.basic_udi, record.trade_name)
-    assert (row["versionNumber"], row["latestVersion"]) == (record.version_number, True)
-
-
-async def test_a_detail_says_what_the_registration_says(register: Register) -> None:
-    record = find(register, legislation="mdr")
-    detail = await register.record("/devices/udiDiData", record.uuid)
-    assert detail["primaryDi"]["code"] == record.primary_di
-    assert detail["primaryDi"]["issuingAgency"]["code"] == f"refdata.issuing-agency.{record.issuing_agency}"
-    assert [each["code"] for each in detail["cndNomenclatures"]] == list(record.emdn)
-    assert {each["language"]["isoCode"]: each["text"] for each in detail["tradeName"]["texts"]} == record.trade_names
-    assert {each["country"]["iso2Code"] for each in detail["marketInfoLink"]["msWhereAvailable"]} >= {"DE", "XI"}
-
-
-async def test_a_basic_udi_di_record_carries_legacy_certificates(register: Register) -> None:
-    record = next(each for each in register.world.newest(0, 700) if each.legislation == "mdd" and each.certificates)
-    basic = await register.record("/devices/basicUdiData/udiDiData", record.uuid)
-    assert basic["basicUdi"]["code"] is None
-    listed = basic["deviceCertificateInfoList"]
-    assert [each["certificateNumber"] for each in listed] == [each.number for each in record.certificates]
-    assert listed[0]["notifiedBody"]["srn"] == record.certificates[0].notified_body
-    assert listed[0]["certificateType"]["code"].startswith("refdata.legacy.mdd-certificate-type.")
-    assert basic["lastUpdated"] == record.last_updated
-
-
-async def test_a_certificate_under_a_regulation_is_in_the_search_alone(register: Register) -> None:
-    record = next(each for each in register.world.newest(0, 700) if each.legislation == "mdr" and each.certificates)
-    basic = await register.record("/devices/basicUdiData/udiDiData", record.uuid)
-    assert basic["deviceCertificateInfoList"] == []
-    rows = (await register.get("/certificates/search/", actorSrn=record.manufacturer.srn)).json()["content"]
-    assert {each.number for each in record.certificates} <= {row["certificateNumber"] for row in rows}
-
-
 @pytest.mark.skipif(not CAPTURES.exists(), reason="the captures of real replies are not here")
 class TestAgainstCaptures:
     """The same keys, level by level, as real replies have."""

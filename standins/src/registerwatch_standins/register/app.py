@@ -4,8 +4,10 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from datetime import timedelta
+from pathlib import Path
 from random import Random
 
+import uvicorn
 from starlette.applications import Starlette
 from starlette.datastructures import Headers
 from starlette.responses import HTMLResponse
@@ -17,6 +19,8 @@ from registerwatch_standins.register.datalake import DataLake
 from registerwatch_standins.register.eudamed import Eudamed
 from registerwatch_standins.register.fault_layer import FaultLayer
 from registerwatch_standins.register.faults import Faults
+from registerwatch_standins.register.file_world import FileWorld
+from registerwatch_standins.register.generated import GeneratedWorld
 from registerwatch_standins.register.queries import QueryError
 from registerwatch_standins.register.random_changes import make_random_changes
 from registerwatch_standins.register.request_log import RequestLog
@@ -53,7 +57,7 @@ def create_app(
     )
     log = RequestLog(_refusing_python(FaultLayer(services, faults, world)))
     app = Starlette(
-        routes=[Mount("/_control", routes=Control(world, faults, rng).routes()), Mount("/", app=log)],
+        routes=[Mount("/_control", routes=Control(world, rng).routes()), Mount("/", app=log)],
         lifespan=_changing_by_itself(world, log, rng, changes_per_minute),
     )
     app.state.world, app.state.faults, app.state.log, app.state.eudamed = world, faults, log, eudamed
@@ -73,7 +77,7 @@ def _refusing_python(app: ASGIApp) -> ASGIApp:
 
 def _change_once(world: World, log: RequestLog, rng: Random) -> None:
     """One change; as often as not of a device that was read lately, so that who watches sees something."""
-    recent = list(log.recent_devices) if rng.random() < _RECENTLY_READ_SHARE else []
+    recent = log.recent_devices() if rng.random() < _RECENTLY_READ_SHARE else []
     make_random_changes(world, rng, 1, recent)
 
 
@@ -99,3 +103,18 @@ def _changing_by_itself(
                 await task
 
     return lifespan
+
+
+def serve(
+    *,
+    records: Path | None = None,
+    devices: int = 20_000,
+    seed: int = 1,
+    host: str = "127.0.0.1",
+    port: int = 8100,
+    changes_per_minute: float = 0,
+) -> None:
+    """Serve over HTTP until interrupted: the register of a file of records, or without a file a generated one."""
+    world = FileWorld(records) if records else GeneratedWorld(devices, seed)
+    app = create_app(world, changes_per_minute=changes_per_minute, seed=seed)
+    uvicorn.run(app, host=host, port=port, log_level="warning", access_log=False)

@@ -1,6 +1,6 @@
-"""The control interface under `/_control`, by which another process changes the register and makes requests fail."""
+"""The control interface under `/_control`, by which another process changes the register."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from random import Random
 
 import msgspec
@@ -9,43 +9,36 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from registerwatch_standins.register.faults import Faults, Rule
 from registerwatch_standins.register.random_changes import make_random_changes
 from registerwatch_standins.register.responses import json_response
 from registerwatch_standins.register.world import World
 
 
 class ChangeOrder(Struct, forbid_unknown_fields=True):
-    """Change a registration (by `uuid`, or by a `primary_di` that only it has) or an actor (by `srn`)."""
+    """Change fields of a registration."""
 
+    uuid: str
     fields: dict[str, object]
-    uuid: str | None = None
-    primary_di: str | None = None
-    srn: str | None = None
 
 
 class RandomChangesOrder(Struct, forbid_unknown_fields=True):
-    """Make `n` random changes, among these uuids or UDI-DIs if any, by this seed if there is one."""
+    """Make `n` random changes, among these uuids or UDI-DIs if any."""
 
     n: int = 1
     among: list[str] = []
-    seed: int | None = None
 
 
 class Control:
     """The control interface's endpoints: each takes the request's body and gives what is sent as JSON."""
 
-    def __init__(self, world: World, faults: Faults, rng: Random) -> None:
+    def __init__(self, world: World, rng: Random) -> None:
         self._world = world
-        self._faults = faults
         self._rng = rng
 
     def routes(self) -> list[Route]:
         """The routes, relative to `/_control`."""
         return [
             _route("GET", "/changes", self.changes),
-            _route("GET", "/faults", self.faults),
-            _route("POST", "/faults", self.set_faults),
             _route("POST", "/change", self.change),
             _route("POST", "/random-changes", self.random_changes),
             _route("GET", "/sample", self.sample),
@@ -56,31 +49,15 @@ class Control:
         log = self._world.change_log
         return {"written": log.written, "changes": log.since(int(request.query_params.get("since", "0")))}
 
-    def faults(self, _request: Request, _body: bytes) -> object:
-        """The rules in force."""
-        return {"rules": self._faults.rules, "shown": self._faults.shown}
-
-    def set_faults(self, request: Request, body: bytes) -> object:
-        """Replace all rules by these."""
-        rules = msgspec.json.decode(body, type=list[Rule])
-        self._faults.clear()
-        for rule in rules:
-            self._faults.add(rule)
-        return self.faults(request, body)
-
     def change(self, _request: Request, body: bytes) -> object:
-        """Change a registration or an actor; the answer is what it is now."""
+        """Change a registration; the answer is what it is now."""
         order = msgspec.json.decode(body, type=ChangeOrder)
-        if order.srn:
-            return self._world.change_actor(order.srn, **order.fields)
-        uuid = order.uuid or self._only_uuid(order.primary_di or "")
-        return self._world.change(uuid, new_version=None, **order.fields)
+        return self._world.change(order.uuid, new_version=None, **order.fields)
 
     def random_changes(self, _request: Request, body: bytes) -> object:
         """Make random changes; the answer has them."""
         order = msgspec.json.decode(body, type=RandomChangesOrder)
-        rng = self._rng if order.seed is None else Random(order.seed)
-        return {"changes": make_random_changes(self._world, rng, order.n, order.among)}
+        return {"changes": make_random_changes(self._world, self._rng, order.n, order.among)}
 
     def sample(self, request: Request, _body: bytes) -> object:
         """`n` registrations spread over the register, for who needs identifiers to ask for."""
@@ -88,12 +65,6 @@ class Control:
         n = max(1, min(int(request.query_params.get("n", "10")), count))
         records = [self._world.oldest(rank * count // n, 1)[0] for rank in range(n)]
         return {"count": count, "records": records}
-
-    def _only_uuid(self, primary_di: str) -> str:
-        records = self._world.by_primary_di(primary_di)
-        if len(records) != 1:
-            raise ValueError(f"{len(records)} registrations have the UDI-DI {primary_di!r}: name a uuid")
-        return records[0].uuid
 
 
 def _route(method: str, path: str, endpoint: Callable[[Request, bytes], object]) -> Route:
@@ -105,5 +76,4 @@ def _route(method: str, path: str, endpoint: Callable[[Request, bytes], object])
         except (msgspec.MsgspecError, KeyError, TypeError, ValueError) as error:
             return json_response({"error": f"{type(error).__name__}: {error}"}, 400)
 
-    responder: Callable[[Request], Awaitable[Response]] = respond
-    return Route(path, responder, methods=[method])
+    return Route(path, respond, methods=[method])

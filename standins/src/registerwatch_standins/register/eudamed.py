@@ -10,7 +10,7 @@ from starlette.routing import Route
 from registerwatch_standins.register.queries import actor_query, certificate_query, device_query, envelope, require
 from registerwatch_standins.register.records import Registration
 from registerwatch_standins.register.responses import json_response, no_such_record, page_not_found
-from registerwatch_standins.register.wire import actors, certificates, devices
+from registerwatch_standins.register.wire import actors, devices
 from registerwatch_standins.register.world import World
 
 
@@ -65,7 +65,7 @@ class Eudamed:
         works = self.basic_udi_filter_works
         wanted, window = certificate_query(request.query_params, basic_udi_filter_works=works)
         total, found = await run_in_threadpool(self._world.search_certificates, wanted, window.offset, window.size)
-        return json_response(envelope([certificates.search_row(row) for row in found], total, window))
+        return json_response(envelope([devices.listing_row(row) for row in found], total, window))
 
     async def unknown(self, request: Request) -> Response:
         """Any other path."""

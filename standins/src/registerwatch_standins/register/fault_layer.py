@@ -3,7 +3,6 @@
 from collections.abc import AsyncIterator, Awaitable, Callable
 from urllib.parse import parse_qsl, unquote_plus, urlencode
 
-import anyio
 import msgspec
 from starlette.responses import HTMLResponse, Response, StreamingResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -52,20 +51,13 @@ class FaultLayer:
         async def unfiltered(scope: Scope, receive: Receive, send: Send) -> None:
             await (await self._unfiltered(rule.mode, scope, receive))(scope, receive, send)
 
-        async def late(scope: Scope, receive: Receive, send: Send) -> None:
-            if rule.seconds is None or is_in_process(scope):
-                await never_answer(scope, receive)
-                return
-            await anyio.sleep(rule.seconds)
-            await self._app(scope, receive, send)
-
         if rule.mode in _SPOILS:
             return spoiled
         others: dict[Mode, Answer] = {
             "ignored-filter": unfiltered,
             "wrong-rows": unfiltered,
             "wrong-record": self._of_another,
-            "timeout": late,
+            "timeout": _silence,
             "stalled-body": _stalled,
             "connection-reset": _reset,
         }
@@ -156,6 +148,11 @@ async def _padding(size: int) -> AsyncIterator[bytes]:
     for _ in range(size // len(_CHUNK)):
         yield _CHUNK
     yield b'],"totalElements":0}'
+
+
+async def _silence(scope: Scope, receive: Receive, send: Send) -> None:
+    """No answer at all."""
+    await never_answer(scope, receive)
 
 
 async def _stalled(scope: Scope, receive: Receive, send: Send) -> None:

@@ -43,7 +43,7 @@ class Rule(Struct, frozen=True, forbid_unknown_fields=True):
 
     It concerns requests of a `kind` whose path and query hold `contains`; it lets the first `skip` of them pass and
     then shows `mode` for `times` of them (`None`: for good). `retry_after` (seconds) goes with `throttled-429`;
-    `seconds` says after how long a `timeout` answers after all (`None`: never); `size` (bytes) goes with `huge-body`.
+    `size` (bytes) goes with `huge-body`.
     """
 
     kind: Kind
@@ -52,7 +52,6 @@ class Rule(Struct, frozen=True, forbid_unknown_fields=True):
     times: int | None = None
     contains: str = ""
     retry_after: int | None = None
-    seconds: float | None = None
     size: int = 50_000_000
 
 
@@ -61,20 +60,10 @@ class Faults:
 
     def __init__(self, *rules: Rule) -> None:
         self._rules = list(rules)
-        self.shown = 0
-
-    @property
-    def rules(self) -> list[Rule]:
-        """The rules that have not run out, with what is left of their `skip` and `times`."""
-        return list(self._rules)
-
-    def add(self, rule: Rule) -> None:
-        """Add a rule behind the others."""
-        self._rules.append(rule)
 
     def fail(self, kind: Kind, mode: Mode, **limits: Any) -> None:
-        """Add a rule by its parts."""
-        self.add(Rule(kind, mode, **limits))
+        """Add a rule behind the others."""
+        self._rules.append(Rule(kind, mode, **limits))
 
     def clear(self) -> None:
         """Drop all rules."""
@@ -91,7 +80,6 @@ class Faults:
             if rule.times is not None:
                 left = replace(rule, times=rule.times - 1)
                 self._rules[place : place + 1] = [left] if rule.times > 1 else []
-            self.shown += 1
             return rule
         return None
 
