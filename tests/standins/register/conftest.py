@@ -86,11 +86,6 @@ async def register(world: World) -> AsyncIterator[Register]:
         yield Register(world, client, faults)
 
 
-def keys(names: str) -> set[str]:
-    """The keys in a text, parted by white space."""
-    return set(names.split())
-
-
 def client_of(world: World, faults: Faults | None = None, **options: Any) -> httpx2.AsyncClient:
     """A client of the stand-in over a world, in this process."""
     return httpx2.AsyncClient(

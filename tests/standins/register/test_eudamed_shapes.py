@@ -9,20 +9,18 @@ import pytest
 from registerwatch_standins.register.filters import CertificateFilter
 from registerwatch_standins.register.records import Registration
 
-from .conftest import LANGUAGE, Register, keys
+from .conftest import LANGUAGE, Register
 
 pytestmark = pytest.mark.anyio
 
 CAPTURES = Path(__file__).parents[4] / "shared" / "upstream" / "captures"
 
 SINCE_ADDED = {"manufacturerStatus", "authorisedRepresentativeSrn", "authorisedRepresentativeName"}
-FILLED = keys(
-    """
-    basicUdi primaryDi uuid ulid basicUdiDiDataUlid riskClass tradeName manufacturerName manufacturerSrn
-    manufacturerStatus deviceStatusType reference latestVersion versionNumber basicUdiDataVersionNumber
-    containerPackageCount
-    """
-)
+_FILLED = """
+basicUdi primaryDi uuid ulid basicUdiDiDataUlid riskClass tradeName manufacturerName manufacturerSrn manufacturerStatus
+deviceStatusType reference latestVersion versionNumber basicUdiDataVersionNumber containerPackageCount
+"""
+FILLED = set(_FILLED.split())
 
 
 def find(register: Register, **fields: Any) -> Registration:

@@ -3,13 +3,11 @@
 from collections.abc import Callable
 from typing import Any, get_args
 
-import anyio
 import httpx2
 import msgspec
 import pytest
 
-from registerwatch_standins.register.app import create_app
-from registerwatch_standins.register.faults import Faults, Kind, Mode, Rule, kind_of
+from registerwatch_standins.register.faults import Kind, Mode, kind_of
 
 from .conftest import LANGUAGE, PAGE, Register
 
@@ -109,14 +107,6 @@ async def test_silence_and_a_dropped_connection_are_errors_of_the_transport(regi
         with pytest.raises(error):
             await ask(register)
     assert (await ask(register)).status_code == 200
-
-
-async def test_silence_lasts_until_the_client_gives_up(register: Register) -> None:
-    transport = httpx2.ASGITransport(create_app(register.world, Faults(Rule("search", "timeout"))))
-    async with httpx2.AsyncClient(transport=transport, base_url="http://register.test", headers=AGENT) as client:
-        with anyio.move_on_after(0.05) as scope:
-            await client.get(SEARCH, params=PAGE)
-    assert scope.cancelled_caught
 
 
 async def test_a_fault_of_the_data_lake(register: Register) -> None:

@@ -46,8 +46,7 @@ def test_a_change_of_certificates_moves_nothing_but_the_last_update(world: World
     changed = tuple(replace(each, expiry="2031-01-01") for each in record.certificates)
     after = world.change(record.uuid, certificates=changed)
     assert after == replace(record, certificates=changed, last_updated="2026-10-01T12:00:00.000")
-    assert {(change.field, change.new) for change in world.change_log} == {("expiry", "2031-01-01")}
-    assert {change.certificate for change in world.change_log} == {each.number for each in record.certificates}
+    assert [(change.field, change.new) for change in world.change_log] == [("certificates", changed)]
 
 
 def test_a_new_version_can_be_forbidden_and_forced(world: World) -> None:
@@ -109,7 +108,7 @@ def test_a_certificate_of_the_basic_udi_di_record_is_no_row_of_the_search(world:
     added = Certificate("CE 9", None, None, None, None, "0123", "Body", "MDD_V", "issued", "basic-udi-record")
     world.change(record.uuid, certificates=(*record.certificates, added))
     assert world.search_certificates(CertificateFilter(), 0, 1)[0] == total
-    assert [(change.field, change.old, change.new) for change in world.change_log] == [("number", None, "CE 9")]
+    assert [change.field for change in world.change_log] == ["certificates"]
 
 
 def test_a_manufacturers_status_changes_for_all_its_devices(world: World) -> None:

@@ -3,22 +3,16 @@
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 
-import msgspec
 from msgspec import Struct
 
 from registerwatch_standins.register.records import Certificate, Registration
 
 Pair = tuple[Certificate | None, Certificate | None]
-_NOT_LOGGED = frozenset({"version_date", "last_updated", "certificates"})
-_CERTIFICATE_FIELDS = tuple(field for field in Certificate.__struct_fields__ if field != "listed_in")
+_NOT_LOGGED = frozenset({"version_date", "last_updated"})
 
 
 class Change(Struct, frozen=True):
-    """One field of one record that went from `old` to `new`; `primary_di` is null where `uuid` is an actor's.
-
-    A change of a certificate has `certificate` set to its number, and `field` is the certificate's field
-    (`number` with a null `old` for a certificate that was added).
-    """
+    """One field of one record that went from `old` to `new`; `primary_di` is null where `uuid` is an actor's."""
 
     time: str
     uuid: str
@@ -27,7 +21,6 @@ class Change(Struct, frozen=True):
     field: str
     old: object
     new: object
-    certificate: str | None = None
 
 
 class ChangeLog:
@@ -52,14 +45,12 @@ class ChangeLog:
 
 def changes_between(before: Registration, after: Registration) -> list[Change]:
     """A change for every field that differs, but for the two timestamps that move with each change."""
-    changes = [
-        _change(after, field, getattr(before, field), getattr(after, field))
+    key = after.last_updated, after.uuid, after.primary_di, after.manufacturer.srn
+    return [
+        Change(*key, field, getattr(before, field), getattr(after, field))
         for field in Registration.__struct_fields__
         if field not in _NOT_LOGGED and getattr(before, field) != getattr(after, field)
     ]
-    for old, new in certificate_pairs(before.certificates, after.certificates):
-        changes.extend(_certificate_changes(after, old, new))
-    return changes
 
 
 def certificate_pairs(before: Sequence[Certificate], after: Sequence[Certificate]) -> list[Pair]:
@@ -80,21 +71,3 @@ def certificate_pairs(before: Sequence[Certificate], after: Sequence[Certificate
                 come.remove(new)
                 pairs.append((old, new))
     return [*pairs, *((old, None) for old in gone), *((None, new) for new in come)]
-
-
-def _certificate_changes(record: Registration, old: Certificate | None, new: Certificate | None) -> list[Change]:
-    """One change of `number` for a certificate that came or went, else one for each field that differs."""
-    if old is None or new is None:
-        before, after = (each.number if each else None for each in (old, new))
-        return [_change(record, "number", before, after, after or before)]
-    return [
-        _change(record, field, getattr(old, field), getattr(new, field), new.number)
-        for field in _CERTIFICATE_FIELDS
-        if getattr(old, field) != getattr(new, field)
-    ]
-
-
-def _change(record: Registration, field: str, old: object, new: object, certificate: str | None = None) -> Change:
-    srn = record.manufacturer.srn
-    before, after = msgspec.to_builtins((old, new))
-    return Change(record.last_updated, record.uuid, record.primary_di, srn, field, before, after, certificate)

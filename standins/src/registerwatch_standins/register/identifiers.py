@@ -1,4 +1,4 @@
-"""Check characters of UDI-DIs and Basic UDI-DIs, and the register's own two kinds of record key.
+"""Check characters of UDI-DIs and Basic UDI-DIs.
 
 Where the rules come from:
 
@@ -16,7 +16,6 @@ _GMN_ALPHABET = "!\"%&'()*+,-./0123456789:;<=>?ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdef
 _GMN_VALUES = {character: value for value, character in enumerate(_GMN_ALPHABET)}
 _GMN_WEIGHTS = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83)
 _GMN_CHECK_ALPHABET = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ"
-_CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
 
 def gs1_check_digit(digits: str) -> str:
@@ -50,12 +49,6 @@ def is_basic_udi(code: str) -> bool:
         return len(code) > 2 and check_character_pair(code[:-2]) == code[-2:]
     except ValueError:
         return False
-
-
-def ulid(milliseconds: int, entropy: int) -> str:
-    """A ULID: 48 bits of Unix milliseconds and 80 bits of entropy in Crockford's base 32."""
-    value = ((milliseconds & (1 << 48) - 1) << 80) | (entropy & (1 << 80) - 1)
-    return "".join(_CROCKFORD[(value >> shift) & 31] for shift in range(125, -5, -5))
 
 
 def sibling_udi_di(udi_di: str, ordinal: int) -> str:

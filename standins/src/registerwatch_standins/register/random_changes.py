@@ -30,7 +30,9 @@ _NEXT_RISK_CLASS = {
 _VANISHING = ("trade_names", "reference", "status_date", "model", "emdn")
 _TRIES = 30
 
-Step = Callable[[World, Random, Registration], None]
+Fields = dict[str, object]
+Step = Callable[[World, Random, Registration], Fields]
+"""The fields of the registration that change; none where the step has changed something else."""
 
 
 def make_random_changes(world: World, rng: Random, n: int, among: Sequence[str] = ()) -> list[Change]:
@@ -42,10 +44,13 @@ def make_random_changes(world: World, rng: Random, n: int, among: Sequence[str] 
     written = world.change_log.written
     for _ in range(n):
         if world.withheld and rng.random() < 0.3:
-            _bring_back(world, rng)
+            uuid, field = rng.choice(sorted(world.withheld))
+            world.change(uuid, new_version=None, **{field: world.withheld.pop((uuid, field))})
             continue
-        step: Step = rng.choices(list(_WEIGHTS), list(_WEIGHTS.values()))[0]
-        step(world, rng, _pick(world, rng, among))
+        step = rng.choices(list(_WEIGHTS), list(_WEIGHTS.values()))[0]
+        record = _pick(world, rng, among)
+        if fields := step(world, rng, record):
+            world.change(record.uuid, new_version=None, **fields)
     return world.change_log.since(written)
 
 
@@ -60,107 +65,98 @@ def _pick(world: World, rng: Random, among: Sequence[str]) -> Registration:
     return world.oldest(rng.randrange(world.count), 1)[0]
 
 
-def _status(world: World, rng: Random, record: Registration) -> None:
-    world.change(record.uuid, status=_other(rng, DEVICE_STATUSES, record.status), status_date=_today(world).isoformat())
+def _status(world: World, rng: Random, record: Registration) -> Fields:
+    return {"status": _other(rng, DEVICE_STATUSES, record.status), "status_date": world.now()[:10]}
 
 
-def _status_date(world: World, rng: Random, record: Registration) -> None:
-    day = date.fromisoformat(record.status_date) if record.status_date else _today(world)
-    world.change(record.uuid, status_date=(day + timedelta(days=rng.randint(1, 90))).isoformat())
+def _status_date(world: World, rng: Random, record: Registration) -> Fields:
+    return {"status_date": _later(record.status_date or world.now()[:10], rng.randint(1, 90))}
 
 
-def _trade_name(world: World, rng: Random, record: Registration) -> None:
+def _trade_name(world: World, rng: Random, record: Registration) -> Fields:
     names = dict(record.trade_names or {"en": f"{record.manufacturer.name.split()[0]} device"})
     language = rng.choice(sorted(names))
     names[language] = f"{names[language]} {rng.choice(('Plus', 'II', 'neo', 'XT', '(neu)', '2.0', '®'))}"
-    world.change(record.uuid, trade_names=names)
+    return {"trade_names": names}
 
 
-def _risk_class(world: World, rng: Random, record: Registration) -> None:
-    world.change(record.uuid, risk_class=_NEXT_RISK_CLASS.get(record.risk_class, "class-i"))
+def _risk_class(world: World, rng: Random, record: Registration) -> Fields:
+    return {"risk_class": _NEXT_RISK_CLASS.get(record.risk_class, "class-i")}
 
 
-def _reference(world: World, rng: Random, record: Registration) -> None:
-    world.change(record.uuid, reference=f"{(record.reference or 'REF')[:24]}-{rng.randint(1, 99):02d}")
+def _reference(world: World, rng: Random, record: Registration) -> Fields:
+    return {"reference": f"{(record.reference or 'REF')[:24]}-{rng.randint(1, 99):02d}"}
 
 
-def _version(world: World, rng: Random, record: Registration) -> None:
-    world.change(record.uuid, version_number=record.version_number + 1)
+def _version(world: World, rng: Random, record: Registration) -> Fields:
+    return {"version_number": record.version_number + 1}
 
 
-def _manufacturer_status(world: World, rng: Random, record: Registration) -> None:
+def _manufacturer_status(world: World, rng: Random, record: Registration) -> Fields:
     new = next(status for status in ACTOR_STATUSES if status != record.manufacturer.status)
     world.change_actor(record.manufacturer.srn, status=new)
+    return {}
 
 
-def _add_certificate(world: World, rng: Random, record: Registration) -> None:
+def _add_certificate(world: World, rng: Random, record: Registration) -> Fields:
     directive = record.legislation in DIRECTIVES
     body, name = rng.choice(NOTIFIED_BODIES)
-    start = _today(world)
+    today = world.now()[:10]
     kind = "II_EX_4" if directive else "QUALITY_MANAGEMENT_SYSTEM"
     added = Certificate(
         number=f"{'D' if directive else 'Z'}-{rng.randrange(10**6):06d}",
         revision=rng.choice((None, "00", "Rev. 1")),
-        expiry=(start + timedelta(days=5 * 365)).isoformat(),
-        starting_validity=start.isoformat(),
-        issue_date=start.isoformat(),
+        expiry=_later(today, 5 * 365),
+        starting_validity=today,
+        issue_date=today,
         notified_body=body,
         notified_body_name=name,
         type=f"{record.legislation.upper()}_{kind}",
         status="issued",
         listed_in="basic-udi-record" if directive else "certificate-search",
     )
-    world.change(record.uuid, certificates=(*record.certificates, added))
+    return {"certificates": (*record.certificates, added)}
 
 
-def _certificate_status(world: World, rng: Random, record: Registration) -> None:
-    _change_certificate(
+def _certificate_status(world: World, rng: Random, record: Registration) -> Fields:
+    return _change_certificate(
         world, rng, record, lambda old: replace(old, status=_other(rng, CERTIFICATE_STATUSES, old.status))
     )
 
 
-def _certificate_expired(world: World, rng: Random, record: Registration) -> None:
-    yesterday = (_today(world) - timedelta(days=1)).isoformat()
-    _change_certificate(world, rng, record, lambda old: replace(old, status="expired", expiry=yesterday))
+def _certificate_expired(world: World, rng: Random, record: Registration) -> Fields:
+    yesterday = _later(world.now()[:10], -1)
+    return _change_certificate(world, rng, record, lambda old: replace(old, status="expired", expiry=yesterday))
 
 
-def _certificate_extended(world: World, rng: Random, record: Registration) -> None:
+def _certificate_extended(world: World, rng: Random, record: Registration) -> Fields:
     def extended(old: Certificate) -> Certificate:
-        expiry = date.fromisoformat(old.expiry) if old.expiry else _today(world)
-        return replace(old, expiry=(expiry + timedelta(days=rng.choice((365, 730, 1826)))).isoformat())
+        return replace(old, expiry=_later(old.expiry or world.now()[:10], rng.choice((365, 730, 1826))))
 
-    _change_certificate(world, rng, record, extended)
+    return _change_certificate(world, rng, record, extended)
 
 
 def _change_certificate(
     world: World, rng: Random, record: Registration, change: Callable[[Certificate], Certificate]
-) -> None:
-    """Change one certificate of the registration; where it has none, it gets one."""
+) -> Fields:
+    """One certificate of the registration changes; where it has none, it gets one."""
     if not record.certificates:
-        _add_certificate(world, rng, record)
-        return
+        return _add_certificate(world, rng, record)
     chosen = rng.choice(record.certificates)
-    changed = tuple(change(each) if each is chosen else each for each in record.certificates)
-    world.change(record.uuid, certificates=changed)
+    return {"certificates": tuple(change(each) if each is chosen else each for each in record.certificates)}
 
 
-def _vanish(world: World, rng: Random, record: Registration) -> None:
+def _vanish(world: World, rng: Random, record: Registration) -> Fields:
     """A field is empty for a while, as if it had been forgotten in a new version."""
     fields = [field for field in _VANISHING if getattr(record, field) and (record.uuid, field) not in world.withheld]
     if not fields:
-        _version(world, rng, record)
-        return
+        return _version(world, rng, record)
     field = rng.choice(fields)
     world.withheld[(record.uuid, field)] = getattr(record, field)
-    world.change(record.uuid, new_version=None, **{field: () if field == "emdn" else None})
+    return {field: () if field == "emdn" else None}
 
 
-def _bring_back(world: World, rng: Random) -> None:
-    uuid, field = rng.choice(sorted(world.withheld))
-    world.change(uuid, new_version=None, **{field: world.withheld.pop((uuid, field))})
-
-
-def _registration(world: World, rng: Random, record: Registration) -> None:
+def _registration(world: World, rng: Random, record: Registration) -> Fields:
     """A new device of the same manufacturer."""
     siblings = (sibling_udi_di(record.primary_di, ordinal) for ordinal in range(1, 10_000))
     now = world.now()
@@ -176,10 +172,11 @@ def _registration(world: World, rng: Random, record: Registration) -> None:
         last_updated=now,
     )
     world.register(new)
+    return {}
 
 
-def _today(world: World) -> date:
-    return date.fromisoformat(world.now()[:10])
+def _later(day: str, days: int) -> str:
+    return (date.fromisoformat(day) + timedelta(days=days)).isoformat()
 
 
 def _other(rng: Random, values: Sequence[str], present: str) -> str:

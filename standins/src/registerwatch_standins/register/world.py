@@ -8,14 +8,13 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-import msgspec
 from msgspec.structs import replace
 
 from registerwatch_standins.register.archive import Archive
 from registerwatch_standins.register.changes import Change, ChangeLog, certificate_pairs, changes_between
 from registerwatch_standins.register.filters import CertificateFilter, DeviceFilter
 from registerwatch_standins.register.listings import Listings
-from registerwatch_standins.register.records import Actor, Certificate, CertificateListing, Party, Registration
+from registerwatch_standins.register.records import Actor, CertificateListing, Party, Registration
 
 BRUSSELS = ZoneInfo("Europe/Brussels")
 _FIXED = frozenset({"uuid", "primary_di", "basic_udi", "manufacturer", "authorised_representative", "issuing_agency"})
@@ -131,7 +130,7 @@ class World:
             raise KeyError(uuid)
         if fixed := _FIXED & fields.keys():
             raise ValueError(f"a registration keeps its {', '.join(sorted(fixed))}")
-        after = self._dated(replace(before, **_typed(fields)), before, fields, new_version)
+        after = self._dated(replace(before, **fields), before, fields, new_version)
         self._store(before, after)
         return after
 
@@ -228,12 +227,3 @@ class World:
 def timestamp(moment: datetime) -> str:
     """A moment as the register writes it: milliseconds, no zone."""
     return moment.isoformat(timespec="milliseconds")
-
-
-def _typed(fields: dict[str, object]) -> dict[str, object]:
-    """Fields that came as JSON (lists, certificates as objects) in the types of a registration."""
-    types = {"emdn": tuple[str, ...], "certificates": tuple[Certificate, ...]}
-    return {
-        name: msgspec.convert(msgspec.to_builtins(value), types[name]) if name in types else value
-        for name, value in fields.items()
-    }

@@ -11,12 +11,9 @@ from typing import Any
 import msgspec
 
 from registerwatch_standins.register.countries import LANGUAGE_NAMES, country_name, country_type
-from registerwatch_standins.register.identifiers import ulid
 from registerwatch_standins.register.records import ACTOR_TYPES
 
-_ULIDS_FROM, _ULIDS_WITHIN = 1_606_780_800_000, 183_000_000_000
-"""Milliseconds: from December 2020 to September 2026."""
-
+_CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 REGISTERED = {"code": "refdata.eudamed-entity-version-status.registered"}
 
 
@@ -78,6 +75,5 @@ def derived_uuid(*parts: str) -> str:
 
 def derived_ulid(*parts: str) -> str:
     """A ULID for a record or a part of one, the same each time whatever changes in the record."""
-    digest = blake2b("/".join(parts).encode(), digest_size=16).digest()
-    moment = _ULIDS_FROM + int.from_bytes(digest[10:]) % _ULIDS_WITHIN
-    return ulid(moment, int.from_bytes(digest[:10]))
+    value = int.from_bytes(blake2b("/".join(parts).encode(), digest_size=16).digest())
+    return "".join(_CROCKFORD[(value >> shift) & 31] for shift in range(125, -5, -5))
