@@ -1,7 +1,6 @@
 """Notified bodies, and the certificates that generated manufacturers hold from them."""
 
-from msgspec import Struct
-
+from registerwatch_standins.register.generation.operators import Manufacturer
 from registerwatch_standins.register.records import Certificate, CertificateListing
 
 NOTIFIED_BODIES = (
@@ -25,22 +24,15 @@ _STATUSES = (
 _DIRECTIVE_EXPIRIES = ("2023-09-03", "2024-05-25", *("2024-05-26",) * 3, "2027-12-31", "2028-12-31")
 
 
-class Holder(Struct, frozen=True):
-    """What a certificate's number and dates are drawn from: a manufacturer's number, and its draws."""
-
-    number: int
-    draws: bytes
-
-
-def directive_certificate(holder: Holder, legislation: str, serial: int) -> Certificate:
+def directive_certificate(maker: Manufacturer, legislation: str, serial: int) -> Certificate:
     """A certificate under a directive, as the Basic UDI-DI record lists it; one in twelve without an expiry."""
-    draws = holder.draws
+    draws = maker.draws
     body, name = _notified_body(draws)
     salt = draws[30 + serial % 8]
     kind = ("II_EX_4", "II_EX_4", "II_EX_4", "V", "II_4")[(draws[31] + serial) % 5]
     month = 1 + salt % 12
     return Certificate(
-        number=_number(body, holder.number, serial, directive=True),
+        number=_number(body, maker.index, serial, directive=True),
         revision=_REVISIONS[salt % len(_REVISIONS)],
         expiry=None if salt % 12 == 5 else _DIRECTIVE_EXPIRIES[(salt >> 2) % len(_DIRECTIVE_EXPIRIES)],
         starting_validity=f"2021-{month:02d}-{1 + draws[32] % 28:02d}" if salt % 4 == 0 else None,
@@ -53,15 +45,15 @@ def directive_certificate(holder: Holder, legislation: str, serial: int) -> Cert
     )
 
 
-def regulation_certificate(holder: Holder, legislation: str, kind: str, serial: int) -> Certificate:
+def regulation_certificate(maker: Manufacturer, legislation: str, kind: str, serial: int) -> Certificate:
     """A certificate under a regulation, as the certificate search lists it, for five years; one in twenty undated."""
-    draws = holder.draws
+    draws = maker.draws
     body, name = _notified_body(draws)
     salt = draws[30 + serial % 8]
     year, month, day = 2021 + salt % 6, 1 + draws[32] % 9, 1 + draws[33] % 28
     issued, dated = f"{year}-{month:02d}-{day:02d}", salt % 20 != 7
     return Certificate(
-        number=_number(body, holder.number, serial, directive=False),
+        number=_number(body, maker.index, serial, directive=False),
         revision=_REVISIONS[(salt >> 1) % len(_REVISIONS)],
         expiry=f"{year + 5}-{month:02d}-{max(1, day - 1):02d}" if dated else None,
         starting_validity=issued if dated else None,

@@ -3,11 +3,7 @@
 from msgspec import Struct
 
 from registerwatch_standins.register.generation import numbering
-from registerwatch_standins.register.generation.certification import (
-    Holder,
-    directive_certificate,
-    regulation_certificate,
-)
+from registerwatch_standins.register.generation.certification import directive_certificate, regulation_certificate
 from registerwatch_standins.register.generation.keys import Keys
 from registerwatch_standins.register.generation.operators import Manufacturer, brand
 from registerwatch_standins.register.generation.vocabulary import LANGUAGES, MEASURES, Kind, vocabulary
@@ -18,6 +14,7 @@ _REGULATION_RISKS = ("class-i",) * 81 + ("class-iia",) * 10 + ("class-iib",) * 8
 _LEGACY_RISKS = ("class-iib",) * 61 + ("class-iia",) * 20 + ("class-i",) * 18 + ("class-iii",)
 _LAB_RISKS = ("class-a",) * 65 + ("class-b",) * 25 + ("class-c",) * 8 + ("class-d",) * 2
 _IVDD_RISKS = ("ivd-general",) * 12 + ("ivd-annex-ii-list-b", "ivd-annex-ii-list-a", "ivd-devices-self-testing")
+_STYLES = ("{0} {1}, {2}", "{0}, {2}, {1}", "{0} {1} {2}", "{0} {1}")
 _UNCERTIFIED = frozenset({"class-i", "class-a", "ivd-general"})
 _MARKETS = tuple(
     tuple(group.split()) for group in ("DE AT", "FR BE LU", "IT", "DE FR IT ES NL", "SE NO DK FI", "PL CZ")
@@ -105,20 +102,11 @@ def article_names(family: Family, article: int, draws: bytes) -> dict[str, str] 
     """The trade names of a family's article, by language."""
     if not family.namings:
         return None
-    names = {}
-    for naming in family.namings:
-        measure = naming.measures[article % len(naming.measures)]
-        descriptor = naming.descriptors[draws[0]]
-        match family.style:
-            case 0:
-                names[naming.language] = f"{naming.head} {measure}, {descriptor}"
-            case 1:
-                names[naming.language] = f"{naming.head}, {descriptor}, {measure}"
-            case 2:
-                names[naming.language] = f"{naming.head} {measure} {descriptor}"
-            case _:
-                names[naming.language] = f"{naming.head} {measure}"
-    return names
+    style = _STYLES[family.style]
+    return {
+        each.language: style.format(each.head, each.measures[article % len(each.measures)], each.descriptors[draws[0]])
+        for each in family.namings
+    }
 
 
 def _risk(draws: bytes, *, legacy: bool, lab: bool) -> str:
@@ -147,19 +135,17 @@ def _regulation(maker: Manufacturer, number: int, regulation: str, risk: str, dr
     """The manufacturer's quality system certificate, and for one high-risk family in three one of its own."""
     if not maker.certified or risk in _UNCERTIFIED:
         return ()
-    holder = Holder(maker.index, maker.draws)
-    system = regulation_certificate(holder, regulation, "QUALITY_MANAGEMENT_SYSTEM", 0)
+    system = regulation_certificate(maker, regulation, "QUALITY_MANAGEMENT_SYSTEM", 0)
     if risk not in ("class-iib", "class-iii", "class-c", "class-d") or draws[18] > 85:
         return (system,)
-    return system, regulation_certificate(holder, regulation, "TECHNICAL_DOCUMENTATION", number + 1)
+    return system, regulation_certificate(maker, regulation, "TECHNICAL_DOCUMENTATION", number + 1)
 
 
 def _directive(maker: Manufacturer, legislation: str, risk: str, draws: bytes) -> tuple[Certificate, ...]:
     if risk in _UNCERTIFIED or draws[19] < 20:
         return ()
-    holder = Holder(maker.index, maker.draws)
-    first = directive_certificate(holder, legislation, 0)
-    return (first, directive_certificate(holder, legislation, 1)) if risk == "class-iii" else (first,)
+    first = directive_certificate(maker, legislation, 0)
+    return (first, directive_certificate(maker, legislation, 1)) if risk == "class-iii" else (first,)
 
 
 def _special_type(kind: Kind, legislation: str) -> str | None:

@@ -5,7 +5,6 @@ And from which the number can be had back.
 
 from hashlib import blake2b
 
-_MASK = (1 << 32) - 1
 _VARIANT = "89ab"
 
 
@@ -15,9 +14,7 @@ class Keys:
     def __init__(self, kind: str, seed: int) -> None:
         self._prefix = blake2b(f"{kind}/{seed}".encode(), digest_size=16).digest()
         constants = self.draws(1 << 40)
-        self._step = int.from_bytes(constants[:4]) | 1
-        self._shift = int.from_bytes(constants[4:8])
-        self._back = pow(self._step, -1, 1 << 32)
+        self._scatter = Scatter(1 << 32, int.from_bytes(constants[:4]) | 1, int.from_bytes(constants[4:8]))
 
     def draws(self, number: int) -> bytes:
         """40 bytes that look random."""
@@ -25,14 +22,13 @@ class Keys:
 
     def uuid(self, number: int, draws: bytes) -> str:
         """The uuid (version 4 by its looks) of this number; `draws` are the number's own."""
-        first = (number * self._step + self._shift) & _MASK
-        rest = draws[29:].hex()
+        first, rest = self._scatter.there(number), draws[29:].hex()
         return f"{first:08x}-{rest[:4]}-4{rest[4:7]}-{_VARIANT[draws[28] & 3]}{rest[7:10]}-{rest[10:22]}"
 
     def number(self, uuid: str) -> int | None:
         """The number whose uuid this is, or `None`."""
         try:
-            number = ((int(uuid[:8], 16) - self._shift) * self._back) & _MASK
+            number = self._scatter.back(int(uuid[:8], 16))
         except ValueError:
             return None
         return number if self.uuid(number, self.draws(number)) == uuid else None

@@ -10,6 +10,8 @@ from array import array
 from bisect import bisect_right
 from math import gcd
 
+from registerwatch_standins.register.generation.keys import Scatter
+
 _BLOCK = 16
 _DEVICES_PER_MANUFACTURER = 65
 _TWIN_EVERY = 50
@@ -28,8 +30,7 @@ class Layout:
         for size in sizes:
             self.starts.append(self.starts[-1] + size)
         self._blocks = devices // _BLOCK
-        self._step, self._shift = _steps(self._blocks, seed)
-        self._back = pow(self._step, -1, self._blocks) if self._blocks > 1 else 1
+        self._scatter = _scatter(max(1, self._blocks), seed)
 
     def manufacturer_of(self, position: int) -> int:
         """The index of the manufacturer whose range holds this position."""
@@ -44,14 +45,14 @@ class Layout:
         block, offset = divmod(rank, _BLOCK)
         if block >= self._blocks:
             return rank
-        return (block * self._step + self._shift) % self._blocks * _BLOCK + offset
+        return self._scatter.there(block) * _BLOCK + offset
 
     def rank(self, position: int) -> int:
         """When a position was registered, counted from the first."""
         block, offset = divmod(position, _BLOCK)
         if block >= self._blocks:
             return position
-        return (block - self._shift) * self._back % self._blocks * _BLOCK + offset
+        return self._scatter.back(block) * _BLOCK + offset
 
     def is_twin(self, manufacturer: int, ordinal: int) -> bool:
         """Whether a manufacturer's `ordinal`-th registration has the UDI-DI of the one before it.
@@ -76,11 +77,9 @@ def _sizes(devices: int, seed: int) -> list[int]:
     return sizes
 
 
-def _steps(blocks: int, seed: int) -> tuple[int, int]:
-    """A step without common divisor with the number of blocks, and a shift."""
-    if blocks < 2:
-        return 1, 0
+def _scatter(blocks: int, seed: int) -> Scatter:
+    """The order of the blocks in time, by a step without common divisor with their number."""
     step = max(1, int(blocks * 0.6180339887))
     while gcd(step, blocks) != 1:
         step += 1
-    return step, seed % blocks
+    return Scatter(blocks, step, seed % blocks)
