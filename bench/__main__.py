@@ -1,9 +1,4 @@
-"""`python -m bench`: measures the service side by side with what people would use instead.
-
-It is a report: nothing fails because a figure is low. Everything is measured in one run on one machine over generated
-records, so figures of one run can be compared with one another, and with nothing else. README.md in this folder says
-what each part measures, beside what, and how its figures are taken.
-"""
+"""`python -m bench`: the command. README.md in this folder says what each part measures, and how."""
 
 import gc
 import signal
@@ -16,6 +11,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 from rich.markdown import Markdown
+from typer import Option
 
 from bench import report
 from bench.figures import Report
@@ -28,35 +24,24 @@ REPORTED_SIZES = "16000,320000,3200000"
 
 
 def bench(
-    sizes: Annotated[
-        str, typer.Option("--sizes", "--devices", help="Generated records, one size or several separated by commas.")
-    ] = "",
-    only: Annotated[str, typer.Option(help="Parts to measure, separated by commas.")] = "",
-    seed: Annotated[int, typer.Option(help="Another seed makes other records.")] = 1,
-    rounds: Annotated[int, typer.Option(help="Rounds of each measurement; medians are shown.", min=1)] = 3,
-    seconds: Annotated[int, typer.Option(help="Length of a round of reads or logins.", min=1)] = 5,
-    requests: Annotated[int, typer.Option(help="Requests of a round of one search.", min=10)] = 300,
-    minutes: Annotated[float, typer.Option(help="Minutes of mixed load on each database.", min=0.05)] = 3.0,
-    watches: Annotated[int, typer.Option(help="Watches of the simulated year.", min=10)] = 1_000,
-    days: Annotated[int, typer.Option(help="Days of the simulated year.", min=1)] = 365,
-    trigrams_up_to: Annotated[
-        int, typer.Option(help="Most records over which PostgreSQL's trigrams are indexed and asked.", min=0)
-    ] = 10**9,
-    workdir: Annotated[
-        Path | None, typer.Option(help="Folder that keeps records, copies and figures for the next run.")
-    ] = None,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Take over what a run in the same --workdir has measured already.")
-    ] = False,
-    json: Annotated[Path | None, typer.Option(help="File for the figures as JSON.")] = None,
+    sizes: Annotated[str, Option("--sizes", "--devices", help="Generated records; sizes, separated by commas.")] = "",
+    only: Annotated[str, Option(help="Parts to measure, separated by commas.")] = "",
+    seed: Annotated[int, Option(help="Another seed makes other records.")] = 1,
+    rounds: Annotated[int, Option(help="Rounds of each measurement; medians are shown.", min=1)] = 3,
+    seconds: Annotated[int, Option(help="Length of a round of reads or logins.", min=1)] = 5,
+    requests: Annotated[int, Option(help="Requests of a round of one search.", min=10)] = 300,
+    minutes: Annotated[float, Option(help="Minutes of mixed load on each database.", min=0.05)] = 3.0,
+    watches: Annotated[int, Option(help="Watches of the simulated year.", min=10)] = 1_000,
+    days: Annotated[int, Option(help="Days of the simulated year.", min=1)] = 365,
+    trigrams_up_to: Annotated[int, Option(help="Most records that PostgreSQL indexes trigrams of.", min=0)] = 10**9,
+    workdir: Annotated[Path | None, Option(help="Folder that keeps records, copies and figures.")] = None,
+    resume: Annotated[bool, Option("--resume", help="Take over what the same --workdir has measured.")] = False,
+    json: Annotated[Path | None, Option(help="File for the figures as JSON.")] = None,
     write: Annotated[
-        bool,
-        typer.Option("--report", help="The full report: three sizes, `mixed` too, written into the documentation."),
+        bool, Option("--report", help="Three sizes, `mixed` too, written into the documentation.")
     ] = False,
-    source: Annotated[
-        Path | None, typer.Option("--from", help="Measure nothing: write the report of these figures (JSON).")
-    ] = None,
-    docs: Annotated[Path, typer.Option(help="Folder of the documentation.")] = DOCS,
+    source: Annotated[Path | None, Option("--from", help="Measure nothing: write the report of these figures.")] = None,
+    docs: Annotated[Path, Option(help="Folder of the documentation.")] = DOCS,
 ) -> None:
     """Measure, print tables. Long parts say on standard error what goes on."""
     if source is not None:
@@ -69,7 +54,8 @@ def bench(
         folder = workdir or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="registerwatch-bench-")))
         folder.mkdir(parents=True, exist_ok=True)
         setups = [Setup(folder.resolve(), size, *how) for size in chosen]
-        found = Report(_conditions(chosen, seed), measured(setups, parts, resume=resume))
+        data = f"Data: generated records, seed {seed}; {' / '.join(f'{size:,}' for size in chosen)} of them."
+        found = Report([description(), data], measured(setups, parts, resume=resume))
     text = report.as_markdown(found)
     Console().print(Markdown(text)) if sys.stdout.isatty() else print(text)
     if json:
@@ -78,11 +64,6 @@ def bench(
         report.write(found, docs)
     if any(each.section.failure for each in found.measured):
         sys.exit(1)
-
-
-def _conditions(sizes: list[int], seed: int) -> list[str]:
-    shown = " / ".join(f"{size:,}" for size in sizes)
-    return [description(), f"Data: generated records, seed {seed}; {shown} of them."]
 
 
 def _sizes(text: str) -> list[int]:

@@ -13,8 +13,7 @@ class Figure:
     """A measured number. `details` has what belongs to it, such as `p99`, `max`, `samples`, `total`."""
 
     value: float
-    unit: str
-    """Of a rate, of which more is better, it ends with `/s`."""
+    unit: str  # of a rate, of which more is better, it ends with `/s`
     details: Mapping[str, float | int | str] = field(default_factory=dict)
 
     @property
@@ -51,11 +50,9 @@ class Row:
 
     what: str
     ours: Figure
-    peers: Mapping[str, Figure | None] = field(default_factory=dict)
-    """By name; None where the peer cannot do this."""
+    peers: Mapping[str, Figure | None] = field(default_factory=dict)  # by name; None where the peer cannot do this
     goal: Goal | None = None
-    same: str = ""
-    """What is the same at every size, where `what` names things that are not."""
+    same: str = ""  # what is the same at every size, where `what` names things that are not
 
     @property
     def key(self) -> str:
@@ -79,12 +76,9 @@ class Section:
     title: str
     rows: Sequence[Row]
     remarks: Sequence[str] = ()
-    heading: str = ""
-    """The title where several sizes are shown together, if the title itself names one."""
-    ours: str = "ours"
-    """What the first figure of every row is of, where that is not simply ours."""
-    failure: str = ""
-    """Why it has no rows, where measuring it failed."""
+    heading: str = ""  # the title where several sizes are shown together, if the title itself names one
+    ours: str = "ours"  # what the first figure of every row is of, where that is not simply ours
+    failure: str = ""  # why it has no rows, where measuring it failed
 
 
 @dataclass(frozen=True, slots=True)

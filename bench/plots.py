@@ -95,8 +95,7 @@ def _named(section: Section, row: Row) -> dict[str, Figure]:
     return {section.ours: row.ours} | {name: figure for name, figure in row.peers.items() if figure is not None}
 
 
-OTHERS = {
+OTHERS = {  # plots of the largest size alone, by the name of the file: title, part, how it is drawn
     "databases": ("What a request costs, both databases", "databases", _costs),
     "mixed-memory": ("Memory of the service under the mixed load", "mixed", _memory),
 }
-"""Plots of the largest size alone, by the name of the file: title, part, how it is drawn."""

@@ -21,8 +21,7 @@ class Question:
     status: StatusFilter | None = None
     risk: RiskFilter | None = None
     typo: bool = False
-    whole: bool = False
-    """Whether the last word is a whole one; else it may be the beginning of one too."""
+    whole: bool = False  # whether the last word is a whole one; else it may be the beginning of one too
 
     @property
     def text(self) -> str:

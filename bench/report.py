@@ -101,23 +101,19 @@ def _table(section: Section) -> Iterator[str]:
 
 
 def _growth(sections: dict[int, Section]) -> Iterator[str]:
-    """The table of several sizes: one line for each figure, one column for each size."""
+    """The table of several sizes: a line for ours and for every peer, the ratio in brackets; a column for each size."""
     yield _line(["what", "whose", *(f"{size:,}" for size in sections), "goal", "met"])
     yield _line(["---", "---", *("---:" for _ in sections), "---", "---"])
     by_size = [{row.key: row for row in section.rows} for section in sections.values()]
     whose = next(iter(sections.values())).ours
     for key in dict.fromkeys(key for rows in by_size for key in rows):
-        yield from map(_line, _growth_of(key, [rows.get(key) for rows in by_size], whose))
-
-
-def _growth_of(key: str, rows: Sequence[Row | None], whose: str) -> Iterator[list[str]]:
-    """The lines of one thing measured: ours, then every peer with the ratio in brackets."""
-    goals = [row.goal.text for row in rows if row is not None and row.goal is not None]
-    ours = [NOTHING if row is None else _ours(row.ours) for row in rows]
-    yield [key, whose, *ours, *([goals[0], " / ".join(map(_met, rows))] if goals else ["", ""])]
-    for name in dict.fromkeys(name for row in rows if row is not None for name in row.peers):
-        cells = [(NOTHING, "") if row is None else _peer(row, name) for row in rows]
-        yield ["", name, *(f"{text} ({ratio})" if ratio else text for text, ratio in cells), "", ""]
+        rows = [by_key.get(key) for by_key in by_size]
+        goals = [row.goal.text for row in rows if row is not None and row.goal is not None]
+        ours = [NOTHING if row is None else _ours(row.ours) for row in rows]
+        yield _line([key, whose, *ours, *([goals[0], " / ".join(map(_met, rows))] if goals else ["", ""])])
+        for name in dict.fromkeys(name for row in rows if row is not None for name in row.peers):
+            cells = [(NOTHING, "") if row is None else _peer(row, name) for row in rows]
+            yield _line(["", name, *(f"{text} ({ratio})" if ratio else text for text, ratio in cells), "", ""])
 
 
 def _ours(figure: Figure) -> str:

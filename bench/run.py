@@ -14,32 +14,19 @@ from bench.processes import foreign_seconds
 from bench.setup import Setup, say
 
 PARTS = ("reads", "search", "databases", "fill", "start", "accounts", "watching", "tools")
-LONG = ("mixed", "year")
-"""Parts that run only when they are named, or in the full report."""
+SHOWN = (*PARTS, "mixed", "year")  # the last two run only when they are named, or in the full report
 GROWING = frozenset({"reads", "search", "databases", "fill", "start", "tools"})
 """Parts whose figures depend on how many devices there are; of several sizes the others take one."""
 USUAL_SIZE = 320_000
-SHOWN = (*PARTS, *LONG)
 IN_TURN: Mapping[str, Callable[[Setup], Section]] = {
-    "fill": fill.measure,
-    "start": start.measure,
-    "search": search.measure,
-    "watching": watching.measure,
-    "databases": databases.measure,
-    "reads": reads.measure,
-    "accounts": accounts.measure,
-    "tools": tools.measure,
-    "mixed": mixed.measure,
-    "year": year.measure,
+    module.__name__.rpartition(".")[2]: module.measure
+    for module in (fill, start, search, watching, databases, reads, accounts, tools, mixed, year)
 }
 """In the order that their inputs need: those from `databases` on bring devices of the copy up to date."""
 
 
 def measured(setups: Sequence[Setup], parts: Sequence[str], *, resume: bool = False) -> list[Measured]:
-    """Every part at every size, in the order in which it is shown.
-
-    With `resume` parts that an earlier run measured with the same settings are taken over.
-    """
+    """Every part at every size; with `resume` what an earlier run measured with the same settings is taken over."""
     usual = usual_size([setup.devices for setup in setups])
     found = [
         Measured(setup.devices, _section(name, setup, resume=resume))

@@ -13,8 +13,7 @@ SAMPLED_DEVICES = 4_000
 SAMPLED_ACTORS = 100
 COMMON_WORDS = 400
 RARE_WORDS = 200
-RARE = 3
-"""Devices that a rare word is in at most."""
+RARE = 3  # devices that a rare word is in at most
 TEXTS = """
 PRAGMA journal_mode = OFF;
 PRAGMA synchronous = OFF;
@@ -51,18 +50,13 @@ CREATE TABLE word AS SELECT term, doc FROM temp.words;
 class Sample(msgspec.Struct, frozen=True):
     """What is in a copy. Words are without case and diacritics."""
 
-    file: str
-    """The database, with `device` and `name` for searches, `texts` and `devices`."""
-    loaded: str
-    """How loading it went, as a sentence."""
+    file: str  # the database, with `device` and `name` for searches, `texts` and `devices`
+    loaded: str  # how loading it went, as a sentence
     devices: int
-    common: dict[str, int]
-    """The most frequent words, with the number of devices whose names have them."""
+    common: dict[str, int]  # the most frequent words, with the number of devices whose names have them
     rare: list[str]
-    short: list[str]
-    """Words of one or two letters."""
-    udis: list[str]
-    """UDI-DIs from all over the copy."""
+    short: list[str]  # words of one or two letters
+    udis: list[str]  # UDI-DIs from all over the copy
     srns: list[str]
 
 

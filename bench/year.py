@@ -1,7 +1,6 @@
-"""Part `year`: a simulated year of watching over the stand-in, in which everything goes wrong that can; judged in full.
+"""Part `year`: a simulated year of watching, a test that is run here at a size that a test suite has no time for.
 
-The year is a test, run here at a size that a test suite has no time for. It is no measurement beside anything: it shows
-that every true change is told once and nothing else, and at what rate subjects were read meanwhile.
+It is no measurement beside anything: every true change is told once and nothing else, and so fast are subjects read.
 """
 
 import os
@@ -68,9 +67,5 @@ def _remarks(outcome: dict[str, Any]) -> list[str]:
         "{reads:,} reads, of which {found:,} were told as they were, {partial:,} of these without certificates, and "
         "{late:,} came too late; {requests:,} requests."
     )
-    return [
-        happened.format(**outcome),
-        read.format(**outcome),
-        f"Steps: {steps}.",
-        f"{modes.total():,} requests failed: {failed}.",
-    ]
+    remarks = [happened.format(**outcome), read.format(**outcome)]
+    return [*remarks, f"Steps: {steps}.", f"{modes.total():,} requests failed: {failed}."]
