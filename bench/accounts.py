@@ -10,10 +10,10 @@ from itertools import cycle, islice
 
 from bench.bare import beside_bare
 from bench.figures import Figure, Row, Section, latencies, percentile
-from bench.load import Client, Request, expect_success, rate
+from bench.load import Client, Request, device_requests, expect_success, rate
 from bench.processes import ALL_BUT_LOAD, CORES, LOAD_CORE, SERVER_CORE, pinned
 from bench.sample import sample_of
-from bench.service import Customer, bring_up_to_date, customer, device_requests, served, stand_in_register
+from bench.service import Customer, bring_up_to_date, customer, served, stand_in_register
 from bench.setup import Setup
 from registerwatch.accounts.passwords import owasp_hasher
 
@@ -41,9 +41,8 @@ def measure(setup: Setup) -> Section:
             rows.append(setup.row(f"`POST /v1/login`, {LOGIN_CORES}; beside it argon2 alone, one thread", takes))
         with _company(setup, register, CORES) as (port, company):
             together = _beside_logins(setup, port, company, reads, f"{len(CORES)} cores")
-    return Section(
-        "accounts", "Accounts", [*rows, alone, together], [setup.load_remark, _slower(alone), _slower(together)]
-    )
+    remarks = [setup.load_remark, _slower(alone), _slower(together)]
+    return Section("accounts", "Accounts", [*rows, alone, together], remarks)
 
 
 @contextmanager
@@ -81,29 +80,22 @@ def _beside_logins(setup: Setup, port: int, company: Customer, reads: Sequence[R
 
 
 def timed_reads(port: int, reads: Sequence[Request], logins: Sequence[Request], seconds: float) -> Figure:
-    """How long reads take while another process sends bursts of `logins`, if any. Raises `ProcessFailed`."""
-    with pinned(LOAD_CORE), ProcessPoolExecutor(1) as beside:
-        bursts = beside.submit(_bursts, port, logins, seconds)
-        times = read_steadily(port, reads, round(seconds * READS_PER_SECOND))
-        return latencies(times, logins_per_second=bursts.result())
-
-
-def read_steadily(port: int, reads: Sequence[Request], count: int) -> list[float]:
-    """Seconds that each read took.
+    """How long reads take while another process sends bursts of `logins`, if any. Raises `ProcessFailed`.
 
     A read that was due while the one before it still waited counts from when it was due.
     """
     times = []
-    with closing(Client(port)) as client:
+    with pinned(LOAD_CORE), ProcessPoolExecutor(1) as beside, closing(Client(port)) as client:
+        bursts = beside.submit(_bursts, port, logins, seconds)
         began = time.perf_counter()
-        for number, read in enumerate(islice(cycle(reads), count)):
+        for number, read in enumerate(islice(cycle(reads), round(seconds * READS_PER_SECOND))):
             due = began + number / READS_PER_SECOND
             if (early := due - time.perf_counter()) > 0:
                 time.sleep(early)
                 due = time.perf_counter()
             client.expect(read)
             times.append(time.perf_counter() - due)
-    return times
+        return latencies(times, logins_per_second=bursts.result())
 
 
 def _bursts(port: int, logins: Sequence[Request], seconds: float) -> float:

@@ -1,13 +1,14 @@
 """The bare ASGI application that reads are compared with: the same bytes and headers, looked up in a dict.
 
-It is served exactly as the service is. `python -m bench.bare PORT SERVICE_PORT REQUESTS` asks the service what the file
-says and answers the same; `python -m bench.bare PORT` answers everything with an empty 200, as a receiver of webhooks.
+It is served exactly as the service is. `python -m bench.bare SERVICE_PORT REQUESTS --port PORT` asks the service what
+the file says and answers the same; `python -m bench.bare --port PORT` answers everything with an empty 200, as a
+receiver of webhooks.
 """
 
 import sys
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 
@@ -17,13 +18,12 @@ from starlette.types import Message, Receive, Scope, Send
 
 from bench.figures import Row
 from bench.load import CONNECTIONS, Answer, Client, Request, rate
-from bench.processes import SERVER_CORE, free_port, running, wait_until_answering
+from bench.processes import SERVER_CORE, Server, answering
 from bench.setup import Setup
 from registerwatch.server import server_config
 
 PEER = "bare ASGI app"
-SERVERS_OWN = ("date", "transfer-encoding", "connection")
-"""Headers that the ASGI server adds by itself."""
+SERVERS_OWN = ("date", "transfer-encoding", "connection")  # headers that the ASGI server adds by itself
 EMPTY = Answer(200, {"content-length": "0"}, b"")
 
 
@@ -35,16 +35,13 @@ def beside_bare(
     file.write_bytes(msgspec.json.encode(requests))
     with serving(setup, SERVER_CORE, port, file, target=requests[0].target) as other:
         measured = partial(rate, requests=requests, seconds=setup.seconds, connections=connections)
-        return setup.row(what, {"ours": partial(measured, port), peer: partial(measured, other)})
+        return setup.row(what, {"ours": partial(measured, port), peer: partial(measured, other.port)})
 
 
-@contextmanager
-def serving(setup: Setup, core: int, *answers: object, target: str = "/") -> Iterator[int]:
-    """The application on a core, with the answers that its arguments say; gives its port."""
-    port, log = free_port(), setup.path("bare-app.log")
-    with running([sys.executable, "-m", "bench.bare", port, *answers], log, cores=[core]) as process:
-        wait_until_answering(process, port, target, log, statuses=(200, 304))
-        yield port
+def serving(setup: Setup, core: int, *answers: object, target: str = "/") -> AbstractContextManager[Server]:
+    """The application on a core, with the answers that its arguments say."""
+    command = [sys.executable, "-m", "bench.bare", *answers]
+    return answering(command, setup.path("bare-app.log"), target, cores=[core], statuses=(200, 304))
 
 
 def _messages(answer: Answer) -> tuple[Message, Message]:
@@ -55,18 +52,18 @@ def _messages(answer: Answer) -> tuple[Message, Message]:
 
 def main() -> None:
     """Serve until ended."""
+    *asked, _, port = sys.argv[1:]
     answers: defaultdict[str, tuple[Message, Message]] = defaultdict(lambda: _messages(EMPTY))
-    if len(sys.argv) > 2:
-        client = Client(int(sys.argv[2]))
-        asked = msgspec.json.decode(Path(sys.argv[3]).read_bytes(), type=list[Request])
-        answers = defaultdict(None, {each.target: _messages(client.ask(each)) for each in asked})
+    if asked:
+        client, requests = Client(int(asked[0])), msgspec.json.decode(Path(asked[1]).read_bytes(), type=list[Request])
+        answers = defaultdict(None, {each.target: _messages(client.ask(each)) for each in requests})
 
     async def application(scope: Scope, _receive: Receive, send: Send) -> None:
         start, body = answers[scope["path"]]
         await send(start)
         await send(body)
 
-    config = server_config(application, "127.0.0.1", int(sys.argv[1]))
+    config = server_config(application, "127.0.0.1", int(port))
     config.lifespan = "off"
     uvicorn.Server(config).run()
 

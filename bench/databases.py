@@ -9,19 +9,12 @@ from dataclasses import replace
 from functools import partial
 
 from bench.figures import Figure, Goal, Row, Section
-from bench.load import CONNECTIONS, Request, rate
+from bench.load import CONNECTIONS, Request, actor_requests, device_requests, rate, unchanged_requests
 from bench.postgresql import DESCRIPTION, cluster
 from bench.processes import SERVER_CORE, computed_seconds
 from bench.questions import Question
 from bench.sample import sample_of
-from bench.service import (
-    actor_requests,
-    bring_up_to_date,
-    device_requests,
-    served,
-    stand_in_register,
-    unchanged_requests,
-)
+from bench.service import bring_up_to_date, served, stand_in_register
 from bench.setup import Setup
 from registerwatch.register.codes import StatusFilter
 
@@ -44,45 +37,37 @@ def measure(setup: Setup) -> Section:
         served(setup, register, stored=running.copy(setup)) as postgresql,
     ):
         sides = {OURS: (postgresql.port, [postgresql.pid, running.pid]), PEER: (sqlite.port, [sqlite.pid])}
-        rows = list(_rows(setup, sides))
+        rows = [row for what, requests in _requests(setup, sides) for row in _rows(setup, sides, what, requests)]
     remarks = [f"All on core {SERVER_CORE}. {setup.load_remark}", DESCRIPTION]
     return Section("databases", "The same service on PostgreSQL and on SQLite, one core", rows, remarks, ours=OURS)
 
 
-def _rows(setup: Setup, sides: Sides) -> Iterator[Row]:
+def _requests(setup: Setup, sides: Sides) -> Iterator[tuple[str, list[Request]]]:
     sample = sample_of(setup)
     udis, srns, common = sample.udis[:READ_DEVICES], sample.srns[:READ_ACTORS], list(sample.common)[:WORDS]
     for port, _ in sides.values():
         bring_up_to_date(port, [*udis, *srns])
     devices = device_requests(udis)
-    rows = partial(_rows_of, setup, sides)
-    yield from rows("device, 200", devices)
-    yield from rows("device, `If-None-Match`", unchanged_requests(sides[PEER][0], devices))
-    yield from rows("device, 200, one connection", devices, connections=1)
-    yield from rows("actor with its first 20 devices", actor_requests(srns), has_goal=False)
-    yield from rows("search, common words", _searches(common))
-    yield from rows("search, common words, on the market", _searches(common, StatusFilter.ON))
-    yield from rows("search, rare words", _searches(sample.rare[:WORDS]))
-    yield from rows("search by SRN", _searches(srns))
+    yield "device, 200", devices
+    yield "device, `If-None-Match`", unchanged_requests(sides[PEER][0], devices)
+    yield "device, 200, one connection", devices
+    yield "actor with its first 20 devices", actor_requests(srns)
+    yield "search, common words", _searches(common)
+    yield "search, common words, on the market", _searches(common, StatusFilter.ON)
+    yield "search, rare words", _searches(sample.rare[:WORDS])
+    yield "search by SRN", _searches(srns)
 
 
-def _rows_of(
-    setup: Setup,
-    sides: Sides,
-    what: str,
-    requests: Sequence[Request],
-    connections: int = CONNECTIONS,
-    *,
-    has_goal: bool = True,
-) -> Iterator[Row]:
+def _rows(setup: Setup, sides: Sides, what: str, requests: Sequence[Request]) -> Iterator[Row]:
     """Requests per second, their cost, and how many times as much it is on PostgreSQL."""
+    connections = 1 if what.endswith("one connection") else CONNECTIONS
     takes = {name: partial(_rate, *side, requests, setup.seconds, connections) for name, side in sides.items()}
     row = setup.row(what, takes)
     cost, other = (Figure(float(each.details["cpu_ms"]), "CPU ms") for each in (row.ours, *row.peers.values()) if each)
     times = cost.value / other.value
     yield row
     yield Row(f"{what}: cost of a request", cost, {PEER: other})
-    goal = Goal(f"≤ {MAX_TIMES:.0f} times", times <= MAX_TIMES) if has_goal else None
+    goal = None if what.startswith("actor") else Goal(f"≤ {MAX_TIMES:.0f} times", times <= MAX_TIMES)
     yield Row(f"{what}: cost on PostgreSQL / cost on SQLite", Figure(times, "times"), goal=goal)
 
 

@@ -6,8 +6,10 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import msgspec
 
@@ -16,8 +18,7 @@ from bench.processes import LOAD_CORE, ProcessFailed, pinned
 
 SCRIPT = Path(__file__).with_name("load.lua")
 CONNECTIONS = 16
-TIMEOUT_SECONDS = 60
-"""For which an answer is waited for: a password takes a while where many are compared."""
+TIMEOUT_SECONDS = 60  # for which an answer is waited for: a password takes a while where many are compared
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -80,6 +81,28 @@ def expect_success(answer: Answer, request: Request) -> Answer:
     if answer.status != 200:
         raise ProcessFailed(f"{request.target} was answered with {answer.status}: {answer.body[:500]!r}")
     return answer
+
+
+def device_requests(udis: Sequence[str]) -> list[Request]:
+    """A read of each device."""
+    return [Request(f"/v1/devices/{quote(udi, safe='')}") for udi in udis]
+
+
+def actor_requests(srns: Sequence[str]) -> list[Request]:
+    """A read of each actor."""
+    return [Request(f"/v1/actors/{quote(srn, safe='')}") for srn in srns]
+
+
+def unchanged_requests(port: int, requests: Sequence[Request]) -> list[Request]:
+    """The same reads by a client that has the answers already."""
+    with closing(Client(port)) as client:
+        return [Request(each.target, {"If-None-Match": client.expect(each).headers["etag"]}) for each in requests]
+
+
+def tool_call(name: str, **arguments: object) -> Request:
+    """A call of a tool at the tool endpoint."""
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": name, "arguments": arguments}}
+    return Request("/mcp", body=msgspec.json.encode(call))
 
 
 def rate(port: int, requests: Sequence[Request], seconds: int, connections: int = CONNECTIONS) -> Figure:

@@ -11,23 +11,13 @@ import psutil
 
 from bench.bare import serving
 from bench.figures import Figure, Goal, Row, Section
-from bench.load import Client, Request
+from bench.load import Client, Request, actor_requests, device_requests, tool_call, unchanged_requests
 from bench.mixed_load import CHANGES, CONNECTIONS, READS, MixedLoad, Outcome
 from bench.postgresql import DESCRIPTION, Cluster, binaries, cluster
-from bench.processes import ALL_BUT_LOAD, LOAD_CORE, Monitor, Usage, computed_seconds, pinned
+from bench.processes import ALL_BUT_LOAD, LOAD_CORE, Usage, computed_seconds, pinned, watched
 from bench.questions import Question
 from bench.sample import Sample, sample_of
-from bench.service import (
-    Customer,
-    actor_requests,
-    bring_up_to_date,
-    customer,
-    device_requests,
-    served,
-    stand_in_register,
-    tool_call,
-    unchanged_requests,
-)
+from bench.service import Customer, bring_up_to_date, customer, served, stand_in_register
 from bench.setup import Setup, Stored, say, timed
 
 ON_SQLITE = "on SQLite"
@@ -93,12 +83,12 @@ def _mixed(setup: Setup, stored: Stored, database: Cluster | None = None) -> Mix
         service = stack.enter_context(served(setup, register | SETTINGS, stored=stored, cores=ALL_BUT_LOAD))
         companies = [stack.enter_context(customer(service.port)) for _ in range(WATCHERS + 1)]
         load = _load(setup, sample, service.port, urlsplit(register["REGISTER_URL"]).port or 0, companies)
-        _watch(load, f"http://127.0.0.1:{receiver}/")
+        _watch(load, f"http://127.0.0.1:{receiver.port}/")
         pids = [service.pid, *([database.pid] if database else [])]
         before = sum(map(computed_seconds, pids))
-        with timed(f"mixing on {stored.kind}"), Monitor(psutil.Process(service.pid), 1) as monitor, pinned(LOAD_CORE):
+        with timed(f"mixing on {stored.kind}"), watched(psutil.Process(service.pid), 1) as usages, pinned(LOAD_CORE):
             outcomes = load.run()
-        return Mixed(outcomes, monitor.usages, sum(map(computed_seconds, pids)) - before)
+        return Mixed(outcomes, usages, sum(map(computed_seconds, pids)) - before)
 
 
 def _load(setup: Setup, sample: Sample, port: int, register_port: int, companies: Sequence[Customer]) -> MixedLoad:

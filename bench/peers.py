@@ -5,7 +5,7 @@ import sqlite3
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ import psycopg
 from bench.figures import Figure, latencies
 from bench.load import Client, Request
 from bench.postgresql import DESCRIPTION, Cluster
-from bench.processes import LOAD_CORE, SERVER_CORE, free_port, pinned, running, wait_until_answering
+from bench.processes import LOAD_CORE, SERVER_CORE, Server, answering, pinned
 from bench.questions import Question
 from bench.sample import Sample
 from bench.setup import Setup, say, timed
@@ -25,14 +25,10 @@ Connection = psycopg.Connection[tuple[Any, ...]]
 Search = Callable[[Question], int | None]
 """Finds the first rows and counts all; gives the count, None where the peer cannot answer such a question."""
 ROWS = 8
-UNCOUNTED = -1
-"""What is given for the count by a peer that is asked for rows alone."""
-ASKED = 1 / 3
-"""Part of a round that a peer is asked at most, and"""
-ASKED_SECONDS = 5.0
-"""for so long, but"""
-MIN_ASKED = 3
-"""times at least, or once where asking once takes longer than that."""
+UNCOUNTED = -1  # what is given for the count by a peer that is asked for rows alone
+ASKED = 1 / 3  # part of a round that a peer is asked at most, and
+ASKED_SECONDS = 5.0  # for so long, but
+MIN_ASKED = 3  # times at least, or once where asking once takes longer than that
 DATASETTE = "Datasette"
 SETTINGS = {"sql_time_limit_ms": "120000", "num_sql_threads": "1", "cache_size_kb": "16384", "suggest_facets": "off"}
 DATASETTE_REMARK = f"Datasette: {', '.join(f'{name} = {value}' for name, value in SETTINGS.items())}."
@@ -50,7 +46,7 @@ WORDS = (
 
 
 def ask_peers(
-    setup: Setup, sample: Sample, questions: Sequence[Question], cluster: Cluster | None
+    setup: Setup, sample: Sample, questions: Sequence[Question], cluster: Cluster
 ) -> Iterator[tuple[str, list[Figure | None], str]]:
     """Every peer's name, its figures, one for each question or None where it cannot answer it, and a remark."""
 
@@ -58,14 +54,12 @@ def ask_peers(
         with pinned(core), timed(f"searching by {peer}"):
             return peer, [_answered(search, each, setup) for each in questions], remark
 
-    with datasette_over(setup, sample) as port, closing(Client(port, timeout=300)) as client:
+    with datasette_over(setup, sample) as datasette, closing(Client(datasette.port, timeout=300)) as client:
         yield asked(DATASETTE, partial(_datasette, client, counts=True), DATASETTE_REMARK)
         yield asked(f"{DATASETTE}, no count", partial(_datasette, client, counts=False), "")
     with closing(sqlite3.connect(sample.file)) as file:
         file.execute("PRAGMA cache_size = -1000000")
         yield asked("SQLite FTS5", partial(_fts5, file), f"SQLite FTS5: {sample.loaded}", SERVER_CORE)
-    if cluster is None:
-        return
     loaded = _loaded(setup, sample, cluster)
     with cluster.connect(DATABASE) as connection:
         connection.prepare_threshold = None  # every question is planned by itself
@@ -94,20 +88,17 @@ def _answered(search: Search, question: Question, setup: Setup) -> Figure | None
     return latencies(times, **({} if total == UNCOUNTED else {"total": total}))
 
 
-@contextmanager
-def datasette_over(setup: Setup, sample: Sample) -> Iterator[int]:
-    """Datasette over the file of SQLite FTS5, on the server's core; gives its port."""
-    port, log, folder = free_port(), setup.path("datasette.log"), setup.path("datasette")
+def datasette_over(setup: Setup, sample: Sample) -> AbstractContextManager[Server]:
+    """Datasette over the file of SQLite FTS5, on the server's core."""
+    folder = setup.path("datasette")
     folder.mkdir(exist_ok=True)
     shown, metadata = folder / "peers.db", folder / "metadata.json"  # the file's name becomes part of every address
     shown.unlink(missing_ok=True)
     shown.hardlink_to(Path(sample.file))
     metadata.write_text(json.dumps(METADATA), encoding="utf-8")
-    command = [sys.executable, "-m", "datasette", "serve", shown, "--port", port, "--metadata", metadata]
+    command = [sys.executable, "-m", "datasette", "serve", shown, "--metadata", metadata]
     command += [word for name, value in SETTINGS.items() for word in ("--setting", name, value)]
-    with running(command, log, cores=[SERVER_CORE]) as process:
-        wait_until_answering(process, port, "/-/versions.json", log)
-        yield port
+    return answering(command, setup.path("datasette.log"), "/-/versions.json", cores=[SERVER_CORE])
 
 
 def datasette_requests(udis: Sequence[str]) -> list[Request]:
@@ -153,11 +144,9 @@ def _loaded(setup: Setup, sample: Sample, cluster: Cluster) -> str:
 
 
 def _load(sample: Sample, connection: Connection) -> None:
+    columns = "COPY device (id, names, status, risk) FROM STDIN"
     connection.execute(WORDS)
-    with (
-        closing(sqlite3.connect(sample.file)) as source,
-        connection.cursor().copy("COPY device (id, names, status, risk) FROM STDIN") as copy,
-    ):
+    with closing(sqlite3.connect(sample.file)) as source, connection.cursor().copy(columns) as copy:
         for row in source.execute(TEXTS):
             copy.write_row(row)
     connection.execute("CREATE INDEX ON device USING gin (words)")

@@ -11,22 +11,19 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, nullcontext, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 
-import msgspec
 import psutil
 
 CORES = sorted(os.sched_getaffinity(0))
-SERVER_CORE = CORES[0]
-LOAD_CORE = CORES[-1]
-"""The same as the server's where there is only one: then the load disturbs the server, and figures are lower."""
-ALL_BUT_LOAD = CORES[:-1] or CORES
-"""The cores of a server that is measured with all that the machine has for it."""
-NO_REGISTER = "http://127.0.0.1:9"
-"""Nobody listens there: what is measured against it must not need the register."""
+SERVER_CORE, LOAD_CORE = CORES[0], CORES[-1]
+"""The same where there is only one: then the load disturbs the server, and figures are lower."""
+ALL_BUT_LOAD = CORES[:-1] or CORES  # of a server that is measured with all that the machine has for it
+NO_REGISTER = "http://127.0.0.1:9"  # nobody listens there: what is measured against it must not need the register
 REGISTERWATCH = Path(sys.executable).with_name("registerwatch")
-"""The installed command."""
 MEGABYTES = psutil.virtual_memory().total // 1_000_000
 START_SECONDS = 120.0
 END_SECONDS = 20.0
@@ -112,10 +109,34 @@ def running(
                 process.wait(END_SECONDS)
 
 
-def wait_until_answering(
-    process: psutil.Popen, port: int, target: str, log: Path, *, statuses: Sequence[int] = (200,)
-) -> None:
-    """Wait until `target` is answered with one of `statuses`. Raises `ProcessFailed`."""
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A running server: its port, the id of its first process."""
+
+    port: int
+    pid: int
+
+
+@contextmanager
+def answering(
+    command: Sequence[object],
+    log: Path,
+    target: str,
+    *,
+    environment: Mapping[str, str] | None = None,
+    cores: Sequence[int] = (),
+    statuses: Sequence[int] = (200,),
+) -> Iterator[Server]:
+    """A server on a free port, which ends its command as `--port`, from its first answer to `target` on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = int(probe.getsockname()[1])
+    with running([*command, "--port", port], log, environment=environment, cores=cores) as process:
+        _wait_until_answering(process, port, target, log, statuses)
+        yield Server(port, process.pid)
+
+
+def _wait_until_answering(process: psutil.Popen, port: int, target: str, log: Path, statuses: Sequence[int]) -> None:
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline:
         if process.poll() is not None:
@@ -125,9 +146,8 @@ def wait_until_answering(
             suppress(OSError, http.client.HTTPException),
         ):
             connection.request("GET", target)
-            with connection.getresponse() as answer:
-                if answer.status in statuses:
-                    return
+            if connection.getresponse().status in statuses:
+                return
         time.sleep(0.005)
     raise ProcessFailed(f"It did not answer {target} within {START_SECONDS:.0f} s:\n{tail(log)}")
 
@@ -137,22 +157,14 @@ def tail(log: Path) -> str:
     return log.read_text(encoding="utf-8", errors="replace")[-2000:]
 
 
-def free_port() -> int:
-    """A port of the loopback that is free."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-class Usage(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Usage:
     """What a process and its children have at one time. Pages that two of them share count twice."""
 
-    seconds: float
-    """Since the monitor began."""
-    sizes: list[int]
-    """Resident bytes of each, the first process first."""
-    files: int
-    """Open file descriptors."""
+    seconds: float  # since they are watched
+    sizes: Sequence[int]  # resident bytes of each, the first process first
+    files: int  # open file descriptors
+    computed: Mapping[int, float] = field(default_factory=dict)  # seconds of a core that each used, by its id
 
     @property
     def megabytes(self) -> float:
@@ -160,35 +172,23 @@ class Usage(msgspec.Struct, frozen=True):
         return sum(self.sizes) / 1e6
 
 
-class Monitor:
-    """Looks at a process and its children while the block runs."""
+@contextmanager
+def watched(process: psutil.Process, every: float = 0.2) -> Iterator[list[Usage]]:
+    """What the process and its children have, again and again until the block ends."""
+    usages, done, began = list[Usage](), threading.Event(), time.monotonic()
 
-    def __init__(self, process: psutil.Process, every: float = 0.2) -> None:
-        self._process, self._every = process, every
-        self._done = threading.Event()
-        self._thread = threading.Thread(target=self._look, daemon=True)
-        self.usages: list[Usage] = []
-        self.computed: dict[int, float] = {}
-        """Seconds of a core that each process used, by its id."""
-
-    def __enter__(self) -> "Monitor":
-        self._began = time.monotonic()
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._done.set()
-        self._thread.join()
-
-    @property
-    def peak(self) -> Usage:
-        """The moment of the most memory."""
-        return max(self.usages, key=lambda usage: usage.megabytes)
-
-    def _look(self) -> None:
-        while not self._done.wait(self._every if self.usages else 0):
+    def look() -> None:
+        while not done.wait(every if usages else 0):
             with suppress(psutil.NoSuchProcess, psutil.AccessDenied):
-                family = [self._process, *self._process.children(recursive=True)]
+                family = [process, *process.children(recursive=True)]
                 sizes, files = [each.memory_info().rss for each in family], sum(each.num_fds() for each in family)
-                self.computed |= {each.pid: sum(each.cpu_times()[:2]) for each in family}
-                self.usages.append(Usage(time.monotonic() - self._began, sizes, files))
+                computed = {each.pid: sum(each.cpu_times()[:2]) for each in family}
+                usages.append(Usage(time.monotonic() - began, sizes, files, computed))
+
+    with ThreadPoolExecutor(1) as thread:
+        looking = thread.submit(look)
+        try:
+            yield usages
+        finally:
+            done.set()
+        looking.result()

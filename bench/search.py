@@ -2,41 +2,34 @@
 
 import time
 from collections.abc import Sequence
-from contextlib import ExitStack, closing
+from contextlib import closing
 
 import msgspec
 
 from bench.figures import Figure, Goal, Row, Section, latencies, median_figure
 from bench.load import Client, Request
 from bench.peers import ASKED, ASKED_SECONDS, ask_peers
-from bench.postgresql import binaries, cluster
+from bench.postgresql import cluster
 from bench.processes import LOAD_CORE, ProcessFailed, pinned
 from bench.questions import Group, Question, groups
 from bench.sample import Sample, sample_of
 from bench.service import served
-from bench.setup import Setup, Stored, say, timed
+from bench.setup import Setup, Stored, timed
 
 GOAL_MS = 10.0
-INDEX_SECONDS = 600.0
-"""How long the index may take to follow a copy that changed after it was filled."""
-PROBED = 1 / 30
-"""Part of a round by which the slowest question of a group is found."""
+INDEX_SECONDS = 600.0  # how long the index may take to follow a copy that changed after it was filled
+PROBED = 1 / 30  # part of a round by which the slowest question of a group is found
 
 
 def measure(setup: Setup) -> Section:
     """Ask our service, then load and ask the peers."""
-    sample = sample_of(setup)
+    sample, remarks = sample_of(setup), [_remark(setup, sample_of(setup))]
     asked = list(groups(sample))
     questions, ours = _asked(setup, setup.copy(), asked)
-    beside: dict[str, Sequence[Figure | None]] = {}
-    remarks = [_remark(setup, sample)]
-    with ExitStack() as stack:
-        running = stack.enter_context(cluster(setup)) if binaries() else None
-        if running is None:
-            say("PostgreSQL is not installed; it is left out")
-        else:
-            groups_of_one = [Group("", "", [question]) for question in questions]
-            _, beside["ours on PostgreSQL"] = _asked(setup, running.copy(setup), groups_of_one)
+    with cluster(setup) as running:
+        groups_of_one = [Group("", "", [question]) for question in questions]
+        beside: dict[str, Sequence[Figure | None]] = {}
+        _, beside["ours on PostgreSQL"] = _asked(setup, running.copy(setup), groups_of_one)
         for peer, figures, remark in ask_peers(setup, sample, questions, running):
             beside[peer] = figures
             remarks += [remark] if remark else []

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bench.figures import Figure, Goal, Row, median_figure
 from bench.load import CONNECTIONS
-from bench.processes import REGISTERWATCH, Monitor, ProcessFailed, running, service_environment, tail
+from bench.processes import REGISTERWATCH, ProcessFailed, Usage, running, service_environment, tail, watched
 from registerwatch_standins.register.record_file import write_records
 
 _started = time.monotonic()
@@ -52,18 +52,12 @@ class Setup:
     devices: int
     seed: int = 1
     rounds: int = 3
-    seconds: int = 5
-    """Length of a round of reads or logins."""
-    requests: int = 300
-    """Requests of a round of one search."""
-    minutes: float = 3.0
-    """Minutes of mixed load on each database."""
-    trigrams_up_to: int = 10**9
-    """Records up to which PostgreSQL's trigrams are asked."""
-    watches: int = 1_000
-    """Watches of the simulated year."""
-    days: int = 365
-    """Days of the simulated year."""
+    seconds: int = 5  # length of a round of reads or logins
+    requests: int = 300  # requests of a round of one search
+    minutes: float = 3.0  # minutes of mixed load on each database
+    trigrams_up_to: int = 10**9  # records up to which PostgreSQL's trigrams are asked
+    watches: int = 1_000  # watches of the simulated year
+    days: int = 365  # days of the simulated year
 
     @property
     def sqlite(self) -> Stored:
@@ -97,7 +91,7 @@ class Setup:
             self.fill(self.sqlite)
         return self.sqlite
 
-    def fill(self, stored: Stored) -> tuple[float, Monitor]:
+    def fill(self, stored: Stored) -> tuple[float, list[Usage]]:
         """Fill an empty copy by the command that people use: its seconds from start to end, its memory."""
         records = self.records()
         shutil.rmtree(stored.data_dir, ignore_errors=True)
@@ -111,26 +105,23 @@ class Setup:
 
     def run(
         self, command: Sequence[object], log: str, environment: Mapping[str, str] | None = None
-    ) -> tuple[float, Monitor]:
+    ) -> tuple[float, list[Usage]]:
         """Seconds of a process from its start to its end, and its memory. Raises `ProcessFailed`."""
         started = time.perf_counter()
-        with running(command, self.path(log), environment=environment) as process, Monitor(process) as monitor:
+        with running(command, self.path(log), environment=environment) as process, watched(process) as usages:
             code = process.wait()
             seconds = time.perf_counter() - started
         if code != 0:
             raise ProcessFailed(f"{command[1:3]} ended with {code}:\n{tail(self.path(log))}")
-        return seconds, monitor
+        return seconds, usages
 
     def row(self, what: str, takes: Mapping[str, Callable[[], Figure]], min_ratio: float | None = None) -> Row:
         """The median figures of ours, which is the first of `takes`, and of its peers, taken in turn in every round."""
         with timed(what):
             rounds = [[take() for take in takes.values()] for _ in range(self.rounds)]
         ours, *peers = (median_figure(figures) for figures in zip(*rounds, strict=True))
-        row = Row(what, ours, dict(zip(list(takes)[1:], peers, strict=True)))
-        if min_ratio is None:
-            return row
-        ratio = ours.value / peers[0].value
-        return Row(what, ours, row.peers, Goal(f"ratio ≥ {min_ratio}", ratio >= min_ratio))
+        goal = Goal(f"ratio ≥ {min_ratio}", ours.value / peers[0].value >= min_ratio) if min_ratio else None
+        return Row(what, ours, dict(zip(list(takes)[1:], peers, strict=True)), goal)
 
 
 def remove_database(path: Path) -> None:

@@ -1,12 +1,13 @@
 """Part `start`: from starting the service over a filled copy to its first answers."""
 
 import time
+from contextlib import closing
 from urllib.parse import quote
 
 from bench.figures import Figure, Goal, Row, Section, median_figure
-from bench.processes import REGISTERWATCH, free_port, running, service_environment, wait_until_answering
-from bench.sample import sample_of
-from bench.service import device_requests
+from bench.load import Client, device_requests
+from bench.sample import Sample, sample_of
+from bench.service import served
 from bench.setup import Setup, timed
 
 GOAL_SECONDS = 2.0
@@ -15,10 +16,9 @@ GOAL_SECONDS = 2.0
 def measure(setup: Setup) -> Section:
     """Start and stop the service a few times."""
     sample = sample_of(setup)
-    targets = [f"/v1/search?q={quote(next(iter(sample.common)))}", device_requests(sample.udis)[0].target]
     with timed("starting the service"):
-        times = [_started(setup, targets) for _ in range(setup.rounds)]
-    first, both = (median_figure([Figure(each[at], "s") for each in times]) for at in (0, 1))
+        times = [_started(setup, sample) for _ in range(setup.rounds)]
+    first, both = (median_figure([Figure(each, "s") for each in seconds]) for seconds in zip(*times, strict=True))
     goal = Goal(f"< {GOAL_SECONDS:.0f} s", both.value < GOAL_SECONDS)
     rows = [
         Row("until a search of the commonest word is answered", first),
@@ -33,13 +33,10 @@ def measure(setup: Setup) -> Section:
     return Section("start", title, rows, [remark], "Starting over a filled copy")
 
 
-def _started(setup: Setup, targets: list[str]) -> list[float]:
-    """Seconds from the start of the process to the 200 of each target, asked one after the other."""
-    port, log = free_port(), setup.path("start.log")
-    environment = service_environment(setup.sqlite.data_dir, {})
-    began, seconds = time.perf_counter(), []
-    with running([REGISTERWATCH, "serve", "--port", port], log, environment=environment) as process:
-        for target in targets:
-            wait_until_answering(process, port, target, log)
-            seconds.append(time.perf_counter() - began)
-    return seconds
+def _started(setup: Setup, sample: Sample) -> tuple[float, float]:
+    """Seconds from the start of the process to the 200 of a search, then of a device."""
+    began, search = time.perf_counter(), f"/v1/search?q={quote(next(iter(sample.common)))}"
+    with served(setup, {}, cores=(), target=search) as service, closing(Client(service.port)) as client:
+        searched = time.perf_counter() - began
+        client.expect(device_requests(sample.udis)[0])
+        return searched, time.perf_counter() - began

@@ -8,10 +8,10 @@ from urllib.parse import quote
 import msgspec
 
 from bench.figures import Row, Section
-from bench.load import Client, Request, rate
+from bench.load import Client, Request, device_requests, rate, tool_call
 from bench.processes import ProcessFailed
 from bench.sample import sample_of
-from bench.service import bring_up_to_date, device_requests, served, stand_in_register, tool_call
+from bench.service import bring_up_to_date, served, stand_in_register
 from bench.setup import Setup
 
 PEER = "the same over REST"

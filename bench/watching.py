@@ -195,8 +195,8 @@ def _stored(setup: Setup, watched: Watched, changes: int, times: int = 1) -> lis
 
 def _deliveries(setup: Setup) -> Row:
     count = min(DELIVERIES_A_ROUND, setup.devices)
-    with serving(setup, LOAD_CORE) as port:
-        database = str(setup.path("deliveries.db"))
+    with serving(setup, LOAD_CORE) as receiver:
+        port, database = receiver.port, str(setup.path("deliveries.db"))
         takes = {
             "ours": partial(_delivered, count, "ours", str(port), str(count), database),
             PEER: partial(_delivered, count, "bare", str(port), str(count)),

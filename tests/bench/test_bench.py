@@ -17,8 +17,7 @@ from bench.load import Client, Request, rate
 from bench.mixed import growth
 from bench.mixed_load import CHANGES, READS
 from bench.postgresql import binaries, cluster
-from bench.processes import SERVER_CORE, ProcessFailed, Usage, free_port, running
-from bench.processes import wait_until_answering as wait
+from bench.processes import SERVER_CORE, ProcessFailed, Usage, answering
 from bench.service import customer, served
 from bench.setup import Setup
 
@@ -128,8 +127,8 @@ def test_failed_requests_are_said_instead_of_counted(setup: Setup) -> None:
 
 def test_whatever_was_started_ends_with_the_block(setup: Setup) -> None:
     ports: list[int] = []
-    with pytest.raises(KeyboardInterrupt), serving(setup, SERVER_CORE) as port:
-        ports.append(port)
+    with pytest.raises(KeyboardInterrupt), serving(setup, SERVER_CORE) as server:
+        ports.append(server.port)
         raise KeyboardInterrupt
     with pytest.raises(ConnectionRefusedError):
         Client(ports[0]).ask(Request("/"))
@@ -137,8 +136,8 @@ def test_whatever_was_started_ends_with_the_block(setup: Setup) -> None:
 
 def test_a_process_that_ends_early_is_quoted(tmp_path: Path) -> None:
     command = [sys.executable, "-c", "print('no such thing'); raise SystemExit(3)"]
-    with running(command, tmp_path / "log") as process, pytest.raises(ProcessFailed, match="no such thing"):
-        wait(process, free_port(), "/", tmp_path / "log")
+    with pytest.raises(ProcessFailed, match="no such thing"), answering(command, tmp_path / "log", "/"):
+        pass
 
 
 def test_a_server_that_a_killed_run_left_behind_makes_room_for_the_next(setup: Setup) -> None:
