@@ -1,19 +1,11 @@
-"""Part `watching`: what a changed record costs among many watches, and deliveries beside a bare posting loop.
-
-`python -m bench.watching ours PORT COUNT DATABASE` makes deliveries that wait in a database: they are claimed, signed,
-posted, their ends stored. `python -m bench.watching bare PORT COUNT` posts the same bodies by httpx2 with as many at
-once, and nothing else. Both print the seconds that they took.
-"""
+"""Part `watching`: what a changed record costs among many watches, and deliveries beside a bare posting loop."""
 
 import asyncio
-import subprocess
-import sys
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 import httpx2
 import uvloop
@@ -22,7 +14,7 @@ from sqlalchemy import func, insert, select, text, update
 
 from bench.bare import serving
 from bench.figures import Figure, Goal, Row, Section, latencies
-from bench.processes import LOAD_CORE, SERVER_CORE, ProcessFailed, pinned
+from bench.processes import LOAD_CORE, SERVER_CORE, pinned
 from bench.setup import Setup, remove_database, timed
 from registerwatch.background.loops import deliver
 from registerwatch.clock import SystemClock
@@ -39,18 +31,17 @@ from registerwatch.register.store.records import RecordStore
 from registerwatch.watches.observe import WatchObserver
 from registerwatch.watches.snapshot import encoded, snapshot_of_device
 
+Found = TypeVar("Found")
 PEER = "beside it"
 OTHER_WATCHES = (1, 1_000, 100_000)
 ONE_CHANGE_REPEATS = 50
 CHANGES = 10_000
 SECONDS_FOR_CHANGES = 30
 WATCHES_FOR_EACH_DEVICE = 3
-MAX_DEVICES = 320_000
-"""Devices that are watched at most: with three times as many watches, so many take minutes to set up."""
+MAX_DEVICES = 320_000  # watched at most: with three times as many watches, so many take minutes to set up
 DELIVERIES_A_ROUND = 4_000
 GOAL_RATIO = 0.6
-PAGE = 300
-"""Records in one page of the register's walk, which is stored in one transaction."""
+PAGE = 300  # records in one page of the register's walk, which is stored in one transaction
 NUMBERS = "WITH RECURSIVE numbers (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbers WHERE n + 1 < :count)"
 ACCOUNTS = f"""{NUMBERS} INSERT INTO accounts (id, email, name, plan, expires_at, created_at)
     SELECT n + 1, 'owner' || (n + 1) || '@example.org', 'Example', 'operator', :now + 100000000, :now FROM numbers"""
@@ -66,59 +57,99 @@ WATCHES = f"""{NUMBERS}, chosen (account, number) AS (
     FROM chosen"""
 """Every account watches subjects of its own choice; together they spread evenly."""
 ADDRESSES = 50
+assert MAX_PER_TARGET * ADDRESSES >= MAX_CONCURRENT, "no address holds the others up"
 BODY = body_of(Notification("whd_bench", EventType.CHANGED, 0, "owner@example.org"), []).encode()
 
 
-@dataclass(frozen=True, slots=True)
-class Watched:
-    """How much is watched: `accounts` with one address each watch `subjects` together, `watches` in all."""
+def measure(setup: Setup) -> Section:
+    """Store changed records of watched devices, then deliver to a local receiver."""
+    rows = [*_one_change(setup), _many_changes(setup), _deliveries(setup)]
+    return Section("watching", "Watching and delivering", rows)
 
-    accounts: int
-    watches: int
-    subjects: int
+
+def _one_change(setup: Setup) -> list[Row]:
+    rows: list[Row] = []
+    for watches in OTHER_WATCHES:
+        if watches <= 10 * setup.devices:
+            with timed(f"storing one changed record among {watches:,} watches"):
+                stored = _on_one_core(_stored(setup, max(1, watches // 1_000), watches, watches, 1, ONE_CHANGE_REPEATS))
+            peers = {PEER: rows[0].ours if rows else None}
+            figure = latencies([seconds for seconds, _, _ in stored])
+            rows.append(Row(f"one changed record, {watches:,} watches, one of them on it", figure, peers))
+    return rows
+
+
+def _many_changes(setup: Setup) -> Row:
+    devices = min(MAX_DEVICES, setup.devices)
+    watches, changes = devices * WATCHES_FOR_EACH_DEVICE, min(CHANGES, devices)
+    accounts = max(WATCHES_FOR_EACH_DEVICE, watches // 1_000)
+    what = f"{changes:,} changed records among {watches:,} watches"
+    with timed(f"storing {what}"):
+        ((seconds, events, deliveries),) = _on_one_core(_stored(setup, accounts, watches, devices, changes))
+    figure = Figure(seconds, "s", {"events": events, "deliveries": deliveries})
+    goal = Goal(f"< {SECONDS_FOR_CHANGES} s", seconds < SECONDS_FOR_CHANGES)
+    return Row(f"{what}: {events:,} events stored, {deliveries:,} deliveries queued", figure, {}, goal)
+
+
+def _deliveries(setup: Setup) -> Row:
+    count, path = min(DELIVERIES_A_ROUND, setup.devices), setup.path("deliveries.db")
+    with serving(setup, LOAD_CORE) as receiver:
+        url = f"http://127.0.0.1:{receiver.port}/"
+        takes = {
+            "ours": lambda: Figure(count / _on_one_core(_delivered(path, url, count)), "deliveries/s"),
+            PEER: lambda: Figure(count / _on_one_core(_posted(url, count)), "deliveries/s"),
+        }
+        return setup.row("signed deliveries to a local receiver, one core", takes, GOAL_RATIO)
+
+
+def _on_one_core(work: Coroutine[None, None, Found]) -> Found:
+    with pinned(SERVER_CORE), asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        return runner.run(work)
 
 
 @asynccontextmanager
-async def watched_database(path: Path, watched: Watched) -> AsyncIterator[Database]:
-    """A database with so many watches; every subject was read in full once."""
+async def _watched_database(path: Path, accounts: int, watches: int, subjects: int) -> AsyncIterator[Database]:
+    """A database with accounts of one address each, which watch that much; every subject was read in full once."""
     remove_database(path)
     database, now = Database(f"sqlite:///{path}"), int(time.time())
     try:
         await upgrade(database)
-        store = RecordStore(database)
-        for start in range(0, watched.subjects, 2_000):
-            numbers = range(start, min(start + 2_000, watched.subjects))
-            await store.store([_reading(each, 1, Completeness.EVERYTHING) for each in numbers], read_at=now)
-        each = watched.watches // watched.accounts
+        for start in range(0, subjects, 2_000):
+            numbers = range(start, min(start + 2_000, subjects))
+            readings = [_reading(each, 1, Completeness.EVERYTHING) for each in numbers]
+            await RecordStore(database).store(readings, read_at=now)
+        each = watches // accounts
         snapshot = encoded(snapshot_of_device(_device(987654321, 1), certificates_read=True, searched=True))
-        values = {"each": each, "step": max(1, watched.subjects // each), "subjects": watched.subjects}
+        values = {"each": each, "step": max(1, subjects // each), "subjects": subjects, "snapshot": snapshot}
         async with database.transaction() as connection:
             for statement in (ACCOUNTS, WEBHOOKS):
-                await connection.execute(text(statement), {"count": watched.accounts, "now": now})
-            values |= {"count": each * watched.accounts, "now": now}
-            await connection.execute(text(WATCHES), {**values, "snapshot": snapshot})
+                await connection.execute(text(statement), {"count": accounts, "now": now})
+            await connection.execute(text(WATCHES), {**values, "count": each * accounts, "now": now})
         yield database
     finally:
         await database.close()
 
 
-async def store_changes(database: Database, numbers: Sequence[int], version: int) -> tuple[float, int, int]:
-    """Store new versions of some subjects, as pages of the register's walk bring them.
+async def _stored(
+    setup: Setup, accounts: int, watches: int, subjects: int, changes: int, times: int = 1
+) -> list[tuple[float, int, int]]:
+    """Store the first records, each time with another version, as pages of the register's walk bring them.
 
-    The seconds with all that follows, the events and the deliveries that they brought.
+    Each time the seconds with all that follows, the events and the deliveries that they brought.
     """
-    store = RecordStore(
-        database,
-        WatchObserver(DeliveryOutbox(database, SystemClock(), {WebhookChannel.name: _channel(AsyncConnectionPool())})),
-    )
-    before = await _counts(database)
-    started = time.perf_counter()
-    for start in range(0, len(numbers), PAGE):
-        page = [_reading(number, version, Completeness.SOME) for number in numbers[start : start + PAGE]]
-        await store.store(page, read_at=int(time.time()))
-    seconds = time.perf_counter() - started
-    events, deliveries = (after - earlier for after, earlier in zip(await _counts(database), before, strict=True))
-    return seconds, events, deliveries
+    stored = []
+    async with _watched_database(setup.path("fanout.db"), accounts, watches, subjects) as database:
+        channels = {WebhookChannel.name: _channel(AsyncConnectionPool())}
+        store = RecordStore(database, WatchObserver(DeliveryOutbox(database, SystemClock(), channels)))
+        for version in range(2, times + 2):
+            before, started = await _counts(database), time.perf_counter()
+            for start in range(0, changes, PAGE):
+                numbers = range(start, min(start + PAGE, changes))
+                page = [_reading(number, version, Completeness.SOME) for number in numbers]
+                await store.store(page, read_at=int(time.time()))
+            seconds, after = time.perf_counter() - started, await _counts(database)
+            stored.append((seconds, after[0] - before[0], after[1] - before[1]))
+    return stored
 
 
 async def _counts(database: Database) -> list[int]:
@@ -129,9 +160,8 @@ async def _counts(database: Database) -> list[int]:
 
 def _reading(number: int, version: int, completeness: Completeness) -> DeviceReading:
     detail_version = 1 if completeness is Completeness.EVERYTHING else None
-    return DeviceReading(
-        device=_device(number, version), completeness=completeness, detail_version=detail_version, source="eudamed"
-    )
+    device = _device(number, version)
+    return DeviceReading(device=device, completeness=completeness, detail_version=detail_version, source="eudamed")
 
 
 def _device(number: int, version: int) -> Device:
@@ -150,78 +180,15 @@ def _device(number: int, version: int) -> Device:
     )
 
 
-def measure(setup: Setup) -> Section:
-    """Store changed records of watched devices, then deliver to a local receiver."""
-    rows = [*_one_change(setup), _many_changes(setup), _deliveries(setup)]
-    return Section("watching", "Watching and delivering", rows)
-
-
-def _one_change(setup: Setup) -> list[Row]:
-    rows: list[Row] = []
-    for watches in OTHER_WATCHES:
-        if watches > 10 * setup.devices:
-            continue
-        watched = Watched(max(1, watches // 1_000), watches, watches)
-        with timed(f"storing one changed record among {watches:,} watches"):
-            stored = _stored(setup, watched, 1, ONE_CHANGE_REPEATS)
-        figure = latencies([seconds for seconds, _, _ in stored])
-        peers = {PEER: rows[0].ours if rows else None}
-        rows.append(Row(f"one changed record, {watches:,} watches, one of them on it", figure, peers))
-    return rows
-
-
-def _many_changes(setup: Setup) -> Row:
-    devices = min(MAX_DEVICES, setup.devices)
-    watches, changes = devices * WATCHES_FOR_EACH_DEVICE, min(CHANGES, devices)
-    watched = Watched(max(WATCHES_FOR_EACH_DEVICE, watches // 1_000), watches, devices)
-    what = f"{changes:,} changed records among {watches:,} watches"
-    with timed(f"storing {what}"):
-        ((seconds, events, deliveries),) = _stored(setup, watched, changes)
-    figure = Figure(seconds, "s", {"events": events, "deliveries": deliveries})
-    goal = Goal(f"< {SECONDS_FOR_CHANGES} s", seconds < SECONDS_FOR_CHANGES)
-    return Row(f"{what}: {events:,} events stored, {deliveries:,} deliveries queued", figure, {}, goal)
-
-
-def _stored(setup: Setup, watched: Watched, changes: int, times: int = 1) -> list[tuple[float, int, int]]:
-    """What storing the first records brings, each time with another version."""
-
-    async def run() -> list[tuple[float, int, int]]:
-        async with watched_database(setup.path("fanout.db"), watched) as database:
-            return [await store_changes(database, range(changes), version) for version in range(2, times + 2)]
-
-    with pinned(SERVER_CORE):
-        return asyncio.run(run())
-
-
-def _deliveries(setup: Setup) -> Row:
-    count = min(DELIVERIES_A_ROUND, setup.devices)
-    with serving(setup, LOAD_CORE) as receiver:
-        port, database = receiver.port, str(setup.path("deliveries.db"))
-        takes = {
-            "ours": partial(_delivered, count, "ours", str(port), str(count), database),
-            PEER: partial(_delivered, count, "bare", str(port), str(count)),
-        }
-        return setup.row("signed deliveries to a local receiver, one core", takes, GOAL_RATIO)
-
-
-def _delivered(count: int, *arguments: str) -> Figure:
-    with pinned(SERVER_CORE):
-        command = [sys.executable, "-m", "bench.watching", *arguments]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise ProcessFailed(f"Delivering failed:\n{done.stdout}{done.stderr}"[-2000:])
-    return Figure(count / float(done.stdout.split()[-1]), "deliveries/s")
-
-
-async def ours(port: int, count: int, path: Path) -> float:
-    """Seconds until every delivery has ended well."""
+async def _delivered(path: Path, url: str, count: int) -> float:
+    """Seconds until every delivery has ended well: claimed, signed, posted, its end stored."""
     network = CheckedNetwork(SystemResolver(), allow_private=True)
     async with (
-        watched_database(path, Watched(ADDRESSES, ADDRESSES, ADDRESSES)) as database,
+        _watched_database(path, ADDRESSES, ADDRESSES, ADDRESSES) as database,
         checked_connections(network, most=MAX_CONCURRENT) as connections,
     ):
         async with database.transaction() as connection:
-            await connection.execute(update(tables.webhooks).values(url=f"http://127.0.0.1:{port}/"))
+            await connection.execute(update(tables.webhooks).values(url=url))
             await connection.execute(insert(tables.deliveries), _due(count))
         deliveries = DeliveryService(database, SystemClock(), {WebhookChannel.name: _channel(connections)})
         started = time.perf_counter()
@@ -237,25 +204,24 @@ async def ours(port: int, count: int, path: Path) -> float:
     return seconds
 
 
-def _channel(connections: AsyncConnectionPool) -> WebhookChannel:
-    http_client = SafeHttpClient(connections, allow_private=True, seconds=ATTEMPT_SECONDS)
-    return WebhookChannel(http_client, service="Service", user_agent="bench/1.0", allow_private=True)
-
-
-async def bare(port: int, count: int) -> float:
-    """Seconds until every body is posted."""
+async def _posted(url: str, count: int) -> float:
+    """Seconds until a bare loop has posted the same body so often, with as many at once."""
     numbers = iter(range(count))
     limits = httpx2.Limits(max_connections=MAX_CONCURRENT, max_keepalive_connections=MAX_CONCURRENT)
     async with httpx2.AsyncClient(limits=limits, trust_env=False) as http:
 
         async def post() -> None:
             for _ in numbers:
-                answer = await http.post(f"http://127.0.0.1:{port}/", content=BODY)
-                assert answer.status_code == 200
+                assert (await http.post(url, content=BODY)).status_code == 200
 
         started = time.perf_counter()
         await asyncio.gather(*(post() for _ in range(MAX_CONCURRENT)))
         return time.perf_counter() - started
+
+
+def _channel(connections: AsyncConnectionPool) -> WebhookChannel:
+    http_client = SafeHttpClient(connections, allow_private=True, seconds=ATTEMPT_SECONDS)
+    return WebhookChannel(http_client, service="Service", user_agent="bench/1.0", allow_private=True)
 
 
 def _due(count: int) -> list[dict[str, object]]:
@@ -267,16 +233,3 @@ def _due(count: int) -> list[dict[str, object]]:
         {"id": f"whd_{number}", "account_id": account, "webhook_id": account, "batch": f"{number}", **due}
         for number, account in enumerate(accounts)
     ]
-
-
-def main() -> None:
-    """`ours PORT COUNT DATABASE` or `bare PORT COUNT`."""
-    assert MAX_PER_TARGET * ADDRESSES >= MAX_CONCURRENT, "no address holds the others up"
-    port, count = int(sys.argv[2]), int(sys.argv[3])
-    work = ours(port, count, Path(sys.argv[4])) if sys.argv[1] == "ours" else bare(port, count)
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        print(runner.run(work))
-
-
-if __name__ == "__main__":
-    main()
