@@ -1,112 +1,180 @@
-"""Part `mixed`: everything at once at the machine's capacity, on both databases; errors, waits, memory over time."""
+"""Part `mixed`: everything at once at the machine's capacity, on both databases; errors, waits, memory over time.
 
+Each connection draws what it does next by its weight and goes on as soon as it is answered, so the mix is the same
+however fast the service is. Beside them the register changes what is watched.
+"""
+
+import http.client
+import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
+from random import Random
 from statistics import linear_regression
 from urllib.parse import urlsplit
 
+import msgspec
 import psutil
 
 from bench.bare import serving
-from bench.figures import Figure, Goal, Row, Section
-from bench.load import Client, Request, actor_requests, device_requests, tool_call, unchanged_requests
-from bench.mixed_load import CHANGES, CONNECTIONS, READS, MixedLoad, Outcome
-from bench.postgresql import DESCRIPTION, Cluster, binaries, cluster
+from bench.figures import Figure, Goal, Row, Section, latencies
+from bench.load import CONNECTIONS, Client, Request, actor_requests, device_requests, tool_call, unchanged_requests
+from bench.postgresql import DESCRIPTION, Cluster, cluster
 from bench.processes import ALL_BUT_LOAD, LOAD_CORE, Usage, computed_seconds, pinned, watched
 from bench.questions import Question
 from bench.sample import Sample, sample_of
 from bench.service import Customer, bring_up_to_date, customer, served, stand_in_register
-from bench.setup import Setup, Stored, say, timed
+from bench.setup import Setup, Stored, timed
 
 ON_SQLITE = "on SQLite"
 ON_POSTGRESQL = "on PostgreSQL"
-WATCHERS = 3
-"""Accounts that sync; one more imports."""
-WATCHED = 25
-"""Watches of each account that syncs."""
+WATCHERS = 3  # accounts that sync; one more imports
+WATCHED = 25  # watches of each account that syncs
 IMPORTED = 20
 LISTS = 20
 READ_DEVICES = 1_000
 READ_ACTORS = 100
-MAX_GROWTH = 1.0
-"""MB a minute from which on memory is not flat."""
-SETTLED_AFTER = 0.2
-"""Part of the time from which on the growth of memory counts: before, caches fill."""
-PLOTTED = 60
-"""Points of the plot of memory."""
+MAX_GROWTH = 1.0  # MB a minute from which on memory is not flat
+SETTLED_AFTER = 0.2  # part of the time from which on the growth of memory counts: before, caches fill
+PLOTTED = 60  # points of the plot of memory
 SETTINGS = {"TRIAL_WATCH_CAP": "10000", "WEBHOOKS_ALLOW_PRIVATE": "on"}
+SECONDS_BETWEEN_CHANGES = 1.0
+TIMEOUT_SECONDS = 120.0  # within which everything is answered; later counts as unexpected
+PAUSE_SECONDS = 0.2  # after an answer that should not be
+NO_ANSWER = 0  # the status of a request that got none
+READS = {
+    "device read": 430,
+    "device, unchanged": 250,
+    "search": 120,
+    "actor read": 50,
+    "tool call": 80,
+    "account": 20,
+    "list of watches": 30,
+}
+"""Weights of requests that change nothing."""
+CHANGES = {"login": 5, "sync": 3, "import": 2}
+"""Weights of the others. An import is followed by a look at the list and by ending each of its watches."""
+EXPECTED = {"device, unchanged": (200, 304)}  # besides 200: a device that changed meanwhile is answered in full
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Mixed:
-    """How it went on one database."""
+    """What is asked on one database, of whom, and how it went."""
 
-    outcomes: Mapping[str, Outcome]
-    usages: Sequence[Usage]
-    computed: float
-    """Seconds of a core that service and database used."""
+    setup: Setup
+    port: int
+    reads: Mapping[str, Sequence[Request]]  # by kind, in the names of `READS`
+    companies: Sequence[Customer]  # those who sync, then the one who imports
+    imported: Sequence[Sequence[str]]
+    seconds: dict[str, list[float]] = field(default_factory=dict)  # times by kind
+    unexpected: Counter[tuple[str, int]] = field(default_factory=Counter)  # answers by kind and status
+    usages: Sequence[Usage] = ()
+    computed: float = 0.0  # seconds of a core that service and database used
 
     @property
     def total(self) -> int:
         """All requests."""
-        return sum(len(outcome.seconds) for outcome in self.outcomes.values())
-
-    @property
-    def unexpected(self) -> int:
-        """Answers that should not be."""
-        return sum(outcome.unexpected.total() for outcome in self.outcomes.values())
+        return sum(map(len, self.seconds.values()))
 
     def at(self, part: float) -> Usage:
         """What the service had after that part of the time."""
         return self.usages[max(0, min(len(self.usages) - 1, round(len(self.usages) * part) - 1))]
 
+    def run(self, register_port: int, codes: Sequence[str]) -> None:
+        """Ask until the time is over, while the register changes what is watched."""
+        ends = time.perf_counter() + self.setup.minutes * 60
+        self.seconds = {kind: [] for kind in (*READS, *CHANGES, "stop watching")}
+        with ThreadPoolExecutor(CONNECTIONS + 1) as threads:
+            randoms = [Random(f"{self.setup.seed} {number}") for number in range(CONNECTIONS)]
+            begun = [threads.submit(self._ask_until, ends, random) for random in randoms]
+            begun.append(threads.submit(_change_until, ends, register_port, codes))
+        for each in begun:
+            each.result()
+        self.seconds = {kind: times for kind, times in sorted(self.seconds.items()) if times}
+
+    def _ask_until(self, ends: float, random: Random) -> None:
+        weights = READS | CHANGES
+        with closing(Client(self.port, TIMEOUT_SECONDS)) as client:
+            while time.perf_counter() < ends:
+                kind = random.choices(list(weights), list(weights.values()))[0]
+                if kind == "import":
+                    self._import(client, random)
+                else:
+                    self._ask(client, kind, self._request(kind, random))
+
+    def _request(self, kind: str, random: Random) -> Request:
+        if kind == "sync":
+            return random.choice(self.companies[:-1]).post("/v1/sync")
+        if kind == "login":
+            return random.choice(random.choice(self.companies).logins)
+        return random.choice(self.reads[kind])
+
+    def _import(self, client: Client, random: Random) -> None:
+        """Import a list, look at it, stop watching all of it: the account is as before."""
+        importer = self.companies[-1]
+        self._ask(client, "import", importer.post("/v1/import", csv="\n".join(random.choice(self.imported))))
+        found = self._ask(client, "list of watches", Request("/v1/watches", importer.by_key))
+        for watch in msgspec.json.decode(found)["watches"] if found else []:
+            request = Request(f"/v1/watches/{watch['id']}", importer.by_key, method="DELETE")
+            self._ask(client, "stop watching", request)
+
+    def _ask(self, client: Client, kind: str, request: Request) -> bytes:
+        """The body of the answer; empty where it is not what it should be."""
+        began = time.perf_counter()
+        try:
+            answer = client.ask(request)
+            status, body = answer.status, answer.body
+        except (OSError, http.client.HTTPException):
+            client.close()  # it connects anew by itself
+            status, body = NO_ANSWER, b""
+        self.seconds[kind].append(time.perf_counter() - began)
+        if status in EXPECTED.get(kind, (200,)):
+            return body
+        self.unexpected[kind, status] += 1
+        time.sleep(PAUSE_SECONDS)
+        return b""
+
+
+def _change_until(ends: float, register_port: int, codes: Sequence[str]) -> None:
+    """Let the register change something that is watched, again and again."""
+    request = Request("/_control/random-changes", body=msgspec.json.encode({"n": 2, "among": codes}))
+    with closing(Client(register_port)) as register:
+        while time.perf_counter() < ends:
+            register.expect(request)
+            time.sleep(SECONDS_BETWEEN_CHANGES)
+
 
 def measure(setup: Setup) -> Section:
     """Mix on SQLite, then on PostgreSQL."""
     found = {ON_SQLITE: _mixed(setup, setup.copy())}
-    if binaries():
-        with cluster(setup) as database:
-            found[ON_POSTGRESQL] = _mixed(setup, database.copy(setup), database)
-    else:
-        say("PostgreSQL is not installed; it is left out")
+    with cluster(setup) as database:
+        found[ON_POSTGRESQL] = _mixed(setup, database.copy(setup), database)
     title = f"Mixed load for {setup.minutes:g} minutes on each database"
     return Section("mixed", title, _rows(found), _remarks(found), ours=ON_SQLITE)
 
 
 def _mixed(setup: Setup, stored: Stored, database: Cluster | None = None) -> Mixed:
+    """Watched are the last devices of the sample, so that other parts read devices which no mixed load changes."""
     sample = sample_of(setup)
+    codes = sample.udis[-WATCHED * WATCHERS :]
+    others = sample.udis[READ_DEVICES : -len(codes)] or sample.udis
+    lists = [others[start : start + IMPORTED] for start in range(0, min(len(others), IMPORTED * LISTS), IMPORTED)]
     with ExitStack() as stack:
         register = stack.enter_context(stand_in_register(setup, [LOAD_CORE]))
         receiver = stack.enter_context(serving(setup, LOAD_CORE))
         service = stack.enter_context(served(setup, register | SETTINGS, stored=stored, cores=ALL_BUT_LOAD))
         companies = [stack.enter_context(customer(service.port)) for _ in range(WATCHERS + 1)]
-        load = _load(setup, sample, service.port, urlsplit(register["REGISTER_URL"]).port or 0, companies)
-        _watch(load, f"http://127.0.0.1:{receiver.port}/")
+        mixed = Mixed(setup, service.port, _reads(sample, service.port, companies[0]), companies, lists)
+        _watch(mixed, codes, f"http://127.0.0.1:{receiver.port}/")
         pids = [service.pid, *([database.pid] if database else [])]
         before = sum(map(computed_seconds, pids))
         with timed(f"mixing on {stored.kind}"), watched(psutil.Process(service.pid), 1) as usages, pinned(LOAD_CORE):
-            outcomes = load.run()
-        return Mixed(outcomes, usages, sum(map(computed_seconds, pids)) - before)
-
-
-def _load(setup: Setup, sample: Sample, port: int, register_port: int, companies: Sequence[Customer]) -> MixedLoad:
-    """Watched are the last devices of the sample, so that other parts read devices which no mixed load changes."""
-    watched = sample.udis[-WATCHED * WATCHERS :]
-    others = sample.udis[READ_DEVICES : -len(watched)] or sample.udis
-    lists = [others[start : start + IMPORTED] for start in range(0, IMPORTED * LISTS, IMPORTED)]
-    return MixedLoad(
-        port=port,
-        register_port=register_port,
-        seconds=setup.minutes * 60,
-        seed=setup.seed,
-        reads=_reads(sample, port, companies[0]),
-        watchers=companies[:-1],
-        importer=companies[-1],
-        imported=[each for each in lists if each],
-        watched=watched,
-    )
+            mixed.run(urlsplit(register["REGISTER_URL"]).port or 0, codes)
+        mixed.usages, mixed.computed = usages, sum(map(computed_seconds, pids)) - before
+    return mixed
 
 
 def _reads(sample: Sample, port: int, company: Customer) -> dict[str, list[Request]]:
@@ -128,11 +196,11 @@ def _reads(sample: Sample, port: int, company: Customer) -> dict[str, list[Reque
     }
 
 
-def _watch(load: MixedLoad, receiver: str) -> None:
+def _watch(mixed: Mixed, codes: Sequence[str], receiver: str) -> None:
     """Watches and webhooks of those who sync, each with its own part of what is watched."""
-    with closing(Client(load.port, timeout=120)) as client, timed("watching"):
-        for number, each in enumerate(load.watchers):
-            client.expect(each.post("/v1/import", csv="\n".join(load.watched[number::WATCHERS])))
+    with closing(Client(mixed.port, timeout=120)) as client, timed("watching"):
+        for number, each in enumerate(mixed.companies[:-1]):
+            client.expect(each.post("/v1/import", csv="\n".join(codes[number::WATCHERS])))
             client.expect(each.post("/v1/webhooks", url=receiver))
             client.expect(each.post("/v1/sync"))
 
@@ -141,24 +209,19 @@ def _rows(found: Mapping[str, Mixed]) -> list[Row]:
     """Each kind of request, then what was unexpected, then memory and files."""
 
     def row(what: str, figure_of: Callable[[Mixed], Figure | None], goal: Goal | None = None) -> Row:
-        figures = {name: figure_of(mixed) for name, mixed in found.items()}
-        ours = figures.pop(ON_SQLITE)
+        ours, other = (figure_of(found[name]) for name in (ON_SQLITE, ON_POSTGRESQL))
         assert ours is not None, "every kind is one that SQLite was asked for"
-        return Row(what, ours, figures, goal)
+        return Row(what, ours, {ON_POSTGRESQL: other}, goal)
 
     is_flat = all(_growth(mixed).value <= MAX_GROWTH for mixed in found.values())
     is_expected = not any(mixed.unexpected for mixed in found.values())
+    parts = (0.2, 0.4, 0.6, 0.8, 1.0)
     return [
-        *(row(kind, partial(_latency, kind)) for kind in found[ON_SQLITE].outcomes),
-        row("unexpected answers", lambda mixed: Figure(mixed.unexpected, "answers"), Goal("none", is_expected)),
+        *(row(kind, partial(_latency, kind)) for kind in found[ON_SQLITE].seconds),
+        row("unexpected answers", lambda mixed: Figure(mixed.unexpected.total(), "answers"), Goal("none", is_expected)),
         row("all requests", lambda mixed: Figure(mixed.total, "answers")),
-        row(
-            "cost of a request, all kinds together", lambda mixed: Figure(mixed.computed * 1e3 / mixed.total, "CPU ms")
-        ),
-        *(
-            row(f"memory of the service after {part:.0%} of the time", partial(_memory, part))
-            for part in (0.2, 0.4, 0.6, 0.8, 1.0)
-        ),
+        row("cost of a request, all kinds together", _cost),
+        *(row(f"memory of the service after {part:.0%} of the time", partial(_memory, part)) for part in parts),
         row("growth of memory after the first 20 %", _growth, Goal(f"≤ {MAX_GROWTH:g} MB/min", is_flat)),
         row("open files after 20 % of the time", lambda mixed: Figure(mixed.at(0.2).files, "files")),
         row("open files at the end", lambda mixed: Figure(mixed.at(1.0).files, "files")),
@@ -166,7 +229,12 @@ def _rows(found: Mapping[str, Mixed]) -> list[Row]:
 
 
 def _latency(kind: str, mixed: Mixed) -> Figure | None:
-    return mixed.outcomes[kind].figure if kind in mixed.outcomes else None
+    times = mixed.seconds.get(kind)
+    return latencies(times, requests=len(times)) if times else None
+
+
+def _cost(mixed: Mixed) -> Figure:
+    return Figure(mixed.computed * 1e3 / mixed.total, "CPU ms")
 
 
 def _memory(part: float, mixed: Mixed) -> Figure:
@@ -192,22 +260,17 @@ def growth(usages: Sequence[Usage]) -> Figure:
 
 
 def _remarks(found: Mapping[str, Mixed]) -> list[str]:
-    total = sum((READS | CHANGES).values())
-    weights = ", ".join(f"{weight * 1_000 / total:.0f} {kind}" for kind, weight in (READS | CHANGES).items())
-    return [
-        (
-            f"Shown are p50 / p99 / the longest and how many requests. {CONNECTIONS} connections ask without a pause "
-            f"and draw each time what: of 1,000 {weights}. A sync reads {WATCHED} watches; an import brings "
-            f"{IMPORTED}, which are then ended one by one."
-        ),
-        DESCRIPTION,
-        *(f"Unexpected {name}: {_unexpected(mixed)}." for name, mixed in found.items() if mixed.unexpected),
-    ]
-
-
-def _unexpected(mixed: Mixed) -> str:
-    return ", ".join(
-        f"{count} times {status or 'no answer'} to {kind}"
-        for kind, outcome in mixed.outcomes.items()
-        for status, count in outcome.unexpected.items()
+    weights = READS | CHANGES
+    shares = ", ".join(f"{weight * 1_000 / sum(weights.values()):.0f} {kind}" for kind, weight in weights.items())
+    shown = (
+        f"Shown are p50 / p99 / the longest and how many requests. {CONNECTIONS} connections ask without a pause and "
+        f"draw each time what: of 1,000 {shares}. A sync reads {WATCHED} watches; an import brings {IMPORTED}, which "
+        "are then ended one by one."
     )
+    remarks = [shown, DESCRIPTION]
+    for name, mixed in found.items():
+        told = [
+            f"{count} times {status or 'no answer'} to {kind}" for (kind, status), count in mixed.unexpected.items()
+        ]
+        remarks += [f"Unexpected {name}: {', '.join(told)}."] if told else []
+    return remarks

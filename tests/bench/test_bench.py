@@ -14,8 +14,7 @@ from bench.accounts import timed_reads
 from bench.bare import serving
 from bench.figures import Figure, Row, Section
 from bench.load import Client, Request, rate
-from bench.mixed import growth
-from bench.mixed_load import CHANGES, READS
+from bench.mixed import CHANGES, READS, growth
 from bench.postgresql import binaries, cluster
 from bench.processes import SERVER_CORE, ProcessFailed, Usage, answering
 from bench.service import customer, served
