@@ -7,11 +7,10 @@ however fast the service is. Beside them the register changes what is watched.
 import http.client
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
-from functools import partial
 from random import Random
 from statistics import linear_regression
 from urllib.parse import urlsplit
@@ -22,7 +21,7 @@ import psutil
 from bench.bare import serving
 from bench.figures import Figure, Goal, Row, Section, latencies
 from bench.load import CONNECTIONS, Client, Request, actor_requests, device_requests, tool_call, unchanged_requests
-from bench.postgresql import DESCRIPTION, Cluster, cluster
+from bench.postgresql import DESCRIPTION, Cluster, cluster_if_installed
 from bench.processes import ALL_BUT_LOAD, LOAD_CORE, Usage, computed_seconds, pinned, watched
 from bench.questions import Question
 from bench.sample import Sample, sample_of
@@ -31,6 +30,8 @@ from bench.setup import Setup, Stored, timed
 
 ON_SQLITE = "on SQLite"
 ON_POSTGRESQL = "on PostgreSQL"
+UNEXPECTED = "unexpected answers"
+GROWTH = "growth of memory after the first 20 %"
 WATCHERS = 3  # accounts that sync; one more imports
 WATCHED = 25  # watches of each account that syncs
 IMPORTED = 20
@@ -73,11 +74,6 @@ class Mixed:
     unexpected: Counter[tuple[str, int]] = field(default_factory=Counter)  # answers by kind and status
     usages: Sequence[Usage] = ()
     computed: float = 0.0  # seconds of a core that service and database used
-
-    @property
-    def total(self) -> int:
-        """All requests."""
-        return sum(map(len, self.seconds.values()))
 
     def at(self, part: float) -> Usage:
         """What the service had after that part of the time."""
@@ -150,8 +146,9 @@ def _change_until(ends: float, register_port: int, codes: Sequence[str]) -> None
 def measure(setup: Setup) -> Section:
     """Mix on SQLite, then on PostgreSQL."""
     found = {ON_SQLITE: _mixed(setup, setup.copy())}
-    with cluster(setup) as database:
-        found[ON_POSTGRESQL] = _mixed(setup, database.copy(setup), database)
+    with cluster_if_installed(setup) as database:
+        if database is not None:
+            found[ON_POSTGRESQL] = _mixed(setup, database.copy(setup), database)
     title = f"Mixed load for {setup.minutes:g} minutes on each database"
     return Section("mixed", title, _rows(found), _remarks(found), ours=ON_SQLITE)
 
@@ -207,42 +204,30 @@ def _watch(mixed: Mixed, codes: Sequence[str], receiver: str) -> None:
 
 def _rows(found: Mapping[str, Mixed]) -> list[Row]:
     """Each kind of request, then what was unexpected, then memory and files."""
-
-    def row(what: str, figure_of: Callable[[Mixed], Figure | None], goal: Goal | None = None) -> Row:
-        ours, other = (figure_of(found[name]) for name in (ON_SQLITE, ON_POSTGRESQL))
-        assert ours is not None, "every kind is one that SQLite was asked for"
-        return Row(what, ours, {ON_POSTGRESQL: other}, goal)
-
-    is_flat = all(_growth(mixed).value <= MAX_GROWTH for mixed in found.values())
+    figures = {name: _figures(mixed) for name, mixed in found.items()}
     is_expected = not any(mixed.unexpected for mixed in found.values())
-    parts = (0.2, 0.4, 0.6, 0.8, 1.0)
+    is_flat = all(each[GROWTH].value <= MAX_GROWTH for each in figures.values())
+    goals = {UNEXPECTED: Goal("none", is_expected), GROWTH: Goal(f"≤ {MAX_GROWTH:g} MB/min", is_flat)}
+    ours = figures.pop(ON_SQLITE)
     return [
-        *(row(kind, partial(_latency, kind)) for kind in found[ON_SQLITE].seconds),
-        row("unexpected answers", lambda mixed: Figure(mixed.unexpected.total(), "answers"), Goal("none", is_expected)),
-        row("all requests", lambda mixed: Figure(mixed.total, "answers")),
-        row("cost of a request, all kinds together", _cost),
-        *(row(f"memory of the service after {part:.0%} of the time", partial(_memory, part)) for part in parts),
-        row("growth of memory after the first 20 %", _growth, Goal(f"≤ {MAX_GROWTH:g} MB/min", is_flat)),
-        row("open files after 20 % of the time", lambda mixed: Figure(mixed.at(0.2).files, "files")),
-        row("open files at the end", lambda mixed: Figure(mixed.at(1.0).files, "files")),
+        Row(what, figure, {name: each.get(what) for name, each in figures.items()}, goals.get(what))
+        for what, figure in ours.items()
     ]
 
 
-def _latency(kind: str, mixed: Mixed) -> Figure | None:
-    times = mixed.seconds.get(kind)
-    return latencies(times, requests=len(times)) if times else None
-
-
-def _cost(mixed: Mixed) -> Figure:
-    return Figure(mixed.computed * 1e3 / mixed.total, "CPU ms")
-
-
-def _memory(part: float, mixed: Mixed) -> Figure:
-    return Figure(mixed.at(part).megabytes, "MB")
-
-
-def _growth(mixed: Mixed) -> Figure:
-    return growth(mixed.usages)
+def _figures(mixed: Mixed) -> dict[str, Figure]:
+    total = sum(map(len, mixed.seconds.values()))
+    memory = {f"{part:.0%}": Figure(mixed.at(part).megabytes, "MB") for part in (0.2, 0.4, 0.6, 0.8, 1.0)}
+    return {
+        **{kind: latencies(times, requests=len(times)) for kind, times in mixed.seconds.items()},
+        UNEXPECTED: Figure(mixed.unexpected.total(), "answers"),
+        "all requests": Figure(total, "answers"),
+        "cost of a request, all kinds together": Figure(mixed.computed * 1e3 / total, "CPU ms"),
+        **{f"memory of the service after {part} of the time": figure for part, figure in memory.items()},
+        GROWTH: growth(mixed.usages),
+        "open files after 20 % of the time": Figure(mixed.at(0.2).files, "files"),
+        "open files at the end": Figure(mixed.at(1.0).files, "files"),
+    }
 
 
 def growth(usages: Sequence[Usage]) -> Figure:

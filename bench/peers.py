@@ -46,7 +46,7 @@ WORDS = (
 
 
 def ask_peers(
-    setup: Setup, sample: Sample, questions: Sequence[Question], cluster: Cluster
+    setup: Setup, sample: Sample, questions: Sequence[Question], cluster: Cluster | None
 ) -> Iterator[tuple[str, list[Figure | None], str]]:
     """Every peer's name, its figures, one for each question or None where it cannot answer it, and a remark."""
 
@@ -60,6 +60,8 @@ def ask_peers(
     with closing(sqlite3.connect(sample.file)) as file:
         file.execute("PRAGMA cache_size = -1000000")
         yield asked("SQLite FTS5", partial(_fts5, file), f"SQLite FTS5: {sample.loaded}", SERVER_CORE)
+    if cluster is None:
+        return
     loaded = _loaded(setup, sample, cluster)
     with cluster.connect(DATABASE) as connection:
         connection.prepare_threshold = None  # every question is planned by itself

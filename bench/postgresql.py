@@ -17,7 +17,7 @@ from typing import Any
 import psycopg
 
 from bench.processes import MEGABYTES, SERVER_CORE, START_SECONDS, ProcessFailed, running, tail
-from bench.setup import Setup, Stored
+from bench.setup import Setup, Stored, say
 
 USER = "postgres" if os.geteuid() == 0 else None
 SETTINGS = {
@@ -87,6 +87,17 @@ def cluster(setup: Setup) -> Iterator[Cluster]:
         command += [word for name, value in options.items() for word in ("-c", f"{name}={value}")]
         with running(command, log, cores=[SERVER_CORE], user=USER) as process:
             yield _started(Cluster(sockets, process.pid), log)
+
+
+@contextmanager
+def cluster_if_installed(setup: Setup) -> Iterator[Cluster | None]:
+    """The same server, or None where PostgreSQL is not installed."""
+    if binaries():
+        with cluster(setup) as running_cluster:
+            yield running_cluster
+    else:
+        say("PostgreSQL is not installed; it is left out")
+        yield None
 
 
 def _make(programs: Path, folder: Path, log: Path) -> None:

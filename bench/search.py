@@ -9,7 +9,7 @@ import msgspec
 from bench.figures import Figure, Goal, Row, Section, latencies, median_figure
 from bench.load import Client, Request
 from bench.peers import ASKED, ASKED_SECONDS, ask_peers
-from bench.postgresql import cluster
+from bench.postgresql import cluster_if_installed
 from bench.processes import LOAD_CORE, ProcessFailed, pinned
 from bench.questions import Group, Question, groups
 from bench.sample import Sample, sample_of
@@ -26,10 +26,11 @@ def measure(setup: Setup) -> Section:
     sample, remarks = sample_of(setup), [_remark(setup, sample_of(setup))]
     asked = list(groups(sample))
     questions, ours = _asked(setup, setup.copy(), asked)
-    with cluster(setup) as running:
-        groups_of_one = [Group("", "", [question]) for question in questions]
-        beside: dict[str, Sequence[Figure | None]] = {}
-        _, beside["ours on PostgreSQL"] = _asked(setup, running.copy(setup), groups_of_one)
+    beside: dict[str, Sequence[Figure | None]] = {}
+    with cluster_if_installed(setup) as running:
+        if running is not None:
+            groups_of_one = [Group("", "", [question]) for question in questions]
+            _, beside["ours on PostgreSQL"] = _asked(setup, running.copy(setup), groups_of_one)
         for peer, figures, remark in ask_peers(setup, sample, questions, running):
             beside[peer] = figures
             remarks += [remark] if remark else []

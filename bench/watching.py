@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TypeVar
@@ -10,7 +10,7 @@ from typing import TypeVar
 import httpx2
 import uvloop
 from httpcore2 import AsyncConnectionPool
-from sqlalchemy import func, insert, select, text, update
+from sqlalchemy import text
 
 from bench.bare import serving
 from bench.figures import Figure, Goal, Row, Section, latencies
@@ -18,7 +18,6 @@ from bench.processes import LOAD_CORE, SERVER_CORE, pinned
 from bench.setup import Setup, remove_database, timed
 from registerwatch.background.loops import deliver
 from registerwatch.clock import SystemClock
-from registerwatch.db import tables
 from registerwatch.db.engine import Database
 from registerwatch.db.migrate import upgrade
 from registerwatch.net.safe_http import CheckedNetwork, SafeHttpClient, SystemResolver, checked_connections
@@ -56,6 +55,10 @@ WATCHES = f"""{NUMBERS}, chosen (account, number) AS (
         replace(:snapshot, '987654321', number), :now - 60, :now - 60, '', :now - 60
     FROM chosen"""
 """Every account watches subjects of its own choice; together they spread evenly."""
+DELIVERIES = f"""{NUMBERS} INSERT INTO deliveries
+        (id, account_id, webhook_id, batch, type, created_at, due_at, leased_until, attempts, error)
+    SELECT 'whd_' || n, n % :addresses + 1, n % :addresses + 1, n, :type, :now, :now, 0, 0, '' FROM numbers"""
+COUNTS = text("SELECT (SELECT count(*) FROM events), (SELECT count(*) FROM deliveries)")
 ADDRESSES = 50
 assert MAX_PER_TARGET * ADDRESSES >= MAX_CONCURRENT, "no address holds the others up"
 BODY = body_of(Notification("whd_bench", EventType.CHANGED, 0, "owner@example.org"), []).encode()
@@ -152,10 +155,9 @@ async def _stored(
     return stored
 
 
-async def _counts(database: Database) -> list[int]:
+async def _counts(database: Database) -> Sequence[int]:
     async with database.reading() as connection:
-        counts = [select(func.count()).select_from(table) for table in (tables.events, tables.deliveries)]
-        return [(await connection.execute(count)).scalar_one() for count in counts]
+        return tuple((await connection.execute(COUNTS)).one())
 
 
 def _reading(number: int, version: int, completeness: Completeness) -> DeviceReading:
@@ -188,8 +190,9 @@ async def _delivered(path: Path, url: str, count: int) -> float:
         checked_connections(network, most=MAX_CONCURRENT) as connections,
     ):
         async with database.transaction() as connection:
-            await connection.execute(update(tables.webhooks).values(url=url))
-            await connection.execute(insert(tables.deliveries), _due(count))
+            await connection.execute(text("UPDATE webhooks SET url = :url"), {"url": url})
+            due = {"count": count, "now": int(time.time()), "addresses": ADDRESSES, "type": EventType.CHANGED.value}
+            await connection.execute(text(DELIVERIES), due)
         deliveries = DeliveryService(database, SystemClock(), {WebhookChannel.name: _channel(connections)})
         started = time.perf_counter()
         loop = asyncio.create_task(deliver(deliveries))
@@ -198,9 +201,9 @@ async def _delivered(path: Path, url: str, count: int) -> float:
         seconds = time.perf_counter() - started
         loop.cancel()
         await asyncio.gather(loop, return_exceptions=True)
-        accepted = select(func.count()).select_from(tables.deliveries).where(tables.deliveries.c.is_accepted)
         async with database.reading() as connection:
-            assert (await connection.execute(accepted)).scalar_one() == count
+            accepted = await connection.execute(text("SELECT count(*) FROM deliveries WHERE is_accepted"))
+            assert accepted.scalar_one() == count
     return seconds
 
 
@@ -222,14 +225,3 @@ async def _posted(url: str, count: int) -> float:
 def _channel(connections: AsyncConnectionPool) -> WebhookChannel:
     http_client = SafeHttpClient(connections, allow_private=True, seconds=ATTEMPT_SECONDS)
     return WebhookChannel(http_client, service="Service", user_agent="bench/1.0", allow_private=True)
-
-
-def _due(count: int) -> list[dict[str, object]]:
-    now = int(time.time())
-    due = {"type": EventType.CHANGED.value, "created_at": now, "due_at": now}
-    due |= {"leased_until": 0, "attempts": 0, "error": ""}
-    accounts = [number % ADDRESSES + 1 for number in range(count)]
-    return [
-        {"id": f"whd_{number}", "account_id": account, "webhook_id": account, "batch": f"{number}", **due}
-        for number, account in enumerate(accounts)
-    ]
