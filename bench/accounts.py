@@ -1,9 +1,9 @@
 """Part `accounts`: the account as its programs and people read it, logins, and how long logins keep others waiting."""
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from itertools import cycle, islice
@@ -30,25 +30,22 @@ def measure(setup: Setup) -> Section:
     udis = sample_of(setup).udis[:READ_DEVICES]
     reads, rows = device_requests(udis), list[Row]()
     with stand_in_register(setup) as register:
-        with _company(setup, register, [SERVER_CORE]) as (port, company):
-            bring_up_to_date(port, udis)
+        with served(setup, register) as service, customer(service.port) as company:
+            bring_up_to_date(service.port, udis)
             for way, headers in (("API key", company.by_key), ("session", company.by_session)):
                 what = f"`GET /v1/me` by {way}, one core; beside it the bare ASGI app"
-                rows.append(beside_bare(setup, what, port, [Request("/v1/me", headers)], peer=PEER))
-            alone = _beside_logins(setup, port, company, reads, "one core")
-        with _company(setup, register, ALL_BUT_LOAD) as (port, company):
-            takes = {"ours": partial(_logins, setup, port, company), PEER: partial(compared_passwords, setup.seconds)}
+                rows.append(beside_bare(setup, what, service.port, [Request("/v1/me", headers)], peer=PEER))
+            alone = _beside_logins(setup, service.port, company, reads, "one core")
+        with served(setup, register, cores=ALL_BUT_LOAD) as service, customer(service.port) as company:
+            takes = {
+                "ours": partial(_logins, setup, service.port, company),
+                PEER: partial(compared_passwords, setup.seconds),
+            }
             rows.append(setup.row(f"`POST /v1/login`, {LOGIN_CORES}; beside it argon2 alone, one thread", takes))
-        with _company(setup, register, CORES) as (port, company):
-            together = _beside_logins(setup, port, company, reads, f"{len(CORES)} cores")
+        with served(setup, register, cores=CORES) as service, customer(service.port) as company:
+            together = _beside_logins(setup, service.port, company, reads, f"{len(CORES)} cores")
     remarks = [setup.load_remark, _slower(alone), _slower(together)]
     return Section("accounts", "Accounts", [*rows, alone, together], remarks)
-
-
-@contextmanager
-def _company(setup: Setup, register: Mapping[str, str], cores: Sequence[int]) -> Iterator[tuple[int, Customer]]:
-    with served(setup, register, cores=cores) as service, customer(service.port) as company:
-        yield service.port, company
 
 
 def _logins(setup: Setup, port: int, company: Customer) -> Figure:
@@ -73,7 +70,6 @@ def compared_passwords(seconds: float) -> Figure:
 
 
 def _beside_logins(setup: Setup, port: int, company: Customer, reads: Sequence[Request], cores: str) -> Row:
-    """Reads with logins beside them and without, in turn."""
     during, quiet = (partial(timed_reads, port, reads, each, setup.seconds) for each in (company.logins, []))
     what = f"device, {READS_PER_SECOND} reads/s while bursts of {BURST} sign in, {cores}; beside it without them"
     return setup.row(what, {"ours": during, PEER: quiet})

@@ -1,8 +1,4 @@
-"""Part `databases`: what a request costs on PostgreSQL and on SQLite, the service over the same rows in both.
-
-Service and PostgreSQL share one core, which is the core of the service on SQLite too, so that requests per second are
-of the same hardware. Cost is the time that cores computed for a request, in the service and in PostgreSQL together.
-"""
+"""Part `databases`: what a request costs on PostgreSQL and on SQLite, the service over the same rows in both."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -26,6 +22,8 @@ MAX_TIMES = 2.0
 READ_DEVICES = 1_000
 READ_ACTORS = 100
 WORDS = 10
+ONE_CONNECTION = "device, 200, one connection"
+ACTOR = "actor with its first 20 devices"  # which has no goal
 
 
 def measure(setup: Setup) -> Section:
@@ -50,8 +48,8 @@ def _requests(setup: Setup, sides: Sides) -> Iterator[tuple[str, list[Request]]]
     devices = device_requests(udis)
     yield "device, 200", devices
     yield "device, `If-None-Match`", unchanged_requests(sides[PEER][0], devices)
-    yield "device, 200, one connection", devices
-    yield "actor with its first 20 devices", actor_requests(srns)
+    yield ONE_CONNECTION, devices
+    yield ACTOR, actor_requests(srns)
     yield "search, common words", _searches(common)
     yield "search, common words, on the market", _searches(common, StatusFilter.ON)
     yield "search, rare words", _searches(sample.rare[:WORDS])
@@ -60,19 +58,18 @@ def _requests(setup: Setup, sides: Sides) -> Iterator[tuple[str, list[Request]]]
 
 def _rows(setup: Setup, sides: Sides, what: str, requests: Sequence[Request]) -> Iterator[Row]:
     """Requests per second, their cost, and how many times as much it is on PostgreSQL."""
-    connections = 1 if what.endswith("one connection") else CONNECTIONS
+    connections = 1 if what == ONE_CONNECTION else CONNECTIONS
     takes = {name: partial(_rate, *side, requests, setup.seconds, connections) for name, side in sides.items()}
     row = setup.row(what, takes)
     cost, other = (Figure(float(each.details["cpu_ms"]), "CPU ms") for each in (row.ours, *row.peers.values()) if each)
     times = cost.value / other.value
     yield row
     yield Row(f"{what}: cost of a request", cost, {PEER: other})
-    goal = None if what.startswith("actor") else Goal(f"≤ {MAX_TIMES:.0f} times", times <= MAX_TIMES)
+    goal = None if what == ACTOR else Goal(f"≤ {MAX_TIMES:.0f} times", times <= MAX_TIMES)
     yield Row(f"{what}: cost on PostgreSQL / cost on SQLite", Figure(times, "times"), goal=goal)
 
 
 def _rate(port: int, pids: Sequence[int], requests: Sequence[Request], seconds: int, connections: int) -> Figure:
-    """Requests per second, with the milliseconds of a core that one costs."""
     before = sum(map(computed_seconds, pids))
     figure = rate(port, requests, seconds, connections)
     cost = (sum(map(computed_seconds, pids)) - before) * 1e3 / float(figure.details["samples"])

@@ -1,8 +1,4 @@
-"""Part `mixed`: everything at once at the machine's capacity, on both databases; errors, waits, memory over time.
-
-Each connection draws what it does next by its weight and goes on as soon as it is answered, so the mix is the same
-however fast the service is. Beside them the register changes what is watched.
-"""
+"""Part `mixed`: everything at once at the machine's capacity, on both databases; errors, waits, memory over time."""
 
 import http.client
 import time
@@ -135,7 +131,6 @@ class Mixed:
 
 
 def _change_until(ends: float, register_port: int, codes: Sequence[str]) -> None:
-    """Let the register change something that is watched, again and again."""
     request = Request("/_control/random-changes", body=msgspec.json.encode({"n": 2, "among": codes}))
     with closing(Client(register_port)) as register:
         while time.perf_counter() < ends:

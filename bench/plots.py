@@ -82,7 +82,6 @@ def _costs(axes: Axes, section: Section) -> None:
 
 
 def _memory(axes: Axes, section: Section) -> None:
-    """Memory over time, by database."""
     for row in section.rows:
         for name, figure in _named(section, row).items():
             points = [point.split(":") for point in str(figure.details.get("course", "")).split()]

@@ -1,8 +1,4 @@
-"""A PostgreSQL server of the bench's own, all of it on the server's core, with a filled copy.
-
-It keeps its data in the working folder for the next run, and commits as durably as PostgreSQL does by default.
-PostgreSQL refuses root, so root runs it as `postgres`.
-"""
+"""A PostgreSQL server of the bench's own with a filled copy, which stays in the working folder for the next run."""
 
 import os
 import shutil

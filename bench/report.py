@@ -71,7 +71,6 @@ def _rounded(value: Any) -> Any:
 
 
 def _part(sections: dict[int, Section], *, has_sizes: bool) -> Iterator[str]:
-    """The heading, the table and the remarks of one part."""
     taken = {size: section for size, section in sections.items() if not section.failure}
     *_, last = (taken or sections).values()
     records = f"{next(iter(taken)):,} records" if len(taken) == 1 else "by size"

@@ -55,7 +55,6 @@ def _asked(setup: Setup, stored: Stored, asked: Sequence[Group]) -> tuple[list[Q
 
 
 def _wait_for_index(client: Client) -> None:
-    """Wait until everything in the copy can be found."""
     ends = time.monotonic() + INDEX_SECONDS
     while lag := client.json("/health")["index"]["lag"]:
         if time.monotonic() > ends:

@@ -54,7 +54,6 @@ def measure(setup: Setup) -> Section:
 
 
 def _remarks(outcome: dict[str, Any]) -> list[str]:
-    """What happened, as the test says it."""
     modes: Counter[str] = Counter()
     for name, count in outcome["faults"].items():
         modes[name.partition(": ")[2]] += count
