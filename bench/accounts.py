@@ -12,7 +12,7 @@ from bench.bare import beside_bare
 from bench.figures import Figure, Row, Section, latencies, percentile
 from bench.load import Client, Request, device_requests, expect_success, rate
 from bench.processes import ALL_BUT_LOAD, CORES, LOAD_CORE, SERVER_CORE, pinned
-from bench.sample import sample_of
+from bench.questions import sample_of
 from bench.service import Customer, bring_up_to_date, customer, served, stand_in_register
 from bench.setup import Setup
 from registerwatch.accounts.passwords import owasp_hasher

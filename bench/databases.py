@@ -8,8 +8,7 @@ from bench.figures import Figure, Goal, Row, Section
 from bench.load import CONNECTIONS, Request, actor_requests, device_requests, rate, unchanged_requests
 from bench.postgresql import DESCRIPTION, cluster
 from bench.processes import SERVER_CORE, computed_seconds
-from bench.questions import Question
-from bench.sample import sample_of
+from bench.questions import Question, sample_of
 from bench.service import bring_up_to_date, served, stand_in_register
 from bench.setup import Setup
 from registerwatch.register.codes import StatusFilter

@@ -19,8 +19,7 @@ from bench.figures import Figure, Goal, Row, Section, latencies
 from bench.load import CONNECTIONS, Client, Request, actor_requests, device_requests, tool_call, unchanged_requests
 from bench.postgresql import DESCRIPTION, Cluster, cluster_if_installed
 from bench.processes import ALL_BUT_LOAD, LOAD_CORE, Usage, computed_seconds, pinned, watched
-from bench.questions import Question
-from bench.sample import Sample, sample_of
+from bench.questions import Question, Sample, sample_of
 from bench.service import Customer, bring_up_to_date, customer, served, stand_in_register
 from bench.setup import Setup, Stored, timed
 

@@ -17,8 +17,7 @@ from bench.figures import Figure, latencies
 from bench.load import Client, Request
 from bench.postgresql import DESCRIPTION, Cluster
 from bench.processes import LOAD_CORE, SERVER_CORE, Server, answering, pinned
-from bench.questions import Question
-from bench.sample import Sample
+from bench.questions import Question, Sample
 from bench.setup import Setup, say, timed
 
 Connection = psycopg.Connection[tuple[Any, ...]]

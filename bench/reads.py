@@ -7,7 +7,7 @@ from bench.bare import PEER, beside_bare
 from bench.figures import Goal, Section
 from bench.load import Request, actor_requests, device_requests, rate, unchanged_requests
 from bench.peers import DATASETTE, DATASETTE_REMARK, datasette_over, datasette_requests
-from bench.sample import sample_of
+from bench.questions import sample_of
 from bench.service import bring_up_to_date, served, stand_in_register
 from bench.setup import Setup
 

@@ -11,8 +11,7 @@ from bench.load import Client, Request
 from bench.peers import ASKED, ASKED_SECONDS, ask_peers
 from bench.postgresql import cluster_if_installed
 from bench.processes import LOAD_CORE, ProcessFailed, pinned
-from bench.questions import Group, Question, groups
-from bench.sample import Sample, sample_of
+from bench.questions import Question, Sample, groups, sample_of
 from bench.service import served
 from bench.setup import Setup, Stored, timed
 
@@ -24,31 +23,29 @@ PROBED = 1 / 30  # part of a round by which the slowest question of a group is f
 def measure(setup: Setup) -> Section:
     """Ask our service, then load and ask the peers."""
     sample, remarks = sample_of(setup), [_remark(setup, sample_of(setup))]
-    asked = list(groups(sample))
-    questions, ours = _asked(setup, setup.copy(), asked)
+    questions, ours = _asked(setup, setup.copy(), list(groups(sample)))
     beside: dict[str, Sequence[Figure | None]] = {}
     with cluster_if_installed(setup) as running:
         if running is not None:
-            groups_of_one = [Group("", "", [question]) for question in questions]
-            _, beside["ours on PostgreSQL"] = _asked(setup, running.copy(setup), groups_of_one)
+            _, beside["ours on PostgreSQL"] = _asked(setup, running.copy(setup), [[each] for each in questions])
         for peer, figures, remark in ask_peers(setup, sample, questions, running):
             beside[peer] = figures
             remarks += [remark] if remark else []
     rows = [
-        _row(group, question, ours[at], {peer: figures[at] for peer, figures in beside.items()})
-        for at, (group, question) in enumerate(zip(asked, questions, strict=True))
+        _row(question, ours[at], {peer: figures[at] for peer, figures in beside.items()})
+        for at, question in enumerate(questions)
     ]
     title = f"Searches by name in {sample.devices:,} devices, one core"
     return Section("search", title, rows, remarks, "Searches by name, one core")
 
 
-def _asked(setup: Setup, stored: Stored, asked: Sequence[Group]) -> tuple[list[Question], list[Figure]]:
+def _asked(setup: Setup, stored: Stored, asked: Sequence[Sequence[Question]]) -> tuple[list[Question], list[Figure]]:
     """The slowest question of each group, and how long it takes."""
     with served(setup, {}, stored=stored) as service, closing(Client(service.port)) as client, pinned(LOAD_CORE):
         _wait_for_index(client)
         requests = max(1, round(setup.requests * PROBED))
         with timed(f"finding the slowest question of each kind on {stored.kind}"):
-            slowest = [max(group.questions, key=lambda each: _figure(client, each, requests).value) for group in asked]
+            slowest = [max(group, key=lambda each: _figure(client, each, requests).value) for group in asked]
         with timed(f"searching on {stored.kind}"):
             rounds = [[_figure(client, each, setup.requests) for each in slowest] for _ in range(setup.rounds)]
     return slowest, [median_figure(figures) for figures in zip(*rounds, strict=True)]
@@ -72,13 +69,12 @@ def _figure(client: Client, question: Question, requests: int) -> Figure:
     return latencies(times, total=int(msgspec.json.decode(body)["total"]))
 
 
-def _row(group: Group, question: Question, ours: Figure, peers: dict[str, Figure | None]) -> Row:
+def _row(question: Question, ours: Figure, peers: dict[str, Figure | None]) -> Row:
     """The slowest question of a group; the goal is for common words."""
     goal = Goal(f"p99 ≤ {GOAL_MS:.0f} ms", float(ours.details["p99"]) <= GOAL_MS)
     filters = ", ".join(f"{name}={value}" for name, value in question.filters.items()) or "no filter"
-    what = f"{group.kind} “{question.text}”, {filters}"
-    is_common = group.kind == "common word"
-    return Row(what, ours, peers, goal if is_common else None, f"{group.kind}, {group.filtering}")
+    what, same = f"{question.kind} “{question.text}”, {filters}", f"{question.kind}, {question.filtering}"
+    return Row(what, ours, peers, goal if question.kind == "common word" else None, same)
 
 
 def _remark(setup: Setup, sample: Sample) -> str:

@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 from bench.figures import Figure, Goal, Row, Section, median_figure
 from bench.load import Client, device_requests
-from bench.sample import Sample, sample_of
+from bench.questions import Sample, sample_of
 from bench.service import served
 from bench.setup import Setup, timed
 

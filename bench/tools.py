@@ -10,7 +10,7 @@ import msgspec
 from bench.figures import Row, Section
 from bench.load import Client, Request, device_requests, rate, tool_call
 from bench.processes import ProcessFailed
-from bench.sample import sample_of
+from bench.questions import sample_of
 from bench.service import bring_up_to_date, served, stand_in_register
 from bench.setup import Setup
 
