@@ -37,9 +37,7 @@ def bench(
     workdir: Annotated[Path | None, Option(help="Folder that keeps records, copies and figures.")] = None,
     resume: Annotated[bool, Option("--resume", help="Take over what the same --workdir has measured.")] = False,
     json: Annotated[Path | None, Option(help="File for the figures as JSON.")] = None,
-    write: Annotated[
-        bool, Option("--report", help="Three sizes, `mixed` too, written into the documentation.")
-    ] = False,
+    write: Annotated[bool, Option("--report", help="Three sizes, `mixed` too, written into --docs.")] = False,
     source: Annotated[Path | None, Option("--from", help="Measure nothing: write the report of these figures.")] = None,
     docs: Annotated[Path, Option(help="Folder of the documentation.")] = DOCS,
 ) -> None:
