@@ -4,8 +4,8 @@ import asyncio
 import email.policy
 import ssl
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from email.message import EmailMessage
 from email.parser import Parser
@@ -13,6 +13,7 @@ from typing import cast
 from urllib.parse import quote
 
 from aiosmtpd.smtp import MISSING, SMTP, AuthResult, Envelope, LoginPassword, Session
+from anyio.from_thread import start_blocking_portal
 
 from tests.support.closing_server import Noted, end
 
@@ -90,63 +91,41 @@ def mailbox(
     `login`, of user and password, nobody else hands in mails.
     """
     box = Mailbox()
-    clerk = _Clerk(box, {command: list(each) for command, each in (replies or {}).items()}, login)
-    lines: list[asyncio.BaseTransport] = []
+    handler = _Handler(box, {command: list(each) for command, each in (replies or {}).items()}, login)
 
-    def speak() -> SMTP:
-        return _Speaker(
-            lines,
-            clerk,
-            hostname="mailbox.test",
-            enable_SMTPUTF8=smtputf8,
-            tls_context=starttls,
-            auth_require_tls=tls is None and not logins_in_the_clear,
-            authenticator=clerk.know,
-            loop=asyncio.get_running_loop(),
-        )
+    @asynccontextmanager
+    async def listening() -> AsyncIterator[int]:
+        loop, connections = asyncio.get_running_loop(), list[asyncio.BaseTransport]()
 
-    with _listening(speak, lines, tls) as port:
+        def protocol() -> SMTP:
+            return _Protocol(
+                connections,
+                handler,
+                hostname="mailbox.test",
+                enable_SMTPUTF8=smtputf8,
+                tls_context=starttls,
+                auth_require_tls=tls is None and not logins_in_the_clear,
+                authenticator=handler.authenticate,
+                loop=loop,
+            )
+
+        server = await loop.create_server(protocol, HOST, 0, ssl=tls)
+        try:
+            yield server.sockets[0].getsockname()[1]
+        finally:
+            await end(server, connections)
+
+    with start_blocking_portal() as portal, portal.wrap_async_context_manager(listening()) as port:
         user = f"{quote(login[0], safe='')}:{quote(login[1], safe='')}@" if login else ""
         box.address = f"{'smtps' if tls else 'smtp'}://{user}{HOST}:{port}"
         yield box
 
 
-@contextmanager
-def _listening(
-    speak: Callable[[], SMTP], lines: list[asyncio.BaseTransport], tls: ssl.SSLContext | None
-) -> Iterator[int]:
-    """A server in a thread, whose connections come to stand in `lines`; gives its port."""
-    ports: list[int] = []
-    loops: list[asyncio.AbstractEventLoop] = []
-    started, stop = threading.Event(), asyncio.Event()
-
-    async def serve() -> None:
-        loops.append(asyncio.get_running_loop())
-        server = await loops[0].create_server(speak, HOST, 0, ssl=tls)
-        ports.append(server.sockets[0].getsockname()[1])
-        started.set()
-        await stop.wait()
-        await end(server, lines)
-
-    def run() -> None:
-        with asyncio.Runner(loop_factory=asyncio.SelectorEventLoop) as runner:
-            runner.run(serve())
-
-    thread = threading.Thread(target=run, name="mailbox", daemon=True)
-    thread.start()
-    assert started.wait(10), "the mail server did not start"
-    try:
-        yield ports[0]
-    finally:
-        loops[0].call_soon_threadsafe(stop.set)
-        thread.join(10)
-
-
-class _Speaker(Noted, SMTP):
+class _Protocol(Noted, SMTP):
     """Is connected twice after STARTTLS: at first plainly."""
 
 
-class _Clerk:
+class _Handler:
     """aiosmtpd's handler: answers by the script, then by the rules, and keeps what was taken."""
 
     def __init__(self, box: Mailbox, replies: dict[str, list[str]], login: tuple[str, str] | None) -> None:
@@ -154,7 +133,7 @@ class _Clerk:
         self._replies = replies
         self._login = login
 
-    def know(
+    def authenticate(
         self, server: SMTP, session: Session, envelope: Envelope, mechanism: str, given: LoginPassword
     ) -> AuthResult:
         """Whether these are the right user and password."""
@@ -185,9 +164,8 @@ class _Clerk:
     async def handle_RCPT(  # noqa: N802  # aiosmtpd's name
         self, server: SMTP, session: Session, envelope: Envelope, address: str, options: list[str]
     ) -> str:
-        reply = await self._reply("RCPT", server)
         envelope.rcpt_tos.append(address)
-        return reply or "250 OK"
+        return await self._reply("RCPT", server) or "250 OK"
 
     async def handle_DATA(self, server: SMTP, session: Session, envelope: Envelope) -> str:  # noqa: N802
         reply = await self._reply("DATA", server)
@@ -203,18 +181,15 @@ class _Clerk:
         script = self._replies.get(command)
         reply = script.pop(0) if script else None
         if reply == SILENCE:
-            await self._silence()
+            try:
+                await asyncio.Event().wait()
+            finally:
+                self._box.commands.append(GONE)
         if reply == BREAK:
             assert isinstance(server.transport, asyncio.Transport)
             server.transport.abort()
             raise asyncio.CancelledError
         return reply
-
-    async def _silence(self) -> None:
-        try:
-            await asyncio.Event().wait()
-        finally:
-            self._box.commands.append(GONE)
 
     def _keep(self, server: SMTP, session: Session, envelope: Envelope) -> None:
         assert isinstance(envelope.content, bytes)

@@ -45,12 +45,27 @@ def answer(status: int = 200, body: bytes = b"", headers: Mapping[str, str] | No
     return manner
 
 
-def answer_after(event: asyncio.Event, status: int = 200) -> Manner:
-    """An answer once something has happened."""
+def stop_after(sent: bytes, *, closes: bool = True) -> Manner:
+    """These bytes instead of an answer, then the end of the connection or nothing more."""
 
     async def manner(writer: asyncio.StreamWriter) -> None:
-        await event.wait()
-        await answer(status)(writer)
+        writer.write(sent)
+        await writer.drain()
+        if closes:
+            writer.close()
+
+    return manner
+
+
+def drip(head: bytes, part: bytes) -> Manner:
+    """An answer that never ends, a little at a time: no single read takes long."""
+
+    async def manner(writer: asyncio.StreamWriter) -> None:
+        writer.write(head)
+        while True:
+            writer.write(part)
+            await writer.drain()
+            await asyncio.sleep(0.01)
 
     return manner
 
@@ -60,47 +75,19 @@ async def silence(_writer: asyncio.StreamWriter) -> None:
     await asyncio.Event().wait()
 
 
-async def hang_up(writer: asyncio.StreamWriter) -> None:
-    """The end of the connection instead of an answer."""
-    writer.close()
+def _head(status: int, headers: Mapping[str, str]) -> bytes:
+    lines = [f"HTTP/1.1 {status} Whatever", *(f"{name}: {value}" for name, value in headers.items())]
+    return "\r\n".join([*lines, "", ""]).encode()
 
 
-async def break_off(writer: asyncio.StreamWriter) -> None:
-    """The end of the connection in the middle of the headers."""
-    writer.write(b"HTTP/1.1 200 OK\r\nContent-")
-    await writer.drain()
-    writer.close()
+_CHUNKED = _head(200, {"Transfer-Encoding": "chunked"})
 
-
-async def break_off_body(writer: asyncio.StreamWriter) -> None:
-    """The end of the connection in the middle of the body."""
-    writer.write(_head(200, {"Content-Length": "5000"}) + b"some")
-    await writer.drain()
-    writer.close()
-
-
-async def no_http(writer: asyncio.StreamWriter) -> None:
-    """An answer in another language."""
-    writer.write(b"220 mail.example.org ESMTP\r\n\r\n")
-    await writer.drain()
-
-
-async def drip_head(writer: asyncio.StreamWriter) -> None:
-    """Headers that never end, a little at a time: no single read takes long."""
-    writer.write(b"HTTP/1.1 200 OK\r\n")
-    while True:
-        writer.write(b"X-A: b\r\n")
-        await writer.drain()
-        await asyncio.sleep(0.01)
-
-
-async def drip_body(writer: asyncio.StreamWriter) -> None:
-    """A body that never ends, a byte at a time."""
-    writer.write(_head(200, {"Transfer-Encoding": "chunked"}))
-    while True:
-        writer.write(b"1\r\nx\r\n")
-        await writer.drain()
-        await asyncio.sleep(0.01)
+hang_up = stop_after(b"")
+break_off = stop_after(b"HTTP/1.1 200 OK\r\nContent-")
+break_off_body = stop_after(_head(200, {"Content-Length": "5000"}) + b"some")
+no_http = stop_after(b"220 mail.example.org ESMTP\r\n\r\n", closes=False)
+drip_head = drip(b"HTTP/1.1 200 OK\r\n", b"X-A: b\r\n")
+drip_body = drip(_CHUNKED, b"1\r\nx\r\n")
 
 
 @dataclass
@@ -110,7 +97,7 @@ class Flood:
     sent: int = 0
 
     async def __call__(self, writer: asyncio.StreamWriter) -> None:
-        writer.write(_head(200, {"Transfer-Encoding": "chunked"}))
+        writer.write(_CHUNKED)
         block = b"10000\r\n" + b"x" * 0x10000 + b"\r\n"
         while True:
             writer.write(block)
@@ -128,8 +115,6 @@ class Receiver:
     script: list[Manner] = field(default_factory=list)
     requests: list[Request] = field(default_factory=list)
     connections: int = 0
-    under_way: int = 0
-    most_under_way: int = 0
     arrived: asyncio.Condition = field(default_factory=asyncio.Condition)
 
     async def wait_for(self, count: int, seconds: float = 10.0) -> list[Request]:
@@ -144,22 +129,14 @@ class Receiver:
         number = self.connections
         try:
             while (request := await _read(reader, number)) is not None and not writer.is_closing():
-                await self._keep(request)
-                self.under_way += 1
-                self.most_under_way = max(self.most_under_way, self.under_way)
-                try:
-                    await (self.script.pop(0) if self.script else self.manner)(writer)
-                finally:
-                    self.under_way -= 1
+                async with self.arrived:
+                    self.requests.append(request)
+                    self.arrived.notify_all()
+                await (self.script.pop(0) if self.script else self.manner)(writer)
         except (ConnectionError, asyncio.IncompleteReadError):
             return
         finally:
             writer.close()
-
-    async def _keep(self, request: Request) -> None:
-        async with self.arrived:
-            self.requests.append(request)
-            self.arrived.notify_all()
 
 
 @asynccontextmanager
@@ -183,11 +160,6 @@ async def receiver(*, tls: ssl.SSLContext | None = None, host: str = HOST) -> As
         for task in list(connections):
             task.cancel()
         await asyncio.gather(*connections, return_exceptions=True)
-
-
-def _head(status: int, headers: Mapping[str, str]) -> bytes:
-    lines = [f"HTTP/1.1 {status} Whatever", *(f"{name}: {value}" for name, value in headers.items())]
-    return "\r\n".join([*lines, "", ""]).encode()
 
 
 async def _read(reader: asyncio.StreamReader, connection: int) -> Request | None:
