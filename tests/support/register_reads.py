@@ -1,12 +1,13 @@
-"""A witness at the register's door: it makes requests fail, and notes what each read was truly answered.
+"""Makes requests to the register fail, and notes what each read was truly answered.
 
-It stands in the stand-in, so that it knows the world at the moment of each answer and shares nothing with the product
+It is part of the stand-in, so that it knows the world at the moment of each answer and shares nothing with the product
 but the name of the task that reads: `refresh SUBJECT`.
 """
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any, get_args
@@ -17,7 +18,7 @@ from registerwatch_standins.register.faults import Faults, Kind, Mode, Rule, kin
 from registerwatch_standins.register.filters import CertificateFilter, DeviceFilter
 from registerwatch_standins.register.records import Certificate, Registration
 from registerwatch_standins.register.world import World
-from tests.support.oracle import Paper, PaperKey, Seen, Value, plain
+from tests.support.expected_events import CertificateKey, Certificates, Seen, Value, WatchedCertificate, plain
 
 READ = "refresh "
 PROBE = "RW-CONTROL-00000000"
@@ -51,7 +52,7 @@ STATUSES = {
 
 
 @dataclass(frozen=True, slots=True)
-class ApiRequest:
+class Question:
     """A question that a read asked: the last try of it counts. `truth` is what the world said at that moment."""
 
     truth: Any
@@ -65,20 +66,20 @@ class Read:
     subject: str
     task: "asyncio.Task[Any]"
     began: int
-    """When it began and ended, in steps of the witness."""
+    """When it began and ended, in steps."""
     ended: int = 0
-    questions: dict[tuple[Kind, str], ApiRequest] = field(default_factory=dict)
+    questions: dict[tuple[Kind, str], Question] = field(default_factory=dict)
 
     @property
     def is_said_to_be_stored(self) -> bool:
         """What the product says of it."""
         return not self.task.cancelled() and type(self.task.result()).__name__ == "Refreshed"
 
-    def of(self, kind: Kind) -> Mapping[str, ApiRequest]:
+    def of(self, kind: Kind) -> Mapping[str, Question]:
         """Questions of a kind that were asked for the subject, by their key, without control probes."""
         return {key: asked for (each, key), asked in self.questions.items() if each == kind and key != PROBE}
 
-    def probe(self, kind: Kind) -> ApiRequest | None:
+    def probe(self, kind: Kind) -> Question | None:
         """The control probe of a kind, if this read sent one."""
         return self.questions.get((kind, PROBE))
 
@@ -94,7 +95,7 @@ class Hold:
     task: "asyncio.Task[Any] | None" = None
 
 
-class Witness(Faults):
+class RegisterReads(Faults):
     """Decides which request fails in which way; `share` is the part of requests that do."""
 
     def __init__(self, world: World, rng: Random, *, share: float, basic_udi_filter_works: bool) -> None:
@@ -112,22 +113,23 @@ class Witness(Faults):
         self.holds: list[Hold] = []
         self._answering = 0
 
-    def through(self, way: httpx2.AsyncBaseTransport) -> httpx2.AsyncBaseTransport:
-        """The way to the register past this witness."""
-        return _Watched(self, way)
+    def transport(self, inner: httpx2.AsyncBaseTransport) -> httpx2.AsyncBaseTransport:
+        """The way to the register on which requests are noted and held."""
+        return _ObservedTransport(self, inner)
 
-    async def come(self, path: str) -> None:
-        """A request arrives."""
+    @asynccontextmanager
+    async def answering(self, path: str) -> AsyncIterator[None]:
+        """A request is answered in the block: held before it, after a change of the world."""
         read = self._read()
         if read is not None:
             await self._hold_up(read, kind_of(path))
         if not self._answering:
             self.between()
         self._answering += 1
-
-    def leave(self) -> None:
-        """A request was answered."""
-        self._answering -= 1
+        try:
+            yield
+        finally:
+            self._answering -= 1
 
     def take(self, kind: Kind, target: str) -> Rule | None:
         """The fault of this request, if it has one."""
@@ -139,12 +141,13 @@ class Witness(Faults):
             self.faults[kind, mode] += 1
         read = self._read()
         if read is not None:
-            read.questions[kind, key] = ApiRequest(self._truth(kind, key), mode)
+            read.questions[kind, key] = Question(self._truth(kind, key), mode)
         return None if mode is None else Rule(kind, mode, size=BELIEVED)
 
     def _read(self) -> Read | None:
         """The read that asks; none for fills, which ask page by page."""
-        task = _task()
+        task = asyncio.current_task()
+        assert task is not None, "requests are sent by tasks"
         if not task.get_name().startswith(READ):
             return None
         if task not in self._under_way:
@@ -179,8 +182,10 @@ class Witness(Faults):
         modes = [mode for mode in _EVERY if mode not in _OF_PAGES or kind in _PAGES]
         if kind in _PAGES or kind == "datalake":
             modes.remove("wrong-record")
-        if kind == "basic" and self._newest().manufacturer.srn == self._owner(key):
-            modes.remove("wrong-record")
+        if kind == "basic":
+            record, other = self._world.by_uuid(key), self._world.newest(0, 1)[0]
+            if record is not None and record.manufacturer.srn == other.manufacturer.srn:
+                modes.remove("wrong-record")
         if kind == "certificates" and key != PROBE:
             owners = {each.manufacturer.srn for each in self._world.search_certificates(CertificateFilter(), 0, 3)[1]}
             if len(owners) <= 1:
@@ -188,13 +193,6 @@ class Witness(Faults):
         if kind == "search" and is_srn(key) and key[3:5] not in _NAMED:
             modes.remove("wrong-rows")
         return modes
-
-    def _newest(self) -> Registration:
-        return self._world.newest(0, 1)[0]
-
-    def _owner(self, uuid: str) -> str | None:
-        record = self._world.by_uuid(uuid)
-        return record.manufacturer.srn if record else None
 
     def _truth(self, kind: Kind, key: str) -> Any:
         """What the world says now to a question."""
@@ -207,22 +205,19 @@ class Witness(Faults):
         if kind == "certificates":
             wanted = CertificateFilter(basic_udi=key)
             return {
-                _paper_key(each.certificate): _paper(each.certificate)
+                _certificate_key(each.certificate): _certificate(each.certificate)
                 for each in self._world.search_certificates(wanted, 0, 100)[1]
             }
         return self._world.by_uuid(key)
 
 
-class _Watched(httpx2.AsyncBaseTransport):
-    def __init__(self, witness: Witness, way: httpx2.AsyncBaseTransport) -> None:
-        self._witness, self._way = witness, way
+class _ObservedTransport(httpx2.AsyncBaseTransport):
+    def __init__(self, reads: RegisterReads, inner: httpx2.AsyncBaseTransport) -> None:
+        self._reads, self._inner = reads, inner
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        await self._witness.come(request.url.path)
-        try:
-            return await self._way.handle_async_request(request)
-        finally:
-            self._witness.leave()
+        async with self._reads.answering(request.url.path):
+            return await self._inner.handle_async_request(request)
 
 
 @dataclass
@@ -231,7 +226,7 @@ class Memory:
 
     details: dict[str, Value] = field(default_factory=dict)
     """Status dates, by uuid."""
-    papers: dict[str, Mapping[PaperKey, Paper]] = field(default_factory=dict)
+    certificates: dict[str, Certificates] = field(default_factory=dict)
     """Certificates of records that were read in full, by uuid."""
 
 
@@ -271,11 +266,11 @@ def actor_fields(world: World, srn: str) -> dict[str, Value]:
     return {"name": plain(found.name if found else ""), **_of_rows(srn, *total)}
 
 
-def papers_of(world: World, record: Registration) -> dict[PaperKey, Paper]:
+def certificates_of(world: World, record: Registration) -> dict[CertificateKey, WatchedCertificate]:
     """Every certificate of a record, from both places that list them."""
     found = world.search_certificates(CertificateFilter(basic_udi=record.basic_udi), 0, 100)[1]
     return _listed(record) | {
-        _paper_key(each.certificate): _paper(each.certificate) for each in found if record.basic_udi
+        _certificate_key(each.certificate): _certificate(each.certificate) for each in found if record.basic_udi
     }
 
 
@@ -306,15 +301,15 @@ def _device_seen(read: Read, memory: Memory) -> Seen | None:
         fields["reference"] = plain(told.reference)
     fields["status_date"] = plain(told.status_date) if told is not None else memory.details[row.uuid]
     memory.details[row.uuid] = fields["status_date"]
-    papers, searched = _papers_read(read, basic.truth, memory)
-    if papers is not None:
-        memory.papers[row.uuid] = papers
+    certificates, searched = _certificates_read(read, basic.truth, memory)
+    if certificates is not None:
+        memory.certificates[row.uuid] = certificates
     else:
-        memory.papers.setdefault(row.uuid, _listed(basic.truth))
-    return Seen(fields, papers, searched)
+        memory.certificates.setdefault(row.uuid, _listed(basic.truth))
+    return Seen(fields, certificates, searched)
 
 
-def _papers_read(read: Read, record: Registration, memory: Memory) -> tuple[Mapping[PaperKey, Paper] | None, bool]:
+def _certificates_read(read: Read, record: Registration, memory: Memory) -> tuple[Certificates | None, bool]:
     """The certificates that this read brought, None where they could not be read; whether the search had its say."""
     listed = _listed(record)
     if not record.basic_udi:
@@ -324,18 +319,24 @@ def _papers_read(read: Read, record: Registration, memory: Memory) -> tuple[Mapp
         return (None, False) if search.fault else ({**listed, **search.truth}, True)
     if probe is not None and probe.fault and probe.fault not in _UNFILTERED:
         return None, False
-    return {**memory.papers.get(record.uuid, {}), **listed}, False
+    return {**memory.certificates.get(record.uuid, {}), **listed}, False
 
 
-def _listed(record: Registration) -> dict[PaperKey, Paper]:
-    return {_paper_key(each): _paper(each) for each in record.certificates if each.listed_in == "basic-udi-record"}
+def _listed(record: Registration) -> dict[CertificateKey, WatchedCertificate]:
+    return {
+        _certificate_key(each): _certificate(each)
+        for each in record.certificates
+        if each.listed_in == "basic-udi-record"
+    }
 
 
-def _paper(certificate: Certificate) -> Paper:
-    return Paper(certificate.number, certificate.expiry or "", Value(certificate.status, _readable(certificate.status)))
+def _certificate(certificate: Certificate) -> WatchedCertificate:
+    return WatchedCertificate(
+        certificate.number, certificate.expiry or "", Value(certificate.status, _readable(certificate.status))
+    )
 
 
-def _paper_key(certificate: Certificate) -> PaperKey:
+def _certificate_key(certificate: Certificate) -> CertificateKey:
     return certificate.number, certificate.revision or ""
 
 
@@ -355,9 +356,3 @@ def _key(kind: Kind, target: str) -> str:
 def is_srn(subject: str) -> bool:
     """Whether a subject is an actor."""
     return len(subject) > 6 and subject[2] == subject[5] == "-" and subject[6:].isdigit()
-
-
-def _task() -> "asyncio.Task[Any]":
-    task = asyncio.current_task()
-    assert task is not None, "requests are sent by tasks"
-    return task

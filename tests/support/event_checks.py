@@ -1,4 +1,4 @@
-"""The ledger of a year: what every watcher was told, held against what they had to be told.
+"""Compares what every watcher was told in a simulated year with what they had to be told.
 
 A full read is judged exactly: its answers and what was told before give the one event that must be there, or none. A
 part of a device (a row of a walk, a row under an actor) may be told at once or with the next full read, so of it only
@@ -6,8 +6,8 @@ this is asked: that it follows what was told before, and that it was true since 
 """
 
 import json
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,44 +16,62 @@ from sqlalchemy import select
 from registerwatch.db.engine import Database
 from registerwatch.db.tables import events, watches
 from registerwatch_standins.register.world import World
-from tests.support.oracle import EXPIRY, NUMBER, STATUS, FieldChange, Paper, Seen, Told, Value, expected, kept
-from tests.support.witness import (
+from tests.support.expected_events import (
+    EXPIRY,
+    NUMBER,
+    STATUS,
+    FieldChange,
+    Seen,
+    Told,
+    Value,
+    WatchedCertificate,
+    expected,
+    kept,
+)
+from tests.support.register_reads import (
     Memory,
     Read,
-    Witness,
+    RegisterReads,
     actor_fields,
     all_fields,
     answering,
+    certificates_of,
     is_srn,
-    papers_of,
     row_fields,
     seen_of,
 )
 
-ProgressCallback = tuple[int, str]
+Watcher = tuple[int, str]
 """Account and subject."""
 
 Snapshot = dict[str, Any] | None
-Snapshots = dict[ProgressCallback, Snapshot]
+Snapshots = dict[Watcher, Snapshot]
 
 FORMER_WORDS = {"On the EU market": "Placed on the EU market"}
 """How an earlier release is said to have written a status: the same code in other words."""
-_PAPER_FIELDS = frozenset({NUMBER, EXPIRY, STATUS})
-_FIELDS = (
-    "status",
-    "status_date",
-    "trade_name",
-    "risk_class",
-    "reference",
-    "manufacturer_status",
-    "version",
-    "name",
-    "device_total",
-)
+_CERTIFICATE_FIELDS = frozenset({NUMBER, EXPIRY, STATUS})
+_DEVICE_FIELDS = ("status", "status_date", "trade_name", "risk_class", "reference", "manufacturer_status", "version")
+_FIELDS = (*_DEVICE_FIELDS, "name", "device_total")
 
 
 class WrongYear(AssertionError):
     """Something was told that is not so, or not told that is."""
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What happened in a year."""
+
+    reads: int = 0
+    found: int = 0
+    partial: int = 0
+    late: int = 0
+    events: int = 0
+    changes: int = 0
+    world_changes: int = 0
+    requests: int = 0
+    faults: dict[str, int] = field(default_factory=dict)
+    steps: Counter[str] = field(default_factory=Counter)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,50 +79,45 @@ class Stored:
     """An event as it is stored."""
 
     id: int
-    watcher: ProgressCallback
+    watcher: Watcher
     changes: Sequence[FieldChange]
 
 
 @dataclass
-class Ledger:
+class EventChecks:
     """Everything that was told, and the register's own past."""
 
     world: World
     database: Database
-    witness: Witness
-    told: dict[ProgressCallback, Told | None] = field(default_factory=dict)
+    requests: RegisterReads
+    told: dict[Watcher, Told | None] = field(default_factory=dict)
     """None before the baseline."""
     active: set[int] = field(default_factory=set)
     awaiting: dict[int, set[int]] = field(default_factory=lambda: defaultdict(set))
     """Events that no sync has listed, by account."""
     parts: dict[str, Any] = field(default_factory=dict)
     """UDI-DIs of which a part was told in this step."""
-    reads: int = 0
-    found: int = 0
-    partial: int = 0
-    events: int = 0
-    changes: int = 0
-    late: int = 0
+    outcome: Outcome = field(default_factory=Outcome)
     _memory: Memory = field(default_factory=Memory)
     _past: dict[str, list[tuple[int, dict[str, Value]]]] = field(default_factory=dict)
-    _since: dict[tuple[ProgressCallback, str], int] = field(default_factory=dict)
+    _since: dict[tuple[Watcher, str], int] = field(default_factory=dict)
     """From when on what was told last of a field has been true."""
     _stored_at: dict[str, int] = field(default_factory=dict)
     """When full reads were stored, by subject."""
     _part_at: dict[str, int] = field(default_factory=dict)
     """When parts were stored, by subject."""
-    _part_told_at: dict[ProgressCallback, int] = field(default_factory=dict)
+    _part_told_at: dict[Watcher, int] = field(default_factory=dict)
     _last_event: int = 0
 
     def note_world(self, udis: Iterable[str]) -> None:
         """Note what the register says now of these UDI-DIs."""
-        self.witness.steps += 1
+        self.requests.steps += 1
         for udi in udis:
             records = self.world.by_primary_di(udi)
             if records:
-                self._past.setdefault(udi, []).append((self.witness.steps, all_fields(answering(records))))
+                self._past.setdefault(udi, []).append((self.requests.steps, all_fields(answering(records))))
 
-    def forget(self, watcher: ProgressCallback) -> None:
+    def forget(self, watcher: Watcher) -> None:
         """Nobody watches that any more."""
         del self.told[watcher]
         self._since = {key: since for key, since in self._since.items() if key[0] != watcher}
@@ -112,10 +125,10 @@ class Ledger:
     async def settle(self, *, is_recheck: bool = False, sync_of: int | None = None, listed: Sequence[int] = ()) -> None:
         """Judge one step: the reads that ended in it and the events that it made."""
         new = await self._new_events()
-        queues: dict[ProgressCallback, list[Stored]] = defaultdict(list)
+        queues: dict[Watcher, list[Stored]] = defaultdict(list)
         for event in new:
             queues[event.watcher].append(event)
-        reads, self.witness.finished = self.witness.finished, []
+        reads, self.requests.finished = self.requests.finished, []
         self._note_rows(reads)
         snapshots = await self._snapshots() if any(self._part_came_after(read) for read in reads) else {}
         for read in reads:
@@ -124,7 +137,7 @@ class Ledger:
         if left := [event for queue in queues.values() for event in queue]:
             raise WrongYear(f"told for nothing: {left}")
         self._judge_lists(new, is_recheck=is_recheck, sync_of=sync_of, listed=listed)
-        self._part_at.update(dict.fromkeys(self.parts, self.witness.steps))
+        self._part_at.update(dict.fromkeys(self.parts, self.requests.steps))
         self.parts = {}
 
     async def adopt(self, account_id: int, subjects: Iterable[str]) -> None:
@@ -136,12 +149,13 @@ class Ledger:
                 continue
             baseline = Told(_fields_in(snapshot))
             said = [fields for _, fields in self._past.get(watcher[1], [])]
-            if snapshot.get("certs") is not None or not (is_srn(watcher[1]) or _was_said(baseline, said)):
+            was_said = all(any(state.get(name) == value for state in said) for name, value in baseline.fields.items())
+            if snapshot.get("certs") is not None or not (is_srn(watcher[1]) or was_said):
                 raise WrongYear(f"{watcher}: the import's baseline {snapshot} is none")
             self.told[watcher] = baseline
 
     async def agree(self) -> None:
-        """Every stored snapshot is what the ledger says was told."""
+        """Every stored snapshot is what was told."""
         for watcher, snapshot in (await self._snapshots()).items():
             told = self.told[watcher]
             if not _says(snapshot, told):
@@ -162,30 +176,33 @@ class Ledger:
                 continue
             if told is None:
                 raise WrongYear(f"{watcher} was never read")
-            wrong = {name: (told.fields.get(name), value) for name, value in now.items() if value.words}
-            if wrong := {name: pair for name, pair in wrong.items() if pair[0] != pair[1]}:
-                raise WrongYear(f"{watcher} differs from the register: {wrong}")
-            papers = papers_of(self.world, answering(records)) if records and self.witness.filter_works else {}
-            for key, paper in papers.items():
-                known = (told.papers or {}).get(key)
-                if known is None or (paper.expiry or known.expiry, paper.status) != (known.expiry, known.status):
-                    raise WrongYear(f"{watcher} differs from the register: {known}, {paper}")
+            if wrong := {name: value for name, value in now.items() if value.words and value != told.fields.get(name)}:
+                raise WrongYear(f"{watcher} was told {told.fields}, but the register says {wrong}")
+            is_searched = records and self.requests.filter_works
+            certificates = certificates_of(self.world, answering(records)) if is_searched else {}
+            for key, each in certificates.items():
+                known = (told.certificates or {}).get(key)
+                if known is None or (each.expiry or known.expiry, each.status) != (known.expiry, known.status):
+                    raise WrongYear(f"{watcher} differs from the register: {known}, {each}")
 
     # What a full read must have told
 
-    def _judge(self, read: Read, queues: dict[ProgressCallback, list[Stored]], snapshots: Snapshots) -> None:
-        self.reads += 1
+    def _judge(self, read: Read, queues: dict[Watcher, list[Stored]], snapshots: Snapshots) -> None:
+        self.outcome.reads += 1
         is_late = self._stored_at.get(read.subject, 0) > read.began
-        seen = seen_of(read, Memory() if is_late else self._memory) if not (is_late and _leans(read)) else None
-        if not (is_late and _leans(read)) and read.is_said_to_be_stored != (seen is not None):
-            raise WrongYear(f"read of {read.subject}: {read.task.result()}, but it was answered {read.questions}")
+        uses_earlier_read = not is_srn(read.subject) and not read.of("detail")
+        seen = None
+        if not (is_late and uses_earlier_read):
+            seen = seen_of(read, Memory() if is_late else self._memory)
+            if read.is_said_to_be_stored != (seen is not None):
+                raise WrongYear(f"read of {read.subject}: {read.task.result()}, but it was answered {read.questions}")
         if is_late:
-            self.late += read.is_said_to_be_stored
+            self.outcome.late += read.is_said_to_be_stored
             return
         if seen is None:
             return
-        self.found += 1
-        self.partial += seen.papers is None and not is_srn(read.subject)
+        self.outcome.found += 1
+        self.outcome.partial += seen.certificates is None and not is_srn(read.subject)
         self._stored_at[read.subject] = read.ended
         for watcher in self._watchers(read.subject):
             if self._part_came_after(read):
@@ -197,7 +214,7 @@ class Ledger:
             for name in () if self._part_came_after(read) else seen.fields:
                 self._since[watcher, name] = max(self._since.get((watcher, name), 0), read.began)
 
-    def _judge_exactly(self, watcher: ProgressCallback, seen: Seen, queue: list[Stored]) -> None:
+    def _judge_exactly(self, watcher: Watcher, seen: Seen, queue: list[Stored]) -> None:
         told = self.told[watcher]
         wanted = expected(told, seen) if told is not None else []
         got = queue.pop(0).changes if wanted and queue else []
@@ -209,29 +226,29 @@ class Ledger:
         return self._part_at.get(read.subject, 0) > read.began
 
     def _judge_overtaken(
-        self, watcher: ProgressCallback, read: Read, seen: Seen, queue: list[Stored], snapshot: Snapshot
+        self, watcher: Watcher, read: Read, seen: Seen, queue: list[Stored], snapshot: Snapshot
     ) -> None:
         """A part was stored while this read went on. If it was told, the read comes too late; else both are right."""
         told = self.told[watcher]
         after = kept(told, seen)
         is_late = self._part_told_at.get(watcher, 0) > read.began
-        self.late += is_late
+        self.outcome.late += is_late
         wanted = expected(told, seen) if told is not None and not is_late else []
         if queue and sorted(queue.pop(0).changes) != sorted(wanted):
             raise WrongYear(f"{watcher} was told of a read that a part overtook: before {told}, read {seen}")
         if told is None or (not is_late and _says(snapshot, after)):
             self.told[watcher] = after if _says(snapshot, after) else None
 
-    def _judge_mixed(self, watcher: ProgressCallback, seen: Seen, queue: list[Stored]) -> None:
+    def _judge_mixed(self, watcher: Watcher, seen: Seen, queue: list[Stored]) -> None:
         """A part was told in the same step, before or after: together they told what there was to tell, once."""
         told = self.told[watcher]
         if told is None:
             self.told[watcher] = kept(None, seen)  # what came of it is judged with the parts
             return
-        papers = [change for event in queue for change in event.changes if change[0] in _PAPER_FIELDS]
-        wanted = [change for change in expected(told, seen) if change[0] in _PAPER_FIELDS]
-        if sorted(papers) != sorted(wanted):
-            raise WrongYear(f"{watcher}: told {papers}, to be told {wanted}")
+        certificates = [change for event in queue for change in event.changes if change[0] in _CERTIFICATE_FIELDS]
+        wanted = [change for change in expected(told, seen) if change[0] in _CERTIFICATE_FIELDS]
+        if sorted(certificates) != sorted(wanted):
+            raise WrongYear(f"{watcher}: told {certificates}, to be told {wanted}")
         self._follow(watcher, queue)
         after = self.told[watcher] or Told()
         row = self.parts[watcher[1]]
@@ -244,35 +261,33 @@ class Ledger:
 
     # What a part may have told
 
-    async def _judge_parts(self, queues: dict[ProgressCallback, list[Stored]]) -> None:
-        unknown = []
-        for udi in self.parts:
-            for watcher in self._watchers(udi):
-                if self.told[watcher] is None:
-                    unknown.append(watcher)
-                else:
-                    self._follow(watcher, queues[watcher])
-                    queues[watcher].clear()
-        if unknown:
-            snapshots = await self._snapshots()
-            for watcher in unknown:
-                self._adopt(watcher, snapshots[watcher])
+    async def _judge_parts(self, queues: dict[Watcher, list[Stored]]) -> None:
+        watchers = [watcher for udi in self.parts for watcher in self._watchers(udi)]
+        for watcher in watchers:
+            if self.told[watcher] is not None:
+                self._follow(watcher, queues[watcher])
+                queues[watcher].clear()
+        unknown = [watcher for watcher in watchers if self.told[watcher] is None]
+        snapshots = await self._snapshots() if unknown else {}
+        for watcher in unknown:
+            if (snapshot := snapshots[watcher]) is not None:
+                self._adopt(watcher, snapshot)
 
-    def _follow(self, watcher: ProgressCallback, queue: Sequence[Stored]) -> None:
+    def _follow(self, watcher: Watcher, queue: Sequence[Stored]) -> None:
         """Events that a part may have made: each follows what was told before, and was true since then."""
         for event in queue:
             for name, old, new, _ in event.changes:
                 told = self.told[watcher] or Told()
-                if name in _PAPER_FIELDS:
+                if name in _CERTIFICATE_FIELDS:
                     continue
                 before = told.fields.get(name, Value("", ""))
                 if before.words != old or old == new:
                     raise WrongYear(f"{watcher}: told {name} {old} → {new}, but {before.words} was told before")
                 value = self._true_since(watcher, name, new)
-                self._part_told_at[watcher] = self.witness.steps
+                self._part_told_at[watcher] = self.requests.steps
                 self.told[watcher] = replace(told, fields={**told.fields, name: value})
 
-    def _true_since(self, watcher: ProgressCallback, name: str, words: str) -> Value:
+    def _true_since(self, watcher: Watcher, name: str, words: str) -> Value:
         """The value of these words, which the register had at or after what was told before."""
         since, past = self._since.get((watcher, name), 0), self._past[watcher[1]]
         for place, (began, fields) in enumerate(past):
@@ -282,10 +297,8 @@ class Ledger:
                 return fields[name]
         raise WrongYear(f"{watcher}: {name} was told to be {words}, which it was not since {since}: {past[-5:]}")
 
-    def _adopt(self, watcher: ProgressCallback, snapshot: Snapshot) -> None:
+    def _adopt(self, watcher: Watcher, snapshot: dict[str, Any]) -> None:
         """A baseline that a part made: all of it was true once."""
-        if snapshot is None:
-            return
         fields = {name: self._true_since(watcher, name, snapshot[name]) for name in _FIELDS if snapshot.get(name)}
         if "certs" in snapshot:
             raise WrongYear(f"{watcher}: a part told certificates: {snapshot}")
@@ -296,11 +309,7 @@ class Ledger:
         for read in reads:
             devices = read.of("search").get(read.subject) if is_srn(read.subject) else None
             if devices is not None and devices.fault is None:
-                self.note_parts((record.primary_di, row_fields(record)) for record in devices.truth[1])
-
-    def note_parts(self, rows: Iterable[tuple[str, dict[str, Value]]]) -> None:
-        """Rows that were stored in this step."""
-        self.parts.update(rows)
+                self.parts.update((record.primary_di, row_fields(record)) for record in devices.truth[1])
 
     # Lists
 
@@ -309,8 +318,8 @@ class Ledger:
     ) -> None:
         """A sync lists each event of its account once that no other one has, but for those of a recheck."""
         for event in new:
-            self.events += 1
-            self.changes += len(event.changes)
+            self.outcome.events += 1
+            self.outcome.changes += len(event.changes)
             if not is_recheck:
                 self.awaiting[event.watcher[0]].add(event.id)
         if sync_of is not None:
@@ -318,7 +327,7 @@ class Ledger:
             if sorted(awaited) != list(listed):
                 raise WrongYear(f"the sync of account {sync_of} listed {listed}, but {sorted(awaited)} were to be told")
 
-    def _watchers(self, subject: str) -> list[ProgressCallback]:
+    def _watchers(self, subject: str) -> list[Watcher]:
         return [watcher for watcher in self.told if watcher[1] == subject and watcher[0] in self.active]
 
     async def _new_events(self) -> list[Stored]:
@@ -345,7 +354,7 @@ def _says(snapshot: Snapshot, told: Told | None) -> bool:
     fields = {name: snapshot[name] for name in _FIELDS if snapshot.get(name)}
     words = {name: value.words for name, value in told.fields.items() if value.words}
     return {**fields, "status": _now(fields.get("status", ""))} == {"status": "", **words} and (
-        _papers_in(snapshot) == told.papers
+        _certificates_in(snapshot) == told.certificates
     )
 
 
@@ -361,17 +370,6 @@ def _fields_in(snapshot: dict[str, Any]) -> dict[str, Value]:
     return fields
 
 
-def _was_said(told: Told, said: Iterable[Mapping[str, Value]]) -> bool:
-    """Whether each value was the register's at some time."""
-    states = list(said)
-    return all(any(state.get(name) == value for state in states) for name, value in told.fields.items())
-
-
-def _leans(read: Read) -> bool:
-    """Whether a read built upon what an earlier one had stored."""
-    return not is_srn(read.subject) and not read.of("detail")
-
-
 def _changes(text: str) -> list[FieldChange]:
     return [(each["field"], _now(each["old"]), each["new"], each.get("certificate") or "") for each in json.loads(text)]
 
@@ -381,11 +379,11 @@ def _now(words: str) -> str:
     return next((now for now, former in FORMER_WORDS.items() if former == words), words)
 
 
-def _papers_in(snapshot: dict[str, Any]) -> dict[tuple[str, str], Paper] | None:
+def _certificates_in(snapshot: dict[str, Any]) -> dict[tuple[str, str], WatchedCertificate] | None:
     if snapshot.get("certs") is None:
         return None
-    papers = {}
+    certificates = {}
     for entry in snapshot["certs"]:
         number, revision, expiry, status, code = (*entry, "", "", "", "", "")[:5]
-        papers[number, revision] = Paper(number, expiry, Value(code.rpartition(".")[2], status))
-    return papers
+        certificates[number, revision] = WatchedCertificate(number, expiry, Value(code.rpartition(".")[2], status))
+    return certificates

@@ -1,8 +1,8 @@
 """A simulated year of watching, in injected time, over the stand-in register.
 
 Two nodes serve one database. By a seed the register changes, between requests too; requests fail in every way; accounts
-expire and come back, watches come and go; syncs, rechecks, refreshes by strangers and fills take turns, and reads that
-were held up end after later ones. The ledger judges every step.
+expire and come back, watches come and go; syncs, rechecks, refreshes by strangers and fills alternate, and reads that
+were held up end after later ones. Every step is judged.
 """
 
 import asyncio
@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequen
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 from random import Random
 from uuid import UUID
@@ -28,6 +29,7 @@ from registerwatch.register.sources.request_budget import RequestPriority
 from registerwatch.register.sources.requests import RetryPolicy
 from registerwatch.settings import Settings
 from registerwatch.watches.models import Watch
+from registerwatch.watches.service import WatchService
 from registerwatch_standins.register.app import create_app
 from registerwatch_standins.register.faults import Kind
 from registerwatch_standins.register.filters import DeviceFilter
@@ -38,16 +40,16 @@ from registerwatch_standins.register.records import DIRECTIVES, Certificate, Reg
 from registerwatch_standins.register.transport import InProcessTransport
 from registerwatch_standins.register.world import BRUSSELS, World
 from tests.support.clocks import SteppedClock
-from tests.support.ledger import FORMER_WORDS, Ledger
+from tests.support.event_checks import FORMER_WORDS, EventChecks, Outcome
 from tests.support.passwords import quick_passwords
-from tests.support.witness import Hold, Witness, is_srn, row_fields
+from tests.support.register_reads import Hold, RegisterReads, is_srn, row_fields
 
 REGISTER = "http://register.test"
 BEGINS = datetime(2026, 1, 1, 8, tzinfo=BRUSSELS).timestamp()
 DAY = 86_400.0
 FOR_EVER = int(BEGINS + 4_000 * DAY)
 PATIENT = {priority: RetryPolicy(tries=2, pause=1.0, limit=3_600.0) for priority in RequestPriority}
-MAX_TWINS = 4
+MAX_RECORDS = 4
 PAGE = 300
 
 
@@ -67,22 +69,6 @@ class Plan:
     basic_udi_filter_works: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What happened."""
-
-    reads: int
-    found: int
-    partial: int
-    late: int
-    events: int
-    changes: int
-    world_changes: int
-    requests: int
-    faults: dict[str, int]
-    steps: dict[str, int]
-
-
 @asynccontextmanager
 async def year_over(database_url: str, folder: Path, plan: Plan) -> AsyncIterator["Year"]:
     """A year that is about to begin over an empty database."""
@@ -94,18 +80,18 @@ async def year_over(database_url: str, folder: Path, plan: Plan) -> AsyncIterato
         clock=lambda: datetime.fromtimestamp(clock.now(), BRUSSELS).replace(tzinfo=None),
     )
     works = plan.basic_udi_filter_works
-    witness = Witness(world, Random(f"faults {plan.seed}"), share=plan.share, basic_udi_filter_works=works)
-    register = create_app(world, witness, basic_udi_filter_works=works, datalake_lag=timedelta(hours=8))
-    nodes = [_node(database_url, folder / f"node-{number}", clock, witness, register) for number in range(2)]
+    reads = RegisterReads(world, Random(f"faults {plan.seed}"), share=plan.share, basic_udi_filter_works=works)
+    register = create_app(world, reads, basic_udi_filter_works=works, datalake_lag=timedelta(hours=8))
+    nodes = [_node(database_url, folder / f"node-{number}", clock, reads, register) for number in range(2)]
     await upgrade(nodes[0].database)
     try:
-        yield Year(plan, nodes, world, witness, clock)
+        yield Year(plan, nodes, world, reads, clock)
     finally:
         for node in nodes:
             await node.close()
 
 
-def _node(database_url: str, data_dir: Path, clock: SteppedClock, witness: Witness, register: object) -> Service:
+def _node(database_url: str, data_dir: Path, clock: SteppedClock, reads: RegisterReads, register: object) -> Service:
     data_dir.mkdir(parents=True)
     settings = Settings(
         data_dir=data_dir,
@@ -119,7 +105,7 @@ def _node(database_url: str, data_dir: Path, clock: SteppedClock, witness: Witne
     return build_service(
         settings,
         clock=clock,
-        transport=witness.through(InProcessTransport(register)),  # type: ignore[arg-type]  # it is an application
+        transport=reads.transport(InProcessTransport(register)),  # type: ignore[arg-type]  # it is an application
         retry_policies=PATIENT,
         passwords=quick_passwords(),
     )
@@ -129,48 +115,47 @@ class Year:
     """One year."""
 
     def __init__(
-        self, plan: Plan, nodes: Sequence[Service], world: World, witness: Witness, clock: SteppedClock
+        self, plan: Plan, nodes: Sequence[Service], world: World, reads: RegisterReads, clock: SteppedClock
     ) -> None:
-        self._plan, self._nodes, self._world, self._witness, self._clock = plan, nodes, world, witness, clock
+        self._plan, self._nodes, self._world, self._reads, self._clock = plan, nodes, world, reads, clock
         self._rng = Random(f"year {plan.seed}")
         self._database = nodes[0].database
-        self.ledger = Ledger(world, self._database, witness)
+        self.checks = EventChecks(world, self._database, reads)
         self._accounts: list[int] = []
         self._of_actors: set[int] = set()
         """Accounts that watch actors alone: reading an actor and its devices at once has no order to judge by."""
         self._subjects: list[str] = []
         self._written = 0
-        self._taken: dict[str, Certificate] = {}
-        self._steps: dict[str, int] = {}
+        self._removed: dict[str, Certificate] = {}
 
     async def run(self) -> Outcome:
         """Let the year pass, judge all of it. Raises `WrongYear`."""
         await self._begin()
-        steps = self._turns()
+        steps = self._weighted_steps()
         names, weights = list(steps), [weight for weight, _ in steps.values()]
         for _ in range(self._plan.steps):
             self._clock.move(1 + self._rng.expovariate(1) * self._plan.days * DAY / self._plan.steps)
             self._change_world(self._rng.choice(range(round(2 * self._plan.changes) + 1)))
             name = self._rng.choices(names, weights)[0]
-            self._steps[name] = self._steps.get(name, 0) + 1
+            self.checks.outcome.steps[name] += 1
             await steps[name][1]()
-            await self.ledger.agree()
+            await self.checks.agree()
         await self._end()
         return self._outcome()
 
-    def _turns(self) -> dict[str, tuple[int, Callable[[], Awaitable[None]]]]:
+    def _weighted_steps(self) -> dict[str, tuple[int, Callable[[], Awaitable[None]]]]:
         return {
             "recheck": (22, self._recheck),
             "sync": (18, self._sync),
-            "refresh": (16, self._refresh),
+            "refresh": (16, self._refresh_any),
             "add": (9, self._add),
             "remove": (4, self._remove),
             "rename": (3, self._rename),
             "import": (2, self._import),
-            "expire": (4, self._expire),
-            "return": (5, self._return),
+            "expire": (4, partial(self._set_any_active, is_active=False)),
+            "return": (5, partial(self._set_any_active, is_active=True)),
             "datalake": (4, self._fill_from_datalake),
-            "walk": (6, self._walk),
+            "walk": (6, lambda: self._walk(self._node())),
             "held read": (5, self._held_read),
             "overtaken read": (4, self._overtaken_read),
             "crossed reads": (3, self._crossed_reads),
@@ -182,7 +167,7 @@ class Year:
     async def _begin(self) -> None:
         rng, plan = self._rng, self._plan
         records = self._world.oldest(0, self._world.count)
-        self.ledger.note_world({record.primary_di for record in records})
+        self.checks.note_world({record.primary_di for record in records})
         srns = sorted({record.manufacturer.srn for record in records})
         represented = sorted({r.authorised_representative.srn for r in records if r.authorised_representative})
         chosen = rng.sample(sorted({record.primary_di for record in records}), min(len(records) // 2, plan.watches))
@@ -200,14 +185,14 @@ class Year:
                     now=int(self._clock.now()),
                 )
             self._accounts.append(opened.id)
-            self.ledger.active.add(opened.id)
+            self.checks.active.add(opened.id)
         self._of_actors = {self._accounts[0]}
         for _ in range(plan.watches):
             await self._add()
 
     async def _end(self) -> None:
         """A calm day after two on which nothing is proven any more: everything is read once, then nothing is new."""
-        self._witness.share = 0.0
+        self._reads.share = 0.0
         self._clock.move(2 * DAY)
         for account in self._accounts:
             await self._set_active(account, is_active=True)
@@ -215,32 +200,23 @@ class Year:
             for account in self._accounts:
                 synced = await self._nodes[0].watches.sync.sync(self._caller(account))
                 ids = [event.id for event in synced.events]
-                await self.ledger.settle(sync_of=account, listed=ids)
+                await self.checks.settle(sync_of=account, listed=ids)
                 assert not (last and ids), "the calm end tells something twice"
-        await self.ledger.agree()
-        self.ledger.agree_with_world()
+        await self.checks.agree()
+        self.checks.agree_with_world()
 
     def _outcome(self) -> Outcome:
-        ledger, faults = self.ledger, self._witness.faults
-        return Outcome(
-            reads=ledger.reads,
-            found=ledger.found,
-            partial=ledger.partial,
-            late=ledger.late,
-            events=ledger.events,
-            changes=ledger.changes,
-            world_changes=self._world.change_log.written,
-            requests=self._witness.requests,
-            faults={f"{kind}: {mode}": count for (kind, mode), count in sorted(faults.items())},
-            steps=self._steps,
-        )
+        outcome = self.checks.outcome
+        outcome.world_changes, outcome.requests = self._world.change_log.written, self._reads.requests
+        outcome.faults = {f"{kind}: {mode}": count for (kind, mode), count in sorted(self._reads.faults.items())}
+        return outcome
 
     # What happens
 
     async def _recheck(self) -> None:
         with self._changing_between():
             await self._node().watches.recheck.run()
-        await self.ledger.settle(is_recheck=True)
+        await self.checks.settle(is_recheck=True)
 
     async def _sync(self) -> None:
         account = self._active_account()
@@ -248,22 +224,25 @@ class Year:
             return
         with self._changing_between(unless=account in self._of_actors):
             synced = await self._node().watches.sync.sync(self._caller(account))
-        await self.ledger.settle(sync_of=account, listed=[event.id for event in synced.events])
+        await self.checks.settle(sync_of=account, listed=[event.id for event in synced.events])
 
-    async def _refresh(self) -> None:
+    async def _refresh_any(self) -> None:
         with self._changing_between():
-            await self._node().refresher.refresh(self._rng.choice(self._subjects))
-        await self.ledger.settle()
+            await self._refresh(self._node(), self._rng.choice(self._subjects))
+
+    async def _refresh(self, node: Service, subject: str) -> None:
+        await node.refresher.refresh(subject)
+        await self.checks.settle()
 
     async def _add(self) -> None:
         account = self._active_account()
         if account is None:
             return
         subject = self._subject_for(account)
-        self.ledger.told.setdefault((account, subject), None)
+        self.checks.told.setdefault((account, subject), None)
         with self._changing_between():
             await self._node().watches.service.add(self._caller(account), subject)
-        await self.ledger.settle()
+        await self.checks.settle()
 
     async def _import(self) -> None:
         account = self._active_account()
@@ -271,30 +250,25 @@ class Year:
             return
         subjects = {self._subject_for(account) for _ in range(4)}
         for subject in subjects:
-            self.ledger.told.setdefault((account, subject), None)
+            self.checks.told.setdefault((account, subject), None)
         await self._node().watches.imports.add_all(self._caller(account), "udi\n" + "\n".join(sorted(subjects)))
-        await self.ledger.adopt(account, subjects)
+        await self.checks.adopt(account, subjects)
 
     async def _remove(self) -> None:
-        account = self._rng.choice(self._accounts)
-        watch_service = self._node().watches.service
-        watch = self._any(await watch_service.all(self._caller(account)))
+        service, caller, watch = await self._any_watch()
         if watch is not None:
-            await watch_service.remove(self._caller(account), watch.id)
-            self.ledger.forget((account, watch.subject))
+            await service.remove(caller, watch.id)
+            self.checks.forget((caller.account.id, watch.subject))
 
     async def _rename(self) -> None:
-        account = self._rng.choice(self._accounts)
-        watch_service = self._node().watches.service
-        watch = self._any(await watch_service.all(self._caller(account)))
+        service, caller, watch = await self._any_watch()
         if watch is not None:
-            await watch_service.rename(self._caller(account), watch.id, f"ours {self._rng.random()}")
+            await service.rename(caller, watch.id, f"ours {self._rng.random()}")
 
-    async def _expire(self) -> None:
-        await self._set_active(self._rng.choice(self._accounts), is_active=False)
-
-    async def _return(self) -> None:
-        await self._set_active(self._rng.choice(self._accounts), is_active=True)
+    async def _any_watch(self) -> tuple[WatchService, Caller, Watch | None]:
+        caller, service = self._caller(self._rng.choice(self._accounts)), self._node().watches.service
+        found = await service.all(caller)
+        return service, caller, self._rng.choice(found) if found else None
 
     async def _fill_from_datalake(self) -> None:
         """What lags proves nothing: it may hasten a read, and tells nobody anything, not even what nobody read."""
@@ -307,12 +281,9 @@ class Year:
                     await node.records.store(page.readings, read_at=int(self._clock.now()))
         except RegisterFailure:
             pass
-        await self.ledger.settle()
+        await self.checks.settle()
 
-    async def _walk(self) -> None:
-        await self._walk_on(self._node())
-
-    async def _walk_on(self, node: Service) -> None:
+    async def _walk(self, node: Service) -> None:
         """Pages of the whole register, newest first; what happens while a page is on its way comes before it."""
         number = 0
         while number * PAGE < self._world.count:
@@ -325,9 +296,9 @@ class Year:
             if self._rng.random() < 0.3:
                 self._clock.move(2)
                 self._change_world(1)
-            self.ledger.note_parts(rows)
+            self.checks.parts.update(rows)
             await node.records.store(page.readings, read_at=int(self._clock.now()), since=since)
-            await self.ledger.settle()
+            await self.checks.settle()
             number += 1
 
     async def _held_read(self) -> None:
@@ -337,32 +308,23 @@ class Year:
         self._clock.move(2)
         for _ in range(self._rng.randint(1, 3)):
             self._change_world(2, [subject])
-            if self._rng.random() < 0.5:
-                await self._walk_on(second)
-            else:
-                await second.refresher.refresh(subject)
-                await self.ledger.settle()
+            await (self._walk(second) if self._rng.random() < 0.5 else self._refresh(second, subject))
             self._clock.move(2)
-        hold.may_go.set()
-        await held
-        await self.ledger.settle()
+        await self._finish(hold, held)
 
     async def _overtaken_read(self) -> None:
         """A read that has its row already when the record changes, and a walk tells the new row before it ends."""
         subject, (first, second) = self._device(), self._nodes
-        await second.refresher.refresh(subject)
-        await self.ledger.settle()
+        await self._refresh(second, subject)
         self._clock.move(2)
         hold, held = await self._start(first, subject, "basic")
         self._clock.move(2)
         for record in self._world.by_primary_di(subject):
             self._world.change(record.uuid, reference=f"R-{self._rng.randrange(10**6)}")
         self._note_changes()
-        await self._walk_on(second)
+        await self._walk(second)
         self._clock.move(2)
-        hold.may_go.set()
-        await held
-        await self.ledger.settle()
+        await self._finish(hold, held)
 
     async def _crossed_reads(self) -> None:
         """Two reads of one subject on two nodes: the one that began first asks last and ends first."""
@@ -373,20 +335,23 @@ class Year:
         self._clock.move(2)
         self._change_world(2, [subject])
         for hold, held in ((early, held_early), (late, held_late)):
-            hold.may_go.set()
-            await held
-            await self.ledger.settle()
+            await self._finish(hold, held)
             self._clock.move(2)
 
     async def _start(self, node: Service, subject: str, kind: Kind) -> "tuple[Hold, asyncio.Task[object]]":
         """A read that waits before its first request of a kind, or is over before that."""
         hold = Hold(subject, kind)
-        self._witness.holds = [hold, *(each for each in self._witness.holds if not each.may_go.is_set())]
+        self._reads.holds = [hold, *(each for each in self._reads.holds if not each.may_go.is_set())]
         read: asyncio.Task[object] = asyncio.ensure_future(node.refresher.refresh(subject))
         waiting = asyncio.ensure_future(hold.has_come.wait())
         await asyncio.wait([read, waiting], return_when=asyncio.FIRST_COMPLETED)
         waiting.cancel()
         return hold, read
+
+    async def _finish(self, hold: Hold, read: "asyncio.Task[object]") -> None:
+        hold.may_go.set()
+        await read
+        await self.checks.settle()
 
     async def _former_words(self) -> None:
         """Snapshots as an earlier release wrote them."""
@@ -402,7 +367,7 @@ class Year:
         return self._rng.choice(self._nodes)
 
     def _active_account(self) -> int | None:
-        return self._rng.choice(sorted(self.ledger.active)) if self.ledger.active else None
+        return self._rng.choice(sorted(self.checks.active)) if self.checks.active else None
 
     def _caller(self, account: int) -> Caller:
         plan = plans(25)[PlanName.OPERATOR]
@@ -412,17 +377,17 @@ class Year:
         return self._rng.choice([each for each in self._subjects if is_srn(each) == (account in self._of_actors)])
 
     def _device(self) -> str:
-        watched = sorted({subject for _, subject in self.ledger.told if not is_srn(subject)})
+        watched = sorted({subject for _, subject in self.checks.told if not is_srn(subject)})
         return self._rng.choice(watched or [each for each in self._subjects if not is_srn(each)])
 
-    def _any(self, found: Sequence[Watch]) -> Watch | None:
-        return self._rng.choice(found) if found else None
+    async def _set_any_active(self, *, is_active: bool) -> None:
+        await self._set_active(self._rng.choice(self._accounts), is_active=is_active)
 
     async def _set_active(self, account: int, *, is_active: bool) -> None:
         expires_at = FOR_EVER if is_active else int(self._clock.now())
         async with self._database.transaction() as connection:
             await repository.set_period(connection, account, plan=PlanName.OPERATOR, expires_at=expires_at)
-        (self.ledger.active.add if is_active else self.ledger.active.discard)(account)
+        (self.checks.active.add if is_active else self.checks.active.discard)(account)
 
     # The register's changes
 
@@ -430,11 +395,11 @@ class Year:
     def _changing_between(self, *, unless: bool = False) -> Iterator[None]:
         """The register may change between the requests of what is done here."""
         if not unless:
-            self._witness.between = self._maybe_change
+            self._reads.between = self._maybe_change
         try:
             yield
         finally:
-            self._witness.between = lambda: None
+            self._reads.between = lambda: None
 
     def _maybe_change(self) -> None:
         if self._rng.random() < 0.05:
@@ -443,9 +408,9 @@ class Year:
 
     def _change_world(self, times: int, among: Sequence[str] = ()) -> None:
         devices = [each for each in among or self._subjects if not is_srn(each)]
+        kinds = (self._change_any, self._change_records, self._change_certificates, self._rename_actor)
         for _ in range(times):
-            change = self._rng.choices((self._drift, self._turn_twins, self._turn_papers, self._turn_actor), _TURNS)[0]
-            change(devices)
+            self._rng.choices(kinds, _CHANGE_WEIGHTS)[0](devices)
         self._note_changes()
 
     def _note_changes(self) -> None:
@@ -455,24 +420,24 @@ class Year:
         udis = {each.primary_di for each in written if each.primary_di}
         for srn in {each.srn for each in written if each.primary_di is None}:
             udis |= {record.primary_di for record in self._world.search(DeviceFilter(srn=srn), 0, 10_000)[1]}
-        self.ledger.note_world(sorted(udis))
+        self.checks.note_world(sorted(udis))
 
-    def _drift(self, devices: Sequence[str]) -> None:
+    def _change_any(self, devices: Sequence[str]) -> None:
         make_random_changes(self._world, self._rng, 1, devices)
 
-    def _turn_twins(self, devices: Sequence[str]) -> None:
+    def _change_records(self, devices: Sequence[str]) -> None:
         """Another record of a UDI-DI comes, or steps back or forward; or a UDI-DI that was not there is registered."""
         udi = self._rng.choice(devices)
         records = self._world.by_primary_di(udi)
         if not records:
             self._world.register(replace(self._world.newest(0, 1)[0], uuid=self._uuid(), primary_di=udi))
-        elif len(records) < MAX_TWINS and self._rng.random() < 0.5:
-            self._add_twin(self._rng.choice(records))
+        elif len(records) < MAX_RECORDS and self._rng.random() < 0.5:
+            self._add_record(self._rng.choice(records))
         elif len(records) > 1:
             record = self._rng.choice(records)
             self._world.change(record.uuid, latest_version=not record.latest_version, new_version=False)
 
-    def _add_twin(self, record: Registration) -> None:
+    def _add_record(self, record: Registration) -> None:
         if self._rng.random() < 0.5:
             other = "mdr" if record.legislation in DIRECTIVES else "mdd"
             self._world.register(replace(record, uuid=self._uuid(), legislation=other))
@@ -481,33 +446,33 @@ class Year:
         self._world.register(newer)
         self._world.change(record.uuid, latest_version=False, new_version=False)
 
-    def _turn_papers(self, devices: Sequence[str]) -> None:
+    def _change_certificates(self, devices: Sequence[str]) -> None:
         """A certificate goes, comes back, gets another number, another revision, no expiry, a revision beside it."""
         rng = self._rng
         records = self._world.by_primary_di(rng.choice(devices))
         if not records:
             return
         record = rng.choice(records)
-        papers, taken = list(record.certificates), self._taken.pop(record.uuid, None)
-        if taken is not None:
-            papers = [each for each in papers if (each.number, each.revision) != (taken.number, taken.revision)]
-            papers.append(taken)
-        elif papers:
-            paper = papers.pop(rng.randrange(len(papers)))
-            turn = rng.randrange(5)
-            if turn == 0:
-                self._taken[record.uuid] = paper
-            if turn in (1, 4):
-                papers.append(replace(paper, revision=f"R{rng.randrange(10**6)}"))
-            if turn == 2:
-                papers.append(replace(paper, number=f"N-{rng.randrange(10**6)}"))
-            if turn == 3:
-                papers.append(replace(paper, expiry=None))
-            if turn == 4:
-                papers.append(paper)
-        self._world.change(record.uuid, certificates=tuple(papers))
+        listed, removed = list(record.certificates), self._removed.pop(record.uuid, None)
+        if removed is not None:
+            listed = [each for each in listed if (each.number, each.revision) != (removed.number, removed.revision)]
+            listed.append(removed)
+        elif listed:
+            old = listed.pop(rng.randrange(len(listed)))
+            what = rng.randrange(5)
+            if what == 0:
+                self._removed[record.uuid] = old
+            if what in (1, 4):
+                listed.append(replace(old, revision=f"R{rng.randrange(10**6)}"))
+            if what == 2:
+                listed.append(replace(old, number=f"N-{rng.randrange(10**6)}"))
+            if what == 3:
+                listed.append(replace(old, expiry=None))
+            if what == 4:
+                listed.append(old)
+        self._world.change(record.uuid, certificates=tuple(listed))
 
-    def _turn_actor(self, devices: Sequence[str]) -> None:
+    def _rename_actor(self, devices: Sequence[str]) -> None:
         records = self._world.by_primary_di(self._rng.choice(devices))
         if records:
             srn = records[0].manufacturer.srn
@@ -518,5 +483,5 @@ class Year:
         return str(UUID(int=self._rng.getrandbits(128), version=4))
 
 
-_TURNS = (16, 6, 4, 1)
+_CHANGE_WEIGHTS = (16, 6, 4, 1)
 _OF_A_DEVICE: tuple[Kind, ...] = ("search", "detail", "basic", "certificates")
