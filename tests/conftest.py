@@ -121,8 +121,8 @@ def anyio_backend() -> str:
 @pytest.fixture(scope="session")
 def postgresql_sockets() -> Iterator[str]:
     """A PostgreSQL server for this run."""
-    with postgresql.cluster() as sockets:
-        yield sockets
+    with postgresql.cluster() as server:
+        yield server.sockets
 
 
 @pytest.fixture(scope="session")

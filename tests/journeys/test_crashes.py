@@ -15,12 +15,11 @@ import pytest
 from sqlalchemy import text
 
 from registerwatch.db.engine import Database
-from tests.support.crashing import ACCOUNTS, SUBJECTS, Fleet, Receiver, Register, let_settle, open_accounts, register
-from tests.support.crashing import settings_of as settings_of_nodes
+from tests.support.crash_loop import ACCOUNTS, SUBJECTS, Nodes, open_accounts, read_and_deliver_all, settings_of
+from tests.support.held_servers import DeliveryReceiver, Register, register
 
 CRASHES = int(os.environ.get("CRASHES", "4"))
-LONGEST_LIFE = 0.6
-"""Seconds that a node lives at most before another one is killed."""
+MAX_LIFE_SECONDS = 0.6
 
 
 @pytest.mark.parametrize("nodes", [1, 3])
@@ -28,24 +27,25 @@ def test_nodes_that_are_killed_lose_no_change_and_tell_none_twice(
     nodes: int, database_url: str, tmp_path: Path
 ) -> None:
     rng = random.Random(f"{nodes} {CRASHES}")
-    with register(seed=5) as world, Receiver(seed=5).listening() as receiver:
-        settings = settings_of_nodes(database_url, tmp_path, world.base)
-        keys = open_accounts(settings, world.choose(SUBJECTS), receiver.url)
-        fleet = Fleet(settings, keys, nodes)
+    with register(seed=5) as world, DeliveryReceiver(refused_share=0.2).listening() as receiver:
+        settings = settings_of(database_url, tmp_path, world.url)
+        keys = asyncio.run(open_accounts(settings, world.choose(SUBJECTS), f"{receiver.url}/hook"))
+        running = Nodes(settings, keys, nodes)
         try:
             for number in range(CRASHES):
-                fleet.fill()
+                running.start_missing()
                 _change_some(world, rng, number)
-                time.sleep(rng.uniform(0.02, LONGEST_LIFE))  # any moment is right
-                fleet.kill_one(rng)
+                time.sleep(rng.uniform(0.02, MAX_LIFE_SECONDS))  # any moment is right
+                running.kill_one(rng)
         finally:
-            fleet.end()
-        let_settle(settings, keys)
+            running.kill_all()
+        asyncio.run(read_and_deliver_all(settings, keys))
 
-        assert fleet.killed == CRASHES
+        assert running.killed == CRASHES
         told = asyncio.run(_events(database_url))
         _assert_every_change_is_told_once(world, told)
-        _assert_every_event_arrived(told, receiver)
+        event_ids = [event_id for chain in told.values() for event_id, _, _ in chain]
+        assert {event_id: len(ids) for event_id, ids in receiver.events().items()} == dict.fromkeys(event_ids, 1)
 
 
 def _change_some(world: Register, rng: random.Random, number: int) -> None:
@@ -67,26 +67,14 @@ async def _events(database_url: str) -> dict[tuple[int, str], list[tuple[int, st
 
 def _assert_every_change_is_told_once(world: Register, told: dict[tuple[int, str], list[tuple[int, str, str]]]) -> None:
     """Each account's events of a subject are a chain from the baseline to the last reference, through true ones."""
-    changed = [udi for udi, references in world.told.items() if references]
+    changed = [udi for udi, references in world.references.items() if references]
     assert changed
     assert {subject for _, subject in told} == set(changed)
     for udi in changed:
         for account_id in range(1, ACCOUNTS + 1):
             chain = told[account_id, udi]
             references = [new for _, _, new in chain]
-            places = [world.told[udi].index(reference) for reference in references]
+            places = [world.references[udi].index(reference) for reference in references]
             assert places == sorted(set(places)), f"{udi}: told twice or out of order: {references}"
-            assert references[-1] == world.told[udi][-1], f"{udi}: the last change was not told"
+            assert references[-1] == world.references[udi][-1], f"{udi}: the last change was not told"
             assert [old for _, old, _ in chain[1:]] == references[:-1], f"{udi}: {chain} is no chain"
-
-
-def _assert_every_event_arrived(told: dict[tuple[int, str], list[tuple[int, str, str]]], receiver: Receiver) -> None:
-    """Every event came in exactly one delivery, which may have come more than once, always the same."""
-    delivered: defaultdict[int, set[str]] = defaultdict(set)
-    for delivery_id, bodies in receiver.accepted.items():
-        assert len(set(bodies)) == 1, f"{delivery_id} came with different bodies"
-        for event in json.loads(bodies[0])["events"]:
-            delivered[event["id"]].add(delivery_id)
-    assert {event_id: len(ids) for event_id, ids in delivered.items()} == {
-        event_id: 1 for chain in told.values() for event_id, _, _ in chain
-    }

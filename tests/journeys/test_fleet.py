@@ -13,7 +13,8 @@ from itertools import cycle, product
 
 import pytest
 
-from tests.support.fleet import Answered, Fleet, Node, Rule, Trickle, fleet
+from tests.support.fleet import Answered, Fleet, Node, fleet, trickle
+from tests.support.held_servers import Rule
 from tests.support.processes import until
 
 ACCOUNTS = 2
@@ -54,10 +55,9 @@ def journey(running: Fleet) -> Iterator[Journey]:
     assert all(node.is_running() for node in running.nodes)
     paths = [f"/v1/devices/{running.subjects[0]}", "/v1/search?q=set", "/v1/watches", "/health", "/v1/events"]
     journey = Journey(running, paths)
-    trickle = Trickle([running.first, running.second], paths, running.keys[0])
-    with trickle.going_on():
+    with trickle([running.first, running.second], paths, running.keys[0]) as answers:
         yield journey
-    _assert_requests_were_answered(trickle.answers, journey.outages)
+    _assert_requests_were_answered(answers, journey.outages)
     _assert_every_change_is_told_once_and_arrived(running)
     assert all(node.is_running() for node in running.nodes)
     for node in running.nodes:
@@ -80,9 +80,7 @@ def test_nodes_are_killed_and_replaced_by_later_versions(journey: Journey) -> No
     fleet.second.end()
     fleet.second.start(later_migrations=fleet.later_migrations)
     fleet.second.wait_until_ready()
-    assert fleet.postgres.rows("SELECT version_num, to_regclass('laters')::text FROM alembic_version") == [
-        ("9999", "laters")
-    ]
+    assert fleet.rows("SELECT version_num, to_regclass('laters')::text FROM alembic_version") == [("9999", "laters")]
     _assert_older_nodes_go_on_beside_the_later_one(fleet)
     _assert_older_programs_do_not_start(fleet)
 
@@ -119,7 +117,7 @@ def _kill_in_a_recheck(fleet: Fleet, victim: Node) -> None:
         fleet.gate.hold(_all_but(fleet, victim, subject))
         _wait_for_another(fleet, victim, subject)
     victim.kill()
-    fleet.gate.open()
+    fleet.gate.release()
     assert not fleet.is_told()
     _let_time_pass(fleet)
     until(fleet.is_told, "what the dead one had seen to be told")
@@ -132,7 +130,7 @@ def _kill_in_a_delivery(fleet: Fleet, victim: Node) -> str:
     until(lambda: bool(fleet.inbox.waiting(victim.name)), "a delivery")
     delivery_id = fleet.inbox.waiting(victim.name)[0]
     victim.kill()
-    fleet.inbox.open()
+    fleet.inbox.release()
     return delivery_id
 
 
@@ -161,13 +159,13 @@ def _wait_for_another(fleet: Fleet, node: Node, subject: str) -> None:
 
 
 def _held_deliveries(fleet: Fleet) -> bool:
-    return bool(fleet.postgres.rows("SELECT 1 FROM deliveries WHERE due_at > extract(epoch FROM now()) + 60"))
+    return bool(fleet.rows("SELECT 1 FROM deliveries WHERE due_at > extract(epoch FROM now()) + 60"))
 
 
 def _let_time_pass(fleet: Fleet) -> None:
     """What dead nodes hold, or have leased, is free again."""
     now = "extract(epoch FROM now())::bigint"
-    fleet.postgres.rows(f"UPDATE deliveries SET due_at = least(due_at, {now}), leased_until = 0 WHERE due_at > 0")
+    fleet.rows(f"UPDATE deliveries SET due_at = least(due_at, {now}), leased_until = 0 WHERE due_at > 0")
 
 
 def _assert_older_nodes_go_on_beside_the_later_one(fleet: Fleet) -> None:
@@ -178,12 +176,12 @@ def _assert_older_nodes_go_on_beside_the_later_one(fleet: Fleet) -> None:
         if node is not fleet.worker:
             assert node.ask("/v1/sync", {}, key=fleet.keys[0]).json()["synced"] == SUBJECTS
         until(fleet.is_told, f"a change to be told by {node.name}")
-    fleet.gate.open()
+    fleet.gate.release()
 
 
 def _assert_older_programs_do_not_start(fleet: Fleet) -> None:
     for node in (fleet.worker, fleet.second):
-        ended = node.started_in_vain()
+        ended = node.fail_to_start()
         assert ended.returncode != 0
         assert "made by a newer version" in ended.stderr
         assert "Traceback" not in ended.stderr
@@ -254,7 +252,5 @@ def _assert_every_change_is_told_once_and_arrived(fleet: Fleet) -> None:
             changes = {change["field"]: change["new"] for change in event["changes"]}
             assert set(changes) <= {"reference", "version"}, event
             references[event["subject"]].append(changes["reference"])
-        assert references == {subject: told for subject, told in fleet.world.told.items() if told}
+        assert references == {subject: told for subject, told in fleet.world.references.items() if told}
     assert {event_id: len(ids) for event_id, ids in fleet.inbox.events().items()} == dict.fromkeys(events, 1)
-    for delivery_id, bodies in fleet.inbox.arrived.items():
-        assert len(set(bodies)) == 1, f"{delivery_id} came with different bodies"

@@ -1,22 +1,15 @@
 """A fleet: the product as processes of its own over one PostgreSQL and one Redis, with what stands around it.
 
-Requests to the register and deliveries pass through doors, which know the node and can let it wait: so a node is
-stopped truly in the middle of something. A steady trickle of requests is kept, to be judged in the end.
+A steady trickle of requests is kept, to be judged in the end.
 """
 
-import http.client
-import json
 import shutil
-import signal
 import subprocess
 import threading
 import time
-from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
-from email.message import Message
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count, cycle
 from pathlib import Path
 from typing import Any
@@ -26,180 +19,11 @@ import psycopg
 
 from registerwatch.db import migrate
 from tests.support import postgresql, processes, redis
-from tests.support.crashing import Register, register
-from tests.support.processes import until
+from tests.support.held_servers import TIMEOUT_SECONDS, DeliveryReceiver, Register, RegisterProxy, register
 
-RETRY_POLICIES = 30.0
 BETWEEN_REQUESTS = 0.1
 
 _asked = count()
-
-Rule = Callable[[str, str], bool]
-"""Whether a node has to wait with something."""
-
-
-class Postgres:
-    """A server with one database that keeps what it has committed, also when it is stopped at once."""
-
-    def __init__(self, sockets: str) -> None:
-        self._folder = Path(sockets)
-        self.url = f"postgresql://postgres@/fleet?host={sockets}"
-        with psycopg.connect(f"postgresql://postgres@/postgres?host={sockets}", autocommit=True) as connection:
-            connection.execute("CREATE DATABASE fleet")
-            connection.execute("ALTER DATABASE fleet SET synchronous_commit = on")
-
-    def stop(self, mode: str) -> None:
-        """End it: `fast` ends all connections, `immediate` is as good as a crash."""
-        self._control("stop", "-m", mode)
-
-    def start(self) -> None:
-        """Start it; returns when it answers."""
-        options = (*postgresql.SETTINGS, f"unix_socket_directories={self._folder}")
-        self._control("start", "-l", self._folder / "log", "-o", " ".join(f"-c {option}" for option in options))
-
-    def rows(self, statement: str) -> list[tuple[Any, ...]]:
-        """What a statement gives, committed."""
-        with psycopg.connect(self.url, autocommit=True) as connection:
-            cursor = connection.execute(statement.encode())
-            return cursor.fetchall() if cursor.description else []
-
-    def _control(self, *words: object) -> None:
-        folder = postgresql.binaries()
-        assert folder is not None
-        command = postgresql.as_its_user(folder / "pg_ctl", "-D", self._folder / "data", "-w", *words)
-        subprocess.run(command, cwd="/", check=True, timeout=RETRY_POLICIES, stdout=subprocess.DEVNULL)
-
-
-@contextmanager
-def postgres() -> Iterator[Postgres]:
-    """A running server."""
-    with postgresql.cluster() as sockets:
-        server = Postgres(sockets)
-        try:
-            yield server
-        finally:
-            if not (Path(sockets) / "data" / "postmaster.pid").exists():
-                server.start()  # whoever ends the cluster expects it so
-
-
-class Door:
-    """Something that nodes pass through, and wait at where a rule says so."""
-
-    def __init__(self) -> None:
-        self._changed = threading.Condition()
-        self._waits: Rule = _nobody
-        self._waiting: list[tuple[str, str]] = []
-
-    def hold(self, waits: Rule) -> None:
-        """Let those wait whom the rule names, and nobody else any more."""
-        with self._changed:
-            self._waits = waits
-            self._changed.notify_all()
-
-    def open(self) -> None:
-        """Let everybody pass."""
-        self.hold(_nobody)
-
-    def pass_through(self, node: str, what: str) -> None:
-        """Returns when the node may go on."""
-        with self._changed:
-            if self._waits(node, what):
-                self._waiting.append((node, what))
-                self._changed.wait_for(lambda: not self._waits(node, what))
-                self._waiting.remove((node, what))
-
-    def waiting(self, node: str) -> list[str]:
-        """What a node waits with."""
-        with self._changed:
-            return [what for who, what in self._waiting if who == node]
-
-
-class Gate(Door):
-    """Stands before the register and passes every question on; a node waits with the path and query of one."""
-
-    def __init__(self, register_port: int) -> None:
-        super().__init__()
-        self._port = register_port
-
-    def answer(self, node: str, method: str, path: str, headers: Message, body: bytes) -> tuple[int, bytes]:
-        """What the register says."""
-        self.pass_through(node, path)
-        asking = http.client.HTTPConnection("127.0.0.1", self._port, timeout=RETRY_POLICIES)
-        kept = {name: value for name, value in headers.items() if name.lower() not in ("host", "accept-encoding")}
-        try:
-            asking.request(method, path, body or None, kept)
-            answer = asking.getresponse()
-            return answer.status, answer.read()
-        finally:
-            asking.close()
-
-
-class Inbox(Door):
-    """Takes deliveries and remembers them by id, each time that one comes; a node waits with its id."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.arrived: dict[str, list[bytes]] = defaultdict(list)
-        self.senders: dict[str, list[str]] = defaultdict(list)
-
-    def answer(self, node: str, method: str, path: str, headers: Message, body: bytes) -> tuple[int, bytes]:
-        """It is accepted always, though the sender may have to wait for that."""
-        delivery_id = headers["X-Service-Delivery"]
-        with self._changed:
-            self.arrived[delivery_id].append(body)
-            self.senders[delivery_id].append(node)
-        self.pass_through(node, delivery_id)
-        return 200, b""
-
-    def events(self) -> dict[int, set[str]]:
-        """The ids of the deliveries that brought each event."""
-        brought: defaultdict[int, set[str]] = defaultdict(set)
-        with self._changed:
-            first_bodies = {delivery_id: bodies[0] for delivery_id, bodies in self.arrived.items()}
-        for delivery_id, body in first_bodies.items():
-            for event in json.loads(body)["events"]:
-                brought[event["id"]].add(delivery_id)
-        return brought
-
-
-@contextmanager
-def listening(behind: Gate | Inbox) -> Iterator[str]:
-    """Serve a door; gives its address. Nodes say their names in `User-Agent`, as their contact."""
-
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def do_GET(self) -> None:
-            node = self.headers["User-Agent"].partition("(+")[2].rstrip(")")
-            length = int(self.headers.get("Content-Length", 0))
-            body = self.rfile.read(length)
-            if len(body) < length:  # who sent it was killed
-                self.close_connection = True
-                return
-            status, said = behind.answer(node, self.command, self.path, self.headers, body)
-            with suppress(ConnectionError):  # who asked may have been killed
-                self.send_response(status)
-                self.send_header("Content-Type", "application/json")
-                self.send_header("Content-Length", str(len(said)))
-                self.end_headers()
-                self.wfile.write(said)
-
-        do_POST = do_GET  # noqa: N815  # the library's names
-
-        def log_message(self, *_: object) -> None:
-            """Say nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}"
-    finally:
-        behind.open()
-        server.shutdown()
-        server.server_close()
-        thread.join()
 
 
 class Node:
@@ -215,7 +39,7 @@ class Node:
         self.absent: list[tuple[float, float]] = []
         """When it did not answer because it had ended."""
         self._gone_at: float | None = None
-        self._client = httpx2.Client(timeout=RETRY_POLICIES, limits=httpx2.Limits(max_keepalive_connections=0))
+        self._client = httpx2.Client(timeout=TIMEOUT_SECONDS, limits=httpx2.Limits(max_keepalive_connections=0))
 
     @property
     def url(self) -> str:
@@ -243,13 +67,13 @@ class Node:
     def wait_until_ready(self) -> None:
         """Returns when it answers."""
         if self._port is not None:
-            until(self._is_ready, f"{self.name} to answer")
+            processes.until(self._is_ready, f"{self.name} to answer")
         if self._gone_at is not None:
             self.absent.append((self._gone_at, time.monotonic()))
             self._gone_at = None
 
-    def started_in_vain(self) -> subprocess.CompletedProcess[str]:
-        """One more start, which fails, to its end."""
+    def fail_to_start(self) -> subprocess.CompletedProcess[str]:
+        """Start it once more, which fails, and wait for its end."""
         return processes.run(*self._words, env=self._env)
 
     def is_running(self) -> bool:
@@ -260,21 +84,14 @@ class Node:
         """End it at once."""
         assert self._process is not None
         self._gone_at = time.monotonic()
-        self._process.send_signal(signal.SIGKILL)
-        self._process.wait(RETRY_POLICIES)
+        self._process.kill()
+        self._process.wait(TIMEOUT_SECONDS)
 
     def end(self) -> None:
         """Ask it to end, and see that it does."""
-        if self._process is None or self._process.poll() is not None:
-            return
-        self._gone_at = time.monotonic()
-        self._process.send_signal(signal.SIGTERM)
-        try:
-            self._process.wait(RETRY_POLICIES)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait(RETRY_POLICIES)
-            raise
+        if self._process is not None and self.is_running():
+            self._gone_at = time.monotonic()
+            processes.end(self._process)
 
     def _is_ready(self) -> bool:
         assert self.is_running(), f"{self.name} has ended:\n{self.log}"
@@ -297,54 +114,43 @@ class Answered:
         return any(self.began <= end and self.ended >= begin for begin, end in windows)
 
 
-class Trickle:
-    """Requests that go on all the time, to every node that serves, each from an address of its own."""
+@contextmanager
+def trickle(nodes: list[Node], paths: list[str], key: str) -> Iterator[list[Answered]]:
+    """Requests that go on all the time, to every node that serves, each from an address of its own; their answers."""
+    answers: list[Answered] = []
+    ended = threading.Event()
 
-    def __init__(self, nodes: list[Node], paths: list[str], key: str) -> None:
-        self.answers: list[Answered] = []
-        self._cancellations = threading.Event()
-        self._threads = [threading.Thread(target=self._ask, args=(node, paths, key), daemon=True) for node in nodes]
-
-    @contextmanager
-    def going_on(self) -> Iterator["Trickle"]:
-        """For the length of a block."""
-        for thread in self._threads:
-            thread.start()
-        try:
-            yield self
-        finally:
-            self.end()
-
-    def end(self) -> None:
-        """No more requests."""
-        self._cancellations.set()
-        for thread in self._threads:
-            thread.join(RETRY_POLICIES)
-
-    def _ask(self, node: Node, paths: list[str], key: str) -> None:
-        with httpx2.Client(base_url=node.url, headers={"X-API-Key": key}, timeout=RETRY_POLICIES) as client:
+    def ask(node: Node) -> None:
+        with httpx2.Client(base_url=node.url, headers={"X-API-Key": key}, timeout=TIMEOUT_SECONDS) as client:
             for path in cycle(paths):
-                if self._cancellations.wait(BETWEEN_REQUESTS):
+                if ended.wait(BETWEEN_REQUESTS):
                     return
-                self.answers.append(self._answer(client, node, path))
+                began, status, body = time.monotonic(), 0, b""
+                with suppress(httpx2.TransportError):
+                    answer = client.get(path, headers={"X-Forwarded-For": _new_address()})
+                    status, body = answer.status_code, answer.content
+                answers.append(Answered(node, path, status, body, began, time.monotonic()))
 
-    def _answer(self, client: httpx2.Client, node: Node, path: str) -> Answered:
-        began, status, body = time.monotonic(), 0, b""
-        with suppress(httpx2.TransportError):
-            answer = client.get(path, headers={"X-Forwarded-For": _new_address()})
-            status, body = answer.status_code, answer.content
-        return Answered(node, path, status, body, began, time.monotonic())
+    threads = [threading.Thread(target=ask, args=(node,), daemon=True) for node in nodes]
+    for thread in threads:
+        thread.start()
+    try:
+        yield answers
+    finally:
+        ended.set()
+        for thread in threads:
+            thread.join(TIMEOUT_SECONDS)
 
 
 @dataclass
 class Fleet:
     """Two nodes that serve, of which the second does nothing else, and one that only works."""
 
-    postgres: Postgres
+    postgres: postgresql.Cluster
     redis: redis.RedisServer
     world: Register
-    gate: Gate
-    inbox: Inbox
+    gate: RegisterProxy
+    inbox: DeliveryReceiver
     first: Node
     second: Node
     worker: Node
@@ -358,12 +164,18 @@ class Fleet:
         """All of them."""
         return [self.first, self.second, self.worker]
 
-    def open_accounts(self, number: int, inbox_url: str) -> None:
+    def rows(self, statement: str) -> list[tuple[Any, ...]]:
+        """What a statement gives, committed."""
+        with psycopg.connect(_url(self.postgres, "fleet"), autocommit=True) as connection:
+            cursor = connection.execute(statement.encode())
+            return cursor.fetchall() if cursor.description else []
+
+    def open_accounts(self, number: int) -> None:
         """Accounts that watch every subject and are told of changes, all over the public interface."""
         for place, node in zip(range(number), cycle((self.first, self.second)), strict=False):
             who = {"email": f"owner{place}@acme.example", "password": "correct horse"}
             key = _granted(node.ask("/v1/trial", who))["api_key"]
-            _granted(node.ask("/v1/webhook", {"url": inbox_url}, key=key))
+            _granted(node.ask("/v1/webhook", {"url": f"{self.inbox.url}/hook"}, key=key))
             for subject in self.subjects:
                 watch = _granted(node.ask("/v1/watches", {"subject": subject}, key=key))["watch"]
                 assert watch["last_sync"] is not None, watch
@@ -387,7 +199,7 @@ class Fleet:
         """Whether everything that changed is told to every account, and every event has arrived."""
         brought = self.inbox.events()
         told = [self.events(key) for key in self.keys]
-        changes = sum(len(references) for references in self.world.told.values())
+        changes = sum(len(references) for references in self.world.references.values())
         return all(len(events) >= changes for events in told) and all(
             event["id"] in brought for events in told for event in events
         )
@@ -397,15 +209,17 @@ class Fleet:
 def fleet(folder: Path, *, subjects: int, accounts: int) -> Iterator[Fleet]:
     """A fleet that runs, with accounts that watch."""
     with ExitStack() as parts:
-        database = parts.enter_context(postgres())
+        database = parts.enter_context(postgresql.cluster())
+        with psycopg.connect(_url(database, "postgres"), autocommit=True) as connection:
+            connection.execute("CREATE DATABASE fleet")
+            connection.execute("ALTER DATABASE fleet SET synchronous_commit = on")  # a crash loses no commit
         counts = parts.enter_context(redis.server())
         world = parts.enter_context(register(seed=11))
-        gate, inbox = Gate(int(world.base.rpartition(":")[2])), Inbox()
-        gate_url, inbox_url = parts.enter_context(listening(gate)), parts.enter_context(listening(inbox))
+        gate = parts.enter_context(RegisterProxy(world.url).listening())
         settings = {
             "REDIS_URL": counts.url,
-            "REGISTER_URL": f"{gate_url}/eudamed",
-            "DATALAKE_URL": f"{gate_url}/datalake",
+            "REGISTER_URL": f"{gate.url}/eudamed",
+            "DATALAKE_URL": f"{gate.url}/datalake",
             "REGISTER_REQUESTS_PER_MINUTE": "1000000",
             "RECHECK_INTERVAL": "1",
             "RECHECK_WATCHES_PER_RUN": "100",
@@ -415,7 +229,7 @@ def fleet(folder: Path, *, subjects: int, accounts: int) -> Iterator[Fleet]:
         }
 
         def node(name: str, *words: object) -> Node:
-            env = processes.environment(folder / name, database.url, **settings)
+            env = processes.environment(folder / name, _url(database, "fleet"), **settings)
             made = Node(name, words, env, folder / f"{name}.log")
             parts.callback(made.end)
             made.start()
@@ -426,7 +240,7 @@ def fleet(folder: Path, *, subjects: int, accounts: int) -> Iterator[Fleet]:
             counts,
             world,
             gate,
-            inbox,
+            parts.enter_context(DeliveryReceiver().listening()),
             node("first", "serve"),
             node("second", "serve", "--no-background"),
             node("worker", "work"),
@@ -435,7 +249,7 @@ def fleet(folder: Path, *, subjects: int, accounts: int) -> Iterator[Fleet]:
         )
         for each in running.nodes:
             each.wait_until_ready()
-        running.open_accounts(accounts, f"{inbox_url}/hook")
+        running.open_accounts(accounts)
         yield running
 
 
@@ -451,8 +265,8 @@ def _granted(answer: httpx2.Response) -> dict[str, Any]:
     return said
 
 
-def _nobody(_node: str, _what: str) -> bool:
-    return False
+def _url(server: postgresql.Cluster, database: str) -> str:
+    return f"postgresql://postgres@/{database}?host={server.sockets}"
 
 
 def _later_migrations(folder: Path) -> Path:

@@ -19,49 +19,55 @@ def binaries() -> Path | None:
     return found[-1].parent if found else Path(on_path).parent if on_path else None
 
 
+class Cluster:
+    """A server that listens at a socket in the folder `sockets`. It refuses root, so root runs it as `postgres`."""
+
+    def __init__(self, folder: Path) -> None:
+        self.sockets = str(folder)
+        self._folder = folder
+
+    def create(self) -> None:
+        """Make its files."""
+        if os.geteuid() == 0:
+            shutil.chown(self._folder, "postgres", pwd.getpwnam("postgres").pw_gid)
+        self._folder.chmod(0o755)
+        self._run("initdb", "-U", "postgres", "-A", "trust", "--no-sync", "-E", "UTF8", "--locale=C.UTF-8")
+
+    def start(self) -> None:
+        """Start it; returns when it answers."""
+        options = " ".join(f"-c {setting}" for setting in (*SETTINGS, f"unix_socket_directories={self._folder}"))
+        self._run("pg_ctl", "-o", options, "-w", "-l", self._folder / "log", "start")
+
+    def stop(self, mode: str) -> None:
+        """End it: `fast` ends all connections, `immediate` is as good as a crash."""
+        self._run("pg_ctl", "-m", mode, "-w", "stop")
+
+    def is_running(self) -> bool:
+        """Whether it was started and not stopped."""
+        return (self._folder / "data" / "postmaster.pid").exists()
+
+    def _run(self, program: str, *options: object) -> None:
+        programs = binaries()
+        if programs is None:
+            raise RuntimeError("PostgreSQL is not installed; `make test` installs it, or install package postgresql")
+        words = [str(each) for each in (programs / program, "-D", self._folder / "data", *options)]
+        if os.geteuid() == 0:
+            words = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups", *words]
+        done = subprocess.run(words, capture_output=True, text=True, cwd="/", check=False)
+        if done.returncode != 0:
+            raise RuntimeError(f"{words} failed:\n{done.stdout}\n{done.stderr}")
+
+
 @contextmanager
-def cluster() -> Iterator[str]:
-    """A running server; gives the address of its folder of sockets. It refuses root, so root runs it as `postgres`."""
-    folder = binaries()
-    if folder is None:
-        raise RuntimeError("PostgreSQL is not installed; `make test` installs it, or install the package postgresql")
-    base = Path(tempfile.mkdtemp(prefix="registerwatch-pg-"))
-    cluster_dir, sockets = base / "data", base
-    if os.geteuid() == 0:
-        shutil.chown(base, "postgres", pwd.getpwnam("postgres").pw_gid)
-    base.chmod(0o755)
-    _run(
-        folder / "initdb",
-        "-D",
-        cluster_dir,
-        "-U",
-        "postgres",
-        "-A",
-        "trust",
-        "--no-sync",
-        "-E",
-        "UTF8",
-        "--locale=C.UTF-8",
-    )
-    options = " ".join(f"-c {setting}" for setting in (*SETTINGS, f"unix_socket_directories={sockets}"))
-    _run(folder / "pg_ctl", "-D", cluster_dir, "-o", options, "-w", "-l", base / "log", "start")
+def cluster() -> Iterator[Cluster]:
+    """A running server, of which nothing is left afterwards."""
+    folder = Path(tempfile.mkdtemp(prefix="registerwatch-pg-"))
+    made = Cluster(folder)
     try:
-        yield str(sockets)
+        made.create()
+        made.start()
+        yield made
     finally:
-        _run(folder / "pg_ctl", "-D", cluster_dir, "-m", "immediate", "-w", "stop")
-        shutil.rmtree(base, ignore_errors=True)
-
-
-def as_its_user(*command: object) -> list[str]:
-    """The words of one of PostgreSQL's programs, which root runs as `postgres`."""
-    words = [str(word) for word in command]
-    if os.geteuid() == 0:
-        return ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups", *words]
-    return words
-
-
-def _run(*command: object) -> None:
-    words = as_its_user(*command)
-    done = subprocess.run(words, capture_output=True, text=True, cwd="/", check=False)
-    if done.returncode != 0:
-        raise RuntimeError(f"{words} failed:\n{done.stdout}\n{done.stderr}")
+        if made.is_running():
+            made.stop("immediate")
+        shutil.rmtree(folder, ignore_errors=True)

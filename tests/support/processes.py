@@ -1,18 +1,18 @@
 """The product in processes of its own, as an operator starts it."""
 
 import os
-import signal
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import httpx2
 
 WAIT_SECONDS = 60.0
+END_SECONDS = 30.0
 
 
 def environment(data_dir: Path, database_url: str, **settings: str) -> dict[str, str]:
@@ -39,13 +39,19 @@ def running(*words: object, env: dict[str, str]) -> Iterator[subprocess.Popen[by
     try:
         yield process
     finally:
-        if process.poll() is None:
-            process.send_signal(signal.SIGTERM)
-            try:
-                process.wait(20)
-            except subprocess.TimeoutExpired:
-                process.kill()
+        with suppress(subprocess.TimeoutExpired):
+            end(process)
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    """Ask a process to end; killed, and raises `TimeoutExpired`, where it does not."""
+    process.terminate()
+    try:
+        process.wait(END_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
         process.wait()
+        raise
 
 
 def free_port() -> int:
