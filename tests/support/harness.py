@@ -298,7 +298,7 @@ def build_harness(
     register_app = create_register(world, faults, basic_udi_filter_works=basic_udi_filter_works)
     transport = HeldTransport(InProcessTransport(register_app))
     service = build_service(
-        _settings(database_url, data_dir, overrides),
+        harness_settings(database_url, data_dir, **overrides),
         clock=clock,
         transport=transport,
         retry_policies=FAST_RETRIES,
@@ -334,7 +334,8 @@ async def running_harness(
             await harness.close_own()
 
 
-def _settings(database_url: str, data_dir: Path, overrides: dict[str, object]) -> Settings:
+def harness_settings(database_url: str, data_dir: Path, **overrides: object) -> Settings:
+    """The settings of a service over the stand-ins."""
     values = {
         "data_dir": data_dir,
         "database_url": database_url,

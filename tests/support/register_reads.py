@@ -203,11 +203,7 @@ class RegisterReads(Faults):
         if kind == "actor-search":
             return self._world.actor(key)
         if kind == "certificates":
-            wanted = CertificateFilter(basic_udi=key)
-            return {
-                _certificate_key(each.certificate): _certificate(each.certificate)
-                for each in self._world.search_certificates(wanted, 0, 100)[1]
-            }
+            return _searched(self._world, key)
         return self._world.by_uuid(key)
 
 
@@ -268,10 +264,12 @@ def actor_fields(world: World, srn: str) -> dict[str, Value]:
 
 def certificates_of(world: World, record: Registration) -> dict[CertificateKey, WatchedCertificate]:
     """Every certificate of a record, from both places that list them."""
-    found = world.search_certificates(CertificateFilter(basic_udi=record.basic_udi), 0, 100)[1]
-    return _listed(record) | {
-        _certificate_key(each.certificate): _certificate(each.certificate) for each in found if record.basic_udi
-    }
+    return _listed(record) | (_searched(world, record.basic_udi) if record.basic_udi else {})
+
+
+def _searched(world: World, basic_udi: str) -> dict[CertificateKey, WatchedCertificate]:
+    found = world.search_certificates(CertificateFilter(basic_udi=basic_udi), 0, 100)[1]
+    return {_certificate_key(each.certificate): _certificate(each.certificate) for each in found}
 
 
 def _actor_seen(read: Read) -> Seen | None:

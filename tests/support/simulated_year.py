@@ -27,7 +27,6 @@ from registerwatch.db.tables import watches
 from registerwatch.register.outcomes import RegisterFailure
 from registerwatch.register.sources.request_budget import RequestPriority
 from registerwatch.register.sources.requests import RetryPolicy
-from registerwatch.settings import Settings
 from registerwatch.watches.models import Watch
 from registerwatch.watches.service import WatchService
 from registerwatch_standins.register.app import create_app
@@ -41,10 +40,10 @@ from registerwatch_standins.register.transport import InProcessTransport
 from registerwatch_standins.register.world import BRUSSELS, World
 from tests.support.clocks import SteppedClock
 from tests.support.event_checks import FORMER_WORDS, EventChecks, Outcome
+from tests.support.harness import harness_settings
 from tests.support.passwords import quick_passwords
 from tests.support.register_reads import Hold, RegisterReads, is_srn, row_fields
 
-REGISTER = "http://register.test"
 BEGINS = datetime(2026, 1, 1, 8, tzinfo=BRUSSELS).timestamp()
 DAY = 86_400.0
 FOR_EVER = int(BEGINS + 4_000 * DAY)
@@ -93,17 +92,8 @@ async def year_over(database_url: str, folder: Path, plan: Plan) -> AsyncIterato
 
 def _node(database_url: str, data_dir: Path, clock: SteppedClock, reads: RegisterReads, register: object) -> Service:
     data_dir.mkdir(parents=True)
-    settings = Settings(
-        data_dir=data_dir,
-        database_url=database_url,
-        register_url=f"{REGISTER}/eudamed",
-        datalake_url=f"{REGISTER}/datalake",
-        register_requests_per_minute=100_000,
-        register_timeout=60.0,
-        sync_time_limit=600.0,
-    )
     return build_service(
-        settings,
+        harness_settings(database_url, data_dir, register_timeout=60.0, sync_time_limit=600.0),
         clock=clock,
         transport=reads.transport(InProcessTransport(register)),  # type: ignore[arg-type]  # it is an application
         retry_policies=PATIENT,
