@@ -13,7 +13,7 @@ from itertools import cycle, product
 
 import pytest
 
-from tests.support.fleet import Answered, Fleet, Node, fleet, trickle
+from tests.support.fleet import Answered, Fleet, Node, fleet, steady_requests
 from tests.support.held_servers import Rule
 from tests.support.processes import until
 
@@ -55,7 +55,7 @@ def journey(running: Fleet) -> Iterator[Journey]:
     assert all(node.is_running() for node in running.nodes)
     paths = [f"/v1/devices/{running.subjects[0]}", "/v1/search?q=set", "/v1/watches", "/health", "/v1/events"]
     journey = Journey(running, paths)
-    with trickle([running.first, running.second], paths, running.keys[0]) as answers:
+    with steady_requests([running.first, running.second], paths, running.keys[0]) as answers:
         yield journey
     _assert_requests_were_answered(answers, journey.outages)
     _assert_every_change_is_told_once_and_arrived(running)
@@ -73,7 +73,7 @@ def test_nodes_are_killed_and_replaced_by_later_versions(journey: Journey) -> No
     delivery_id = _kill_in_a_delivery(fleet, fleet.first)
     fleet.worker.start()
     _let_time_pass(fleet)
-    until(lambda: fleet.inbox.senders[delivery_id][-1] == "worker", "the delivery to be made again")
+    until(lambda: fleet.receiver.senders[delivery_id][-1] == "worker", "the delivery to be made again")
     fleet.first.start()
     fleet.first.wait_until_ready()
 
@@ -109,15 +109,15 @@ def test_redis_and_postgresql_go_away_and_come_back(journey: Journey) -> None:
 
 def _kill_in_a_recheck(fleet: Fleet, victim: Node) -> None:
     """It has seen a change, whose delivery is held until its recheck is through, and waits with the next subject."""
-    fleet.gate.hold(_all_but(fleet, None, None))
-    until(lambda: bool(_at_the_gate(fleet, victim)), "a recheck to begin")
+    fleet.proxy.hold(_all_but(fleet, None, None))
+    until(lambda: bool(_held_subjects(fleet, victim)), "a recheck to begin")
     while not _held_deliveries(fleet):  # the first time it may be with the last subject of a recheck
-        (subject,) = _at_the_gate(fleet, victim)
+        (subject,) = _held_subjects(fleet, victim)
         fleet.change(subject)
-        fleet.gate.hold(_all_but(fleet, victim, subject))
+        fleet.proxy.hold(_all_but(fleet, victim, subject))
         _wait_for_another(fleet, victim, subject)
     victim.kill()
-    fleet.gate.release()
+    fleet.proxy.release()
     assert not fleet.is_told()
     _let_time_pass(fleet)
     until(fleet.is_told, "what the dead one had seen to be told")
@@ -125,12 +125,12 @@ def _kill_in_a_recheck(fleet: Fleet, victim: Node) -> None:
 
 def _kill_in_a_delivery(fleet: Fleet, victim: Node) -> str:
     """The receiver has the delivery and has not answered yet. Gives its id."""
-    fleet.inbox.hold(lambda node, _: node == victim.name)
+    fleet.receiver.hold(lambda node, _: node == victim.name)
     fleet.change(fleet.subjects[2])
-    until(lambda: bool(fleet.inbox.waiting(victim.name)), "a delivery")
-    delivery_id = fleet.inbox.waiting(victim.name)[0]
+    until(lambda: bool(fleet.receiver.waiting(victim.name)), "a delivery")
+    delivery_id = fleet.receiver.waiting(victim.name)[0]
     victim.kill()
-    fleet.inbox.release()
+    fleet.receiver.release()
     return delivery_id
 
 
@@ -149,13 +149,13 @@ def _others(node: Node) -> Rule:
     return lambda who, _: who != node.name
 
 
-def _at_the_gate(fleet: Fleet, node: Node) -> set[str]:
+def _held_subjects(fleet: Fleet, node: Node) -> set[str]:
     """The subjects whose reads a node waits with."""
-    return {subject for path in fleet.gate.waiting(node.name) if (subject := fleet.subject_of(path)) is not None}
+    return {subject for path in fleet.proxy.waiting(node.name) if (subject := fleet.subject_of(path)) is not None}
 
 
 def _wait_for_another(fleet: Fleet, node: Node, subject: str) -> None:
-    until(lambda: bool(_at_the_gate(fleet, node) - {subject}), "the next subject")
+    until(lambda: bool(_held_subjects(fleet, node) - {subject}), "the next subject")
 
 
 def _held_deliveries(fleet: Fleet) -> bool:
@@ -171,12 +171,12 @@ def _let_time_pass(fleet: Fleet) -> None:
 def _assert_older_nodes_go_on_beside_the_later_one(fleet: Fleet) -> None:
     """They read, store, tell and deliver in a schema with more in it than they know, each while the others wait."""
     for node, subject in zip(fleet.nodes, fleet.subjects[3:], strict=True):
-        fleet.gate.hold(_others(node))
+        fleet.proxy.hold(_others(node))
         fleet.change(subject)
         if node is not fleet.worker:
             assert node.ask("/v1/sync", {}, key=fleet.keys[0]).json()["synced"] == SUBJECTS
         until(fleet.is_told, f"a change to be told by {node.name}")
-    fleet.gate.release()
+    fleet.proxy.release()
 
 
 def _assert_older_programs_do_not_start(fleet: Fleet) -> None:
@@ -252,5 +252,5 @@ def _assert_every_change_is_told_once_and_arrived(fleet: Fleet) -> None:
             changes = {change["field"]: change["new"] for change in event["changes"]}
             assert set(changes) <= {"reference", "version"}, event
             references[event["subject"]].append(changes["reference"])
-        assert references == {subject: told for subject, told in fleet.world.references.items() if told}
-    assert {event_id: len(ids) for event_id, ids in fleet.inbox.events().items()} == dict.fromkeys(events, 1)
+        assert references == {subject: told for subject, told in fleet.register.references.items() if told}
+    assert {event_id: len(ids) for event_id, ids in fleet.receiver.events().items()} == dict.fromkeys(events, 1)

@@ -1,6 +1,6 @@
 """A fleet: the product as processes of its own over one PostgreSQL and one Redis, with what stands around it.
 
-A steady trickle of requests is kept, to be judged in the end.
+Requests go on all the time and are kept, to be judged in the end.
 """
 
 import shutil
@@ -100,7 +100,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """An answer of the trickle; status 0 is none."""
+    """An answer of the steady requests; status 0 is none."""
 
     node: Node
     path: str
@@ -115,7 +115,7 @@ class Answered:
 
 
 @contextmanager
-def trickle(nodes: list[Node], paths: list[str], key: str) -> Iterator[list[Answered]]:
+def steady_requests(nodes: list[Node], paths: list[str], key: str) -> Iterator[list[Answered]]:
     """Requests that go on all the time, to every node that serves, each from an address of its own; their answers."""
     answers: list[Answered] = []
     ended = threading.Event()
@@ -148,9 +148,9 @@ class Fleet:
 
     postgres: postgresql.Cluster
     redis: redis.RedisServer
-    world: Register
-    gate: RegisterProxy
-    inbox: DeliveryReceiver
+    register: Register
+    proxy: RegisterProxy
+    receiver: DeliveryReceiver
     first: Node
     second: Node
     worker: Node
@@ -175,7 +175,7 @@ class Fleet:
         for place, node in zip(range(number), cycle((self.first, self.second)), strict=False):
             who = {"email": f"owner{place}@acme.example", "password": "correct horse"}
             key = _granted(node.ask("/v1/trial", who))["api_key"]
-            _granted(node.ask("/v1/webhook", {"url": f"{self.inbox.url}/hook"}, key=key))
+            _granted(node.ask("/v1/webhook", {"url": f"{self.receiver.url}/hook"}, key=key))
             for subject in self.subjects:
                 watch = _granted(node.ask("/v1/watches", {"subject": subject}, key=key))["watch"]
                 assert watch["last_sync"] is not None, watch
@@ -184,7 +184,7 @@ class Fleet:
     def change(self, *subjects: str) -> None:
         """Let some devices change in the register."""
         for subject in subjects:
-            self.world.change(subject, f"REF-{next(self._numbers)}")
+            self.register.change(subject, f"REF-{next(self._numbers)}")
 
     def subject_of(self, path: str) -> str | None:
         """The subject that a question to the register begins the read of."""
@@ -197,9 +197,9 @@ class Fleet:
 
     def is_told(self) -> bool:
         """Whether everything that changed is told to every account, and every event has arrived."""
-        brought = self.inbox.events()
+        brought = self.receiver.events()
         told = [self.events(key) for key in self.keys]
-        changes = sum(len(references) for references in self.world.references.values())
+        changes = sum(len(references) for references in self.register.references.values())
         return all(len(events) >= changes for events in told) and all(
             event["id"] in brought for events in told for event in events
         )
@@ -215,11 +215,11 @@ def fleet(folder: Path, *, subjects: int, accounts: int) -> Iterator[Fleet]:
             connection.execute("ALTER DATABASE fleet SET synchronous_commit = on")  # a crash loses no commit
         counts = parts.enter_context(redis.server())
         world = parts.enter_context(register(seed=11))
-        gate = parts.enter_context(RegisterProxy(world.url).listening())
+        proxy = parts.enter_context(RegisterProxy(world.url).listening())
         settings = {
             "REDIS_URL": counts.url,
-            "REGISTER_URL": f"{gate.url}/eudamed",
-            "DATALAKE_URL": f"{gate.url}/datalake",
+            "REGISTER_URL": f"{proxy.url}/eudamed",
+            "DATALAKE_URL": f"{proxy.url}/datalake",
             "REGISTER_REQUESTS_PER_MINUTE": "1000000",
             "RECHECK_INTERVAL": "1",
             "RECHECK_WATCHES_PER_RUN": "100",
@@ -239,7 +239,7 @@ def fleet(folder: Path, *, subjects: int, accounts: int) -> Iterator[Fleet]:
             database,
             counts,
             world,
-            gate,
+            proxy,
             parts.enter_context(DeliveryReceiver().listening()),
             node("first", "serve"),
             node("second", "serve", "--no-background"),
