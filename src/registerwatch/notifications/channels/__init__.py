@@ -28,7 +28,7 @@ class Channel(Protocol):
         """Why nothing can be sent to a target, None when it can."""
 
     def render_event(self, event: Event) -> str:
-        """An event in one line, as `render` takes it."""
+        """An event in one line, as `render` takes it. A line break would make two: events are stored a line each."""
 
     def render(self, notification: Notification, events: Sequence[str]) -> str:
         """The body of a delivery, from what `render_event` made of its events. A test has no events."""

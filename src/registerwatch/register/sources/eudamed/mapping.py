@@ -57,20 +57,18 @@ def reading_of_device(
     certificate search could not be read; `kept` are stored certificates that stay beside what this read brings, and
     `searched` is False where there was no search to ask.
     """
-    names = trade_names(detail.trade_name) if detail else dict(known.trade_names if known else {})
+    of_detail = detail_fields(detail) if detail else kept_detail_fields(known)
     status = (detail.device_status if detail else None) or wire.DeviceStatus()
     manufacturer = basic.manufacturer or wire.ActorName()
     device = Device(
         uuid=key(row.uuid),
         udi=key(row.primary_di),
         basic_udi=text(basic.basic_udi.code if basic.basic_udi else None) or text(row.basic_udi),
-        trade_name=text(row.trade_name) or preferred_name(names),
-        trade_names=names,
+        trade_name=text(row.trade_name) or preferred_name(of_detail["trade_names"]),
         manufacturer_name=text(row.manufacturer_name) or actor_name(manufacturer.name),
         manufacturer_srn=key(row.manufacturer_srn) or key(manufacturer.srn),
         reference=_first(row.reference, detail.reference if detail else None, known.reference if known else None),
         version=row.version_number,
-        status_date=date_of(status.status_date) if detail else (known.status_date if known else None),
         updated=_latest(
             utc_from_brussels(detail.version_date if detail else None),
             utc_from_brussels(basic.last_updated),
@@ -79,9 +77,9 @@ def reading_of_device(
         ),
         device_name=text(basic.device_name),
         device_model=text(basic.device_model),
-        emdn=_emdn(detail.cnd_nomenclatures) if detail else (known.emdn if known else ()),
         authorised_representative=actor_reference(basic.authorised_representative),
         certs=_merged(kept, certificates_of(basic), certificate_rows(certificates or ())),
+        **of_detail,
         **_coded(
             status=row.device_status_type or status.type or (wire.Code(known.status_code) if known else None),
             risk_class=row.risk_class or basic.risk_class,
@@ -97,6 +95,21 @@ def reading_of_device(
         detail_version=row.version_number or 0,
         searched=searched and certificates is not None,
     )
+
+
+def detail_fields(detail: wire.DeviceDetail) -> dict[str, Any]:
+    """The fields of a device that only the detail has. A new one is a line here."""
+    return {
+        "trade_names": trade_names(detail.trade_name),
+        "status_date": date_of(detail.device_status.status_date if detail.device_status else None),
+        "emdn": _emdn(detail.cnd_nomenclatures),
+    }
+
+
+def kept_detail_fields(known: Device | None) -> dict[str, Any]:
+    """The same as they are stored, for a read that leaves the detail out; empty where nothing is stored."""
+    empty = detail_fields(wire.DeviceDetail(uuid=""))
+    return empty if known is None else {name: getattr(known, name) for name in empty}
 
 
 def certificates_of(basic: wire.BasicUdiRecord) -> list[Certificate]:
