@@ -20,7 +20,7 @@ from registerwatch.accounts.credentials import (
 from registerwatch.accounts.models import NewKey, NewSession
 from registerwatch.accounts.wiring import Accounts
 from registerwatch.errors import Unauthenticated
-from tests.accounts.acting import by_key, by_session, signed_up
+from tests.accounts.actions import by_key, by_session, signed_up
 from tests.register.builders import PROPERTY
 
 KEY = "rw_ab" + "c" * 37 + "wxyz"

@@ -8,7 +8,7 @@ from registerwatch.accounts.login_throttle import MAX_CONCURRENT, LoginThrottle
 from registerwatch.accounts.passwords import MAX_WAITING
 from registerwatch.accounts.wiring import Accounts
 from registerwatch.errors import Overloaded, WrongPassword
-from tests.accounts.acting import EMAIL, PASSWORD, signed_up
+from tests.accounts.actions import EMAIL, PASSWORD, signed_up
 
 pytestmark = pytest.mark.anyio
 

@@ -11,7 +11,7 @@ from registerwatch.accounts.plans import PlanName
 from registerwatch.accounts.wiring import Accounts
 from registerwatch.db.engine import Database
 from registerwatch.errors import CapReached, InvalidInput, RegisterwatchError, Unauthenticated, WrongPassword
-from tests.accounts.acting import EMAIL, PASSWORD, by_key, by_session, owner_of, signed_up
+from tests.accounts.actions import EMAIL, PASSWORD, by_key, by_session, owner_of, signed_up
 
 pytestmark = pytest.mark.anyio
 

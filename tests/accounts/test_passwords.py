@@ -19,7 +19,7 @@ from registerwatch.db.engine import Database
 from registerwatch.errors import InvalidInput, Overloaded, WrongPassword
 from registerwatch.mail.memory_mailer import MemoryMailer
 from registerwatch.settings import Settings
-from tests.accounts.acting import EMAIL, PASSWORD, signed_up
+from tests.accounts.actions import EMAIL, PASSWORD, signed_up
 from tests.register.builders import PROPERTY
 from tests.support.clocks import SteppedClock
 from tests.support.passwords import quick_passwords

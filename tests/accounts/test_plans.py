@@ -7,7 +7,7 @@ from registerwatch.accounts.plans import PlanName, plans
 from registerwatch.accounts.queries import account_of
 from registerwatch.accounts.repository import StoredAccount
 from registerwatch.accounts.wiring import Accounts
-from tests.accounts.acting import EMAIL, owner_of
+from tests.accounts.actions import EMAIL, owner_of
 
 NOW = 1_800_000_000
 

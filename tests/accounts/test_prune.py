@@ -12,7 +12,7 @@ from registerwatch.accounts.sessions import SESSION_SECONDS
 from registerwatch.accounts.wiring import Accounts
 from registerwatch.db.engine import Database
 from registerwatch.errors import Unauthenticated
-from tests.accounts.acting import EMAIL, PASSWORD, by_key, by_session, owner_of, signed_up
+from tests.accounts.actions import EMAIL, PASSWORD, by_key, by_session, owner_of, signed_up
 from tests.support.clocks import SteppedClock
 
 pytestmark = pytest.mark.anyio

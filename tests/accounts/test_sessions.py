@@ -12,7 +12,7 @@ from registerwatch.accounts.sessions import SESSION_SECONDS, WRONG_LOGIN
 from registerwatch.accounts.wiring import Accounts
 from registerwatch.db.engine import Database
 from registerwatch.errors import InvalidInput, Unauthenticated, WrongPassword
-from tests.accounts.acting import EMAIL, PASSWORD, by_key, by_session, signed_up
+from tests.accounts.actions import EMAIL, PASSWORD, by_key, by_session, signed_up
 from tests.support.clocks import SteppedClock
 
 pytestmark = pytest.mark.anyio

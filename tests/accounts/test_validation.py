@@ -18,7 +18,7 @@ from registerwatch.accounts.validation import (
 )
 from registerwatch.accounts.wiring import Accounts
 from registerwatch.errors import InvalidInput
-from tests.accounts.acting import EMAIL, PASSWORD, by_session, owner_of
+from tests.accounts.actions import EMAIL, PASSWORD, by_session, owner_of
 from tests.register.builders import PROPERTY
 
 SIXTY_FOUR = "x" * 64

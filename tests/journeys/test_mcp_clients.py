@@ -18,7 +18,7 @@ from mcp_types import TextContent
 from mcp import Client
 from registerwatch.mcp.tools.registry import NEEDS_KEY
 from registerwatch_standins.register.record_file import write_records
-from tests.mcp.speaking import TOOLS
+from tests.mcp.messages import TOOLS
 from tests.support import node, processes
 from tests.support.processes import answers, environment, free_port, running, until
 

@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from registerwatch.mcp.protocol import MAX_MESSAGES
-from tests.mcp.speaking import TOOLS, asking, posted, using
+from tests.mcp.messages import TOOLS, asking, posted, using
 from tests.register.builders import PROPERTY
 from tests.support.harness import ServiceHarness, running_harness
 

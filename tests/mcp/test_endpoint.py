@@ -9,7 +9,7 @@ import pytest
 
 from registerwatch.mcp.protocol import MAX_MESSAGES
 from registerwatch.web.responses import MAX_BODY_BYTES
-from tests.mcp.speaking import TOOLS, answered, asking, posted, said, telling, used, using
+from tests.mcp.messages import TOOLS, answered, asking, posted, said, telling, used, using
 from tests.support.harness import ServiceHarness, ServiceStarter
 
 pytestmark = pytest.mark.anyio

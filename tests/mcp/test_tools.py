@@ -15,7 +15,7 @@ from registerwatch.mcp.tools.registry import NEEDS_KEY
 from registerwatch.register.actors import ActorAnswer
 from registerwatch.watches import repository
 from registerwatch.web.responses import NO_DATABASE
-from tests.mcp.speaking import TOOLS, Said, answered, asking, posted, used, using
+from tests.mcp.messages import TOOLS, Said, answered, asking, posted, used, using
 from tests.support.harness import PASSWORD, NewAccount, ServiceHarness, auth_headers
 
 pytestmark = pytest.mark.anyio

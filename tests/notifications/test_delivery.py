@@ -11,7 +11,7 @@ from sqlalchemy import text
 from registerwatch.db.tables import deliveries, events
 from registerwatch.errors import InvalidInput
 from registerwatch.notifications.delivery import LEASE_SECONDS
-from tests.accounts.acting import EMAIL
+from tests.accounts.actions import EMAIL
 from tests.notifications.steps import another_process, clear_secret, expected_signatures, queue_change
 from tests.support.harness import WEBHOOK_URL, ServiceHarness
 

@@ -1,4 +1,4 @@
-"""The loop that delivers: side by side, through trouble with the database, and to a clean end."""
+"""The loop that delivers: side by side, while the database fails, and to a clean end."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence

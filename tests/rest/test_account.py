@@ -10,7 +10,7 @@ from sqlalchemy import text
 
 from registerwatch.accounts.plans import PlanName
 from registerwatch.clock import iso_utc
-from tests.rest.answering import granted, me, refused
+from tests.rest.answers import granted, me, refused
 from tests.support.harness import EMAIL, PASSWORD, ServiceHarness, ServiceStarter, auth_headers
 from tests.support.receiver import answer, receiver
 

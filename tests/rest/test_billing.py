@@ -9,7 +9,7 @@ from registerwatch.billing.models import RENEWAL_SECONDS
 from registerwatch.billing.provider import Subscription
 from registerwatch.clock import iso_utc
 from tests.billing.plain_provider import DAY, MONTH, SETTINGS, PlainProvider, event, signed
-from tests.rest.answering import granted, me, refused
+from tests.rest.answers import granted, me, refused
 from tests.support.harness import PASSWORD, NewAccount, ServiceHarness, ServiceStarter
 
 pytestmark = pytest.mark.anyio

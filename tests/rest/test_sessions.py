@@ -10,7 +10,7 @@ from sqlalchemy import text
 from registerwatch.accounts.sessions import SESSION_SECONDS
 from registerwatch.clock import iso_utc
 from registerwatch.mail.mailer import NoMailer
-from tests.rest.answering import granted, me, refused
+from tests.rest.answers import granted, me, refused
 from tests.support.harness import EMAIL, PASSWORD, ServiceHarness, ServiceStarter, auth_headers
 
 pytestmark = pytest.mark.anyio

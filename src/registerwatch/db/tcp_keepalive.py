@@ -11,7 +11,7 @@ _OPTIONS = {
     "keepalives_interval": 2,
     "keepalives_count": 3,
 }
-"""Parameters of libpq. Connections by a socket file know no such trouble and ignore them."""
+"""Parameters of libpq. Connections by a socket file cannot go silent and ignore them."""
 
 
 SERVER_SETTINGS = {

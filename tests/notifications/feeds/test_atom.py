@@ -7,7 +7,7 @@ from registerwatch.notifications.feeds.atom import atom
 from registerwatch.notifications.feeds.calendar import calendar
 from registerwatch.watches.diff import FieldChange
 from registerwatch.watches.models import Event, Expiring
-from tests.notifications.feeds.reading import days_of, feed_of
+from tests.notifications.feeds.feed_reader import days_of, feed_of
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
 

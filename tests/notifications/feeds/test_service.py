@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import text
 
 from registerwatch_standins.register.generated import GeneratedWorld
-from tests.notifications.feeds.reading import days_of, feed_of
+from tests.notifications.feeds.feed_reader import days_of, feed_of
 from tests.support.harness import ServiceHarness, ServiceStarter, auth_headers
 
 pytestmark = pytest.mark.anyio
