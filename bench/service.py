@@ -38,7 +38,7 @@ def served(
 def stand_in_register(setup: Setup, cores: Sequence[int] = ()) -> Iterator[dict[str, str]]:
     """The stand-in register over the same generated world; gives the settings of a service that reads it, unpaced."""
     command = [REGISTERWATCH, "register", "serve", "--devices", setup.devices, "--seed", setup.seed]
-    with answering(command, setup.path("register.log"), "/eudamed/applicationInfo", cores=cores) as register:
+    with answering(command, setup.path("register.log"), "/_control/changes", cores=cores) as register:
         url = f"http://127.0.0.1:{register.port}/eudamed"
         yield {"REGISTER_URL": url, "REGISTER_REQUESTS_PER_MINUTE": "1000000"}
 

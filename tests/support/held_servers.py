@@ -164,7 +164,7 @@ def register(seed: int) -> Iterator[Register]:
     env = {name: value for name, value in os.environ.items() if not name.startswith("REGISTERWATCH_")}
     with processes.running("register", "serve", "--devices", "300", "--seed", str(seed), "--port", str(port), env=env):
         url = f"http://127.0.0.1:{port}"
-        processes.until(lambda: processes.answers(f"{url}/_control/faults"), "the stand-in register")
+        processes.until(lambda: processes.answers(f"{url}/_control/changes"), "the stand-in register")
         yield Register(url)
 
 
