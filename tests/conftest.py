@@ -62,7 +62,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("--quick"):
         sys.addaudithook(_skip_at_a_process)
-        settings.register_profile("quick", max_examples=10, deadline=None)
+        settings.register_profile("quick", max_examples=5, deadline=None)
         settings.load_profile("quick")
 
 
