@@ -15,8 +15,8 @@ import pytest
 from sqlalchemy import text
 
 from registerwatch.db.engine import Database
-from tests.support.crash_loop import ACCOUNTS, SUBJECTS, Nodes, open_accounts, read_and_deliver_all, settings_of
-from tests.support.held_servers import DeliveryReceiver, Register, register
+from tests.journeys.crash_loop import ACCOUNTS, SUBJECTS, Nodes, open_accounts, read_and_deliver_all, settings_of
+from tests.journeys.held_servers import DeliveryReceiver, Register, register
 
 CRASHES = int(os.environ.get("CRASHES", "4"))
 MAX_LIFE_SECONDS = 0.6

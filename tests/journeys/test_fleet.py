@@ -13,8 +13,8 @@ from itertools import cycle, product
 
 import pytest
 
-from tests.support.fleet import Answered, Fleet, Node, fleet, steady_requests
-from tests.support.held_servers import Rule
+from tests.journeys.fleet import Answered, Fleet, Node, fleet, steady_requests
+from tests.journeys.held_servers import Rule
 from tests.support.processes import until
 
 ACCOUNTS = 2

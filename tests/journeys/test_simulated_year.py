@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from tests.support.simulated_year import Plan, year_over
+from tests.journeys.simulated_year import Plan, year_over
 
 pytestmark = pytest.mark.anyio
 

@@ -18,7 +18,7 @@ from registerwatch_standins.register.faults import Faults, Kind, Mode, Rule, kin
 from registerwatch_standins.register.filters import CertificateFilter, DeviceFilter
 from registerwatch_standins.register.records import Certificate, Registration
 from registerwatch_standins.register.world import World
-from tests.support.expected_events import CertificateKey, Certificates, Seen, Value, WatchedCertificate, plain
+from tests.journeys.expected_events import CertificateKey, Certificates, Seen, Value, WatchedCertificate, plain
 
 READ = "refresh "
 PROBE = "RW-CONTROL-00000000"

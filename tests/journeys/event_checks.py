@@ -16,7 +16,7 @@ from sqlalchemy import select
 from registerwatch.db.engine import Database
 from registerwatch.db.tables import events, watches
 from registerwatch_standins.register.world import World
-from tests.support.expected_events import (
+from tests.journeys.expected_events import (
     EXPIRY,
     NUMBER,
     STATUS,
@@ -28,7 +28,7 @@ from tests.support.expected_events import (
     expected,
     kept,
 )
-from tests.support.register_reads import (
+from tests.journeys.register_reads import (
     Memory,
     Read,
     RegisterReads,

@@ -38,11 +38,11 @@ from registerwatch_standins.register.random_changes import make_random_changes
 from registerwatch_standins.register.records import DIRECTIVES, Certificate, Registration
 from registerwatch_standins.register.transport import InProcessTransport
 from registerwatch_standins.register.world import BRUSSELS, World
+from tests.journeys.event_checks import FORMER_WORDS, EventChecks, Outcome
+from tests.journeys.register_reads import Hold, RegisterReads, is_srn, row_fields
 from tests.support.clocks import SteppedClock
-from tests.support.event_checks import FORMER_WORDS, EventChecks, Outcome
 from tests.support.harness import harness_settings
 from tests.support.passwords import quick_passwords
-from tests.support.register_reads import Hold, RegisterReads, is_srn, row_fields
 
 BEGINS = datetime(2026, 1, 1, 8, tzinfo=BRUSSELS).timestamp()
 DAY = 86_400.0

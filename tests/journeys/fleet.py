@@ -18,8 +18,8 @@ import httpx2
 import psycopg
 
 from registerwatch.db import migrate
+from tests.journeys.held_servers import TIMEOUT_SECONDS, DeliveryReceiver, Register, RegisterProxy, register
 from tests.support import postgresql, processes, redis
-from tests.support.held_servers import TIMEOUT_SECONDS, DeliveryReceiver, Register, RegisterProxy, register
 
 BETWEEN_REQUESTS = 0.1
 

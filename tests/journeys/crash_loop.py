@@ -21,7 +21,7 @@ SUBJECTS = 12
 CALM_SECONDS = 90.0
 
 _forking = multiprocessing.get_context("forkserver")
-_forking.set_forkserver_preload(["tests.support.crash_loop"])
+_forking.set_forkserver_preload(["tests.journeys.crash_loop"])
 
 
 def settings_of(database_url: str, data_dir: Path, register_url: str) -> dict[str, Any]:
