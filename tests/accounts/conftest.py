@@ -9,8 +9,7 @@ from registerwatch.accounts.wiring import Accounts, build_accounts
 from registerwatch.db.engine import Database
 from registerwatch.mail.memory_mailer import MemoryMailer
 from registerwatch.settings import Settings
-from tests.support.clocks import SteppedClock
-from tests.support.passwords import quick_passwords
+from tests.support.fakes import SteppedClock, quick_passwords
 
 
 @pytest.fixture

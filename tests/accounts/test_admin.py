@@ -7,7 +7,7 @@ from registerwatch.accounts.plans import PlanName
 from registerwatch.accounts.wiring import Accounts
 from registerwatch.errors import CapReached, InvalidInput, NoSuchAccount
 from tests.accounts.actions import EMAIL, PASSWORD, by_key, owner_of, signed_up
-from tests.support.clocks import SteppedClock
+from tests.support.fakes import SteppedClock
 
 pytestmark = pytest.mark.anyio
 

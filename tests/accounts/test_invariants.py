@@ -34,8 +34,7 @@ from registerwatch.errors import CapReached, InvalidInput, NoSuchAccount, Unauth
 from registerwatch.mail.memory_mailer import MemoryMailer
 from tests.accounts.plain_model import COLUMNS, Firm, Known, Model, Opener, Person, Rows
 from tests.register.builders import PROPERTY
-from tests.support.clocks import SteppedClock
-from tests.support.passwords import quick_passwords
+from tests.support.fakes import SteppedClock, quick_passwords
 
 T = TypeVar("T")
 

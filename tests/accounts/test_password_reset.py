@@ -22,8 +22,7 @@ from registerwatch.mail.mailer import Mail, Mailer, NoMailer
 from registerwatch.mail.memory_mailer import MemoryMailer
 from registerwatch.settings import Settings
 from tests.accounts.actions import EMAIL, PASSWORD, by_key, by_session, owner_of, signed_up
-from tests.support.clocks import SteppedClock
-from tests.support.passwords import quick_passwords
+from tests.support.fakes import SteppedClock, quick_passwords
 
 pytestmark = pytest.mark.anyio
 

@@ -21,8 +21,7 @@ from registerwatch.mail.memory_mailer import MemoryMailer
 from registerwatch.settings import Settings
 from tests.accounts.actions import EMAIL, PASSWORD, signed_up
 from tests.register.builders import PROPERTY
-from tests.support.clocks import SteppedClock
-from tests.support.passwords import quick_passwords
+from tests.support.fakes import SteppedClock, quick_passwords
 
 pytestmark = pytest.mark.anyio
 

@@ -13,7 +13,7 @@ from registerwatch.accounts.wiring import Accounts
 from registerwatch.db.engine import Database
 from registerwatch.errors import Unauthenticated
 from tests.accounts.actions import EMAIL, PASSWORD, by_key, by_session, owner_of, signed_up
-from tests.support.clocks import SteppedClock
+from tests.support.fakes import SteppedClock
 
 pytestmark = pytest.mark.anyio
 

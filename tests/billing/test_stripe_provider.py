@@ -13,7 +13,7 @@ from structlog.testing import capture_logs
 from registerwatch.billing.provider import Checkout, CheckoutOrder, Subscription
 from registerwatch.billing.stripe_provider import MAX_RETRIES, StripeProvider, subscription_of
 from registerwatch.errors import PaymentRefused, PaymentsUnavailable
-from tests.support.clocks import SteppedClock
+from tests.support.fakes import SteppedClock
 
 pytestmark = pytest.mark.anyio
 

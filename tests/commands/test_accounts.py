@@ -17,7 +17,7 @@ from registerwatch.errors import WrongPassword
 from registerwatch.mail.memory_mailer import MemoryMailer
 from registerwatch.settings import load_settings
 from tests.support import processes
-from tests.support.passwords import quick_passwords
+from tests.support.fakes import quick_passwords
 from tests.support.terminal import Said, Terminal
 
 EMAIL = "owner@acme.example"

@@ -12,7 +12,7 @@ from registerwatch.billing.provider import ACTIVE, CANCELED, PAST_DUE, TRIALING,
 from registerwatch.billing.stripe_provider import StripeProvider
 from registerwatch.errors import PaymentRefused, PaymentsUnavailable
 from registerwatch_standins.payment.records import Card
-from tests.support.clocks import SteppedClock
+from tests.support.fakes import SteppedClock
 from tests.support.payments import API_KEY, DAY, PAYMENTS, Payments
 from tests.support.processes import answers, free_port, until
 

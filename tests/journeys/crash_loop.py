@@ -14,7 +14,7 @@ from typing import Any
 from registerwatch.accounts.credentials import credential_of
 from registerwatch.bootstrap import Service, build_service, working
 from registerwatch.settings import Settings
-from tests.support.passwords import quick_passwords
+from tests.support.fakes import quick_passwords
 
 ACCOUNTS = 3
 SUBJECTS = 12

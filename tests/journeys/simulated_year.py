@@ -40,9 +40,8 @@ from registerwatch_standins.register.transport import InProcessTransport
 from registerwatch_standins.register.world import BRUSSELS, World
 from tests.journeys.event_checks import FORMER_WORDS, EventChecks, Outcome
 from tests.journeys.register_reads import Hold, RegisterReads, is_srn, row_fields
-from tests.support.clocks import SteppedClock
+from tests.support.fakes import SteppedClock, quick_passwords
 from tests.support.harness import harness_settings
-from tests.support.passwords import quick_passwords
 
 BEGINS = datetime(2026, 1, 1, 8, tzinfo=BRUSSELS).timestamp()
 DAY = 86_400.0

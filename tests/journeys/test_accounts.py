@@ -19,8 +19,8 @@ from registerwatch.accounts.credentials import credential_of, new_key, new_sessi
 from registerwatch.app import app_over
 from registerwatch.bootstrap import build_service
 from registerwatch.settings import Settings
+from tests.support.fakes import quick_passwords
 from tests.support.harness import ServiceHarness, ServiceStarter, auth_headers
-from tests.support.passwords import quick_passwords
 from tests.support.receiver import Receiver, answer, receiver
 from tests.support.terminal import logs_as_they_are
 

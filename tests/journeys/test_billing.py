@@ -14,7 +14,7 @@ from registerwatch.billing.stripe_provider import StripeProvider
 from registerwatch.clock import iso_utc
 from registerwatch_standins.payment.records import Card, Subscription
 from tests.rest.answers import granted, me, refused
-from tests.support.clocks import SteppedClock
+from tests.support.fakes import SteppedClock
 from tests.support.harness import PASSWORD, ServiceHarness, ServiceStarter, auth_headers
 from tests.support.payments import API_KEY, DAY, PAYMENTS, SECRET, Payments, texts
 

@@ -10,7 +10,7 @@ from registerwatch.mail.mailer import Mail, Mailer, mailer_of
 from registerwatch.mail.memory_mailer import MemoryMailer
 from registerwatch.mail.texts import password_reset
 from registerwatch.settings import Settings
-from tests.support.clocks import SteppedClock
+from tests.support.fakes import SteppedClock
 from tests.support.mailbox import mailbox
 
 pytestmark = pytest.mark.anyio

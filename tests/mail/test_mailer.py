@@ -19,7 +19,7 @@ from registerwatch.mail.message import sender_of
 from registerwatch.mail.server import Encryption, server_of
 from registerwatch.settings import Settings
 from tests.support.certificates import Certificate
-from tests.support.clocks import SteppedClock
+from tests.support.fakes import SteppedClock
 from tests.support.mailbox import BREAK, GONE, SILENCE, Mailbox, mailbox
 
 pytestmark = pytest.mark.anyio

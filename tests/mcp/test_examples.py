@@ -23,7 +23,7 @@ from registerwatch.mcp.tools.watches import MAX_CHANGES
 from registerwatch.web.rate_limits import Limit
 from tests.mcp.messages import TOOLS
 from tests.support import node
-from tests.support.serving import served_harness
+from tests.support.servers import served_harness
 
 PAGE = (Path(__file__).parents[2] / "docs" / "mcp.md").read_text(encoding="utf-8")
 ADDRESS = "http://localhost:8000"

@@ -17,7 +17,7 @@ from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Keyboar
 from registerwatch_standins.register.file_world import FileWorld
 from tests.pages.registrations import MAKER, certificate, gtin, in_days, registration
 from tests.support.harness import ServiceHarness, running_harness
-from tests.support.serving import serving
+from tests.support.servers import serving
 
 CHROMIUM = Path("/usr/bin/chromium")
 ARGUMENTS = [

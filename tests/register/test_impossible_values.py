@@ -15,7 +15,7 @@ from registerwatch.register.outcomes import NotFound, ReadFailed
 from registerwatch.register.search.index import Filters
 from registerwatch.settings import Settings
 from tests.register.canned import CannedRegister, in_turn, ok, one_device
-from tests.support.clocks import SteppedClock
+from tests.support.fakes import SteppedClock
 from tests.support.harness import FAST_RETRIES, REGISTER
 
 pytestmark = pytest.mark.anyio

@@ -15,7 +15,7 @@ from schemathesis.checks import positive_data_acceptance
 
 from tests.billing.plain_provider import SETTINGS, PlainProvider
 from tests.support.harness import ServiceHarness, auth_headers
-from tests.support.serving import served_harness
+from tests.support.servers import served_harness
 
 OPEN = (
     "GET /v1/search",

@@ -40,10 +40,7 @@ from registerwatch_standins.register.request_log import RequestLog
 from registerwatch_standins.register.transport import InProcessTransport
 from registerwatch_standins.register.world import World
 from tests.billing.plain_provider import PlainProvider
-from tests.support.clocks import SteppedClock
-from tests.support.held_transport import HeldTransport
-from tests.support.memory_receivers import MemoryReceivers
-from tests.support.passwords import quick_passwords
+from tests.support.fakes import HeldTransport, MemoryReceivers, SteppedClock, quick_passwords
 from tests.support.table_rows import Rows, TableRows
 
 NOW = 1_800_000_000

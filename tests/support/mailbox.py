@@ -9,13 +9,13 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from email.message import EmailMessage
 from email.parser import Parser
-from typing import cast
+from typing import Any, cast
 from urllib.parse import quote
 
 from aiosmtpd.smtp import MISSING, SMTP, AuthResult, Envelope, LoginPassword, Session
 from anyio.from_thread import start_blocking_portal
 
-from tests.support.closing_server import Noted, end
+from tests.support.servers import end
 
 HOST = "127.0.0.1"
 SILENCE = "silence"
@@ -121,8 +121,16 @@ def mailbox(
         yield box
 
 
-class _Protocol(Noted, SMTP):
-    """Is connected twice after STARTTLS: at first plainly."""
+class _Protocol(SMTP):
+    """Adds its transport to `connections`, and after STARTTLS another one."""
+
+    def __init__(self, connections: list[asyncio.BaseTransport], *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._connections = connections
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._connections.append(transport)
+        super().connection_made(transport)
 
 
 class _Handler:

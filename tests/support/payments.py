@@ -11,7 +11,7 @@ from registerwatch_standins.payment.app import PaymentSandbox
 from registerwatch_standins.payment.event_sender import Webhook
 from registerwatch_standins.payment.records import Card
 from registerwatch_standins.register.transport import InProcessTransport
-from tests.support.clocks import SteppedClock
+from tests.support.fakes import SteppedClock
 
 PAYMENTS = "http://payments.test"
 WEBHOOK = "http://service.test/v1/billing/webhook"

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from tests.support.closing_server import end
+from tests.support.servers import end
 
 HOST = "127.0.0.1"
 

@@ -14,7 +14,7 @@ from registerwatch.register.observation import ReadContext
 from registerwatch.register.sources.request_budget import RequestPriority
 from registerwatch.watches.read_subject import SubjectReader
 from registerwatch.watches.recheck import RecheckResult, RecheckService
-from tests.support.clocks import SteppedClock
+from tests.support.fakes import SteppedClock
 from tests.support.harness import NewAccount, ServiceHarness, ServiceStarter
 from tests.watches.steps import due_subjects
 

@@ -16,7 +16,7 @@ from uvicorn.server import ServerState
 from registerwatch.server import server_config
 from registerwatch.web import http_limits
 from registerwatch.web.http_limits import MAX_HEAD_BYTES, BoundedHttpProtocol
-from tests.support.serving import serving
+from tests.support.servers import serving
 
 pytestmark = pytest.mark.anyio
 

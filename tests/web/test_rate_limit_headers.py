@@ -28,7 +28,7 @@ from registerwatch_standins.register.app import create_app as create_register
 from registerwatch_standins.register.generated import GeneratedWorld
 from registerwatch_standins.register.transport import InProcessTransport
 from tests.support import redis
-from tests.support.clocks import SteppedClock
+from tests.support.fakes import SteppedClock
 from tests.support.harness import ServiceHarness, ServiceStarter
 from tests.support.processes import until
 

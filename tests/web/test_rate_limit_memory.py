@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from registerwatch.web.rate_limit_memory import MemoryRateCounter, RateCounter, RateLimitRule, usage_of
 from registerwatch.web.rate_limit_redis import RedisRateCounter
 from tests.register.builders import PROPERTY
-from tests.support.clocks import SteppedClock
+from tests.support.fakes import SteppedClock
 
 pytestmark = pytest.mark.anyio
 

@@ -20,7 +20,7 @@ from registerwatch.web.rate_limit_redis import (
     RedisRateCounter,
 )
 from tests.support import redis
-from tests.support.clocks import SteppedClock
+from tests.support.fakes import SteppedClock
 from tests.support.processes import free_port, until
 
 pytestmark = pytest.mark.anyio

@@ -11,7 +11,7 @@ from starlette.requests import Request
 from registerwatch.errors import ConfigurationError, RateLimited
 from registerwatch.settings import Settings
 from registerwatch.web.rate_limits import Limit, RateLimits, build_limits, noted_headers, rate_headers
-from tests.support.clocks import SteppedClock
+from tests.support.fakes import SteppedClock
 from tests.support.harness import ServiceHarness, ServiceStarter
 
 pytestmark = pytest.mark.anyio

@@ -25,7 +25,7 @@ from registerwatch_standins.register.generated import GeneratedWorld
 from registerwatch_standins.register.records import Registration
 from tests.register.canned import CannedRegister, one_device
 from tests.register.virtual_time import loop_time
-from tests.support.clocks import SteppedClock
+from tests.support.fakes import SteppedClock
 from tests.support.harness import FAST_RETRIES, REGISTER, ServiceHarness, ServiceStarter
 from tests.support.table_rows import copy_rows
 

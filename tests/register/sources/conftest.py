@@ -10,7 +10,7 @@ from registerwatch.db.engine import Database
 from registerwatch.register.sources.request_budget import RequestBudget, RequestPriority
 from registerwatch.register.sources.requests import RegisterHttpClient, RetryPolicy
 from tests.conftest import RECORDS
-from tests.support.clocks import SteppedClock
+from tests.support.fakes import SteppedClock
 
 RETRY_POLICIES = {priority: RetryPolicy(tries=3, pause=1.0, limit=60.0) for priority in RequestPriority}
 

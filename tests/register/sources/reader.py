@@ -22,7 +22,7 @@ from registerwatch_standins.register.faults import Faults
 from registerwatch_standins.register.request_log import RequestLog
 from registerwatch_standins.register.transport import InProcessTransport
 from registerwatch_standins.register.world import World
-from tests.support.clocks import SteppedClock
+from tests.support.fakes import SteppedClock
 
 BASE = "http://register.test/eudamed"
 IMPATIENT = {priority: RetryPolicy(tries=2, pause=0.1, limit=30.0) for priority in RequestPriority}

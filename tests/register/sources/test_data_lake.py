@@ -17,7 +17,7 @@ from registerwatch_standins.register.app import create_app
 from registerwatch_standins.register.generated import GeneratedWorld
 from registerwatch_standins.register.transport import InProcessTransport
 from tests.register.canned import CannedRegister, in_turn, ok
-from tests.support.clocks import SteppedClock
+from tests.support.fakes import SteppedClock
 
 pytestmark = pytest.mark.anyio
 

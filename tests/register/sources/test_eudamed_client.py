@@ -18,7 +18,7 @@ from registerwatch_standins.register.world import World
 from tests.register.canned import CannedRegister, a_page, ok, one_device
 from tests.register.sources.conftest import Sender
 from tests.register.sources.reader import Reader, known_from, reading
-from tests.support.clocks import SteppedClock
+from tests.support.fakes import SteppedClock
 
 pytestmark = pytest.mark.anyio
 

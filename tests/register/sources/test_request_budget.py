@@ -14,7 +14,7 @@ from sqlalchemy import text
 from registerwatch.db.engine import Database
 from registerwatch.register.sources.request_budget import BudgetSpent, RequestBudget, RequestPriority
 from tests.register.builders import FEW
-from tests.support.clocks import SteppedClock
+from tests.support.fakes import SteppedClock
 
 pytestmark = pytest.mark.anyio
 

@@ -29,7 +29,7 @@ from registerwatch.register.sources.requests import (
 from tests.register.builders import PROPERTY
 from tests.register.canned import CannedRegister, in_turn, ok
 from tests.register.sources.conftest import Sender
-from tests.support.clocks import SteppedClock
+from tests.support.fakes import SteppedClock
 
 pytestmark = pytest.mark.anyio
 

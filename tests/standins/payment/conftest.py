@@ -8,7 +8,7 @@ import pytest
 import stripe
 
 from registerwatch_standins.payment.records import Card
-from tests.support.clocks import SteppedClock
+from tests.support.fakes import SteppedClock
 from tests.support.payments import Payments
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from registerwatch_standins.payment.records import Card, Checkout
 from registerwatch_standins.payment.scheduler import Scheduler
 from registerwatch_standins.payment.store import Store
 from registerwatch_standins.payment.subscriptions import Subscriptions
-from tests.support.clocks import SteppedClock
+from tests.support.fakes import SteppedClock
 
 from .conftest import START
 

@@ -1,8 +1,12 @@
-"""The whole service behind a real socket, in a thread, for clients that need one."""
+"""Servers in this process: the service behind a real socket, and how to end one so that nothing outlives its loop.
+
+A connection that is accepted while `asyncio.Server` is closed is left open until it is collected, and is then a warning
+in whatever test runs: with Python 3.11 its transport's constructor fails.
+"""
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
@@ -11,7 +15,6 @@ import uvicorn
 from anyio.from_thread import start_blocking_portal
 
 from registerwatch.server import SideServer
-from tests.support.closing_server import accept_no_more
 from tests.support.harness import ServiceHarness, running_harness
 
 
@@ -20,7 +23,7 @@ class _LocalServer(SideServer):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         for each in self.servers:
-            await accept_no_more(each)
+            await _accept_no_more(each)
         await super().shutdown(sockets)
 
 
@@ -52,3 +55,22 @@ def served_harness(database_url: str, data_dir: Path, **options: Any) -> Iterato
 
     with start_blocking_portal() as portal, portal.wrap_async_context_manager(served()) as address_and_harness:
         yield address_and_harness
+
+
+async def _accept_no_more(server: asyncio.Server) -> None:
+    """Stop listening, and let those in that were accepted: a protocol hears of them two steps of the loop later."""
+    loop = asyncio.get_running_loop()
+    for each in server.sockets:
+        loop.remove_reader(each.fileno())
+    for _ in range(3):
+        await asyncio.sleep(0)
+
+
+async def end(server: asyncio.Server, connections: Iterable[asyncio.BaseTransport]) -> None:
+    """Close a server and break off its connections, to which those still being let in are added meanwhile."""
+    await _accept_no_more(server)
+    server.close()
+    for each in connections:
+        if isinstance(each, asyncio.WriteTransport):
+            each.abort()
+    await asyncio.sleep(0)

@@ -1,11 +1,65 @@
-"""Receivers of webhooks without sockets: what a pool of connections would have sent."""
+"""What stands in memory for time, slow password hashing, the network to the register and receivers of webhooks."""
 
 import asyncio
+import time
 from collections import Counter, defaultdict
 from collections.abc import AsyncIterable
 from dataclasses import dataclass, field
 
 import httpcore2
+import httpx2
+from argon2 import PasswordHasher, Type
+
+from registerwatch.accounts.passwords import Passwords
+
+
+class SteppedClock:
+    """Stands still until it is moved; sleeping moves it at once."""
+
+    def __init__(self, now: float | None = None) -> None:
+        self._now = time.time() if now is None else now
+        self.slept: list[float] = []
+
+    def now(self) -> float:
+        """Unix seconds."""
+        return self._now
+
+    def move(self, seconds: float) -> None:
+        """Let time pass."""
+        self._now += seconds
+
+    async def sleep(self, seconds: float) -> None:
+        """Let time pass for everybody, without waiting."""
+        self.slept.append(seconds)
+        self._now += seconds
+        await asyncio.sleep(0)
+
+
+def quick_passwords() -> Passwords:
+    """argon2id with the least work that it can do."""
+    return Passwords(PasswordHasher(time_cost=1, memory_cost=8, parallelism=1, type=Type.ID))
+
+
+class HeldTransport(httpx2.AsyncBaseTransport):
+    """Leads to the register. A test holds some requests back, or has them meet a defect."""
+
+    def __init__(self, inner: httpx2.AsyncBaseTransport) -> None:
+        self._inner = inner
+        self.held: set[str] = set()
+        """Parts of addresses; a request for such an address waits until `let` is set."""
+        self.broken: set[str] = set()
+        """Parts of addresses; a request for such an address meets a defect."""
+        self.reached, self.let = asyncio.Event(), asyncio.Event()
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Carry one request."""
+        address = str(request.url)
+        if any(part in address for part in self.broken):
+            raise LookupError("a defect that nobody thought of")
+        if any(part in address for part in self.held):
+            self.reached.set()
+            await self.let.wait()
+        return await self._inner.handle_async_request(request)
 
 
 @dataclass(frozen=True, slots=True)
