@@ -10,7 +10,6 @@ from collections.abc import AsyncIterator, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 
-import psycopg
 import pytest
 from hypothesis import settings
 from xdist.remote import Producer
@@ -29,8 +28,8 @@ settings.load_profile("full")
 gc.freeze()
 gc.set_threshold(50_000, 20, 50)  # thousands of services are built and dropped here: looking at them took a sixth of it
 
-MEMORY, ROOM = Path("/dev/shm"), 4 << 30
-if "TMPDIR" not in os.environ and MEMORY.is_dir() and shutil.disk_usage(MEMORY).free >= ROOM:
+MEMORY, NEEDED_BYTES = Path("/dev/shm"), 4 << 30
+if "TMPDIR" not in os.environ and MEMORY.is_dir() and shutil.disk_usage(MEMORY).free >= NEEDED_BYTES:
     os.environ["TMPDIR"] = str(MEMORY)  # a database of PostgreSQL for each test is a quarter of the work there
 
 TOGETHER = (
@@ -52,7 +51,7 @@ NOT_QUICK = (
     "rest/test_description.py",
 )
 """What `--quick` does not even import: it starts processes, or tries every route or fill, which takes long."""
-SERVERS = frozenset({"postgresql_sockets", "redis_server"})
+SERVERS = frozenset({"postgresql_server", "redis_server"})
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -107,9 +106,9 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Togethe
     return Together(config, log) if config.getvalue("dist") == "load" else None
 
 
-def pytest_xdist_auto_num_workers() -> int:
-    """One more than there are cores: tests wait for processes and databases a third of the time."""
-    return len(os.sched_getaffinity(0)) + 1
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """One more than there are cores, as tests wait for processes and databases; those of `--quick` hardly wait."""
+    return len(os.sched_getaffinity(0)) + (0 if config.getoption("--quick") else 1)
 
 
 @pytest.fixture
@@ -119,19 +118,19 @@ def anyio_backend() -> str:
 
 
 @pytest.fixture(scope="session")
-def postgresql_sockets() -> Iterator[str]:
+def postgresql_server() -> Iterator[postgresql.Cluster]:
     """A PostgreSQL server for this run."""
     with postgresql.cluster() as server:
-        yield server.sockets
+        yield server
 
 
 @pytest.fixture(scope="session")
-def postgresql_template(postgresql_sockets: str) -> str:
-    """The name of a database with every migration, copied for each test."""
-    with psycopg.connect(host=postgresql_sockets, user="postgres", dbname="postgres", autocommit=True) as connection:
-        connection.execute("CREATE DATABASE registerwatch_template")
-    _migrate(_postgresql_url(postgresql_sockets, "registerwatch_template"))
-    return "registerwatch_template"
+def postgresql_template(postgresql_server: postgresql.Cluster) -> postgresql.Cluster:
+    """The server with a database `template`, which has every migration and is copied for each test."""
+    with postgresql_server.connect() as connection:
+        connection.execute("CREATE DATABASE template")
+    _migrate(postgresql_server.url("template"))
+    return postgresql_server
 
 
 @pytest.fixture(scope="session")
@@ -156,13 +155,12 @@ def database_url(database_kind: str, tmp_path: Path, request: pytest.FixtureRequ
         shutil.copyfile(request.getfixturevalue("sqlite_template"), path)
         yield f"sqlite:///{path}"
         return
-    sockets = request.getfixturevalue("postgresql_sockets")
-    template = request.getfixturevalue("postgresql_template")
+    server: postgresql.Cluster = request.getfixturevalue("postgresql_template")
     name = f"test_{uuid.uuid4().hex[:12]}"
-    with psycopg.connect(host=sockets, user="postgres", dbname="postgres", autocommit=True) as connection:
-        connection.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}"'.encode())
-        yield _postgresql_url(sockets, name)
-        connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)'.encode())
+    with server.connect() as connection:
+        connection.execute(f"CREATE DATABASE {name} TEMPLATE template".encode())
+        yield server.url(name)
+        connection.execute(f"DROP DATABASE {name} WITH (FORCE)".encode())
 
 
 @pytest.fixture
@@ -215,7 +213,3 @@ def _migrate(url: str) -> None:
         await database.close()
 
     asyncio.run(run())
-
-
-def _postgresql_url(sockets: str, name: str) -> str:
-    return f"postgresql://postgres@/{name}?host={sockets}"

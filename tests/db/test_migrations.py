@@ -4,7 +4,6 @@ import io
 import re
 from pathlib import Path
 
-import psycopg
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.operations import Operations
@@ -16,6 +15,7 @@ from registerwatch.db.engine import Database
 from registerwatch.db.migrate import MIGRATIONS, upgrade
 from registerwatch.db.tables import metadata
 from registerwatch.errors import DatabaseUnavailable
+from tests.support.postgresql import Cluster
 
 pytestmark = pytest.mark.anyio
 
@@ -46,13 +46,13 @@ async def test_a_database_of_a_newer_program_is_refused_with_a_hint(database: Da
 
 @pytest.mark.parametrize("encoding", ["SQL_ASCII", "LATIN1"])
 async def test_a_database_that_cannot_hold_every_name_is_refused_with_a_hint(
-    encoding: str, postgresql_sockets: str
+    encoding: str, postgresql_server: Cluster
 ) -> None:
     name = f"test_{encoding.lower()}"
     create = f"CREATE DATABASE {name} ENCODING '{encoding}' LOCALE 'C' TEMPLATE template0"
-    with psycopg.connect(host=postgresql_sockets, user="postgres", dbname="postgres", autocommit=True) as server:
+    with postgresql_server.connect() as server:
         server.execute(create.encode())
-        database = Database(f"postgresql://postgres@/{name}?host={postgresql_sockets}")
+        database = Database(postgresql_server.url(name))
         with pytest.raises(DatabaseUnavailable, match=f"{encoding}.* Create one in UTF8"):
             await upgrade(database)
         await database.close()

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
-import psycopg
 
 from registerwatch.db import migrate
 from tests.journeys.held_servers import TIMEOUT_SECONDS, DeliveryReceiver, Register, RegisterProxy, register
@@ -166,7 +165,7 @@ class Fleet:
 
     def rows(self, statement: str) -> list[tuple[Any, ...]]:
         """What a statement gives, committed."""
-        with psycopg.connect(_url(self.postgres, "fleet"), autocommit=True) as connection:
+        with self.postgres.connect("fleet") as connection:
             cursor = connection.execute(statement.encode())
             return cursor.fetchall() if cursor.description else []
 
@@ -210,7 +209,7 @@ def fleet(folder: Path, *, subjects: int, accounts: int) -> Iterator[Fleet]:
     """A fleet that runs, with accounts that watch."""
     with ExitStack() as parts:
         database = parts.enter_context(postgresql.cluster())
-        with psycopg.connect(_url(database, "postgres"), autocommit=True) as connection:
+        with database.connect() as connection:
             connection.execute("CREATE DATABASE fleet")
             connection.execute("ALTER DATABASE fleet SET synchronous_commit = on")  # a crash loses no commit
         counts = parts.enter_context(redis.server())
@@ -229,7 +228,7 @@ def fleet(folder: Path, *, subjects: int, accounts: int) -> Iterator[Fleet]:
         }
 
         def node(name: str, *words: object) -> Node:
-            env = processes.environment(folder / name, _url(database, "fleet"), **settings)
+            env = processes.environment(folder / name, database.url("fleet"), **settings)
             made = Node(name, words, env, folder / f"{name}.log")
             parts.callback(made.end)
             made.start()
@@ -263,10 +262,6 @@ def _granted(answer: httpx2.Response) -> dict[str, Any]:
     assert answer.status_code == 200, answer.text
     said: dict[str, Any] = answer.json()
     return said
-
-
-def _url(server: postgresql.Cluster, database: str) -> str:
-    return f"postgresql://postgres@/{database}?host={server.sockets}"
 
 
 def _later_migrations(folder: Path) -> Path:

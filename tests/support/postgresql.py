@@ -9,22 +9,24 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import psycopg
+
 SETTINGS = ("fsync=off", "full_page_writes=off", "synchronous_commit=off", "listen_addresses=", "max_connections=200")
 
 
-def binaries() -> Path | None:
-    """The folder with `initdb` and `pg_ctl` of the newest installed version, None without one."""
-    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: int(path.parts[-3]))
-    on_path = shutil.which("initdb")
-    return found[-1].parent if found else Path(on_path).parent if on_path else None
-
-
 class Cluster:
-    """A server that listens at a socket in the folder `sockets`. It refuses root, so root runs it as `postgres`."""
+    """A server that listens at a socket in its folder. It refuses root, so root runs it as `postgres`."""
 
     def __init__(self, folder: Path) -> None:
-        self.sockets = str(folder)
         self._folder = folder
+
+    def url(self, database: str) -> str:
+        """The address of a database, for the settings."""
+        return f"postgresql://postgres@/{database}?host={self._folder}"
+
+    def connect(self, database: str = "postgres") -> psycopg.Connection:
+        """A connection on which each statement is committed by itself."""
+        return psycopg.connect(self.url(database), autocommit=True)
 
     def create(self) -> None:
         """Make its files."""
@@ -47,10 +49,7 @@ class Cluster:
         return (self._folder / "data" / "postmaster.pid").exists()
 
     def _run(self, program: str, *options: object) -> None:
-        programs = binaries()
-        if programs is None:
-            raise RuntimeError("PostgreSQL is not installed; `make test` installs it, or install package postgresql")
-        words = [str(each) for each in (programs / program, "-D", self._folder / "data", *options)]
+        words = [str(each) for each in (_programs() / program, "-D", self._folder / "data", *options)]
         if os.geteuid() == 0:
             words = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups", *words]
         done = subprocess.run(words, capture_output=True, text=True, cwd="/", check=False)
@@ -71,3 +70,12 @@ def cluster() -> Iterator[Cluster]:
         if made.is_running():
             made.stop("immediate")
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _programs() -> Path:
+    """The folder with `initdb` and `pg_ctl` of the newest installed version."""
+    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: int(path.parts[-3]))
+    initdb = found[-1] if found else shutil.which("initdb")
+    if initdb is None:
+        raise RuntimeError("PostgreSQL is not installed; `make test` installs it, or install the package postgresql")
+    return Path(initdb).parent
