@@ -81,7 +81,7 @@ class Shop:
 async def shop(start_service: ServiceStarter) -> AsyncIterator[Shop]:
     payments = Payments()
     provider = StripeProvider(API_KEY, PAYMENTS, SteppedClock(), transport=payments.transport)
-    async with start_service(provider=provider, **SETTINGS) as harness:
+    async with start_service(stripe=provider, **SETTINGS) as harness:
         payments.clock = harness.clock
         await payments.lead_events_to(httpx2.ASGITransport(app=harness.app, raise_app_exceptions=False))
         yield Shop(harness, payments)

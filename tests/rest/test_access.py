@@ -14,7 +14,7 @@ from fastapi.routing import iter_route_contexts
 
 from registerwatch.accounts.credentials import new_key, new_session
 from registerwatch.accounts.sessions import SESSION_SECONDS
-from tests.billing.plain_provider import SETTINGS, PlainProvider, event, signed
+from tests.billing.plain_provider import SETTINGS, event, signed
 from tests.support.harness import EMAIL, PASSWORD, NewAccount, ServiceHarness, ServiceStarter, auth_headers
 from tests.support.receiver import Receiver, receiver
 
@@ -31,9 +31,7 @@ SUBJECT = "04099999999992"
 @pytest.fixture
 async def harness(start_service: ServiceStarter) -> AsyncIterator[ServiceHarness]:
     """Nothing is read or sent but what a test asks for."""
-    provider = PlainProvider()
-    async with start_service(webhooks_allow_private=True, provider=provider, **SETTINGS) as harness:
-        provider.clock = harness.clock
+    async with start_service(webhooks_allow_private=True, **SETTINGS) as harness:
         yield harness
 
 
@@ -288,11 +286,8 @@ async def a_feed(harness: ServiceHarness, company: Company) -> str:
 
 async def subscribe(harness: ServiceHarness, company: Company) -> None:
     """Let the company pay."""
-    payments = harness.service.billing.payments
-    assert payments is not None
-    assert isinstance(payments.provider, PlainProvider)
     session_id = (await harness.post("/v1/billing/checkout", company.owner.session)).json()["session_id"]
-    payments.provider.pay(session_id)
+    harness.provider.pay(session_id)
     await harness.post("/v1/billing/confirm", company.owner.session, session_id=session_id)
 
 

@@ -8,7 +8,7 @@ import pytest
 from registerwatch.billing.models import RENEWAL_SECONDS
 from registerwatch.billing.provider import Subscription
 from registerwatch.clock import iso_utc
-from tests.billing.plain_provider import DAY, MONTH, SETTINGS, PlainProvider, event, signed
+from tests.billing.plain_provider import DAY, MONTH, SETTINGS, event, signed
 from tests.rest.answers import granted, me, refused
 from tests.support.harness import PASSWORD, NewAccount, ServiceHarness, ServiceStarter
 
@@ -16,23 +16,15 @@ pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
-def provider() -> PlainProvider:
-    return PlainProvider()
-
-
-@pytest.fixture
-async def harness(start_service: ServiceStarter, provider: PlainProvider) -> AsyncIterator[ServiceHarness]:
-    async with start_service(provider=provider, **SETTINGS) as harness:
-        provider.clock = harness.clock
+async def harness(start_service: ServiceStarter) -> AsyncIterator[ServiceHarness]:
+    async with start_service(**SETTINGS) as harness:
         yield harness
 
 
-async def subscribe(
-    harness: ServiceHarness, provider: PlainProvider, owner: NewAccount, **fields: object
-) -> Subscription:
+async def subscribe(harness: ServiceHarness, owner: NewAccount, **fields: object) -> Subscription:
     """Checkout, payment, confirmation."""
     session_id = granted(await harness.post("/v1/billing/checkout", owner.api_key, **fields))["session_id"]
-    paid = provider.pay(session_id)
+    paid = harness.provider.pay(session_id)
     granted(await harness.post("/v1/billing/confirm", owner.api_key, session_id=session_id))
     return paid
 
@@ -43,13 +35,13 @@ async def posted(harness: ServiceHarness, body: bytes, **headers: str) -> httpx2
     return await harness.client.post("/v1/billing/webhook", content=body, headers=named)
 
 
-async def test_from_trial_to_paid_to_cancelled_to_the_end(harness: ServiceHarness, provider: PlainProvider) -> None:
+async def test_from_trial_to_paid_to_cancelled_to_the_end(harness: ServiceHarness) -> None:
     owner = await harness.sign_up()
     now = harness.now
 
     started = granted(await harness.post("/v1/billing/checkout", owner.session))
     assert set(started) == {"url", "session_id"}
-    paid = provider.pay(started["session_id"])
+    paid = harness.provider.pay(started["session_id"])
     confirmed = granted(await harness.post("/v1/billing/confirm", owner.session, session_id=started["session_id"]))
 
     assert (confirmed["plan"], confirmed["watch_cap"]) == ("standard", 250)
@@ -62,7 +54,7 @@ async def test_from_trial_to_paid_to_cancelled_to_the_end(harness: ServiceHarnes
     assert granted(await me(harness, owner.session)) == confirmed
 
     harness.clock.move(7 * DAY)
-    provider.next_period(paid.id)
+    harness.provider.next_period(paid.id)
     body = event("customer.subscription.updated", {"id": paid.id})
     headers = {"Payment-Signature": signed(body, harness.clock.now())}
     received = await harness.client.post("/v1/billing/webhook", content=body, headers=headers)
@@ -77,7 +69,7 @@ async def test_from_trial_to_paid_to_cancelled_to_the_end(harness: ServiceHarnes
     assert resumed["subscription"]["cancel_at_period_end"] is False
     granted(await harness.post("/v1/billing/cancel", owner.session))
     harness.clock.move(MONTH)
-    provider.end(paid.id)
+    harness.provider.end(paid.id)
     body = event("customer.subscription.deleted", {"id": paid.id}, "evt_2")
     headers = {"Stripe-Signature": signed(body, harness.clock.now())}
     granted(await harness.client.post("/v1/billing/webhook", content=body, headers=headers))
@@ -114,14 +106,11 @@ async def test_the_description_says_which_settings_payments_need(harness: Servic
             assert f"REGISTERWATCH_PAYMENT_{name}" in operation["responses"]["503"]["description"]
 
 
-async def test_without_a_secret_no_event_is_taken_and_payments_go_on(
-    start_service: ServiceStarter, provider: PlainProvider
-) -> None:
+async def test_without_a_secret_no_event_is_taken_and_payments_go_on(start_service: ServiceStarter) -> None:
     settings = {**SETTINGS, "payment_webhook_secret": None}
-    async with start_service(provider=provider, **settings) as harness:
-        provider.clock = harness.clock
+    async with start_service(**settings) as harness:
         owner = await harness.sign_up()
-        paid = await subscribe(harness, provider, owner)
+        paid = await subscribe(harness, owner)
         body = event("customer.subscription.updated", {"id": paid.id})
 
         for secret in ("", "None"):
@@ -131,16 +120,14 @@ async def test_without_a_secret_no_event_is_taken_and_payments_go_on(
             assert "REGISTERWATCH_PAYMENT_WEBHOOK_SECRET" in message
 
 
-async def test_what_is_not_genuine_is_a_400_that_changes_nothing(
-    harness: ServiceHarness, provider: PlainProvider
-) -> None:
+async def test_what_is_not_genuine_is_a_400_that_changes_nothing(harness: ServiceHarness) -> None:
     owner = await harness.sign_up()
-    paid = await subscribe(harness, provider, owner)
-    provider.end(paid.id)
+    paid = await subscribe(harness, owner)
+    harness.provider.end(paid.id)
     body = event("customer.subscription.deleted", {"id": paid.id})
     now = harness.clock.now()
     right = signed(body, now)
-    before, asked = harness.all_rows(), list(provider.asked)
+    before, asked = harness.all_rows(), list(harness.provider.asked)
 
     for sent, headers in (
         (body, {}),
@@ -155,34 +142,30 @@ async def test_what_is_not_genuine_is_a_400_that_changes_nothing(
     ):
         refused(await posted(harness, sent, **headers), 400)
 
-    assert (harness.all_rows(), provider.asked) == (before, asked)
+    assert (harness.all_rows(), harness.provider.asked) == (before, asked)
     assert granted(await posted(harness, body, Payment_Signature=right)) == {"received": True}
     assert granted(await me(harness, owner.session))["subscription"]["status"] == "canceled"
 
 
-async def test_an_event_that_could_not_be_applied_is_refused_so_that_it_comes_again(
-    harness: ServiceHarness, provider: PlainProvider
-) -> None:
+async def test_an_event_that_could_not_be_applied_is_refused_so_that_it_comes_again(harness: ServiceHarness) -> None:
     owner = await harness.sign_up()
-    paid = await subscribe(harness, provider, owner)
-    provider.end(paid.id)
+    paid = await subscribe(harness, owner)
+    harness.provider.end(paid.id)
     body = event("customer.subscription.deleted", {"id": paid.id})
-    provider.is_away = True
+    harness.provider.is_away = True
 
     away = await posted(harness, body, Stripe_Signature=signed(body, harness.clock.now()))
     assert refused(away, 503)
     assert away.headers["retry-after"]
-    provider.is_away = False
+    harness.provider.is_away = False
     granted(await posted(harness, body, Stripe_Signature=signed(body, harness.clock.now())))
 
     assert granted(await me(harness, owner.session))["subscription"]["status"] == "canceled"
 
 
-async def test_a_plan_can_be_named_and_one_that_is_not_sold_is_a_400(
-    start_service: ServiceStarter, provider: PlainProvider
-) -> None:
+async def test_a_plan_can_be_named_and_one_that_is_not_sold_is_a_400(start_service: ServiceStarter) -> None:
     settings = {**SETTINGS, "payment_prices": "operator=price_o"}
-    async with start_service(provider=provider, **settings) as harness:
+    async with start_service(**settings) as harness:
         owner = await harness.sign_up()
 
         assert "operator" in refused(await harness.post("/v1/billing/checkout", owner.session), 400)
@@ -190,14 +173,14 @@ async def test_a_plan_can_be_named_and_one_that_is_not_sold_is_a_400(
             assert "plan" in refused(await harness.post("/v1/billing/checkout", owner.session, plan=plan), 400)
         granted(await harness.post("/v1/billing/checkout", owner.session, plan="operator"))
 
-        [order] = provider.orders.values()
+        [order] = harness.provider.orders.values()
         assert order.price_id == "price_o"
 
 
-async def test_people_come_back_to_pages_that_are_there(harness: ServiceHarness, provider: PlainProvider) -> None:
+async def test_people_come_back_to_pages_that_are_there(harness: ServiceHarness) -> None:
     owner = await harness.sign_up()
     started = granted(await harness.post("/v1/billing/checkout", owner.session))
-    [order] = provider.orders.values()
+    [order] = harness.provider.orders.values()
     public_url = harness.service.settings.public_url
 
     for address in (order.success_url.replace("{CHECKOUT_SESSION_ID}", started["session_id"]), order.cancel_url):
@@ -208,26 +191,23 @@ async def test_people_come_back_to_pages_that_are_there(harness: ServiceHarness,
         assert "noindex" in page.text
 
 
-async def test_the_portal_is_an_address_and_nothing_else(harness: ServiceHarness, provider: PlainProvider) -> None:
+async def test_the_portal_is_an_address_and_nothing_else(harness: ServiceHarness) -> None:
     owner = await harness.sign_up()
     refused(await harness.post("/v1/billing/portal", owner.session), 400)
-    paid = await subscribe(harness, provider, owner)
+    paid = await subscribe(harness, owner)
 
     portal = granted(await harness.post("/v1/billing/portal", owner.session))
 
     assert portal == {"url": f"https://pay.example/portal/{paid.customer_id}"}
 
 
-async def test_a_smaller_plan_keeps_the_watches_and_adds_none_over_its_cap(
-    start_service: ServiceStarter, provider: PlainProvider
-) -> None:
-    async with start_service(provider=provider, trial_watch_cap=1, **SETTINGS) as harness:
-        provider.clock = harness.clock
+async def test_a_smaller_plan_keeps_the_watches_and_adds_none_over_its_cap(start_service: ServiceStarter) -> None:
+    async with start_service(trial_watch_cap=1, **SETTINGS) as harness:
         owner = await harness.sign_up()
-        paid = await subscribe(harness, provider, owner)
+        paid = await subscribe(harness, owner)
         for subject in ("04099999999992", "04088888888884", "04077777777776"):
             granted(await harness.post("/v1/watches", owner.session, subject=subject))
-        provider.end(paid.id)
+        harness.provider.end(paid.id)
         body = event("customer.subscription.deleted", {"id": paid.id})
         granted(await posted(harness, body, Payment_Signature=signed(body, harness.clock.now())))
 
@@ -238,22 +218,22 @@ async def test_a_smaller_plan_keeps_the_watches_and_adds_none_over_its_cap(
         granted(await harness.post("/v1/sync", owner.session))
 
 
-async def test_a_deleted_account_pays_no_more(harness: ServiceHarness, provider: PlainProvider) -> None:
+async def test_a_deleted_account_pays_no_more(harness: ServiceHarness) -> None:
     owner = await harness.sign_up()
-    paid = await subscribe(harness, provider, owner)
+    paid = await subscribe(harness, owner)
     before = harness.all_rows()
     refused(await harness.post("/v1/account/delete", owner.api_key, password="wrong password"), 401)
-    assert (harness.all_rows(), provider.subscriptions[paid.id].ended_at) == (before, None)
+    assert (harness.all_rows(), harness.provider.subscriptions[paid.id].ended_at) == (before, None)
 
     granted(await harness.post("/v1/account/delete", owner.api_key, password=PASSWORD))
 
-    assert provider.subscriptions[paid.id].ended_at is not None
+    assert harness.provider.subscriptions[paid.id].ended_at is not None
     tables = harness.all_rows()
     assert (tables["subscriptions"], tables["payers"], tables["cancellations"]) == ([], [], [])
 
 
-async def test_events_are_limited_by_address_and_widely(start_service: ServiceStarter, provider: PlainProvider) -> None:
-    async with start_service(provider=provider, rate_limits=True, **SETTINGS) as harness:
+async def test_events_are_limited_by_address_and_widely(start_service: ServiceStarter) -> None:
+    async with start_service(rate_limits=True, **SETTINGS) as harness:
         answer = await posted(harness, b"{}")
 
         assert (answer.status_code, answer.headers["ratelimit-limit"]) == (400, "600")
