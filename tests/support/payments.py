@@ -33,7 +33,7 @@ class Payments:
             base_url=PAYMENTS,
             api_key=API_KEY,
             clock=lambda: self.clock.now(),
-            webhook=Webhook(WEBHOOK, (SECRET,)),
+            webhook=Webhook(WEBHOOK, SECRET),
             client=httpx2.AsyncClient(transport=httpx2.MockTransport(self._receive)),
             seed=3,
         )

@@ -86,7 +86,7 @@ class _Payments:
         }
 
     def config(self, service_port: int) -> uvicorn.Config:
-        webhook = Webhook(f"http://127.0.0.1:{service_port}/v1/billing/webhook", (self.secret,))
+        webhook = Webhook(f"http://127.0.0.1:{service_port}/v1/billing/webhook", self.secret)
         sandbox = PaymentSandbox(base_url=self.url, api_key=self.key, webhook=webhook)
         return uvicorn.Config(sandbox.app, host="127.0.0.1", port=self.port, log_config=None, access_log=False)
 

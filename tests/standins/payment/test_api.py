@@ -8,27 +8,25 @@ import stripe
 
 from registerwatch_standins.payment.parameters import form_tree
 from registerwatch_standins.payment.stripe_objects import API_VERSION
-from tests.support.payments import API_KEY, DAY, Payments
+from tests.support.payments import API_KEY, Payments
 
 from .conftest import order, subscribed
 
 pytestmark = pytest.mark.anyio
 
-CARRIED = {"Authorization": f"Bearer {API_KEY}"}
-NOTHING = "subscriptions/sub_none"
 CHECKOUTS = "/v1/checkout/sessions"
 FORM = "mode=subscription&line_items[0][price]=price_standard&success_url=http://service.test/"
 
 
 async def ask(payments: Payments, method: str, path: str, body: str = "", **headers: str) -> httpx2.Response:
     """An answer to a request as it is."""
-    sent = CARRIED | {name.replace("_", "-"): value for name, value in headers.items()}
+    sent = {"Authorization": f"Bearer {API_KEY}", **{name.replace("_", "-"): value for name, value in headers.items()}}
     return await payments.browser.request(method, path, content=body or None, headers=sent)
 
 
 async def test_the_version_is_the_one_that_the_sdk_asks_for(payments: Payments) -> None:
     assert stripe.api_version == API_VERSION
-    assert (await ask(payments, "GET", f"/v1/{NOTHING}")).headers["stripe-version"] == API_VERSION
+    assert (await ask(payments, "GET", "/v1/subscriptions/sub_none")).headers["stripe-version"] == API_VERSION
 
 
 def unlike(shown: dict[str, Any], kind: type[stripe.StripeObject]) -> tuple[set[str], set[str]]:
@@ -48,7 +46,7 @@ async def test_what_is_shown_has_stripes_fields_and_no_others(payments: Payments
         list(ledger.checkouts.values()),
     )
     subscription = ledger.stripe_object(ledger.subscriptions[bought.id])
-    (item,), (line,) = subscription["items"]["data"], ledger.stripe_object(invoice)["lines"]["data"]
+    (item,) = subscription["items"]["data"]
     portal = await payments.sdk.v1.billing_portal.sessions.create_async({"customer": customer.id})
     shapes: list[tuple[dict[str, Any], type[stripe.StripeObject]]] = [
         (subscription, stripe.Subscription),
@@ -57,7 +55,6 @@ async def test_what_is_shown_has_stripes_fields_and_no_others(payments: Payments
         (item["plan"], stripe.Plan),
         (ledger.stripe_object(customer), stripe.Customer),
         (ledger.stripe_object(invoice), stripe.Invoice),
-        (line, stripe.InvoiceLineItem),
         (ledger.stripe_object(checkout), stripe.checkout.Session),
         (portal.to_dict(), stripe.billing_portal.Session),
         (ledger.log.events[0].json, stripe.Event),
@@ -67,56 +64,30 @@ async def test_what_is_shown_has_stripes_fields_and_no_others(payments: Payments
     ]
 
 
-@pytest.mark.parametrize(
-    ("headers", "message"),
-    [
-        ({}, "You did not provide an API key."),
-        ({"Authorization": "Bearer sk_test_of_somebody_else"}, "Invalid API Key provided: sk_test_****"),
-        ({"Authorization": "Basic !!!"}, "You did not provide an API key."),
-    ],
-)
-async def test_without_its_key_nothing_is_told(payments: Payments, headers: dict[str, str], message: str) -> None:
-    answer = await payments.browser.get(f"/v1/{NOTHING}", headers=headers)
+async def test_without_a_key_nothing_is_told(payments: Payments) -> None:
+    answer = await payments.browser.get("/v1/subscriptions/sub_none")
+    message = "You did not provide an API key."
     assert answer.status_code == 401
     assert answer.json() == {"error": {"message": message, "type": "invalid_request_error"}}
 
 
 @pytest.mark.parametrize(
-    ("change", "param", "code"),
+    ("change", "message"),
     [
-        ({"line_items": [{"price": "price_none"}]}, "line_items[0][price]", "resource_missing"),
-        ({"line_items": [{"price": "price_standard", "quantity": 0}]}, "line_items[0][quantity]", "parameter_invalid"),
-        ({"line_items": [{"prize": "price_standard"}]}, "line_items[0]", "parameter_invalid"),
-        ({"mode": "payment"}, "mode", "parameter_invalid"),
-        ({"customer": "cus_none"}, "customer", "resource_missing"),
-        ({"success_url": "thanks"}, "success_url", "url_invalid"),
-        ({"subscription_data": {"trial_period_days": "soon"}}, "subscription_data[trial_period_days]", None),
-        ({"colour": "blue"}, "colour", "parameter_unknown"),
+        ({"line_items": [{"price": "price_none"}]}, "No such price: 'price_none'"),
+        ({"line_items": [{"prize": "price_standard"}]}, "unknown field `prize` - at `$.line_items[0]`"),
+        ({"mode": "payment"}, r"Invalid enum value 'payment' - at `$.mode`"),
+        ({"customer": "cus_none"}, "No such customer: 'cus_none'"),
+        ({"customer": "cus_none", "customer_email": "a@acme.example"}, "only specify one of these"),
+        ({"subscription_data": {"trial_period_days": "soon"}}, "at `$.subscription_data.trial_period_days`"),
+        ({"colour": "blue"}, "unknown field `colour`"),
     ],
 )
-async def test_a_parameter_that_cannot_be_is_named(
-    payments: Payments, change: dict[str, Any], param: str, code: str | None
-) -> None:
+async def test_a_parameter_that_cannot_be_is_named(payments: Payments, change: dict[str, Any], message: str) -> None:
     with pytest.raises(stripe.InvalidRequestError) as caught:
         await payments.sdk.v1.checkout.sessions.create_async(order(**change))
     assert caught.value.http_status == 400
-    assert caught.value.param == param
-    assert code in (None, caught.value.code)
-
-
-async def test_a_missing_parameter_is_said_to_be_missing(payments: Payments) -> None:
-    answer = await ask(
-        payments, "POST", CHECKOUTS, FORM.replace("[price]", "[quantity]").replace("price_standard", "1")
-    )
-    assert (answer.status_code, answer.json()["error"]["code"]) == (400, "parameter_missing")
-    assert answer.json()["error"]["param"] == "line_items[0][price]"
-
-
-@pytest.mark.parametrize("body", ["a[=1", "a]=1", "=1", "a=1&a[b]=2", "a[b]=2&a=1", "%ff=1"])
-async def test_a_body_that_is_no_form_is_refused(payments: Payments, body: str) -> None:
-    answer = await ask(payments, "POST", CHECKOUTS, body)
-    assert answer.status_code == 400
-    assert answer.json()["error"]["type"] == "invalid_request_error"
+    assert message in str(caught.value)
 
 
 def test_lists_and_maps_come_in_brackets() -> None:
@@ -127,27 +98,17 @@ def test_lists_and_maps_come_in_brackets() -> None:
     }
 
 
-async def test_what_is_not_there_is_404(payments: Payments) -> None:
-    for path in ("checkout/sessions/cs_1", "subscriptions/sub_1"):
-        answer = await ask(payments, "GET", f"/v1/{path}")
-        assert (answer.status_code, answer.json()["error"]["code"]) == (404, "resource_missing"), path
+async def test_an_address_that_is_not_there_is_404(payments: Payments) -> None:
     unknown = await ask(payments, "GET", "/v1/charges")
+    assert unknown.status_code == 404
     assert unknown.json()["error"]["message"] == "Unrecognized request URL (GET: /v1/charges)."
 
 
-async def test_a_repeat_with_the_same_key_gets_the_first_answer(payments: Payments) -> None:
-    first, second = [await ask(payments, "POST", CHECKOUTS, FORM, Idempotency_Key="one") for _ in range(2)]
-    assert first.content == second.content
-    assert "idempotent-replayed" not in first.headers
-    assert second.headers["idempotent-replayed"] == "true"
-    assert len(payments.ledger.checkouts) == 1
-
-
-async def test_a_key_is_for_one_question_and_for_a_day_and_not_used_up_by_an_error(payments: Payments) -> None:
+async def test_a_key_gives_the_first_answer_to_one_question_and_is_not_used_up_by_an_error(payments: Payments) -> None:
     assert (await ask(payments, "POST", CHECKOUTS, "colour=blue", Idempotency_Key="one")).status_code == 400
-    await ask(payments, "POST", CHECKOUTS, FORM, Idempotency_Key="one")
+    first, again = [await ask(payments, "POST", CHECKOUTS, FORM, Idempotency_Key="one") for _ in range(2)]
+    assert first.status_code == 200
+    assert first.content == again.content
+    assert len(payments.ledger.checkouts) == 1
     other = await ask(payments, "POST", CHECKOUTS, f"{FORM}&customer_email=b@acme.example", Idempotency_Key="one")
     assert (other.status_code, other.json()["error"]["type"]) == (400, "idempotency_error")
-    payments.clock.move(DAY)
-    again = await ask(payments, "POST", CHECKOUTS, f"{FORM}&customer_email=b@acme.example", Idempotency_Key="one")
-    assert again.status_code == 200

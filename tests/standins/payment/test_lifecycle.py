@@ -3,7 +3,6 @@
 from datetime import UTC, datetime
 
 import pytest
-import stripe
 
 from registerwatch_standins.payment.records import Card
 from registerwatch_standins.payment.subscriptions import end_of_period
@@ -64,46 +63,21 @@ async def test_a_card_that_fails_is_tried_again_and_then_the_subscription_ends(p
     await payments.let_pass(15 * DAY)
     ended = await now(payments, bought.id)
     assert (ended.status, ended.ended_at) == ("canceled", FEBRUARY + HOUR + 15 * DAY)
-    assert ended.cancellation_details is not None
-    assert ended.cancellation_details.reason == "payment_failed"
     failures = [event.created - FEBRUARY for event in payments.ledger.log.events if "failed" in event.type]
     assert failures == [HOUR, HOUR + 3 * DAY, HOUR + 8 * DAY, HOUR + 15 * DAY]
     assert payments.types()[-1] == "customer.subscription.deleted"
 
 
-async def test_a_new_card_in_time_saves_it(payments: Payments) -> None:
-    bought = await subscribed(payments, Card.REFUSED_LATER)
-    await payments.let_pass(FEBRUARY - START + HOUR)
-    portal = await _portal(payments, bought)
-    assert "Pay the open invoice now" in (await payments.browser.get(portal)).text
-    assert (await payments.wish(portal, "pay")).status_code == 402
-    assert (await payments.wish(portal, "card", Card.REFUSED)).status_code == 402
-    assert (await payments.wish(portal, "card", Card.GOOD)).status_code == 303
-    assert (await now(payments, bought.id)).status == "past_due"
-    assert (await payments.wish(portal, "pay")).status_code == 303
-    assert (await now(payments, bought.id)).status == "active"
-    assert payments.types()[-2:] == ["invoice.paid", "customer.subscription.updated"]
-
-
 async def test_the_portal_ends_it_by_a_date_as_the_real_one_can(payments: Payments) -> None:
     bought = await subscribed(payments)
-    portal = await _portal(payments, bought)
+    session = await payments.sdk.v1.billing_portal.sessions.create_async({"customer": str(bought.customer)})
+    portal = session.url
     await payments.wish(portal, "end")
     waiting = await now(payments, bought.id)
     assert (waiting.cancel_at_period_end, waiting.cancel_at) == (False, FEBRUARY)
-    undone = await payments.sdk.v1.subscriptions.update_async(bought.id, {"cancel_at": ""})
-    assert undone.cancel_at is None
-    await payments.wish(portal, "end")
     await payments.wish(portal, "renew")
     assert (await now(payments, bought.id)).cancel_at is None
     await payments.wish(portal, "end")
     await payments.let_pass(FEBRUARY - START)
     assert (await now(payments, bought.id)).status == "canceled"
     assert (await payments.wish(portal, "renew")).status_code == 400
-
-
-async def _portal(payments: Payments, subscription: stripe.Subscription) -> str:
-    session = await payments.sdk.v1.billing_portal.sessions.create_async(
-        {"customer": str(subscription.customer), "return_url": "http://service.test/"}
-    )
-    return session.url

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from registerwatch_standins.payment.checkouts import Checkouts, put_card_on_file
+from registerwatch_standins.payment.checkouts import Checkouts
 from registerwatch_standins.payment.records import Card, Checkout
 from registerwatch_standins.payment.scheduler import Scheduler
 from registerwatch_standins.payment.store import Store
@@ -74,7 +74,7 @@ class Simulation:
             self.checkouts.pay(checkout, Card.GOOD, "")
 
     def _card(self, customer: str, card: Card) -> None:
-        put_card_on_file(self.store, self.store.customer(customer), card)
+        self.store.customer(customer).card = card
 
 
 ACTIONS = ("buy", "try", "leave", "end", "renew", "end by date", "cancel", "pay", "good card", "bad card", "bad card")

@@ -20,7 +20,7 @@ from tests.support.receiver import receiver
 @pytest.mark.anyio
 async def test_a_served_stand_in_tells_by_itself_and_drops_connections() -> None:
     async with receiver() as box:
-        sandbox = PaymentSandbox(base_url="http://127.0.0.1", webhook=Webhook(box.url, (SECRET,)))
+        sandbox = PaymentSandbox(base_url="http://127.0.0.1", webhook=Webhook(box.url, SECRET))
         server = uvicorn.Server(uvicorn.Config(sandbox.app, host="127.0.0.1", port=0, log_level="critical"))
         serving = asyncio.create_task(server._serve())
         while not server.started:

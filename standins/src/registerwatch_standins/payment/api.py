@@ -12,13 +12,10 @@ from starlette.routing import Route
 
 from registerwatch_standins.payment.endpoints import Endpoint, Endpoints
 from registerwatch_standins.payment.errors import ApiError
-from registerwatch_standins.payment.parameters import form_tree, parse_parameters
+from registerwatch_standins.payment.parameters import parse_parameters
 from registerwatch_standins.payment.scheduler import Scheduler
-from registerwatch_standins.payment.store import Store
 from registerwatch_standins.payment.stripe_objects import API_VERSION
-from registerwatch_standins.payment.subscriptions import DAY
 
-_MAX_KEY_LENGTH = 255
 Question = tuple[str, str, bytes]
 """Method, path and body of a request."""
 
@@ -26,13 +23,12 @@ Question = tuple[str, str, bytes]
 class Api:
     """The routes under `/v1`. Without an `api_key` of its own it accepts every test key."""
 
-    def __init__(self, store: Store, endpoints: Endpoints, scheduler: Scheduler, api_key: str | None) -> None:
+    def __init__(self, endpoints: Endpoints, scheduler: Scheduler, api_key: str | None) -> None:
         self._endpoints = endpoints
         self._scheduler = scheduler
         self._api_key = api_key
-        self._now = store.now
-        self._stored_answers: dict[str, tuple[Question, bytes, int]] = {}
-        """By idempotency key: the request, its answer, and when it was given."""
+        self._first_answers: dict[str, tuple[Question, bytes]] = {}
+        """By idempotency key: the request and its answer."""
 
     def routes(self) -> list[Route]:
         routes = [
@@ -57,25 +53,16 @@ class Api:
         is_post = request.method == "POST"
         key = request.headers.get("idempotency-key", "") if is_post else ""
         question = (request.method, request.url.path, body)
-        if key and (stored := self._stored_answer(key, question)) is not None:
-            return _response(200, stored, {"Idempotency-Key": key, "Idempotent-Replayed": "true"})
-        params = parse_parameters(form_tree(body if is_post else request.url.query.encode()), parameters)
-        content = msgspec.json.encode(endpoint(params, request.path_params.get("id", "")))
-        if key:
-            self._stored_answers[key] = question, content, self._now()
-        return _response(200, content, {"Idempotency-Key": key} if key else {})
-
-    def _stored_answer(self, key: str, question: Question) -> bytes | None:
-        """The answer to the same question within a day. Raises `ApiError` where the key belongs to another one."""
-        if len(key) > _MAX_KEY_LENGTH:
-            raise ApiError(400, f"The idempotency key must not be longer than {_MAX_KEY_LENGTH} characters.")
-        first, body, at = self._stored_answers.get(key, (question, b"", 0))
-        if not body or at + DAY <= self._now():
-            return None
+        first, content = self._first_answers.get(key, (question, b""))
         if first != question:
             message = "Keys for idempotent requests can only be used with the parameters they were first used with."
             raise ApiError(400, message, kind="idempotency_error")
-        return body
+        if not content:
+            params = parse_parameters(body if is_post else request.url.query.encode(), parameters)
+            content = msgspec.json.encode(endpoint(params, request.path_params.get("id", "")))
+        if key:
+            self._first_answers[key] = question, content
+        return _response(200, content)
 
     def _check_key(self, request: Request) -> None:
         scheme, _, key = request.headers.get("authorization", "").partition(" ")
@@ -90,6 +77,6 @@ async def _unknown(request: Request) -> Response:
     return _response(404, msgspec.json.encode(error.body()))
 
 
-def _response(status: int, body: bytes, headers: dict[str, str] | None = None) -> Response:
-    all_headers = {"Request-Id": f"req_{secrets.token_hex(7)}", "Stripe-Version": API_VERSION, **(headers or {})}
-    return Response(body, status, all_headers, media_type="application/json")
+def _response(status: int, body: bytes) -> Response:
+    headers = {"Request-Id": f"req_{secrets.token_hex(7)}", "Stripe-Version": API_VERSION}
+    return Response(body, status, headers, media_type="application/json")

@@ -1,10 +1,10 @@
 """The stand-in as one ASGI application: the interface under `/v1`, and pages for people."""
 
-import asyncio
 import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 
+import anyio
 import httpx2
 import uvicorn
 from starlette.applications import Starlette
@@ -51,7 +51,7 @@ class PaymentSandbox:
 
     def _application(self, api_key: str | None) -> Starlette:
         endpoints = Endpoints(self.store, self.subscriptions)
-        api = Starlette(routes=Api(self.store, endpoints, self.scheduler, api_key).routes())
+        api = Starlette(routes=Api(endpoints, self.scheduler, api_key).routes())
         pages = Pages(self.store, self.subscriptions, self.checkouts, self.scheduler, self.event_sender, self.time)
         return Starlette(
             routes=[*pages.routes(), Mount("/", app=FaultLayer(api, self.faults))],
@@ -65,23 +65,20 @@ class PaymentSandbox:
     @asynccontextmanager
     async def _lifespan(self, _app: Starlette) -> AsyncIterator[None]:
         """While it is served, time passes and events are sent."""
-        task = asyncio.create_task(self._run())
-        try:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._run)
             yield
-        finally:
-            task.cancel()
-            with suppress(asyncio.CancelledError):
-                await task
-            await self.close()
+            tasks.cancel_scope.cancel()
+        await self.close()
 
     async def _run(self) -> None:
         while True:
             self.scheduler.catch_up()
             await self.event_sender.deliver_due()
-            await asyncio.sleep(_POLL_SECONDS)
+            await anyio.sleep(_POLL_SECONDS)
 
 
 def serve(*, host: str, port: int, base_url: str, api_key: str, webhook_url: str, webhook_secret: str) -> None:
     """Serve over HTTP until interrupted: `/v1` and the pages."""
-    sandbox = PaymentSandbox(base_url=base_url, api_key=api_key, webhook=Webhook(webhook_url, (webhook_secret,)))
+    sandbox = PaymentSandbox(base_url=base_url, api_key=api_key, webhook=Webhook(webhook_url, webhook_secret))
     uvicorn.run(sandbox.app, host=host, port=port, log_level="warning", access_log=False)

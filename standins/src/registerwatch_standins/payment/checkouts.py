@@ -1,7 +1,7 @@
 """Checkout sessions: opened by the service, finished by a person, over after a day."""
 
 from registerwatch_standins.payment.errors import ApiError
-from registerwatch_standins.payment.records import Card, Checkout, Customer, Portal
+from registerwatch_standins.payment.records import Card, Checkout, Customer
 from registerwatch_standins.payment.store import Store
 from registerwatch_standins.payment.subscriptions import Subscriptions
 
@@ -37,13 +37,11 @@ class Checkouts:
         checkout.status = "expired"
         self._store.record_event("checkout.session.expired", checkout, at)
 
-    def _finish(self, checkout: Checkout, card: Card | None, email: str) -> None:
+    def _finish(self, checkout: Checkout, card: Card, email: str) -> None:
         customer = self._customer_of(checkout, email)
-        if card is not None:
-            put_card_on_file(self._store, customer, card)
+        customer.card = card
         subscription = self._subscriptions.start(checkout, customer)
-        checkout.status, checkout.customer = "complete", customer.id
-        checkout.subscription, checkout.invoice = subscription.id, subscription.latest_invoice
+        checkout.status, checkout.customer, checkout.subscription = "complete", customer.id, subscription.id
         self._store.record_event("checkout.session.completed", checkout)
 
     def _customer_of(self, checkout: Checkout, email: str) -> Customer:
@@ -54,15 +52,3 @@ class Checkouts:
         store.customers[customer.id] = customer
         store.record_event("customer.created", customer)
         return customer
-
-
-def put_card_on_file(store: Store, customer: Customer, card: Card) -> None:
-    """Charge this card from now on."""
-    customer.card, customer.payment_method = card, store.new_id("pm_")
-
-
-def open_portal(store: Store, customer: Customer, return_url: str | None) -> Portal:
-    """A session of the customer portal."""
-    portal = Portal(store.new_id("bps_"), store.now(), customer.id, return_url)
-    store.portals[portal.id] = portal
-    return portal

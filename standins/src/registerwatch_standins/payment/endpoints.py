@@ -5,10 +5,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from registerwatch_standins.payment.checkouts import open_portal
 from registerwatch_standins.payment.errors import ApiError
 from registerwatch_standins.payment.parameters import CheckoutCreate, NoParameters, PortalCreate, SubscriptionUpdate
-from registerwatch_standins.payment.records import Checkout
+from registerwatch_standins.payment.records import Checkout, Portal
 from registerwatch_standins.payment.store import Store
 from registerwatch_standins.payment.stripe_objects import portal_object
 from registerwatch_standins.payment.subscriptions import DAY, Subscriptions
@@ -39,13 +38,11 @@ class Endpoints:
     def create_checkout(self, params: CheckoutCreate, _id: str) -> Object:
         """A session at whose address people pay."""
         (line,) = params.line_items
-        self._store.price(line.price, "line_items[0][price]", status=400)
+        self._store.price(line.price, status=400)
         if params.customer is not None:
             if params.customer_email is not None:
                 raise ApiError(400, "You may only specify one of these parameters: customer, customer_email.")
             self._store.customer(params.customer, status=400)
-        _check_address("success_url", params.success_url)
-        _check_address("cancel_url", params.cancel_url)
         now = self._store.now()
         checkout = Checkout(
             id=self._store.new_id("cs_test_"),
@@ -87,11 +84,8 @@ class Endpoints:
 
     def create_portal(self, params: PortalCreate, _id: str) -> Object:
         """A session of the customer portal."""
-        _check_address("return_url", params.return_url)
-        customer = self._store.customer(params.customer, status=400)
-        return portal_object(open_portal(self._store, customer, params.return_url), self._store.base_url)
-
-
-def _check_address(name: str, value: str | None) -> None:
-    if value is not None and not value.startswith(("http://", "https://")):
-        raise ApiError.of_parameter(name, "Not a valid URL", "url_invalid")
+        store = self._store
+        customer = store.customer(params.customer, status=400)
+        portal = Portal(store.new_id("bps_"), store.now(), customer.id, params.return_url)
+        store.portals[portal.id] = portal
+        return portal_object(portal, store.base_url)

@@ -1,7 +1,7 @@
 """Posting events to the service's webhook, signed as Stripe signs them."""
 
 import hmac
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from hashlib import sha256
 
@@ -16,10 +16,10 @@ _TIMEOUT_SECONDS = 15.0
 
 @dataclass(frozen=True, slots=True)
 class Webhook:
-    """Where events are sent, and what they are signed with. Several secrets sign while one is being replaced."""
+    """Where events are sent, and what they are signed with."""
 
     url: str
-    secrets: tuple[str, ...]
+    secret: str
 
 
 class EventSender:
@@ -61,7 +61,7 @@ class EventSender:
         headers = {
             "Content-Type": "application/json; charset=utf-8",
             "User-Agent": "Stripe/1.0 (+https://stripe.com/docs/webhooks)",
-            "Stripe-Signature": signature_header(event.body, webhook.secrets, now),
+            "Stripe-Signature": signature_header(event.body, webhook.secret, now),
         }
         try:
             answer = await self.client.post(
@@ -74,8 +74,7 @@ class EventSender:
         return attempt
 
 
-def signature_header(body: bytes, secrets: Sequence[str], now: float) -> str:
-    """`t=…,v1=…`, with one `v1` for each secret."""
-    signed = b"%d.%s" % (int(now), body)
-    digests = [hmac.new(secret.encode(), signed, sha256).hexdigest() for secret in secrets]
-    return ",".join([f"t={int(now)}", *(f"v1={digest}" for digest in digests)])
+def signature_header(body: bytes, secret: str, now: float) -> str:
+    """`t=…,v1=…`."""
+    digest = hmac.new(secret.encode(), b"%d.%s" % (int(now), body), sha256).hexdigest()
+    return f"t={int(now)},v1={digest}"

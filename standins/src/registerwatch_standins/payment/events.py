@@ -60,10 +60,6 @@ class EventLog:
         }
         self.events.append(Event(id_, type_, created, msgspec.json.format(msgspec.json.encode(content), indent=2)))
 
-    def of(self, id_: str) -> Event | None:
-        """The event with this id."""
-        return next((event for event in self.events if event.id == id_), None)
-
     def types(self) -> list[str]:
         """What happened, by the events' types."""
         return [event.type for event in self.events]

@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from registerwatch_standins.payment.checkouts import CardRefused, Checkouts, put_card_on_file
+from registerwatch_standins.payment.checkouts import CardRefused, Checkouts
 from registerwatch_standins.payment.errors import ApiError
 from registerwatch_standins.payment.event_sender import EventSender
 from registerwatch_standins.payment.records import Card, Checkout, Portal
@@ -89,7 +89,7 @@ class Pages:
             card = _card(fields)
             if card is None or card is Card.REFUSED:
                 return self._portal_page(portal, _DECLINED, 402)
-            put_card_on_file(self._store, self._store.customer(portal.customer), card)
+            self._store.customer(portal.customer).card = card
         elif subscription is None or subscription.has_ended:
             return self._portal_page(portal, "There is no subscription any more.", 400)
         elif wish in ("end", "renew"):
@@ -117,8 +117,8 @@ class Pages:
         return RedirectResponse("/", 303)
 
     async def send_again(self, request: Request) -> Response:
-        event = self._store.log.of(request.path_params["id"])
-        await self._event_sender.send([event] if event else [])
+        events = self._store.log.events
+        await self._event_sender.send(event for event in events if event.id == request.path_params["id"])
         return RedirectResponse("/", 303)
 
     def _at_present(self, show: Page) -> Page:

@@ -9,8 +9,6 @@ from msgspec import Meta, Struct
 
 from registerwatch_standins.payment.errors import ApiError
 
-_MISSING = re.compile("Object missing required field `([^`]+)`")
-
 
 class NoParameters(Struct, forbid_unknown_fields=True):
     """A request without parameters."""
@@ -60,44 +58,22 @@ class PortalCreate(Struct, forbid_unknown_fields=True, kw_only=True):
 _Parameters = TypeVar("_Parameters", bound=Struct)
 
 
-def parse_parameters(tree: dict[str, Any], form: type[_Parameters]) -> _Parameters:
-    """The parameters in their types. Raises `ApiError` that names the first wrong one."""
-    unknown = sorted(tree.keys() - set(form.__struct_fields__))
-    if unknown:
-        raise ApiError.of_parameter(unknown[0], f"Received unknown parameter: {unknown[0]}", "parameter_unknown")
+def parse_parameters(encoded: bytes, form: type[_Parameters]) -> _Parameters:
+    """The parameters of a form or a query, in their types. Raises `ApiError` that says which one is wrong."""
     try:
-        return msgspec.convert(tree, form, strict=False)
+        return msgspec.convert(form_tree(encoded), form, strict=False)
     except msgspec.ValidationError as error:
-        raise _api_error(str(error)) from None
-
-
-def _api_error(problem: str) -> ApiError:
-    """Msgspec's message, with the parameter named in brackets as Stripe does."""
-    message, _, place = problem.partition(" - at `$")
-    path = [name for name in re.split(r"[.\[\]`]+", place) if name]
-    missing = _MISSING.fullmatch(message)
-    if missing is not None:
-        path.append(missing[1])
-    param = "".join([*path[:1], *(f"[{key}]" for key in path[1:])])
-    if missing is not None:
-        return ApiError.of_parameter(param, f"Missing required param: {param}.", "parameter_missing")
-    return ApiError.of_parameter(param, message, "parameter_invalid")
+        raise ApiError(400, str(error)) from None
 
 
 def form_tree(encoded: bytes) -> dict[str, Any]:
     """Form-encoded parameters with brackets (`line_items[0][price]=price_1`) as nested objects and lists of text."""
-    try:
-        pairs = parse_qsl(encoded.decode(), keep_blank_values=True, errors="strict")
-    except UnicodeDecodeError:
-        raise ApiError(400, "Invalid UTF-8 in the parameters.") from None
     root: dict[str, Any] = {}
-    for name, value in pairs:
-        *path, last = re.findall(r"[^\[\]]+", name) or [name]
-        branch: Any = root
+    for name, value in parse_qsl(encoded.decode(), keep_blank_values=True):
+        *path, last = re.findall(r"[^\[\]]+", name)
+        branch = root
         for key in path:
-            branch = branch.setdefault(key, {}) if isinstance(branch, dict) else None
-        if not isinstance(branch, dict) or isinstance(branch.get(last), dict):
-            raise ApiError.of_parameter(name, f"Invalid parameter: {name} is both a value and an object.")
+            branch = branch.setdefault(key, {})
         branch[last] = value
     return {name: _with_lists(branch) for name, branch in root.items()}
 

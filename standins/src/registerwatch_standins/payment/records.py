@@ -42,7 +42,6 @@ class Customer:
     created: int
     email: str | None = None
     card: Card | None = None
-    payment_method: str | None = None
 
 
 @dataclass(slots=True)
@@ -50,20 +49,16 @@ class Invoice:
     """What is asked for one period. `next_attempt` is when it is charged next, None for never."""
 
     id: str
-    number: str
     created: int
     customer: str
     subscription: str
     price: str
     amount: int
-    currency: str
-    reason: Literal["subscription_create", "subscription_cycle"]
     period_start: int
     period_end: int
     status: InvoiceStatus = "draft"
     attempts: int = 0
     next_attempt: int | None = None
-    finalized_at: int | None = None
     paid_at: int | None = None
 
 
@@ -81,14 +76,11 @@ class Subscription:
     period_end: int
     anchor: int
     """Where the billing cycle is fixed: periods end so many intervals after it."""
-    trial_start: int | None = None
     trial_end: int | None = None
     cancel_at_period_end: bool = False
     cancel_at: int | None = None
     """A date that was set instead, as the portal does."""
-    canceled_at: int | None = None
     ended_at: int | None = None
-    cancel_reason: Literal["cancellation_requested", "payment_failed"] | None = None
     latest_invoice: str | None = None
 
     @property
@@ -118,7 +110,6 @@ class Checkout:
     trial_days: int | None
     status: Literal["open", "complete", "expired"] = "open"
     subscription: str | None = None
-    invoice: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,6 @@ from registerwatch_standins.payment.stripe_objects import (
     checkout_object,
     customer_object,
     invoice_object,
-    price_object,
     subscription_object,
 )
 
@@ -46,12 +45,12 @@ class Store:
         """An id that nothing has. Without a seed none is ever given twice, in any other run either."""
         return prefix + "".join(self._rng.choices(_LETTERS, k=24))
 
-    def price(self, id_: str, param: str = "price", status: int = 404) -> Price:
+    def price(self, id_: str, status: int = 404) -> Price:
         """The price. This and the next four raise `ApiError` where there is none with the id."""
-        return _found(self.prices, "price", id_, param, status)
+        return _found(self.prices, "price", id_, status)
 
-    def customer(self, id_: str, param: str = "customer", status: int = 404) -> Customer:
-        return _found(self.customers, "customer", id_, param, status)
+    def customer(self, id_: str, status: int = 404) -> Customer:
+        return _found(self.customers, "customer", id_, status)
 
     def subscription(self, id_: str) -> Subscription:
         return _found(self.subscriptions, "subscription", id_)
@@ -71,20 +70,17 @@ class Store:
         latest = self.invoices.get(subscription.latest_invoice or "")
         return latest if latest is not None and latest.status in ("draft", "open") else None
 
-    def stripe_object(self, record: Price | Customer | Subscription | Invoice | Checkout) -> dict[str, Any]:
+    def stripe_object(self, record: Customer | Subscription | Invoice | Checkout) -> dict[str, Any]:
         """A record in Stripe's form."""
         match record:
-            case Price():
-                return price_object(record)
             case Customer():
                 return customer_object(record)
             case Subscription():
-                return subscription_object(record, self.price(record.price), self.customer(record.customer))
+                return subscription_object(record, self.price(record.price))
             case Invoice():
-                return invoice_object(record, self.subscription(record.subscription), self.customer(record.customer))
+                return invoice_object(record, self.price(record.price))
             case Checkout():
-                customer = self.customers.get(record.customer or "")
-                return checkout_object(record, self.price(record.price), customer, self.base_url)
+                return checkout_object(record, self.price(record.price), self.base_url)
 
     def record_event(
         self,
@@ -97,7 +93,7 @@ class Store:
         self.log.write(self.new_id("evt_"), type_, created, self.stripe_object(record))
 
 
-def _found(records: dict[str, _Record], noun: str, id_: str, param: str = "id", status: int = 404) -> _Record:
+def _found(records: dict[str, _Record], noun: str, id_: str, status: int = 404) -> _Record:
     if id_ not in records:
-        raise ApiError.missing(noun, id_, param, status)
+        raise ApiError.missing(noun, id_, status)
     return records[id_]

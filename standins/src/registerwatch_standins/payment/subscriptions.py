@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Literal
 
 from registerwatch_standins.payment.errors import ApiError
 from registerwatch_standins.payment.records import Card, Checkout, Customer, Invoice, Subscription
@@ -40,11 +39,10 @@ class Subscriptions:
             period_start=now,
             period_end=trial_end or end_of_period(anchor, now),
             anchor=anchor,
-            trial_start=now if trial_end else None,
             trial_end=trial_end,
         )
         store.subscriptions[subscription.id] = subscription
-        invoice = self._ask_for(subscription, 0 if trial_end else price.unit_amount, "subscription_create", now)
+        invoice = self._ask_for(subscription, 0 if trial_end else price.unit_amount, now)
         store.record_event("customer.subscription.created", subscription)
         self._settle(invoice, now)
         return subscription
@@ -54,22 +52,20 @@ class Subscriptions:
         self._refuse_if_ended(subscription)
         with self._changing(subscription, self._store.now()):
             subscription.cancel_at_period_end = wanted
-            self._note_wish(subscription)
 
     def set_cancel_at(self, subscription: Subscription, at: int | None) -> None:
         """End at a date, or, for None, take such a date back."""
         self._refuse_if_ended(subscription)
         if at is not None and at <= self._store.now():
-            raise ApiError.of_parameter("cancel_at", "The cancellation date must be in the future.")
+            raise ApiError(400, "The cancellation date must be in the future.")
         with self._changing(subscription, self._store.now()):
             subscription.cancel_at, subscription.cancel_at_period_end = at, False
-            self._note_wish(subscription)
 
     def cancel(self, subscription: Subscription) -> None:
         """End it now. One that has ended is as though it were not there."""
         if subscription.has_ended:
             raise ApiError.missing("subscription", subscription.id)
-        self._end(subscription, self._store.now(), "cancellation_requested")
+        self._end(subscription, self._store.now())
 
     def pay_open_invoice(self, subscription: Subscription) -> bool:
         """Charge the card now for what is open; whether that worked. True where nothing is."""
@@ -97,7 +93,7 @@ class Subscriptions:
         if invoice is not None and invoice.next_attempt is not None and invoice.next_attempt <= at:
             self._attempt(subscription, invoice, at)
         elif subscription.ends_at is not None and subscription.ends_at <= at:
-            self._end(subscription, at, "cancellation_requested")
+            self._end(subscription, at)
         else:
             self._end_period(subscription, at)
 
@@ -109,32 +105,22 @@ class Subscriptions:
             if subscription.status == "trialing":
                 subscription.status = "active"
             if self._store.open_invoice(subscription) is None:
-                invoice = self._ask_for(subscription, price.unit_amount, "subscription_cycle", at)
+                invoice = self._ask_for(subscription, price.unit_amount, at)
                 invoice.next_attempt = at + _DRAFT_SECONDS
 
-    def _ask_for(
-        self,
-        subscription: Subscription,
-        amount: int,
-        reason: Literal["subscription_create", "subscription_cycle"],
-        at: int,
-    ) -> Invoice:
+    def _ask_for(self, subscription: Subscription, amount: int, at: int) -> Invoice:
         """The draft of an invoice for the present period."""
-        store = self._store
         invoice = Invoice(
-            id=store.new_id("in_"),
-            number=f"{subscription.customer[-8:].upper()}-{len(store.invoices) + 1:04}",
+            id=self._store.new_id("in_"),
             created=at,
             customer=subscription.customer,
             subscription=subscription.id,
             price=subscription.price,
             amount=amount,
-            currency=store.price(subscription.price).currency,
-            reason=reason,
             period_start=subscription.period_start,
             period_end=subscription.period_end,
         )
-        store.invoices[invoice.id] = invoice
+        self._store.invoices[invoice.id] = invoice
         subscription.latest_invoice = invoice.id
         return invoice
 
@@ -151,31 +137,26 @@ class Subscriptions:
             with self._changing(subscription, at):
                 subscription.status = "past_due"
         else:
-            self._end(subscription, at, "payment_failed")
+            self._end(subscription, at)
 
     def _settle(self, invoice: Invoice, at: int) -> None:
         invoice.status = "paid"
         invoice.attempts += invoice.amount > 0
-        invoice.finalized_at = invoice.finalized_at or at
         invoice.paid_at, invoice.next_attempt = at, None
         self._store.record_event("invoice.paid", invoice, at)
 
     def _fail(self, invoice: Invoice, at: int) -> None:
         invoice.status = "open"
-        invoice.finalized_at = invoice.finalized_at or at
         invoice.next_attempt = at + _RETRY_DAYS[invoice.attempts] * DAY if invoice.attempts < len(_RETRY_DAYS) else None
         invoice.attempts += 1
         self._store.record_event("invoice.payment_failed", invoice, at)
 
-    def _end(
-        self, subscription: Subscription, at: int, reason: Literal["cancellation_requested", "payment_failed"]
-    ) -> None:
+    def _end(self, subscription: Subscription, at: int) -> None:
         invoice = self._store.open_invoice(subscription)
         if invoice is not None:
             invoice.status = "void" if invoice.status == "draft" else invoice.status
             invoice.next_attempt = None
-        subscription.status, subscription.ended_at, subscription.cancel_reason = "canceled", at, reason
-        subscription.canceled_at = subscription.canceled_at or at
+        subscription.status, subscription.ended_at = "canceled", at
         self._store.record_event("customer.subscription.deleted", subscription, at)
 
     @contextmanager
@@ -185,12 +166,6 @@ class Subscriptions:
         yield
         if subscription != before:
             self._store.record_event("customer.subscription.updated", subscription, at)
-
-    def _note_wish(self, subscription: Subscription) -> None:
-        """Since when somebody wants it to end."""
-        ending = subscription.ends_at is not None
-        subscription.canceled_at = (subscription.canceled_at or self._store.now()) if ending else None
-        subscription.cancel_reason = "cancellation_requested" if ending else None
 
     def _refuse_if_ended(self, subscription: Subscription) -> None:
         if subscription.has_ended:
