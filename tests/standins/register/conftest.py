@@ -21,6 +21,7 @@ PAGE: dict[str, str | int] = {
     "languageIso2Code": "en",
 }
 LANGUAGE = {"languageIso2Code": "en"}
+HEADERS = {"user-agent": "registerwatch-tests"}
 
 
 class Clock:
@@ -65,11 +66,6 @@ class Register:
 
 
 @pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture
 def clock() -> Clock:
     return Clock()
 
@@ -91,5 +87,5 @@ def client_of(world: World, faults: Faults | None = None, **options: Any) -> htt
     return httpx2.AsyncClient(
         transport=InProcessTransport(create_app(world, faults, **options)),
         base_url="http://register.test",
-        headers={"user-agent": "registerwatch-tests"},
+        headers=HEADERS,
     )

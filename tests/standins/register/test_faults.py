@@ -7,14 +7,13 @@ import httpx2
 import msgspec
 import pytest
 
-from registerwatch_standins.register.faults import Kind, Mode, kind_of
+from registerwatch_standins.register.faults import Mode
 
 from .conftest import LANGUAGE, PAGE, Register
 
 pytestmark = pytest.mark.anyio
 
 SEARCH = "/eudamed/devices/udiDiData"
-AGENT = {"user-agent": "registerwatch-tests"}
 Answers = Callable[[httpx2.Response], object]
 
 
@@ -109,12 +108,6 @@ async def test_silence_and_a_dropped_connection_are_errors_of_the_transport(regi
     assert (await ask(register)).status_code == 200
 
 
-async def test_a_fault_of_the_data_lake(register: Register) -> None:
-    register.faults.fail("datalake", "empty-page")
-    response = await register.client.get("/datalake/udi", params={"api-version": "v1.0", "format": "json"})
-    assert response.json()["value"] == []
-
-
 async def test_a_rule_skips_then_shows_then_runs_out(register: Register) -> None:
     register.faults.fail("search", "http-503", skip=2, times=3)
     assert [(await ask(register)).status_code for _ in range(7)] == [200, 200, 503, 503, 503, 200, 200]
@@ -126,22 +119,6 @@ async def test_a_rule_concerns_its_kind_and_its_text_alone(register: Register) -
     assert (await ask(register, primaryDi=first.primary_di)).status_code == 500
     assert (await ask(register, primaryDi=second.primary_di)).status_code == 200
     assert (await register.get(f"/devices/udiDiData/{first.uuid}", **LANGUAGE)).status_code == 200
-
-
-@pytest.mark.parametrize(
-    ("path", "kind"),
-    [
-        ("/eudamed/devices/udiDiData", "search"),
-        ("/eudamed/devices/udiDiData/c7418f9f", "detail"),
-        ("/eudamed/devices/basicUdiData/udiDiData/c7418f9f", "basic"),
-        ("/eudamed/eos", "actor-search"),
-        ("/eudamed/certificates/search/", "certificates"),
-        ("/datalake/udi", "datalake"),
-        ("/eudamed/elsewhere", "any"),
-    ],
-)
-async def test_requests_are_told_apart_by_their_path(path: str, kind: Kind) -> None:
-    assert kind_of(path) == kind
 
 
 @pytest.mark.parametrize("agent", ["python-httpx2/2.16", "Python/3.11 aiohttp"])

@@ -5,13 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from registerwatch_standins.register.generated import GeneratedArchive
-from registerwatch_standins.register.identifiers import (
-    check_character_pair,
-    gs1_check_digit,
-    is_basic_udi,
-    is_gtin14,
-    sibling_udi_di,
-)
+from registerwatch_standins.register.identifiers import gs1_check_digit, is_basic_udi, is_gtin14, sibling_udi_di
 
 ARCHIVE = GeneratedArchive(90_000, seed=11)
 
@@ -24,13 +18,6 @@ def test_gs1_check_digit_of_a_published_example() -> None:
 @pytest.mark.parametrize("code", ["++E494ZIRKON5F5", "++E494ARTEX7L", "1987654Ad4X4bL5ttr2310c2K"])
 def test_check_pair_of_published_basic_udi_dis(code: str) -> None:
     assert is_basic_udi(code)
-
-
-def test_a_character_outside_the_alphabet_is_refused() -> None:
-    with pytest.raises(ValueError, match="not a character"):
-        check_character_pair("MÜLLER")
-    with pytest.raises(ValueError, match="at most 23"):
-        check_character_pair("A" * 24)
 
 
 @given(st.integers(0, ARCHIVE.count - 1))

@@ -1,15 +1,16 @@
 """The stand-in as one ASGI application: the register under `/eudamed`, the Data Lake under `/datalake`."""
 
-import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
 from random import Random
 
+import anyio
 import uvicorn
 from starlette.applications import Starlette
 from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse
 from starlette.routing import Mount
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -21,7 +22,6 @@ from registerwatch_standins.register.fault_layer import FaultLayer
 from registerwatch_standins.register.faults import Faults
 from registerwatch_standins.register.file_world import FileWorld
 from registerwatch_standins.register.generated import GeneratedWorld
-from registerwatch_standins.register.queries import QueryError
 from registerwatch_standins.register.random_changes import make_random_changes
 from registerwatch_standins.register.request_log import RequestLog
 from registerwatch_standins.register.responses import gateway_page, query_error
@@ -53,7 +53,7 @@ def create_app(
             Mount("/eudamed", routes=eudamed.routes()),
             Mount("/datalake", routes=DataLake(world, datalake_lag).routes()),
         ],
-        exception_handlers={QueryError: query_error},
+        exception_handlers={HTTPException: query_error},
     )
     log = RequestLog(_refusing_python(FaultLayer(services, faults, world)))
     app = Starlette(
@@ -68,8 +68,7 @@ def _refusing_python(app: ASGIApp) -> ASGIApp:
     """502 for a User-Agent that starts with `python`, as the live gateway answers."""
 
     async def check(scope: Scope, receive: Receive, send: Send) -> None:
-        agent = Headers(scope=scope).get("user-agent", "") if scope["type"] == "http" else ""
-        refused = agent.lower().startswith("python")
+        refused = Headers(scope=scope).get("user-agent", "").lower().startswith("python")
         await (HTMLResponse(gateway_page("502 Bad Gateway"), 502) if refused else app)(scope, receive, send)
 
     return check
@@ -86,21 +85,16 @@ def _changing_by_itself(
 ) -> Callable[[Starlette], AbstractAsyncContextManager[None]]:
     async def keep_changing() -> None:
         while True:
-            await asyncio.sleep(60 / changes_per_minute)
+            await anyio.sleep(60 / changes_per_minute)
             _change_once(world, log, rng)
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        if changes_per_minute <= 0:
+        async with anyio.create_task_group() as tasks:
+            if changes_per_minute > 0:
+                tasks.start_soon(keep_changing)
             yield
-            return
-        task = asyncio.create_task(keep_changing())
-        try:
-            yield
-        finally:
-            task.cancel()
-            with suppress(asyncio.CancelledError):
-                await task
+            tasks.cancel_scope.cancel()
 
     return lifespan
 

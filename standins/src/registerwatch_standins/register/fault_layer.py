@@ -32,9 +32,6 @@ class FaultLayer:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve the request, with its fault."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
         target = f"{scope['path']}?{unquote_plus(scope['query_string'].decode())}"
         rule = self._faults.take(kind_of(scope["path"]), target)
         await (self._answer(rule) if rule else self._app)(scope, receive, send)

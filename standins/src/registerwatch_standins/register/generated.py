@@ -159,8 +159,6 @@ class GeneratedArchive:
             latest_version=article.latest,
             version_date=version_date,
             last_updated=last_updated,
-            markets=family.markets,
-            special_device_type=family.special_device_type,
         )
 
     def _dates(self, article: _Article) -> tuple[str, str, str]:

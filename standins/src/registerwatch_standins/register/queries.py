@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 from starlette.datastructures import QueryParams
+from starlette.exceptions import HTTPException
 
 from registerwatch_standins.register.filters import CertificateFilter, DeviceFilter
 
@@ -15,15 +16,6 @@ name countryIso2Code actorTypeCode
 """
 _NOT_SERVED = frozenset(_FILTER_NAMES.split())
 """Filters of the real register that the stand-in has not. It says so, since the real one does not ignore them."""
-
-
-class QueryError(Exception):
-    """A query that is refused: an HTTP status and a message."""
-
-    def __init__(self, status: int, message: str) -> None:
-        super().__init__(message)
-        self.status = status
-        self.message = message
 
 
 class Window(Struct, frozen=True):
@@ -39,7 +31,7 @@ class Window(Struct, frozen=True):
 
 
 def device_query(query: QueryParams) -> tuple[DeviceFilter, Window]:
-    """The filter and the page of a device search. Raises `QueryError`."""
+    """The filter and the page of a device search. Raises `HTTPException`."""
     for name in _REQUIRED_BY_DEVICE_SEARCH:
         require(query, name, 400)
     wanted = DeviceFilter(query.get("primaryDi") or None, query.get("basicUdi") or None, query.get("srn") or None)
@@ -66,19 +58,19 @@ def certificate_query(query: QueryParams, *, basic_udi_filter_works: bool) -> tu
 def require(query: QueryParams, name: str, status: int) -> None:
     """Refuse a query in which this parameter is missing or empty."""
     if not query.get(name):
-        raise QueryError(status, f"Required request parameter '{name}' is not present")
+        raise HTTPException(status, f"Required request parameter '{name}' is not present")
 
 
 def window(query: QueryParams) -> Window:
-    """The page that is asked for: from 0, 20 rows by default, never more than 300. Raises `QueryError`."""
+    """The page that is asked for: from 0, 20 rows by default, never more than 300. Raises `HTTPException`."""
     if missing := _NOT_SERVED & query.keys():
-        raise QueryError(501, f"The stand-in has no filter {', '.join(sorted(missing))}")
+        raise HTTPException(501, f"The stand-in has no filter {', '.join(sorted(missing))}")
     try:
         number, size = int(query.get("page") or 0), int(query.get("size") or query.get("pageSize") or 20)
     except ValueError:
-        raise QueryError(400, "page and size must be numbers") from None
+        raise HTTPException(400, "page and size must be numbers") from None
     if number < 0 or size < 1:
-        raise QueryError(400, "page and size must not be negative")
+        raise HTTPException(400, "page and size must not be negative")
     return Window(number, min(size, MAX_ROWS))
 
 

@@ -4,78 +4,49 @@ import gzip
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from operator import attrgetter
 from pathlib import Path
 from typing import IO, Any
 
 import msgspec
-from msgspec import Struct
-from msgspec.structs import asdict
 
 from registerwatch_standins.register.generated import GeneratedArchive
-from registerwatch_standins.register.identifiers import is_gtin14
-from registerwatch_standins.register.records import Certificate, IssuingAgency, Party, Registration
+from registerwatch_standins.register.records import IssuingAgency, Party, Registration
 
 Progress = Callable[[int, int], None]
 _CHUNK = 2000
-_RISK, _LEGISLATION, _STATUS = "refdata.risk-class.", "refdata.applicable-legislation.", "refdata.device-model-status."
-
-
-class PartyField(Struct):
-    """An actor in a line."""
-
-    srn: str
-    name: str
-
-
-class CertificateField(Struct):
-    """A certificate in a line."""
-
-    number: str
-    revision: str | None
-    expiry: str | None
-    starting_validity: str | None
-    notified_body: str
-    notified_body_name: str
-    type: str
-
-
-class Line(Struct):
-    """A line of the file, in the order of its keys. Codes carry their `refdata.…` prefix."""
-
-    uuid: str
-    primary_di: str
-    basic_udi: str | None
-    device_name: str | None
-    trade_names: dict[str, str] | None
-    reference: str | None
-    model: str | None
-    risk_class: str
-    legislation: str
-    status: str
-    emdn: tuple[str, ...]
-    manufacturer: PartyField
-    authorised_representative: PartyField | None
-    certificates: tuple[CertificateField, ...]
-    version_date: str
+_LINE = """
+uuid primary_di basic_udi device_name trade_names reference model risk_class legislation status emdn manufacturer
+authorised_representative certificates version_date
+"""
+_KEYS = _LINE.split()
+_CERTIFICATE_KEYS = ("number", "revision", "expiry", "starting_validity", "notified_body", "notified_body_name", "type")
+_values, _certificate_values = attrgetter(*_KEYS), attrgetter(*_CERTIFICATE_KEYS)
+_CODES = {
+    "risk_class": "refdata.risk-class.",
+    "legislation": "refdata.applicable-legislation.",
+    "status": "refdata.device-model-status.",
+}
+"""What the codes in a line begin with."""
 
 
 def read_records(path: Path) -> Iterator[Registration]:
     """The registrations of a file, gzipped (`.gz`) or plain.
 
-    Raises `OSError`, or `msgspec.ValidationError` for a line of another form.
+    Raises `OSError`, or `KeyError` or `msgspec.ValidationError` for a line of another form.
     """
-    decoder = msgspec.json.Decoder(Line)
+    decoder = msgspec.json.Decoder(dict[str, Any])
     with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as lines:
         for line in lines:
             if line.strip():
                 yield _registration(decoder.decode(line))
 
 
-def write_records(path: Path | str, devices: int, seed: int, progress: Progress | None = None) -> int:
+def write_records(path: Path | str, devices: int, seed: int, progress: Progress | None = None) -> None:
     """Write a generated world, the oldest registration first; gzipped where the name ends in `.gz`.
 
-    Returns the bytes written. `progress(done, total)` is called every 2,000 records. The file appears under its name
-    when it is whole. Memory does not grow with the number of devices.
+    `progress(done, total)` is called every 2,000 records. The file appears under its name when it is whole. Memory does
+    not grow with the number of devices.
     """
     target = Path(path)
     archive = GeneratedArchive(devices, seed)
@@ -88,7 +59,6 @@ def write_records(path: Path | str, devices: int, seed: int, progress: Progress 
             if progress:
                 progress(end, devices)
     part.replace(target)
-    return target.stat().st_size
 
 
 @contextmanager
@@ -102,46 +72,43 @@ def _opened(path: Path, *, gzipped: bool) -> Iterator[IO[bytes] | gzip.GzipFile]
             yield packed
 
 
-def _line(record: Registration) -> Line:
-    line = msgspec.convert(record, Line, from_attributes=True)
-    line.risk_class = _RISK + record.risk_class
-    line.legislation = _LEGISLATION + record.legislation
-    line.status = _STATUS + record.status
+def _line(record: Registration) -> dict[str, Any]:
+    line = dict(zip(_KEYS, _values(record), strict=True))
+    line |= {key: prefix + line[key] for key, prefix in _CODES.items()}
+    line["manufacturer"] = _party(record.manufacturer)
+    line["authorised_representative"] = record.authorised_representative and _party(record.authorised_representative)
+    line["certificates"] = [
+        dict(zip(_CERTIFICATE_KEYS, _certificate_values(each), strict=True)) for each in record.certificates
+    ]
     return line
 
 
-def _registration(line: Line) -> Registration:
+def _party(party: Party) -> dict[str, str]:
+    return {"srn": party.srn, "name": party.name}
+
+
+def _registration(line: dict[str, Any]) -> Registration:
     """The registration of a line; what a line does not say is taken from its version date."""
-    fields: dict[str, Any] = asdict(line) | {
-        "issuing_agency": _issuing_agency(line.primary_di),
-        "risk_class": line.risk_class.removeprefix(_RISK),
-        "legislation": line.legislation.removeprefix(_LEGISLATION),
-        "status": line.status.removeprefix(_STATUS),
-        "status_date": line.version_date[:10],
-        "manufacturer": _party(line.manufacturer),
-        "authorised_representative": _party(line.authorised_representative) if line.authorised_representative else None,
-        "certificates": tuple(_certificate(each) for each in line.certificates),
-        "last_updated": line.version_date,
+    fields = line | {key: line[key].removeprefix(prefix) for key, prefix in _CODES.items()}
+    made_up = {
+        "issuing_agency": _issuing_agency(line["primary_di"]),
+        "status_date": line["version_date"][:10],
+        "certificates": [_certificate(each) for each in line["certificates"]],
+        "version_number": 1,
+        "latest_version": True,
+        "last_updated": line["version_date"],
     }
-    return Registration(**fields, version_number=1, latest_version=True)
+    return msgspec.convert(fields | made_up, Registration)
 
 
-def _party(field: PartyField) -> Party:
-    return Party(field.srn, field.name)
-
-
-def _certificate(field: CertificateField) -> Certificate:
-    regulation = field.type.startswith(("MDR_", "IVDR_"))
-    return Certificate(
-        **asdict(field),
-        issue_date=field.starting_validity,
-        status="issued",
-        listed_in="certificate-search" if regulation else "basic-udi-record",
-    )
+def _certificate(fields: dict[str, Any]) -> dict[str, Any]:
+    regulation = fields["type"].startswith(("MDR_", "IVDR_"))
+    listed_in = "certificate-search" if regulation else "basic-udi-record"
+    return fields | {"issue_date": fields["starting_validity"], "status": "issued", "listed_in": listed_in}
 
 
 def _issuing_agency(primary_di: str) -> IssuingAgency:
     """Which agency's rules a UDI-DI follows, by its form."""
-    if is_gtin14(primary_di) or primary_di.isdigit():
+    if primary_di.isdigit():
         return "gs1"
     return "iccbba" if len(primary_di) == 16 and primary_di[1:5].isdigit() else "hibcc"

@@ -60,11 +60,6 @@ class CertificateListing(Struct, frozen=True):
     basic_udis: tuple[str, ...]
     version_number: int = 1
 
-    @property
-    def key(self) -> tuple[str, str, str | None]:
-        """What tells this listing from any other: SRN, number and revision."""
-        return self.manufacturer.srn, self.certificate.number, self.certificate.revision
-
 
 class Registration(Struct, frozen=True):
     """One record of the register. `uuid` is unique; `primary_di` is not."""
@@ -89,8 +84,6 @@ class Registration(Struct, frozen=True):
     latest_version: bool
     version_date: str
     last_updated: str
-    markets: tuple[str, ...] | None = None
-    special_device_type: str | None = None
 
     @property
     def criterion(self) -> Criterion:

@@ -42,9 +42,6 @@ class RequestLog:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve and log the request."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
         try:
             await self._app(scope, receive, send)
         finally:

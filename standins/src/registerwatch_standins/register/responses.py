@@ -3,10 +3,9 @@
 from http import HTTPStatus
 
 import msgspec
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
-
-from registerwatch_standins.register.queries import QueryError
 
 NOT_FOUND_ROUTE = "/eudamed/page-not-found"
 _encode = msgspec.json.Encoder().encode
@@ -31,10 +30,10 @@ def page_not_found(request: Request) -> Response:
 
 async def query_error(request: Request, error: Exception) -> Response:
     """A query that is refused, in the form of Spring's default errors."""
-    assert isinstance(error, QueryError)
-    name = HTTPStatus(error.status).phrase
-    body = {"status": error.status, "error": name, "message": error.message, "path": request.url.path}
-    return json_response(body, error.status)
+    assert isinstance(error, HTTPException)
+    status = error.status_code
+    body = {"status": status, "error": HTTPStatus(status).phrase, "message": error.detail, "path": request.url.path}
+    return json_response(body, status)
 
 
 def gateway_page(title: str) -> str:

@@ -16,9 +16,6 @@ _LAB_RISKS = ("class-a",) * 65 + ("class-b",) * 25 + ("class-c",) * 8 + ("class-
 _IVDD_RISKS = ("ivd-general",) * 12 + ("ivd-annex-ii-list-b", "ivd-annex-ii-list-a", "ivd-devices-self-testing")
 _STYLES = ("{0} {1}, {2}", "{0}, {2}, {1}", "{0} {1} {2}", "{0} {1}")
 _UNCERTIFIED = frozenset({"class-i", "class-a", "ivd-general"})
-_MARKETS = tuple(
-    tuple(group.split()) for group in ("DE AT", "FR BE LU", "IT", "DE FR IT ES NL", "SE NO DK FI", "PL CZ")
-)
 
 
 class Naming(Struct, frozen=True):
@@ -44,8 +41,6 @@ class Family(Struct, frozen=True):
     certificates: tuple[Certificate, ...]
     legacy_legislation: str
     legacy_certificates: tuple[Certificate, ...]
-    special_device_type: str | None
-    markets: tuple[str, ...] | None
 
 
 class Families:
@@ -84,8 +79,6 @@ class Families:
             certificates=() if legacy else _regulation(maker, number, regulation, risk, draws),
             legacy_legislation=legacy_legislation,
             legacy_certificates=_directive(maker, legacy_legislation, risk, draws),
-            special_device_type=_special_type(kind, regulation if not legacy else legacy_legislation),
-            markets=None if draws[11] < 200 else _MARKETS[draws[11] % len(_MARKETS)],
         )
 
     def _namings(self, kind: Kind, name: str, language: str, draws: bytes) -> tuple[Naming, ...]:
@@ -146,9 +139,3 @@ def _directive(maker: Manufacturer, legislation: str, risk: str, draws: bytes) -
         return ()
     first = directive_certificate(maker, legislation, 0)
     return (first, directive_certificate(maker, legislation, 1)) if risk == "class-iii" else (first,)
-
-
-def _special_type(kind: Kind, legislation: str) -> str | None:
-    if kind.nouns["en"] not in ("Patient monitor", "Analyser"):
-        return None
-    return f"special-{'ivd' if legislation == 'ivdr' else legislation}-device-type.software"

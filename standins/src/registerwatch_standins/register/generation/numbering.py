@@ -10,7 +10,7 @@ from functools import lru_cache
 from msgspec import Struct
 
 from registerwatch_standins.register.generation.keys import Scatter
-from registerwatch_standins.register.identifiers import check_character_pair
+from registerwatch_standins.register.identifiers import check_character_pair, gs1_check_digit
 from registerwatch_standins.register.records import IssuingAgency
 
 _ARTICLE_DIGITS = {"1": 6, "2": 5, "3": 4, "5": 3, "7": 2}
@@ -22,19 +22,14 @@ _LABELER = Scatter(26 * 36**3, 7_368_787, 271_828)
 _FACILITY = Scatter(26 * 10**4, 73_687, 27_182)
 _PRODUCT = Scatter(10**6, 370_019, 141_421)
 _MIN_PREFIX, _MAX_PREFIX = 4, 11
-_PAIR_WEIGHTS = tuple(3 * (pair % 10) + pair // 10 for pair in range(100))
 
 
 class Prefix(Struct, frozen=True):
-    """What the identifiers of a manufacturer begin with.
-
-    `article_digits` and `checksum` only matter to GS1.
-    """
+    """What the identifiers of a manufacturer begin with. `article_digits` only matter to GS1."""
 
     agency: IssuingAgency
     text: str
     article_digits: int = 0
-    checksum: int = 0
 
     @property
     def basic(self) -> str:
@@ -46,9 +41,7 @@ def gs1_prefix(country_digits: str, manufacturer: int, devices: int) -> Prefix:
     """The prefix of a manufacturer with this many devices."""
     digits = max(2, len(str(devices - 1)))
     company = _COMPANY[digits].there(manufacturer)
-    text = f"0{country_digits}{_LEADING[digits]}{company:0{8 - digits}d}"
-    checksum = sum(int(digit) * (3 if place % 2 == 0 else 1) for place, digit in enumerate(text))
-    return Prefix("gs1", text, digits, checksum)
+    return Prefix("gs1", f"0{country_digits}{_LEADING[digits]}{company:0{8 - digits}d}", digits)
 
 
 def hibcc_prefix(manufacturer: int) -> Prefix:
@@ -68,11 +61,8 @@ def iccbba_prefix(manufacturer: int) -> Prefix:
 def primary_di(prefix: Prefix, article: int) -> str:
     """The UDI-DI of a manufacturer's article."""
     if prefix.agency == "gs1":
-        total, rest = prefix.checksum, article
-        while rest:
-            total += _PAIR_WEIGHTS[rest % 100]
-            rest //= 100
-        return f"{prefix.text}{article:0{prefix.article_digits}d}{-total % 10}"
+        digits = f"{prefix.text}{article:0{prefix.article_digits}d}"
+        return digits + gs1_check_digit(digits)
     if prefix.agency == "hibcc":
         return f"{prefix.text}{_PRODUCT.there(article):06d}1"
     return f"{prefix.text}{article:06d}T{article % 9000 + 1000}"

@@ -68,7 +68,7 @@ def basic_udi_record(record: Registration, manufacturer: Actor | None, represent
     basic = {"uuid": derived_uuid(record.uuid, "basic"), "code": record.basic_udi, "issuingAgency": agency}
     legislation = code("applicable-legislation", record.legislation)
     certificates = [_certificate(record, each) for each in record.certificates if each.listed_in == "basic-udi-record"]
-    special, representing = record.special_device_type, record.authorised_representative
+    representing = record.authorised_representative
     return {
         **constant_fields("Basic UDI-DI record"),
         **_version(record),
@@ -85,8 +85,6 @@ def basic_udi_record(record: Registration, manufacturer: Actor | None, represent
         "authorisedRepresentative": party(representing, representative) if representing else None,
         "deviceCertificateInfoList": certificates,
         "deviceCertificateInfoListForDisplay": certificates,
-        "specialDeviceType": {"code": f"refdata.{special}"} if special else None,
-        "specialDeviceTypeApplicable": special is not None,
         "lastUpdated": record.last_updated,
     }
 
@@ -116,8 +114,6 @@ def _nomenclature(emdn: str) -> Fields:
 
 
 def _first_market(record: Registration) -> str:
-    if record.markets:
-        return record.markets[0]
     home = country_of_srn(record.manufacturer.srn)
     return home if home in MARKET_COUNTRIES else "DE"
 
@@ -131,7 +127,7 @@ def _markets(record: Registration) -> Fields:
         "ulid": derived_ulid(record.uuid, "market"),
         "msWhereAvailable": [
             {**same, "uuid": derived_uuid(record.uuid, "market", iso2), "country": country(iso2)}
-            for iso2 in record.markets or MARKET_COUNTRIES
+            for iso2 in MARKET_COUNTRIES
         ],
         "discardedDate": None,
     }
