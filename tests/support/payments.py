@@ -97,11 +97,7 @@ class InProcess(stripe.HTTPClient):
         self, method: str, url: str, headers: Mapping[str, str], post_data: str | None = None
     ) -> tuple[bytes, int, Mapping[str, str]]:
         async with httpx2.AsyncClient(transport=self._transport) as client:
-            try:
-                answer = await client.request(method, url, headers=dict(headers), content=post_data)
-            except httpx2.TransportError as error:
-                kind = type(error).__name__
-                raise stripe.APIConnectionError(kind) from error  # type: ignore[no-untyped-call]  # of the SDK
+            answer = await client.request(method, url, headers=dict(headers), content=post_data)
         return answer.content, answer.status_code, answer.headers
 
 

@@ -60,16 +60,15 @@ class Cluster:
 @contextmanager
 def cluster() -> Iterator[Cluster]:
     """A running server, of which nothing is left afterwards."""
-    folder = Path(tempfile.mkdtemp(prefix="registerwatch-pg-"))
-    made = Cluster(folder)
-    try:
-        made.create()
-        made.start()
-        yield made
-    finally:
-        if made.is_running():
-            made.stop("immediate")
-        shutil.rmtree(folder, ignore_errors=True)
+    with tempfile.TemporaryDirectory(prefix="registerwatch-pg-", ignore_cleanup_errors=True) as folder:
+        made = Cluster(Path(folder))
+        try:
+            made.create()
+            made.start()
+            yield made
+        finally:
+            if made.is_running():
+                made.stop("immediate")
 
 
 def _programs() -> Path:

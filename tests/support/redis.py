@@ -101,11 +101,10 @@ class RedisServer:
 @contextmanager
 def server(*options: str) -> Iterator[RedisServer]:
     """A running server."""
-    folder = Path(tempfile.mkdtemp(prefix="registerwatch-redis-"))
-    running = RedisServer(folder, *options)
-    try:
-        running.start()
-        yield running
-    finally:
-        running.kill()
-        shutil.rmtree(folder, ignore_errors=True)
+    with tempfile.TemporaryDirectory(prefix="registerwatch-redis-", ignore_cleanup_errors=True) as folder:
+        running = RedisServer(Path(folder), *options)
+        try:
+            running.start()
+            yield running
+        finally:
+            running.kill()

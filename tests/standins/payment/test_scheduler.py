@@ -6,7 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from registerwatch_standins.payment.checkouts import Checkouts
-from registerwatch_standins.payment.records import Card, Checkout
+from registerwatch_standins.payment.endpoints import Endpoints
+from registerwatch_standins.payment.parameters import CheckoutCreate, LineItem, SubscriptionData
+from registerwatch_standins.payment.records import Card
 from registerwatch_standins.payment.scheduler import Scheduler
 from registerwatch_standins.payment.store import Store
 from registerwatch_standins.payment.subscriptions import Subscriptions
@@ -56,22 +58,16 @@ class Simulation:
             actions[action]()
 
     def _buy(self, trial_days: int | None, *, pays: bool) -> None:
-        now = self.store.now()
-        checkout = Checkout(
-            id=self.store.new_id("cs_test_"),
-            created=now,
-            expires_at=now + DAY,
-            price="price_standard",
+        order = CheckoutCreate(
+            mode="subscription",
             success_url="http://service.test/",
-            cancel_url=None,
-            client_reference_id=None,
-            customer=None,
+            line_items=[LineItem("price_standard")],
             customer_email="a@acme.example",
-            trial_days=trial_days,
+            subscription_data=SubscriptionData(trial_days),
         )
-        self.store.checkouts[checkout.id] = checkout
+        opened = Endpoints(self.store, self.subscriptions).create_checkout(order, "")
         if pays:
-            self.checkouts.pay(checkout, Card.GOOD, "")
+            self.checkouts.pay(self.store.checkout(opened["id"]), Card.GOOD, "")
 
     def _card(self, customer: str, card: Card) -> None:
         self.store.customer(customer).card = card

@@ -1,6 +1,5 @@
 """The stand-in behind a real server on a loopback port."""
 
-import asyncio
 import subprocess
 from pathlib import Path
 
@@ -15,19 +14,18 @@ from registerwatch_standins.payment.store import PRICES
 from tests.support.payments import SECRET
 from tests.support.processes import answers, command, free_port, until
 from tests.support.receiver import receiver
+from tests.support.servers import serving
 
 
 @pytest.mark.anyio
 async def test_a_served_stand_in_tells_by_itself_and_drops_connections() -> None:
     async with receiver() as box:
         sandbox = PaymentSandbox(base_url="http://127.0.0.1", webhook=Webhook(box.url, SECRET))
-        server = uvicorn.Server(uvicorn.Config(sandbox.app, host="127.0.0.1", port=0, log_level="critical"))
-        serving = asyncio.create_task(server._serve())
-        while not server.started:
-            await asyncio.sleep(0.01)
-        port = server.servers[0].sockets[0].getsockname()[1]
         headers = {"Authorization": "Bearer sk_test_anything"}
-        async with httpx2.AsyncClient(base_url=f"http://127.0.0.1:{port}", headers=headers, timeout=5) as client:
+        async with (
+            serving(uvicorn.Config(sandbox.app, host="127.0.0.1", port=0, log_level="critical")) as port,
+            httpx2.AsyncClient(base_url=f"http://127.0.0.1:{port}", headers=headers, timeout=5) as client,
+        ):
             order = {"mode": "subscription", "line_items[0][price]": "price_standard", "success_url": "http://a.test/"}
             checkout = (await client.post("/v1/checkout/sessions", data=order)).json()
             paid = await client.post(f"/c/pay/{checkout['id']}", data={"card": "4242424242424242"})
@@ -40,8 +38,6 @@ async def test_a_served_stand_in_tells_by_itself_and_drops_connections() -> None
             with pytest.raises(httpx2.ReadTimeout):
                 await client.get("/v1/none", timeout=0.1)
             assert (await client.get("/v1/none")).status_code == 404
-        server.should_exit = True
-        await serving
 
 
 def test_the_command_prints_the_settings_that_lead_a_service_to_it(tmp_path: Path) -> None:
