@@ -1,10 +1,10 @@
 """The bulk Data Lake, which refuses unknown parameters and says with `nextLink` where to go on. JSON only, no CSV."""
 
-from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 
 from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -52,34 +52,22 @@ class DataLake:
 
 async def _page(request: Request, read: Reader, total: int) -> Response:
     """A page; each full one has a `nextLink`, since a full page without would count as cut off."""
-    start = _start(request.query_params.get("$after"))
-    problem = _problem(request) or ("Invalid Query Parameter: $after" if start is None else None)
-    if problem is not None or start is None:
-        return json_response({"error": {"code": "BadRequest", "message": problem, "status": 400}}, 400)
+    try:
+        start = _start(request.query_params)
+    except ValueError as error:
+        return json_response({"error": {"code": "BadRequest", "message": str(error), "status": 400}}, 400)
     body: dict[str, object] = {"value": await run_in_threadpool(read, start)}
     if start + PAGE_ROWS <= total:
-        token = urlsafe_b64encode(f"after {start + PAGE_ROWS}".encode()).decode().rstrip("=")
+        token = f"{start + PAGE_ROWS:08x}"
         body["nextLink"] = f"{request.url.replace(query='')}?api-version=v1.0&format=json&$after={token}"
     return json_response(body)
 
 
-def _problem(request: Request) -> str | None:
-    """What is wrong with a query: an unknown parameter, or a required one that is missing."""
-    query = request.query_params
-    for name in query:
-        if name not in ("api-version", "format", "$after"):
-            return f"Invalid Query Parameter: {name}"
-    if query.get("api-version") != "v1.0":
-        return "Required Query Parameter: api-version"
-    return None if query.get("format") == "json" else "Required Query Parameter: format"
-
-
-def _start(token: str | None) -> int | None:
-    """The position that a token stands for; 0 without one, `None` for one that was not given out here."""
-    if token is None:
-        return 0
-    try:
-        word, _, position = urlsafe_b64decode(token + "=" * (-len(token) % 4)).decode().partition(" ")
-        return int(position) if word == "after" and int(position) >= 0 else None
-    except ValueError:
-        return None
+def _start(query: QueryParams) -> int:
+    """The position at which a page begins. Raises `ValueError` that says what is wrong with the query."""
+    if unknown := query.keys() - {"api-version", "format", "$after"}:
+        raise ValueError(f"Invalid Query Parameter: {', '.join(sorted(unknown))}")
+    for name, value in (("api-version", "v1.0"), ("format", "json")):
+        if query.get(name) != value:
+            raise ValueError(f"Required Query Parameter: {name}")
+    return int(query.get("$after", "0"), 16)

@@ -1,6 +1,6 @@
 """The layer that shows faults: some replace the register's answer, some spoil it, some ask it something else."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from urllib.parse import parse_qsl, unquote_plus, urlencode
 
 import msgspec
@@ -9,7 +9,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from registerwatch_standins.register.faults import Faults, Mode, Rule, kind_of
 from registerwatch_standins.register.responses import gateway_page, json_response, no_such_record
-from registerwatch_standins.register.transport import begin_answer, drop_connection, is_in_process, never_answer
+from registerwatch_standins.register.transport import begin_answer, drop_connection, never_answer
 from registerwatch_standins.register.world import World
 
 _PAGING = frozenset({"page", "pageSize", "size", "iso2Code", "languageIso2Code"})
@@ -18,8 +18,6 @@ _FEW_ROWS = 3
 _WAIT_PAGE = "<!doctype html><html><head><title>EUDAMED</title></head><body>Please wait</body></html>"
 _BEGINNING = b'{"content":['
 _CHUNK = b" " * 65_536
-
-Answer = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
 class FaultLayer:
@@ -34,31 +32,25 @@ class FaultLayer:
         """Serve the request, with its fault."""
         target = f"{scope['path']}?{unquote_plus(scope['query_string'].decode())}"
         rule = self._faults.take(kind_of(scope["path"]), target)
-        await (self._answer(rule) if rule else self._app)(scope, receive, send)
+        if rule is None:
+            await self._app(scope, receive, send)
+        elif rule.mode in ("timeout", "stalled-body", "connection-reset"):
+            await _break_off(rule.mode, scope, receive, send)
+        else:
+            await (await self._response(rule, scope, receive))(scope, receive, send)
 
-    def _answer(self, rule: Rule) -> Answer:
-        """How this rule's fault is answered."""
-
-        async def spoiled(scope: Scope, receive: Receive, send: Send) -> None:
-            response = await self._real_response(scope, receive)
-            response.body = _SPOILS[rule.mode](bytes(response.body))
-            response.headers["content-length"] = str(len(response.body))
-            await response(scope, receive, send)
-
-        async def unfiltered(scope: Scope, receive: Receive, send: Send) -> None:
-            await (await self._unfiltered(rule.mode, scope, receive))(scope, receive, send)
-
-        if rule.mode in _SPOILS:
-            return spoiled
-        others: dict[Mode, Answer] = {
-            "ignored-filter": unfiltered,
-            "wrong-rows": unfiltered,
-            "wrong-record": self._of_another,
-            "timeout": _silence,
-            "stalled-body": _stalled,
-            "connection-reset": _reset,
-        }
-        return others.get(rule.mode) or _replacement(rule)
+    async def _response(self, rule: Rule, scope: Scope, receive: Receive) -> Response:
+        """The response that shows this rule's fault."""
+        if rule.mode in ("ignored-filter", "wrong-rows"):
+            return await self._unfiltered(rule.mode, scope, receive)
+        if rule.mode == "wrong-record":
+            return await self._of_another(scope, receive)
+        if rule.mode not in _SPOILS:
+            return _replacement(rule)
+        response = await self._real_response(scope, receive)
+        response.body = _SPOILS[rule.mode](bytes(response.body))
+        response.headers["content-length"] = str(len(response.body))
+        return response
 
     async def _unfiltered(self, mode: Mode, scope: Scope, receive: Receive) -> Response:
         """The page that comes when the filters are left out; `wrong-rows` claims to be a small answer."""
@@ -76,13 +68,13 @@ class FaultLayer:
         page["last"] = page["number"] >= page["totalPages"] - 1
         return json_response(page)
 
-    async def _of_another(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _of_another(self, scope: Scope, receive: Receive) -> Response:
         """The record of another uuid than the one that is asked for."""
         path = str(scope["path"])
         uuid = path.rpartition("/")[2]
         found = (record.uuid for record in self._world.newest(0, 2) if record.uuid != uuid)
         other = path.replace(uuid, next(found, uuid))
-        await self._app({**scope, "path": other, "raw_path": other.encode()}, receive, send)
+        return await self._real_response({**scope, "path": other, "raw_path": other.encode()}, receive)
 
     async def _real_response(self, scope: Scope, receive: Receive) -> Response:
         """The answer that the register would give."""
@@ -147,18 +139,11 @@ async def _padding(size: int) -> AsyncIterator[bytes]:
     yield b'],"totalElements":0}'
 
 
-async def _silence(scope: Scope, receive: Receive, send: Send) -> None:
-    """No answer at all."""
+async def _break_off(mode: Mode, scope: Scope, receive: Receive, send: Send) -> None:
+    """No answer at all, or the first bytes of a body that never ends, or whose connection does."""
+    if mode == "connection-reset":
+        await drop_connection(scope, send, _BEGINNING)
+        return
+    if mode == "stalled-body":
+        await begin_answer(scope, send, _BEGINNING)
     await never_answer(scope, receive)
-
-
-async def _stalled(scope: Scope, receive: Receive, send: Send) -> None:
-    """Headers and the first bytes of a body that never ends."""
-    if not is_in_process(scope):
-        await begin_answer(send, _BEGINNING)
-    await never_answer(scope, receive)
-
-
-async def _reset(scope: Scope, receive: Receive, send: Send) -> None:
-    """The connection ends in the midst of a body."""
-    await drop_connection(scope, send, _BEGINNING)

@@ -8,6 +8,7 @@ register in batches.
 import random
 from array import array
 from bisect import bisect_right
+from collections.abc import Callable
 from math import gcd
 
 from registerwatch_standins.register.generation.keys import Scatter
@@ -42,17 +43,16 @@ class Layout:
 
     def position(self, rank: int) -> int:
         """The position that was registered as the `rank`-th."""
-        block, offset = divmod(rank, _BLOCK)
-        if block >= self._blocks:
-            return rank
-        return self._scatter.there(block) * _BLOCK + offset
+        return self._moved(rank, self._scatter.there)
 
     def rank(self, position: int) -> int:
         """When a position was registered, counted from the first."""
-        block, offset = divmod(position, _BLOCK)
-        if block >= self._blocks:
-            return position
-        return self._scatter.back(block) * _BLOCK + offset
+        return self._moved(position, self._scatter.back)
+
+    def _moved(self, place: int, move: Callable[[int], int]) -> int:
+        """A place in its block after the block has moved; the last block, which is not full, stays."""
+        block, offset = divmod(place, _BLOCK)
+        return place if block >= self._blocks else move(block) * _BLOCK + offset
 
     def is_twin(self, manufacturer: int, ordinal: int) -> bool:
         """Whether a manufacturer's `ordinal`-th registration has the UDI-DI of the one before it.
