@@ -15,6 +15,7 @@ from registerwatch.rest.description import DescribedApi
 from registerwatch.rest.middleware import BodyRequired, HeadAsGet, LimitHeaders, OpenCors, StoredDevices
 from registerwatch.settings import Settings
 from registerwatch.web.rate_limits import build_limits
+from registerwatch.web.request_ids import AccessLog, RequestIds
 from registerwatch.web.route_table import install_route_table
 
 ROUTERS = (
@@ -39,7 +40,8 @@ Source: European Commission, EUDAMED; each record says when it was read (`read_a
 This service is not affiliated with or endorsed by the Commission. Records may be missing, late or wrong because the
 register's are; an answer is not a certificate of conformity.
 
-Times are ISO 8601 in UTC. Errors are `{"error": message}`. A POST needs a body; send `{}` when there are no fields.
+Times are ISO 8601 in UTC. Errors are `{"error": message, "code": …}`. A POST needs a body; send `{}` when there are no
+fields.
 """
 
 
@@ -65,7 +67,8 @@ def app_over(service: Service, *, background: bool = True) -> FastAPI:
         async with aclosing(limits), running(service, background=background):
             yield
 
-    limits = build_limits(service.settings, service.clock)
+    settings = service.settings
+    limits = build_limits(settings, service.clock)
     counts: metrics.RequestCounts = Counter()
     app = DescribedApi(
         title="Registerwatch",
@@ -75,9 +78,11 @@ def app_over(service: Service, *, background: bool = True) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
-        servers=[{"url": service.settings.public_url}],
+        servers=[{"url": settings.public_url}],
         telemetry={"tracing": False, "metrics": False, "logs": False},  # looking for it costs a tenth of a hot read
         middleware=[
+            Middleware(RequestIds),
+            *([Middleware(AccessLog, trusted_proxies=settings.trusted_proxies)] if settings.access_log else ()),
             Middleware(metrics.CountedRequests, counts=counts),
             Middleware(HeadAsGet),
             Middleware(OpenCors),
@@ -91,6 +96,5 @@ def app_over(service: Service, *, background: bool = True) -> FastAPI:
     app.state.request_counts, app.state.has_index = counts, True
     for router in ROUTERS:
         app.router.routes.extend(router.routes)  # `include_router` would build each of them anew, which takes 30 ms
-    install_route_table(app)
-    errors.install(app, routes.error_page)
+    errors.install(app, routes.error_page, install_route_table(app).methods_at)
     return app

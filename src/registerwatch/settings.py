@@ -111,6 +111,9 @@ class Settings(BaseSettings):
     drain_seconds: float = Field(
         0.0, ge=0, le=600, description="Seconds that `serve` goes on after SIGTERM while `/ready` says 503."
     )
+    access_log: bool = Field(
+        False, description="Whether each request is logged (`on` or `off`), with the client's address."
+    )
     log_format: Literal["text", "json"] = Field("text", description="`text` for people, `json` for collectors.")
 
     @field_validator("trusted_proxies", mode="before")

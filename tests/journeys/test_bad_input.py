@@ -8,7 +8,15 @@ import httpx2
 import pytest
 
 from registerwatch.web.responses import MAX_BODY_BYTES
-from tests.support.harness import EMAIL, PASSWORD, NewAccount, ServiceHarness, ServiceStarter, auth_headers
+from tests.support.harness import (
+    EMAIL,
+    ERROR_FIELDS,
+    PASSWORD,
+    NewAccount,
+    ServiceHarness,
+    ServiceStarter,
+    auth_headers,
+)
 
 pytestmark = pytest.mark.anyio
 
@@ -164,7 +172,7 @@ async def test_a_strange_path_is_a_404_with_an_error(harness: ServiceHarness) ->
         response = await harness.client.get(f"/v1/nothing/{quote(text, safe='')}")
 
         assert response.status_code == 404, text
-        assert set(response.json()) == {"error"}, text
+        assert set(response.json()) == ERROR_FIELDS, text
 
 
 async def test_a_page_that_is_no_whole_number_from_1_is_refused(harness: ServiceHarness) -> None:
@@ -228,7 +236,8 @@ async def test_a_method_that_an_address_does_not_take_is_a_405_in_json(harness: 
     response = await harness.client.post("/v1/search", json={})
 
     assert response.status_code == 405
-    assert response.json() == {"error": "This address does not take POST."}
+    body = response.json()
+    assert (body["error"], body["code"]) == ("This address does not take POST.", "method-not-allowed")
 
 
 # Accounts
@@ -289,7 +298,7 @@ async def test_a_password_that_is_long_enough_is_kept_as_it_is_whatever_is_in_it
         for other in (password[:-1], password + "\x00", password.replace("\x00", "")):
             if other != password:
                 wrong = await sent(harness, "/v1/login", {**fields, "password": other})
-                assert (wrong.status_code, len(wrong.json())) == (401, 1), (name, other)
+                assert (wrong.status_code, wrong.json()["code"]) == (401, "wrong-password"), (name, other)
         key = opened.json()["api_key"]
         assert (await sent(harness, "/v1/password", {"password": password}, key)).status_code == 200, name
         assert (await sent(harness, "/v1/account/delete", {"password": password}, key)).json() == {"ok": True}, name

@@ -6,7 +6,7 @@ import httpx2
 import pytest
 
 from tests.journeys.test_bad_input import STRANGE
-from tests.support.harness import NewAccount, ServiceHarness, auth_headers
+from tests.support.harness import ERROR_FIELDS, NewAccount, ServiceHarness, auth_headers
 
 pytestmark = pytest.mark.anyio
 
@@ -44,7 +44,7 @@ async def refused(harness: ServiceHarness, owner: NewAccount, path: str, *bodies
     for body in bodies:
         response = await harness.post(path, owner.api_key, **body)
         assert response.status_code == 400, (body, response.text)
-        assert set(response.json()) == {"error"}
+        assert set(response.json()) == ERROR_FIELDS
         assert response.json()["error"]
     assert harness.all_rows() == before
 
@@ -79,7 +79,7 @@ async def test_a_body_that_is_no_object_of_texts_is_refused(harness: ServiceHarn
         for body in BODIES:
             response = await send_raw(harness, path, owner.api_key, body)
             assert response.status_code == (400 if body else 403), (path, body[:40], response.text)
-            assert set(response.json()) == {"error"}
+            assert set(response.json()) == ERROR_FIELDS
 
     assert harness.all_rows() == before
 
@@ -100,7 +100,7 @@ async def test_what_is_no_name_is_refused(harness: ServiceHarness, owner: NewAcc
             f"/v1/watches/{watch['id']}", json={"label": label}, headers=auth_headers(owner.api_key)
         )
         assert response.status_code == 400, (label, response.text)
-        assert set(response.json()) == {"error"}
+        assert set(response.json()) == ERROR_FIELDS
 
     assert harness.all_rows() == before
 
@@ -123,7 +123,7 @@ async def test_an_id_that_is_no_number_is_refused(harness: ServiceHarness, owner
     for word in ("abc", "1.5", "1e3", "%20", "٣", "1;2", "null"):
         removed, named = await removed_and_named(harness, owner, word)
         assert (removed.status_code, named.status_code) == (400, 400), word
-        assert set(removed.json()) == set(named.json()) == {"error"}
+        assert set(removed.json()) == set(named.json()) == ERROR_FIELDS
 
 
 async def test_an_id_of_no_watch_is_ok_to_remove_and_not_to_name(harness: ServiceHarness, owner: NewAccount) -> None:

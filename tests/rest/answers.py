@@ -4,7 +4,7 @@ from typing import Any
 
 import httpx2
 
-from tests.support.harness import ServiceHarness, auth_headers
+from tests.support.harness import ERROR_FIELDS, ServiceHarness, auth_headers
 
 
 def granted(response: httpx2.Response) -> dict[str, Any]:
@@ -22,7 +22,7 @@ def refused(response: httpx2.Response, status: int) -> str:
     assert response.headers["content-type"] == "application/json"
     assert response.headers["cache-control"] == "no-store"
     assert response.headers.get("www-authenticate") == ("Bearer" if status == 401 else None)
-    assert set(response.json()) == {"error"}
+    assert set(response.json()) == ERROR_FIELDS
     message = response.json()["error"]
     assert isinstance(message, str)
     assert message

@@ -15,7 +15,15 @@ from fastapi.routing import iter_route_contexts
 from registerwatch.accounts.credentials import new_key, new_session
 from registerwatch.accounts.sessions import SESSION_SECONDS
 from tests.billing.plain_provider import SETTINGS, event, signed
-from tests.support.harness import EMAIL, PASSWORD, NewAccount, ServiceHarness, ServiceStarter, auth_headers
+from tests.support.harness import (
+    EMAIL,
+    ERROR_FIELDS,
+    PASSWORD,
+    NewAccount,
+    ServiceHarness,
+    ServiceStarter,
+    auth_headers,
+)
 from tests.support.receiver import Receiver, receiver
 
 pytestmark = pytest.mark.anyio
@@ -367,7 +375,7 @@ async def test_each_caller_gets_what_the_level_gives_and_who_is_refused_changes_
 
 def fields_of_an_error(label: str, status: int) -> set[str]:
     """A sync after the period has ended says so in the shape of a sync."""
-    return {"synced", "events", "error"} if (label, status) == ("POST /v1/sync", 402) else {"error"}
+    return {"synced", "events", "error"} if (label, status) == ("POST /v1/sync", 402) else ERROR_FIELDS
 
 
 def named(statuses: Mapping[Kind, int]) -> dict[str, int]:
@@ -405,7 +413,7 @@ async def test_the_providers_signature_lets_in_and_no_credential_does(harness: S
         unsigned = await harness.client.post(path, content=body, headers=auth_headers(credential))
         right = {**auth_headers(credential), "Payment-Signature": signed(body, harness.clock.now())}
 
-        assert (unsigned.status_code, set(unsigned.json())) == (400, {"error"})
+        assert (unsigned.status_code, set(unsigned.json())) == (400, ERROR_FIELDS)
         assert (await harness.client.post(path, content=body, headers=right)).status_code == 200
     assert harness.all_rows() == before
 
@@ -443,7 +451,7 @@ async def test_a_feeds_token_works_after_the_period_and_not_after_the_account(
 
     refused = await harness.get(path, token=token)
 
-    assert (refused.status_code, set(refused.json())) == (401, {"error"})
+    assert (refused.status_code, set(refused.json())) == (401, ERROR_FIELDS)
 
 
 @pytest.mark.parametrize("label", PUBLIC)

@@ -11,7 +11,7 @@ from registerwatch.accounts.credentials import credential_of
 from registerwatch.accounts.plans import PlanName
 from registerwatch.watches import repository
 from registerwatch_standins.register.records import Certificate, Registration
-from tests.support.harness import PASSWORD, NewAccount, ServiceHarness, ServiceStarter, auth_headers
+from tests.support.harness import ERROR_FIELDS, PASSWORD, NewAccount, ServiceHarness, ServiceStarter, auth_headers
 
 pytestmark = pytest.mark.anyio
 
@@ -205,7 +205,7 @@ async def test_the_watch_cap_is_a_409_and_a_watched_subject_is_no_new_one(
     there = await harness.post("/v1/watches", owner.api_key, subject="A7")
 
     assert full.status_code == 409
-    assert set(full.json()) == {"error"}
+    assert set(full.json()) == ERROR_FIELDS
     assert there.status_code == 200
     assert len(await harness.get_list(owner.api_key, "watches")) == 25
     await harness.service.accounts.admin.set_period(owner.email, PlanName.STANDARD, None)
@@ -297,7 +297,7 @@ async def test_nobody_gets_a_401_and_changes_nothing(harness: ServiceHarness, ow
         for method, path in PROTECTED:
             response = await send(harness, method, path, credential, **FIELDS)
             assert response.status_code == 401, (method, path)
-            assert set(response.json()) == {"error"}
+            assert set(response.json()) == ERROR_FIELDS
 
     assert harness.all_rows() == before
 
@@ -353,7 +353,7 @@ async def test_a_stranger_neither_sees_nor_changes_what_an_account_watches(
     answer = await harness.post_sync(stranger.api_key)
 
     assert named.status_code == 400
-    assert set(named.json()) == {"error"}
+    assert set(named.json()) == ERROR_FIELDS
     assert (removed.status_code, removed.json()) == (200, {"ok": True})
     assert seen == [[], [], []]
     assert answer == {"synced": 0, "events": [], "error": None}
@@ -373,5 +373,5 @@ async def test_adding_watches_and_syncing_are_limited_by_the_minute(
     assert [int(each.headers["ratelimit-remaining"]) for each in answers] == [*range(most - 1, -1, -1), 0]
     assert {each.headers["ratelimit-policy"] for each in answers} == {f"{most};w=60"}
     assert 0 < int(answers[-1].headers["retry-after"]) <= 60
-    assert set(answers[-1].json()) == {"error"}
+    assert set(answers[-1].json()) == ERROR_FIELDS
     assert unlimited.status_code == 200

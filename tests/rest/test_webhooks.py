@@ -8,7 +8,7 @@ import httpx2
 import pytest
 
 from tests.notifications.steps import expected_signatures
-from tests.support.harness import PASSWORD, NewAccount, ServiceHarness, ServiceStarter, auth_headers
+from tests.support.harness import ERROR_FIELDS, PASSWORD, NewAccount, ServiceHarness, ServiceStarter, auth_headers
 from tests.support.receiver import Receiver, answer, receiver
 
 pytestmark = pytest.mark.anyio
@@ -125,7 +125,7 @@ async def test_an_address_that_is_none_is_answered_400_and_not_saved(start_servi
             for path in ("/v1/webhook", "/v1/webhooks"):
                 answered = await harness.client.post(path, content=body, headers=headers)
                 assert answered.status_code == 400, body
-                assert set(answered.json()) == {"error"}
+                assert set(answered.json()) == ERROR_FIELDS
         assert await _seen(harness, "/v1/webhooks", owner.session) == {"webhooks": []}
 
 

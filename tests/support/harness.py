@@ -47,6 +47,8 @@ NOW = 1_800_000_000
 """2027-01-15, 08:00 UTC: when the clock starts."""
 REGISTER = "http://register.test"
 EMAIL, PASSWORD = "owner@acme.example", "correct horse"
+ERROR_FIELDS = {"error", "code", "request_id"}
+"""Of the body of every error that the application answers."""
 WEBHOOK_URL = "https://hooks.acme.example/registerwatch"
 UDI, SRN = "04099999999992", "DE-MF-000000001"
 """The device of `tests/register/builders.py`, and an actor."""

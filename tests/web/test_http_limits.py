@@ -114,7 +114,7 @@ async def test_a_longer_head_is_refused_however_it_is_cut(port: int) -> None:
         async with line(port) as it:
             await it.send(*parts)
             status, body = await it.answer()
-            assert (status, set(body)) == (431, {"error"})
+            assert (status, set(body)) == (431, {"error", "code"})
 
 
 async def test_who_goes_on_sending_a_head_is_cut_off(port: int) -> None:
@@ -151,7 +151,10 @@ async def test_who_asks_for_another_protocol_is_answered_in_this_one(port: int) 
 async def test_what_is_no_request_is_told_in_the_form_of_the_service(port: int) -> None:
     async with line(port) as it:
         await it.send(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03 hello\r\n\r\n")
-        assert await it.answer() == (400, {"error": http_limits.MALFORMED})
+        assert await it.answer() == (
+            400,
+            {"error": http_limits.MALFORMED, "code": "malformed-request"},
+        )
         assert await it.is_over()
 
 

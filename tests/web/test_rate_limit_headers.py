@@ -90,7 +90,7 @@ async def client() -> AsyncIterator[httpx2.AsyncClient]:
     app = FastAPI(middleware=[Middleware(LimitHeaders)])
     app.state.limits = limits
     routes_of_every_kind(app, limits)
-    errors.install(app, routes.error_page)
+    errors.install(app, routes.error_page, lambda _path: ("GET",))
     async with aclosing(limits), httpx2.AsyncClient(transport=httpx2.ASGITransport(app=app), base_url="http://x") as it:
         yield it
 

@@ -12,7 +12,7 @@ from registerwatch.errors import ConfigurationError, RateLimited
 from registerwatch.settings import Settings
 from registerwatch.web.rate_limits import Limit, RateLimits, build_limits, noted_headers, rate_headers
 from tests.support.fakes import SteppedClock
-from tests.support.harness import ServiceHarness, ServiceStarter
+from tests.support.harness import ERROR_FIELDS, ServiceHarness, ServiceStarter
 
 pytestmark = pytest.mark.anyio
 
@@ -195,7 +195,7 @@ async def test_the_forty_first_search_in_a_minute_is_refused_with_the_time_to_wa
     assert 1 <= int(refused.headers["retry-after"]) <= 60
     assert refused.headers["ratelimit-remaining"] == "0"
     assert refused.headers["ratelimit-policy"] == "40;w=60"
-    assert set(refused.json()) == {"error"}
+    assert set(refused.json()) == ERROR_FIELDS
     assert refused.headers["cache-control"] == "no-store"
 
 

@@ -69,9 +69,12 @@ def test_the_same_content_has_the_same_tag_and_is_not_sent_twice() -> None:
 
 
 def test_errors_have_one_shape_and_are_not_cached() -> None:
-    response = error_response("It cannot be.", 400, {"Retry-After": "5"})
+    response = error_response("It cannot be.", 400, "invalid-input", {"Retry-After": "5"})
 
-    assert (response.status_code, json.loads(bytes(response.body))) == (400, {"error": "It cannot be."})
+    assert (response.status_code, json.loads(bytes(response.body))) == (
+        400,
+        {"error": "It cannot be.", "code": "invalid-input"},
+    )
     assert (response.headers["cache-control"], response.headers["retry-after"]) == ("no-store", "5")
     assert response.headers["content-type"] == "application/json"
 

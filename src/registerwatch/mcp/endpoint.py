@@ -59,12 +59,12 @@ class ToolEndpoint:
         request = Request(scope, receive)
         try:
             if scope["method"] != "POST":
-                refusal = error_response(POST_ONLY, 405, {"Allow": "POST, OPTIONS"})
+                refusal = error_response(POST_ONLY, 405, "method-not-allowed", {"Allow": "POST, OPTIONS"})
             else:
                 await self._answer_post(request, send)
                 return
         except RateLimited as error:
-            refusal = error_response(str(error), 429, {"Retry-After": str(error.retry_after)})
+            refusal = error_response(str(error), 429, error.code, {"Retry-After": str(error.retry_after)})
         await refusal(scope, receive, send)
 
     async def _answer_post(self, request: Request, send: Send) -> None:

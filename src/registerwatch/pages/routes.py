@@ -9,6 +9,7 @@ from starlette.responses import Response
 from registerwatch.pages import site_files
 from registerwatch.pages.public import actor, billing, device, password, search
 from registerwatch.pages.rendering import FRAGMENT_HEADER, unindexed_page
+from registerwatch.web.request_ids import current_request_id
 
 HEADINGS = {
     400: "This request cannot be understood",
@@ -36,4 +37,5 @@ def error_page(request: Request, message: str, status: int, headers: Mapping[str
         heading=HEADINGS.get(status, UNEXPECTED),
         message=message,
         retry_after=headers.get("Retry-After"),
+        request_id=current_request_id() if status == 500 else None,
     )

@@ -1,6 +1,6 @@
 """The table from what went wrong to an HTTP answer, for JSON and for pages."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import structlog
 from fastapi import FastAPI
@@ -9,9 +9,11 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from registerwatch.errors import DatabaseUnavailable, RateLimited, RegisterwatchError
+from registerwatch.errors import DatabaseUnavailable, InvalidInput, RateLimited, RegisterwatchError
 from registerwatch.rest.middleware import OPEN_PATHS
 from registerwatch.web.rate_limits import noted_headers
+from registerwatch.web.request_ids import HEADER as REQUEST_ID_HEADER
+from registerwatch.web.request_ids import current_request_id
 from registerwatch.web.responses import INTERNAL, NO_DATABASE, error_response
 
 log = structlog.get_logger(__name__)
@@ -39,9 +41,12 @@ NO_OBJECT = "The body is no JSON object. Send one, with `Content-Type: applicati
 ErrorPage = Callable[[Request, str, int, Mapping[str, str]], Response]
 
 
-def install(app: FastAPI, error_page: ErrorPage) -> None:
-    """Answer every error in one shape: as JSON for programs, by `error_page` for people."""
-    answers = _Answers(error_page)
+def install(app: FastAPI, error_page: ErrorPage, methods_at: Callable[[str], Sequence[str]]) -> None:
+    """Answer every error in one shape: as JSON for programs, by `error_page` for people.
+
+    `methods_at` gives the methods that the routes take at a path.
+    """
+    answers = _Answers(error_page, methods_at)
     app.add_exception_handler(RegisterwatchError, answers.refused)
     app.add_exception_handler(RequestValidationError, answers.invalid)
     app.add_exception_handler(HTTPException, answers.http)
@@ -51,8 +56,9 @@ def install(app: FastAPI, error_page: ErrorPage) -> None:
 class _Answers:
     """Handlers of exceptions."""
 
-    def __init__(self, error_page: ErrorPage) -> None:
+    def __init__(self, error_page: ErrorPage, methods_at: Callable[[str], Sequence[str]]) -> None:
         self._error_page = error_page
+        self._methods_at = methods_at
 
     async def refused(self, request: Request, error: Exception) -> Response:
         assert isinstance(error, RegisterwatchError)
@@ -64,32 +70,43 @@ class _Answers:
             message = NO_DATABASE
         if isinstance(error, RateLimited):
             headers["Retry-After"] = str(error.retry_after)
-        return self._answer(request, message, status, headers)
+        return self._answer(request, message, status, error.code, headers)
 
     async def invalid(self, request: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)
         problems = [_problem(problem) for problem in error.errors()]
-        return self._answer(request, " ".join(problems) or "The request cannot be understood.", 400)
+        return self._answer(request, " ".join(problems) or "The request cannot be understood.", 400, InvalidInput.code)
 
     async def http(self, request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
-        message = UNKNOWN_PATH if error.status_code == 404 else str(error.detail)
         if error.status_code == 405:
             message = f"This address does not take {request.method}."
-        return self._answer(request, message, error.status_code, error.headers)
+            return self._answer(request, message, 405, "method-not-allowed", {"Allow": self._allowed(request)})
+        if error.status_code == 404:
+            return self._answer(request, UNKNOWN_PATH, 404, "not-found", error.headers)
+        return self._answer(request, str(error.detail), error.status_code, InvalidInput.code, error.headers)
 
     async def unexpected(self, request: Request, error: Exception) -> Response:
         log.error("unexpected error", path=request.url.path, exc_info=error)
         headers = noted_headers(request.scope)  # this answer passes no middleware
+        headers[REQUEST_ID_HEADER] = current_request_id() or ""
         if request.url.path.startswith(OPEN_PATHS):
             headers["Access-Control-Allow-Origin"] = "*"
-        return self._answer(request, INTERNAL, 500, headers)
+        return self._answer(request, INTERNAL, 500, "internal", headers)
+
+    def _allowed(self, request: Request) -> str:
+        """What `Allow` says: a route that takes GET takes HEAD too, and JSON addresses answer OPTIONS."""
+        path = request.url.path
+        methods = set(self._methods_at(path))
+        methods |= {"HEAD"} if "GET" in methods else set()
+        methods |= {"OPTIONS"} if path.startswith(OPEN_PATHS) else set()
+        return ", ".join(sorted(methods))
 
     def _answer(
-        self, request: Request, message: str, status: int, headers: Mapping[str, str] | None = None
+        self, request: Request, message: str, status: int, code: str, headers: Mapping[str, str] | None = None
     ) -> Response:
         if request.url.path.startswith(JSON_PATHS):
-            return error_response(message, status, headers)
+            return error_response(message, status, code, headers)
         return self._error_page(request, message, status, headers or {})
 
 

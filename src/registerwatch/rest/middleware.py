@@ -15,7 +15,9 @@ ALLOWED_METHODS = b"GET, POST, DELETE, OPTIONS"
 ALLOWED_HEADERS = b"Content-Type, X-API-Key, Authorization"
 ALLOWED_TOOL_HEADERS = ALLOWED_HEADERS + b", MCP-Protocol-Version, Mcp-Session-Id, Mcp-Method, Mcp-Name"
 """What tool clients in browsers send of themselves after they have begun; without it no browser would let them."""
-EXPOSED_HEADERS = b"ETag, Retry-After, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, RateLimit-Policy"
+EXPOSED_HEADERS = (
+    b"ETag, Retry-After, X-Request-Id, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, RateLimit-Policy"
+)
 PREFLIGHT_SECONDS = b"86400"
 
 HUGE_POST = "The body has more than 2 MiB, and nothing here needs as much."
@@ -81,12 +83,12 @@ class BodyRequired:
             await self._app(scope, receive, send)
             return
         if _length(scope) > MAX_BODY_BYTES:
-            await error_response(HUGE_POST, 400)(scope, receive, send)
+            await error_response(HUGE_POST, 400, InvalidInput.code)(scope, receive, send)
             return
         first = await receive()
         while first["type"] == "http.request" and not first.get("body"):
             if not first.get("more_body"):
-                await error_response(EMPTY_POST, 403)(scope, receive, send)
+                await error_response(EMPTY_POST, 403, "body-missing")(scope, receive, send)
                 return
             first = await receive()
         pending: list[Message] = [first]

@@ -101,10 +101,10 @@ async def ready(request: Request, service: InjectedService) -> Response:
     """
     readiness: Readiness = request.app.state.readiness
     if readiness.is_ending:
-        return error_response(ENDING, 503)
+        return error_response(ENDING, 503, "ending")
     await service.documents.revision()
     if not service.indexer.has_caught_up:
-        return error_response(UNINDEXED, 503)
+        return error_response(UNINDEXED, 503, "index-unavailable")
     return private_response(Ready())
 
 

@@ -47,7 +47,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         self._head_bytes += len(data)  # an upper bound: a part of the body may be in the same packet
         super().data_received(data)
         if self._is_arriving and self._head_bytes > MAX_HEAD_BYTES:
-            self._refuse(431, HEAD_TOO_LARGE)
+            self._refuse(431, HEAD_TOO_LARGE, "head-too-large")
         elif self._is_arriving and self._deadline is None:
             self._deadline = self.loop.call_later(ARRIVAL_SECONDS, self._time_out)
 
@@ -58,7 +58,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         if self._head_bytes > MAX_HEAD_BYTES and self._length_of_head() > MAX_HEAD_BYTES:
-            self._refuse(431, HEAD_TOO_LARGE)
+            self._refuse(431, HEAD_TOO_LARGE, "head-too-large")
             raise _HeadRefused
         self._is_in_head, self._head_bytes = False, 0
         super().on_headers_complete()
@@ -75,7 +75,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
 
     def send_400_response(self, msg: str) -> None:
         """Called by uvicorn where parsing failed, also after `_HeadRefused`."""
-        self._refuse(400, MALFORMED)
+        self._refuse(400, MALFORMED, "malformed-request")
 
     def _may_answer(self) -> bool:
         cycle: RequestResponseCycle | None = self.cycle
@@ -93,17 +93,17 @@ class BoundedHttpProtocol(HttpToolsProtocol):
     def _time_out(self) -> None:
         self._deadline = None
         if self._is_arriving:
-            self._refuse(408, TIMED_OUT)
+            self._refuse(408, TIMED_OUT, "request-timed-out")
         else:
             self.transport.close()
 
-    def _refuse(self, status: int, message: str) -> None:
+    def _refuse(self, status: int, message: str, code: str) -> None:
         """Send an error, unless another answer was started, and close the connection."""
         if self.transport.is_closing():
             return
         self._cancel_deadline()
         if self._may_answer():
-            body = json.dumps({"error": message}).encode()
+            body = json.dumps({"error": message, "code": code}).encode()
             self.transport.write(
                 STATUS_LINE[status] + b"content-type: application/json\r\ncache-control: no-store\r\n"
                 b"content-length: %d\r\nconnection: close\r\n\r\n%b" % (len(body), body)

@@ -7,6 +7,9 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
+from registerwatch.web.answers import ErrorBody
+from registerwatch.web.request_ids import current_request_id
+
 JSON = "application/json"
 CACHE_RECORD = "public, max-age=60"
 CACHE_SEARCH = "public, max-age=30"
@@ -32,9 +35,10 @@ def private_response(content: object) -> Response:
     return json_response(content, headers={"Cache-Control": NOT_CACHED})
 
 
-def error_response(message: str, status: int, headers: Mapping[str, str] | None = None) -> Response:
-    """The one shape of an error: `{"error": message}`. Errors are not cached."""
-    return json_response({"error": message}, status, {"Cache-Control": NOT_CACHED, **(headers or {})})
+def error_response(message: str, status: int, code: str, headers: Mapping[str, str] | None = None) -> Response:
+    """The one shape of an error, with the id of the request where there is one. Errors are not cached."""
+    body = ErrorBody(message, code, current_request_id() or msgspec.UNSET)
+    return json_response(body, status, {"Cache-Control": NOT_CACHED, **(headers or {})})
 
 
 def tagged_response(request: Request, content: object, cache_control: str) -> Response:

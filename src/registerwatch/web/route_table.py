@@ -17,9 +17,11 @@ _CONTEXT = "registerwatch.route"
 """Key of a request's scope: the route that the table found."""
 
 
-def install_route_table(app: FastAPI) -> None:
+def install_route_table(app: FastAPI) -> "RouteTable":
     """Let `app` find its routes in a table. To be called when all routes are there."""
-    app.router.routes.insert(0, RouteTable(app.routes))
+    table = RouteTable(app.routes)
+    app.router.routes.insert(0, table)
+    return table
 
 
 class RouteTable(BaseRoute):
@@ -50,6 +52,10 @@ class RouteTable(BaseRoute):
             "route": context.original_route,
             _CONTEXT: context,
         }
+
+    def methods_at(self, path: str) -> list[str]:
+        """The methods that any route takes at a path, sorted."""
+        return sorted(method for method, routes in self._routes.items() if routes.find(path) is not None)
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         await scope[_CONTEXT].app(scope, receive, send)
