@@ -7,6 +7,7 @@ from contextlib import aclosing, asynccontextmanager
 from fastapi import FastAPI
 from starlette.middleware import Middleware
 
+from registerwatch import __version__
 from registerwatch.bootstrap import Service, build_service, running
 from registerwatch.mcp.endpoint import ToolEndpoint
 from registerwatch.pages import routes
@@ -31,7 +32,6 @@ ROUTERS = (
     metrics.router,
     routes.router,
 )
-API_VERSION = "1.0.0"
 DESCRIPTION = """\
 A stored copy of the public EU register of medical devices, EUDAMED: search it, read a device by UDI-DI, an actor
 by SRN.
@@ -72,7 +72,7 @@ def app_over(service: Service, *, background: bool = True) -> FastAPI:
     counts: metrics.RequestCounts = Counter()
     app = DescribedApi(
         title="Registerwatch",
-        version=API_VERSION,
+        version=__version__,
         description=DESCRIPTION,
         lifespan=lifespan,
         docs_url=None,

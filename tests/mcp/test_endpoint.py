@@ -223,7 +223,7 @@ async def test_other_methods_of_http_are_refused(harness: ServiceHarness, method
     assert response.headers["allow"] == "POST, OPTIONS"
     assert response.headers["access-control-allow-origin"] == "*"
     if method != "HEAD":
-        assert set(response.json()) == {"error"}
+        assert set(response.json()) == {"error", "code", "request_id"}
 
 
 async def test_pages_of_other_sites_may_ask(harness: ServiceHarness) -> None:
@@ -257,7 +257,7 @@ async def test_nothing_speaks_of_oauth(harness: ServiceHarness, path: str) -> No
 
     assert response.status_code == 404
     assert response.headers["content-type"] == "application/json"
-    assert set(response.json()) == {"error"}
+    assert set(response.json()) == {"error", "code", "request_id"}
 
 
 NOBODYS: tuple[dict[str, str], ...] = (
@@ -301,7 +301,7 @@ async def test_the_sixty_first_call_of_a_minute_is_refused_before_any_tool_runs(
     refused = await posted(limited, using("get_device", {"udi": UNREGISTERED}))
 
     assert refused.status_code == 429
-    assert set(refused.json()) == {"error"}
+    assert set(refused.json()) == {"error", "code", "request_id"}
     assert 1 <= int(refused.headers["retry-after"]) <= 60
     assert refused.headers["ratelimit-remaining"] == "0"
     assert refused.headers["ratelimit-limit"] == "60"

@@ -9,6 +9,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from registerwatch import __version__
 from registerwatch.accounts.credentials import Credential, credential_of
 from registerwatch.bootstrap import Service
 from registerwatch.errors import RateLimited
@@ -21,7 +22,6 @@ from registerwatch.web.responses import MAX_BODY_BYTES, error_response
 
 PATH = "/mcp"
 NAME = "registerwatch"
-VERSION = "1.0.0"
 INSTRUCTIONS = """\
 A stored copy of EUDAMED, the public EU register of medical devices, and watches over it.
 
@@ -130,7 +130,7 @@ def _initialized() -> dict[str, Any]:
     return {
         "protocolVersion": protocol.PROTOCOL_VERSION,
         "capabilities": {"tools": {}},
-        "serverInfo": {"name": NAME, "version": VERSION},
+        "serverInfo": {"name": NAME, "version": __version__},
         "instructions": INSTRUCTIONS,
     }
 

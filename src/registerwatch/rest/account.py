@@ -29,8 +29,9 @@ from registerwatch.rest.description import (
     UNAVAILABLE,
     RequestBody,
     answer,
+    operation_id,
 )
-from registerwatch.rest.parameters import RowId, row_id
+from registerwatch.rest.parameters import RowId, only_known_parameters, row_id
 from registerwatch.rest.sessions import Email, NewPassword
 from registerwatch.web.answers import Done
 from registerwatch.web.injection import InjectedService, counted
@@ -40,7 +41,8 @@ from registerwatch.web.responses import private_response
 router = APIRouter(
     tags=["account"],
     responses={**UNAUTHENTICATED, **RATE_LIMITED, **UNAVAILABLE, **OTHER_ERROR},
-    dependencies=[Depends(counted(Limit.ACCOUNT))],
+    dependencies=[Depends(counted(Limit.ACCOUNT)), Depends(only_known_parameters)],
+    generate_unique_id_function=operation_id,
 )
 
 

@@ -21,7 +21,9 @@ from registerwatch.rest.description import (
     UNAUTHENTICATED,
     RequestBody,
     answer,
+    operation_id,
 )
+from registerwatch.rest.parameters import only_known_parameters
 from registerwatch.web.answers import Answer, doc
 from registerwatch.web.injection import InjectedService, counted
 from registerwatch.web.rate_limits import Limit
@@ -46,8 +48,12 @@ EXAMPLE_SESSION = "cs_test_a1B2c3"
 PaymentSignature = Annotated[str | None, Header(alias="Payment-Signature", description=SIGNED)]
 StripeSignature = Annotated[str | None, Header(alias="Stripe-Signature", description="The same by another name.")]
 
-router = APIRouter(tags=["billing"], responses={**BAD_REQUEST, **RATE_LIMITED, **PAYMENTS_UNAVAILABLE, **OTHER_ERROR})
-ASKS_PROVIDER = [Depends(counted(Limit.PAYMENT))]
+router = APIRouter(
+    tags=["billing"],
+    responses={**BAD_REQUEST, **RATE_LIMITED, **PAYMENTS_UNAVAILABLE, **OTHER_ERROR},
+    generate_unique_id_function=operation_id,
+)
+ASKS_PROVIDER = [Depends(counted(Limit.PAYMENT)), Depends(only_known_parameters)]
 
 
 class CheckoutRequest(RequestBody):

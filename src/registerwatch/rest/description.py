@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 from fastapi import FastAPI
+from fastapi.routing import APIRoute
 from pydantic import BaseModel, ConfigDict
 
 from registerwatch.web.answers import ErrorBody
@@ -17,6 +18,11 @@ _REF = "#/components/schemas/{name}"
 
 _described: dict[str, type] = {}
 """Every type that a route answers, by name; filled while the modules of routes are imported."""
+
+
+def operation_id(route: APIRoute) -> str:
+    """The name of an operation, which generators of clients make a method of: that of its function."""
+    return route.name
 
 
 class RequestBody(BaseModel):

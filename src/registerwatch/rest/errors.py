@@ -115,7 +115,5 @@ def _problem(problem: dict[str, object]) -> str:
     if location == ("body",) or problem.get("type") == "json_invalid":
         return NO_OBJECT
     name = ".".join(str(place) for place in location[1:])[:80] if isinstance(location, (list, tuple)) else ""
-    if problem.get("type") == "extra_forbidden":
-        return f"There is no parameter `{name}` here."
     message = str(problem.get("msg", "is not valid")).removeprefix("Value error, ")
     return f"`{name}`: {message}." if name else f"{message}."

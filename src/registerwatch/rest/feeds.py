@@ -20,8 +20,9 @@ from registerwatch.rest.description import (
     UNAVAILABLE,
     Responses,
     answer,
+    operation_id,
 )
-from registerwatch.rest.parameters import RowId, row_id
+from registerwatch.rest.parameters import RowId, only_known_parameters, row_id
 from registerwatch.web.answers import Answer, Done, doc, instant
 from registerwatch.web.injection import InjectedService, counted
 from registerwatch.web.rate_limits import Limit
@@ -30,7 +31,8 @@ from registerwatch.web.responses import NOT_CACHED, private_response
 router = APIRouter(
     tags=["feeds"],
     responses={**UNAUTHENTICATED, **RATE_LIMITED, **UNAVAILABLE, **OTHER_ERROR},
-    dependencies=[Depends(counted(Limit.ACCOUNT))],
+    dependencies=[Depends(counted(Limit.ACCOUNT)), Depends(only_known_parameters)],
+    generate_unique_id_function=operation_id,
 )
 Token = Annotated[str, Query(description="The token of a feed, `ft_…`.")]
 FEED_HEADERS = {"Cache-Control": NOT_CACHED, "Referrer-Policy": "no-referrer", "X-Robots-Tag": "noindex"}

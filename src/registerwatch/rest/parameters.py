@@ -1,9 +1,13 @@
-"""Parameters that many operations share."""
+"""Parameters that many operations share, and refusing those that an operation does not have."""
 
 import re
+from collections.abc import Sequence
 from typing import Annotated
 
 from fastapi import Path
+from fastapi.dependencies.utils import get_flat_params
+from fastapi.routing import APIRoute
+from starlette.requests import Request
 
 from registerwatch.errors import InvalidInput
 
@@ -22,3 +26,36 @@ def row_id(text: str) -> int:
         raise InvalidInput("The id is a whole number.")
     number = int(text)
     return number if 0 < number <= MAX_ROW_ID else 0
+
+
+async def only_known_parameters(request: Request) -> None:
+    """A dependency that raises `InvalidInput` for a query parameter that the route does not describe.
+
+    A misspelt filter that is left out would make an answer look complete that is not.
+    """
+    if unknown := unknown_parameters(request):
+        raise InvalidInput(unknown_message(unknown))
+
+
+def unknown_parameters(request: Request) -> Sequence[str]:
+    """Names of query parameters that the route of the request does not describe, in their order."""
+    if not request.scope["query_string"]:
+        return ()
+    known = _query_parameters(request.scope["route"])
+    return [name for name in request.query_params if name not in known]
+
+
+def unknown_message(names: Sequence[str]) -> str:
+    """What is said of query parameters that there are not."""
+    return " ".join(f"There is no parameter `{name[:80]}` here." for name in names[:5])
+
+
+_described: dict[str, frozenset[str]] = {}
+"""Names of query parameters by operation."""
+
+
+def _query_parameters(route: APIRoute) -> frozenset[str]:
+    if route.unique_id not in _described:
+        names = {each.alias for each in get_flat_params(route.dependant)}
+        _described[route.unique_id] = frozenset(names - set(route.param_convertors))
+    return _described[route.unique_id]

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import msgspec
 from fastapi import APIRouter, Depends, Path, Query, Request
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 from starlette.responses import Response
 
 from registerwatch.register.actors import ActorAnswer
@@ -21,8 +21,10 @@ from registerwatch.rest.description import (
     UNAVAILABLE,
     Responses,
     answer,
+    operation_id,
     schema_of,
 )
+from registerwatch.rest.parameters import only_known_parameters, unknown_message, unknown_parameters
 from registerwatch.web.answers import Answer, doc
 from registerwatch.web.injection import InjectedService, counted, limits_of
 from registerwatch.web.rate_limits import Limit
@@ -44,13 +46,14 @@ NOT_MODIFIED: Responses = {
     304: {"description": "The client's copy, named in `If-None-Match`, is still right.", "content": {}}
 }
 
-router = APIRouter(tags=["register"], responses=OTHER_ERROR)
+UNCACHED = {"Cache-Control": NOT_CACHED}
+ONLY_KNOWN = Depends(only_known_parameters)
+
+router = APIRouter(tags=["register"], responses=OTHER_ERROR, generate_unique_id_function=operation_id)
 
 
 class SearchParameters(BaseModel):
-    """Parameters of a search. There are no others."""
-
-    model_config = ConfigDict(extra="forbid")
+    """Parameters of a search."""
 
     q: str = Field(
         "",
@@ -85,7 +88,7 @@ class RefreshAnswer(Answer):
     "/v1/search",
     summary="Search the stored copy",
     responses=answer(SearchAnswer) | NOT_MODIFIED | BAD_REQUEST | RATE_LIMITED | UNAVAILABLE,
-    dependencies=[Depends(counted(Limit.SEARCH))],
+    dependencies=[Depends(counted(Limit.SEARCH)), ONLY_KNOWN],
 )
 async def search(
     request: Request, parameters: Annotated[SearchParameters, Query()], service: InjectedService
@@ -102,6 +105,7 @@ async def search(
     "/v1/refresh",
     summary="Read one code from the register anew",
     responses=answer(RefreshAnswer) | BAD_REQUEST | RATE_LIMITED | UNAVAILABLE,
+    dependencies=[ONLY_KNOWN],
 )
 async def refresh(
     request: Request,
@@ -125,6 +129,7 @@ async def refresh(
     | answer(DeviceNotFound, status=404, description="No such device among the readable records.")
     | RATE_LIMITED
     | UNAVAILABLE,
+    dependencies=[ONLY_KNOWN],
 )
 async def read_device(
     request: Request,
@@ -153,7 +158,11 @@ async def read_actor(
     risk: Annotated[str, Query(description="Only devices of this risk class: `i` to `iii`, `a` to `d`.")] = "",
     page: Annotated[str, Query(description="Page of the devices, from 1, 20 rows each.")] = "1",
 ) -> Response:
-    """Always status 200: an unreadable register, an unknown actor and an unknown filter are told in `error`."""
+    """Always status 200: an unreadable register, an unknown actor, an unknown filter and an unknown parameter are
+    told in `error`.
+    """
+    if unknown := unknown_parameters(request):
+        return json_response(ActorAnswer(srn[:MAX_LENGTH], error=unknown_message(unknown)), 200, UNCACHED)
     found = await actor_answer(
         service.actors,
         srn,
@@ -168,7 +177,7 @@ async def read_actor(
 def device_response(request: Request, found: DeviceAnswer | NoDevice) -> Response:
     """A device, the client's own copy of it, or a 404."""
     if isinstance(found, NoDevice):
-        return json_response(DeviceNotFound.of(found), 404, {"Cache-Control": NOT_CACHED})
+        return json_response(DeviceNotFound.of(found), 404, UNCACHED)
     shared = {"ETag": found.tag.decode(), "Cache-Control": CACHE_RECORD}
     if matches(request.headers.get("if-none-match"), found.tag.decode()):
         return Response(status_code=304, headers=shared)

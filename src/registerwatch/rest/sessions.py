@@ -24,7 +24,9 @@ from registerwatch.rest.description import (
     UNAVAILABLE,
     RequestBody,
     answer,
+    operation_id,
 )
+from registerwatch.rest.parameters import only_known_parameters
 from registerwatch.web.answers import Done
 from registerwatch.web.injection import InjectedService, counted
 from registerwatch.web.rate_limits import Limit
@@ -43,7 +45,12 @@ NewPassword = Annotated[
 ]
 WITHOUT_CREDENTIAL_TOO: dict[str, Any] = {"security": [{}], **NO_FIELDS}
 
-router = APIRouter(tags=["account"], responses={**RATE_LIMITED, **UNAVAILABLE, **OTHER_ERROR})
+router = APIRouter(
+    tags=["account"],
+    responses={**RATE_LIMITED, **UNAVAILABLE, **OTHER_ERROR},
+    dependencies=[Depends(only_known_parameters)],
+    generate_unique_id_function=operation_id,
+)
 
 
 class TrialRequest(RequestBody):

@@ -8,9 +8,9 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
-import registerwatch
+from registerwatch import __version__
 from registerwatch.bootstrap import Service
-from registerwatch.rest.description import answer, error
+from registerwatch.rest.description import answer, error, operation_id
 from registerwatch.web.answers import Answer, doc, iso_or_none
 from registerwatch.web.injection import InjectedService
 from registerwatch.web.responses import error_response, private_response
@@ -18,9 +18,9 @@ from registerwatch.web.responses import error_response, private_response
 UNINDEXED = "The search index is not built yet."
 ENDING = "The process is ending."
 
-liveness = APIRouter(tags=["system"])
+liveness = APIRouter(tags=["system"], generate_unique_id_function=operation_id)
 """The route that needs nothing."""
-router = APIRouter(tags=["system"])
+router = APIRouter(tags=["system"], generate_unique_id_function=operation_id)
 
 
 @dataclass(slots=True)
@@ -75,7 +75,7 @@ class Health(Answer):
     """Whether the service works, and with what."""
 
     status: Annotated[Literal["ok"], doc("`ok` with status 200; a 503 has the shape of an error.")]
-    version: Annotated[str, doc("Version of the program.", "0.1.0")]
+    version: Annotated[str, doc("Version of the program.", "1.0.0")]
     database: Annotated[HealthDatabase, doc("The database behind the service.")]
     stored_copy: Annotated[HealthCopy, doc("The stored copy.")] = msgspec.field(name="copy")
     index: Annotated[HealthIndex, doc("The search index of this node.")]
@@ -125,7 +125,7 @@ async def health_of(service: Service) -> Health:
     known = [moment for moment in (filled_at, state.last_read_at) if moment is not None]
     return Health(
         status="ok",
-        version=registerwatch.__version__,
+        version=__version__,
         database=HealthDatabase(service.database.kind),
         stored_copy=HealthCopy(
             devices=state.devices,

@@ -21,8 +21,9 @@ from registerwatch.rest.description import (
     UNAVAILABLE,
     RequestBody,
     answer,
+    operation_id,
 )
-from registerwatch.rest.parameters import RowId, row_id
+from registerwatch.rest.parameters import RowId, only_known_parameters, row_id
 from registerwatch.watches.expiring import expiring
 from registerwatch.watches.import_list import ImportResult
 from registerwatch.watches.models import Expiring
@@ -35,7 +36,8 @@ from registerwatch.web.watch_answers import UDI, EventList, OneWatch, SyncAnswer
 router = APIRouter(
     tags=["watches"],
     responses={**UNAUTHENTICATED, **RATE_LIMITED, **UNAVAILABLE, **OTHER_ERROR},
-    dependencies=[Depends(counted(Limit.ACCOUNT))],
+    dependencies=[Depends(counted(Limit.ACCOUNT)), Depends(only_known_parameters)],
+    generate_unique_id_function=operation_id,
 )
 
 

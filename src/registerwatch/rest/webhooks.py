@@ -19,8 +19,9 @@ from registerwatch.rest.description import (
     UNAVAILABLE,
     RequestBody,
     answer,
+    operation_id,
 )
-from registerwatch.rest.parameters import RowId, row_id
+from registerwatch.rest.parameters import RowId, only_known_parameters, row_id
 from registerwatch.rest.webhook_answers import (
     EXAMPLE_URL,
     DeliveryList,
@@ -38,7 +39,8 @@ from registerwatch.web.responses import private_response
 router = APIRouter(
     tags=["webhooks"],
     responses={**UNAUTHENTICATED, **FORBIDDEN, **RATE_LIMITED, **UNAVAILABLE, **OTHER_ERROR},
-    dependencies=[Depends(counted(Limit.ACCOUNT))],
+    dependencies=[Depends(counted(Limit.ACCOUNT)), Depends(only_known_parameters)],
+    generate_unique_id_function=operation_id,
 )
 SENDS = [Depends(counted(Limit.WEBHOOK_TEST))]
 
