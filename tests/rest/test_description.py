@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import httpx2
+import jsonschema_rs
 import pytest
 import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
@@ -288,3 +289,26 @@ def test_nothing_in_the_description_is_a_usable_secret(address: str) -> None:
                 assert not {"examples", "example", "default"} & set(about), f"{name}.{field}"
             if "password" in field:
                 assert (about["format"], about["writeOnly"]) == ("password", True), f"{name}.{field}"
+
+
+def test_every_field_has_an_example_that_is_valid(address: str) -> None:
+    description = httpx2.get(f"{address}/openapi.json").json()
+
+    schemas = description["components"]["schemas"]
+    for name, model in schemas.items():
+        for field, about in model.get("properties", {}).items():
+            if "$ref" in json.dumps(about) or "password" in field or field == "token":
+                continue  # its examples are those of the other schema; a secret has none
+            assert about.get("examples"), f"{name}.{field}"
+            for example in about["examples"]:
+                jsonschema_rs.validate(about, example, validate_formats=True)
+                if re.fullmatch(r"\d{4}-\d\d-\d\dT.*Z", str(example)):
+                    assert '"date-time"' in json.dumps(about), f"{name}.{field}"
+
+
+def test_operations_are_named_for_generated_clients(address: str) -> None:
+    description = httpx2.get(f"{address}/openapi.json").json()
+
+    named = [each["operationId"] for methods in description["paths"].values() for each in methods.values()]
+    assert len(named) == len(set(named))
+    assert all(re.fullmatch("[a-z]+(_[a-z]+){0,3}", each) for each in named), named

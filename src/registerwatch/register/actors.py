@@ -36,8 +36,18 @@ class ActorAnswer:
     devices: Annotated[list[SearchRow], field_doc("At most 20 of the devices, by `page`.")] = field(
         default_factory=list
     )
-    read_at: Annotated[str | None, field_doc("When the actor was last read, UTC; null when it never was.")] = None
-    error: Annotated[str | None, field_doc("Null, or why the answer is missing, old or incomplete.")] = None
+    read_at: Annotated[
+        str | None,
+        field_doc(
+            "When the actor was last read, UTC; null when it never was.", "2026-11-21T03:38:00Z", form="date-time"
+        ),
+    ] = None
+    error: Annotated[
+        str | None,
+        field_doc(
+            "Null, or why the answer is missing, old or incomplete.", "The register could not be read; this is stored."
+        ),
+    ] = None
 
 
 class ActorService:

@@ -30,8 +30,13 @@ class DeviceAnswer:
 class ServedDevice(Device, frozen=True, kw_only=True, gc=False):
     """One device, as the register has it: the stored document with the time of its last reading."""
 
-    read_at: Annotated[str, field_doc("When this was last read, UTC.", "2026-11-21T03:38:00Z")]
-    error: Annotated[str | None, field_doc("Why the last attempt to refresh it failed, null when it did not.")] = None
+    read_at: Annotated[str, field_doc("When this was last read, UTC.", "2026-11-21T03:38:00Z", form="date-time")]
+    error: Annotated[
+        str | None,
+        field_doc(
+            "Why the last attempt to refresh it failed, null when it did not.", "The register could not be read."
+        ),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,12 +16,15 @@ LAG_SECONDS = 24 * 3600
 """How far the Data Lake may be behind the register; some hours; how many is not documented."""
 
 
-def field_doc(description: str, *examples: object) -> msgspec.Meta:
-    """What a field means, for the description of the interface: `Annotated[str, field_doc("Trade name.", "Zolid")]`."""
-    return msgspec.Meta(description=description, examples=list(examples) or None)
+def field_doc(description: str, *examples: object, form: str = "") -> msgspec.Meta:
+    """What a field means, for the description of the interface: `Annotated[str, field_doc("Trade name.", "Zolid")]`.
+
+    `form` is the `format` of JSON Schema: `date-time`, `date`.
+    """
+    extra = {"format": form} if form else None
+    return msgspec.Meta(description=description, examples=list(examples) or None, extra_json_schema=extra)
 
 
-Text = Annotated[str, field_doc("Empty when the register has nothing.")]
 UdiDi = Annotated[str, field_doc("UDI-DI (of GS1, HIBCC, ICCBBA or IFA), as registered.", "04012345678901")]
 TradeName = Annotated[str, field_doc("Trade name, empty when none is registered.", "Ceramill Zolid HT+")]
 ManufacturerName = Annotated[str, field_doc("Manufacturer's name.", "Amann Girrbach AG")]
@@ -46,9 +49,11 @@ class Certificate(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
         str, field_doc("The register's code of the status.", "refdata.certificate-status.issued")
     ] = ""
     valid_from: Annotated[str | None, field_doc("Date from which it is valid.", "2025-09-17")] = None
-    type_code: Annotated[str, field_doc("The register's code of the kind of certificate.")] = ""
+    type_code: Annotated[
+        str, field_doc("The register's code of the kind of certificate.", "refdata.certificate-type.eu-qms")
+    ] = ""
     notified_body: Annotated[str, field_doc("Number of the notified body.", "0633")] = ""
-    notified_body_name: Annotated[str, field_doc("Name of the notified body.")] = ""
+    notified_body_name: Annotated[str, field_doc("Name of the notified body.", "TÜV SÜD Product Service GmbH")] = ""
 
     @property
     def key(self) -> tuple[str, str]:
@@ -94,19 +99,26 @@ class Device(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     status_code: StatusCode = ""
     status_date: Annotated[str | None, field_doc("Date of the market status, null when unknown.", "2021-10-08")] = None
     risk_class: RiskClass = ""
-    risk_class_code: Text = ""
+    risk_class_code: Annotated[
+        str, field_doc("Empty when the register has nothing.", "refdata.risk-class.class-iia")
+    ] = ""
     manufacturer_status: Annotated[str, field_doc("Manufacturer's status in English.", "Active")] = ""
-    manufacturer_status_code: Text = ""
+    manufacturer_status_code: Annotated[
+        str, field_doc("Empty when the register has nothing.", "refdata.actor-status.active")
+    ] = ""
     basic_udi: Annotated[str, field_doc("Basic UDI-DI, empty for legacy devices.", "++E494ZIRKON5F5")] = ""
     legislation: Annotated[str, field_doc("Applicable legislation.", "MDR")] = ""
-    legislation_code: Text = ""
+    legislation_code: Annotated[
+        str, field_doc("Empty when the register has nothing.", "refdata.applicable-legislation.mdr")
+    ] = ""
     reference: Annotated[str, field_doc("Catalogue reference.", "766061")] = ""
     version: Annotated[int | None, field_doc("The register's version number, null when unknown.", 1)] = None
     updated: Annotated[
-        str | None, field_doc("Last change in the register, UTC, null when unknown.", "2021-10-08T10:42:27Z")
+        str | None,
+        field_doc("Last change in the register, UTC, null when unknown.", "2021-10-08T10:42:27Z", form="date-time"),
     ] = None
-    device_name: Text = ""
-    device_model: Text = ""
+    device_name: Annotated[str, field_doc("Empty when the register has nothing.", "Zirconia blank")] = ""
+    device_model: Annotated[str, field_doc("Empty when the register has nothing.", "ZOLID-HT")] = ""
     trade_names: Annotated[
         dict[str, str],
         field_doc("By language code (ISO 639-1); the empty code stands for all languages.", {"en": "Clamp"}),

@@ -11,7 +11,7 @@ from registerwatch.billing.provider import Subscription
 from registerwatch.bootstrap import Service
 from registerwatch.clock import iso_utc
 from registerwatch.notifications.models import Target
-from registerwatch.rest.webhook_answers import WebhookObject
+from registerwatch.rest.webhook_answers import EXAMPLE_FAILURE, EXAMPLE_URL, WebhookObject
 from registerwatch.web.answers import Answer, doc, instant
 
 EXAMPLE_EMAIL = "someone@example.org"
@@ -82,12 +82,14 @@ class AccountObject(Answer, kw_only=True):
     subscription: Annotated[
         SubscriptionObject | None, doc("The subscription, also one that is over; null when there never was one.")
     ]
-    webhook_url: Annotated[str, doc("First webhook address, empty when there is none.")]
-    webhook_secret: Annotated[str, doc("What its deliveries are signed with, empty when there is none.")]
+    webhook_url: Annotated[str, doc("First webhook address, empty when there is none.", EXAMPLE_URL)]
+    webhook_secret: Annotated[str, doc("What its deliveries are signed with, empty when there is none.", "whsec_…")]
     webhooks: Annotated[list[WebhookObject], doc("All addresses, the first one first.")]
     webhook_last_at: Annotated[str | UnsetType, instant("Last delivery to any address, UTC.")] = UNSET
     webhook_last_ok: Annotated[bool | UnsetType | None, doc("Whether it was accepted.")] = UNSET
-    webhook_last_error: Annotated[str | UnsetType | None, doc("Why it was not; empty when it was.")] = UNSET
+    webhook_last_error: Annotated[
+        str | UnsetType | None, doc("Why it was not; empty when it was.", EXAMPLE_FAILURE)
+    ] = UNSET
     users: Annotated[list[AccountUser], doc("People of the account, oldest first.")]
     keys: Annotated[list[AccountKey], doc("API keys, oldest first; revoked ones stay listed for 90 days.")]
 

@@ -59,7 +59,9 @@ ASKS_PROVIDER = [Depends(counted(Limit.PAYMENT)), Depends(only_known_parameters)
 class CheckoutRequest(RequestBody):
     """What to subscribe to."""
 
-    plan: Literal["standard", "operator"] = Field("standard", description="The plan; `standard` when none is named.")
+    plan: Literal["standard", "operator"] = Field(
+        "standard", description="The plan; `standard` when none is named.", examples=["operator"]
+    )
 
 
 class ConfirmRequest(RequestBody):

@@ -91,9 +91,26 @@ def answer_schemas() -> dict[str, dict[str, Any]]:
         schema.pop("title", None)
         for about in schema["properties"].values():
             about.pop("default", None)
+            _put_format_on_strings(about)
+            _add_example(about)
         schema["required"] = [field for field in schema["properties"] if not _may_be_missing(reached[name], field)]
         schema["additionalProperties"] = False
     return schemas
+
+
+def _put_format_on_strings(about: dict[str, Any]) -> None:
+    """Move the format of a field that may be null to its string: there generators of clients look for it."""
+    for alternative in about.get("anyOf", ()):
+        if alternative.get("type") == "string" and "format" in about:
+            alternative["format"] = about.pop("format")
+
+
+def _add_example(about: dict[str, Any]) -> None:
+    """Give a field that has one of a few values an example, where it has none of its own."""
+    choices = [about, *about.get("anyOf", ())]
+    values = [value for each in choices for value in (each.get("enum") or [True] * (each.get("type") == "boolean"))]
+    if values:
+        about.setdefault("examples", values[:1])
 
 
 def _objects(types: Any) -> list[Any]:

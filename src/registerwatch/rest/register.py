@@ -73,7 +73,7 @@ class RefreshAnswer(Answer):
 
     refreshed: Annotated[bool, doc("Whether the register answered and the copy now holds what it said.")]
     changed: Annotated[bool, doc("Whether that differs from what was stored before.")]
-    error: Annotated[str | None, doc("Why nothing was refreshed, null when it was.")]
+    error: Annotated[str | None, doc("Why nothing was refreshed, null when it was.", "The register could not be read.")]
     device: Annotated[
         msgspec.Raw | msgspec.UnsetType,
         msgspec.Meta(

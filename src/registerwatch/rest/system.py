@@ -11,7 +11,7 @@ from starlette.responses import Response
 from registerwatch import __version__
 from registerwatch.bootstrap import Service
 from registerwatch.rest.description import answer, error, operation_id
-from registerwatch.web.answers import Answer, doc, iso_or_none
+from registerwatch.web.answers import Answer, doc, instant, iso_or_none
 from registerwatch.web.injection import InjectedService
 from registerwatch.web.responses import error_response, private_response
 
@@ -53,8 +53,8 @@ class HealthCopy(Answer):
 
     devices: Annotated[int, doc("Stored registrations.", 3200000)]
     revision: Annotated[int, doc("Number of the last stored change or read.", 3200417)]
-    filled_at: Annotated[str | None, doc("End of the last fill, UTC, null when there was none.")]
-    age_seconds: Annotated[int | None, doc("Seconds since the copy was last brought up to date, null when never.")]
+    filled_at: Annotated[str | None, instant("End of the last fill, UTC, null when there was none.")]
+    age_seconds: Annotated[int | None, doc("Seconds since the copy was last brought up to date, null when never.", 840)]
 
 
 class HealthIndex(Answer):
@@ -67,8 +67,10 @@ class HealthIndex(Answer):
 class HealthRegister(Answer):
     """Reading the register."""
 
-    last_read_at: Annotated[str | None, doc("Last successful read, UTC, null when there was none.")]
-    reads: Annotated[dict[str, int], doc("Reads of this process by result: found, not_found, unreadable.")]
+    last_read_at: Annotated[str | None, instant("Last successful read, UTC, null when there was none.")]
+    reads: Annotated[
+        dict[str, int], doc("Reads of this process by result: found, not_found, unreadable.", {"found": 12})
+    ]
 
 
 class Health(Answer):

@@ -7,6 +7,7 @@ from registerwatch.notifications.models import Delivery, Target
 from registerwatch.notifications.targets import TestResult
 from registerwatch.web.answers import Answer, doc, instant, iso_or_none
 
+EXAMPLE_FAILURE = "the receiver answered with 500"
 EXAMPLE_URL = "https://example.org/registerwatch"
 
 
@@ -19,7 +20,7 @@ class WebhookObject(Answer):
     created_at: Annotated[str, instant("UTC.")]
     last_at: Annotated[str | None, instant("End of the last delivery, UTC; null when there was none.")]
     last_ok: Annotated[bool | None, doc("Whether it was accepted.")]
-    last_error: Annotated[str | None, doc("Why it was not; empty when it was.")]
+    last_error: Annotated[str | None, doc("Why it was not; empty when it was.", EXAMPLE_FAILURE)]
 
     @classmethod
     def of(cls, webhook: Target, *, shows_secret: bool = True) -> "WebhookObject":
@@ -52,7 +53,7 @@ class TestAnswer(Answer):
 
     ok: Annotated[bool, doc("Whether the receiver answered with 2xx.")]
     status: Annotated[int | None, doc("HTTP status of its last answer, null when there was none.", 200)]
-    error: Annotated[str, doc("Why it was not accepted; empty when it was.")]
+    error: Annotated[str, doc("Why it was not accepted; empty when it was.", EXAMPLE_FAILURE)]
     delivery: Annotated[str, doc("Id of the delivery.", "whd_…")]
 
     @classmethod
@@ -71,8 +72,8 @@ class DeliveryObject(Answer):
     ok: Annotated[bool | None, doc("Whether it was accepted; null while it is under way.")]
     attempts: Annotated[int, doc("Attempts so far.", 1)]
     status: Annotated[int | None, doc("HTTP status of the last answer, null when there was none.", 200)]
-    error: Annotated[str, doc("Why the last attempt failed, or empty.")]
-    body: Annotated[str | None, doc("What is sent, to the byte; null before the first attempt.")]
+    error: Annotated[str, doc("Why the last attempt failed, or empty.", EXAMPLE_FAILURE)]
+    body: Annotated[str | None, doc("What is sent, to the byte; null before the first attempt.", '{"id":"whd_…"}')]
 
     @classmethod
     def of(cls, delivery: Delivery) -> "DeliveryObject":

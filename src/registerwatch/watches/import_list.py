@@ -39,7 +39,13 @@ class ImportResult:
 
     added: Annotated[int, Meta(description="New watches.", examples=[120])]
     skipped: Annotated[int, Meta(description="Lines whose subject was watched already.", examples=[3])]
-    errors: Annotated[Sequence[str], Meta(description="At most five lines that could not be used, and why.")]
+    errors: Annotated[
+        Sequence[str],
+        Meta(
+            description="At most five lines that could not be used, and why.",
+            examples=[["Line 3: “...” is no identifier."]],
+        ),
+    ]
 
 
 class ImportService:

@@ -22,7 +22,7 @@ class Answer(msgspec.Struct):
 
 def instant(description: str) -> msgspec.Meta:
     """The same for an instant, ISO 8601 in UTC."""
-    return doc(description, EXAMPLE_INSTANT)
+    return doc(description, EXAMPLE_INSTANT, form="date-time")
 
 
 def iso_or_none(unix_seconds: int | None) -> str | None:

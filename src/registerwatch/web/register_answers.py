@@ -30,7 +30,9 @@ class SearchAnswer(Answer):
             "/v1/refresh?q=04012345678901",
         ),
     ]
-    error: Annotated[str | None, doc("Why the answer may be incomplete, null when it is not.")]
+    error: Annotated[
+        str | None, doc("Why the answer may be incomplete, null when it is not.", "The index is being built.")
+    ]
 
     @classmethod
     def of(cls, page: SearchPage) -> "SearchAnswer":

@@ -39,7 +39,12 @@ class WatchObject(Answer):
     certificate: Annotated[str, doc("Number of the first certificate that has one, or empty.", "Z-25-052")]
     cert_expiry: Annotated[str, doc("Date of the first certificate that has one, or empty.", "2030-09-16")]
     last_sync: Annotated[str | None, instant("Last successful read, UTC; null before the first.")]
-    last_error: Annotated[str, doc("Why the last read failed, empty when it did not; the snapshot is kept.")]
+    last_error: Annotated[
+        str,
+        doc(
+            "Why the last read failed, empty when it did not; the snapshot is kept.", "The register could not be read."
+        ),
+    ]
     health: Annotated[WatchHealth, doc("Whether the watch does its work.")]
     created_at: Annotated[str, instant("UTC.")]
 
@@ -139,7 +144,10 @@ class SyncAnswer(Answer):
 
     synced: Annotated[int, doc("Watches that were read.", 25)]
     events: Annotated[list[SyncEvent], doc("Changes that no sync had told; empty when the baseline held.")]
-    error: Annotated[str | None, doc("Why some watches were not read, null when all were tried.")]
+    error: Annotated[
+        str | None,
+        doc("Why some watches were not read, null when all were tried.", "7 watches were not reached in time."),
+    ]
 
     @classmethod
     def of(cls, result: SyncResult) -> "SyncAnswer":
