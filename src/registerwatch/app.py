@@ -9,7 +9,8 @@ from starlette.middleware import Middleware
 
 from registerwatch import __version__
 from registerwatch.bootstrap import Service, build_service, running
-from registerwatch.mcp.endpoint import ToolEndpoint
+from registerwatch.mcp.description import PATH_ITEM, SCHEMAS
+from registerwatch.mcp.endpoint import PATH, ToolEndpoint
 from registerwatch.pages import routes
 from registerwatch.rest import account, billing, errors, feeds, metrics, register, sessions, system, watches, webhooks
 from registerwatch.rest.description import DescribedApi
@@ -73,7 +74,7 @@ def app_over(service: Service, *, background: bool = True) -> FastAPI:
     app = DescribedApi(
         title="Registerwatch",
         version=__version__,
-        description=DESCRIPTION,
+        description="\n\n".join(filter(None, (settings.source_note, DESCRIPTION))),
         lifespan=lifespan,
         docs_url=None,
         redoc_url=None,
@@ -94,6 +95,7 @@ def app_over(service: Service, *, background: bool = True) -> FastAPI:
     )
     app.state.service, app.state.limits, app.state.readiness = service, limits, system.Readiness()
     app.state.request_counts, app.state.has_index = counts, True
+    app.describe(PATH, PATH_ITEM, SCHEMAS)
     for router in ROUTERS:
         app.router.routes.extend(router.routes)  # `include_router` would build each of them anew, which takes 30 ms
     errors.install(app, routes.error_page, install_route_table(app).methods_at)

@@ -27,6 +27,13 @@ EUDAMED_DATALAKE_URL = "https://api.datalake.sante.service.ec.europa.eu/eudamed"
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
+DEFAULT_SERVICE_NAME = "Service"
+NOT_EUDAMED = (
+    "These records are not EUDAMED's: this service reads another source, in a demonstration made-up data. "
+    "Decide nothing by them."
+)
+
+
 class Settings(BaseSettings):
     """The settings of one process. Durations are in seconds unless the name says otherwise."""
 
@@ -76,7 +83,8 @@ class Settings(BaseSettings):
         "", description="Sender of mails, `Registerwatch <service@example.org>`. Needed with `SMTP_URL`."
     )
     service_name: str = Field(
-        "Service", description="Word in the names of the headers of outgoing webhooks: `X-Service-Signature`."
+        DEFAULT_SERVICE_NAME,
+        description="Name in outgoing webhooks: of their headers, `X-Service-Signature`, and `User-Agent`.",
     )
     recheck_interval: int = Field(
         600, ge=1, le=86_400, description="Seconds between two rechecks over the whole fleet."
@@ -213,6 +221,17 @@ class Settings(BaseSettings):
     def user_agent(self) -> str:
         """How the service names itself to the register: product, version, a contact address."""
         return f"Registerwatch/1.0 (+{self.contact or self.public_url})"
+
+    @property
+    def webhook_user_agent(self) -> str:
+        """The same to receivers of webhooks, by the name that the headers have where one is set."""
+        name = "Registerwatch" if self.service_name == DEFAULT_SERVICE_NAME else self.service_name
+        return f"{name}/1.0 (+{self.contact or self.public_url})"
+
+    @property
+    def source_note(self) -> str:
+        """What every description of the service has to say where its records are not EUDAMED's; else empty."""
+        return "" if self.reads_real_register else NOT_EUDAMED
 
     @property
     def reads_real_register(self) -> bool:

@@ -37,6 +37,8 @@ WAIT_SECONDS = 10.0
 class HangingMail:
     """A mail server that takes its time."""
 
+    is_set_up = True
+
     def __init__(self) -> None:
         self.begun = asyncio.Event()
         self.ended = asyncio.Event()
@@ -52,6 +54,8 @@ class HangingMail:
 
 class RefusingMail:
     """A mail server that takes nothing."""
+
+    is_set_up = True
 
     async def send(self, mail: Mail) -> None:
         """Raise `MailNotSent`."""

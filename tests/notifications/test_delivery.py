@@ -58,7 +58,7 @@ async def test_a_change_arrives_with_the_contracts_body_and_headers(harness: Ser
     assert row["id"].startswith("whd_")
 
 
-async def test_the_word_in_the_headers_is_a_setting(harness: ServiceHarness) -> None:
+async def test_the_name_in_the_headers_and_of_the_sender_is_a_setting(harness: ServiceHarness) -> None:
     caller, webhook = await harness.owner_with_webhook()
     await queue_change(harness, caller)
     worker = another_process(harness, service_name="Acme")
@@ -67,7 +67,8 @@ async def test_the_word_in_the_headers_is_a_setting(harness: ServiceHarness) -> 
 
     (request,) = harness.receivers.requests
     assert request.headers["X-Acme-Signature"] == expected_signatures(request, webhook.secret, word="Acme")
-    assert not any(name.startswith("x-service") for name in request.headers)
+    assert request.headers["User-Agent"] == "Acme/1.0 (+service@acme.example)"
+    assert not any(name.lower().startswith("x-service") for name in request.headers)
 
 
 async def test_every_address_gets_each_delivery_under_its_own_id_and_secret(harness: ServiceHarness) -> None:

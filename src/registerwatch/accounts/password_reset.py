@@ -52,6 +52,11 @@ class PasswordResetService:
         self._public_url = public_url
         self._sending: set[asyncio.Task[None]] = set()
 
+    @property
+    def can_mail_links(self) -> bool:
+        """Whether a mail server is set."""
+        return self._mailer.is_set_up
+
     async def change(self, caller: Caller, password: str) -> Profile:
         """Set the caller's password; that of the first owner when the caller is an API key.
 

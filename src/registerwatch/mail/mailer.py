@@ -33,12 +33,17 @@ class Mail:
 class Mailer(Protocol):
     """Sends mails."""
 
+    is_set_up: bool
+    """Whether mails can be sent at all."""
+
     async def send(self, mail: Mail) -> None:
         """Hand the mail over. Raises `MailNotSent` with a reason for the operator."""
 
 
 class NoMailer:
     """Used where no mail server is set: every mail fails."""
+
+    is_set_up = False
 
     async def send(self, mail: Mail) -> None:
         """Raise `MailNotSent`."""
@@ -47,6 +52,8 @@ class NoMailer:
 
 class SmtpMailer:
     """Sends mails to one server. `tls` is for tests; by default the system's certificates are trusted."""
+
+    is_set_up = True
 
     def __init__(
         self,

@@ -9,6 +9,8 @@ from registerwatch.mail.mailer import Mail
 class MemoryMailer:
     """Keeps every mail in `mails`, oldest first, and tells `listener` of each."""
 
+    is_set_up = True
+
     def __init__(self, listener: Callable[[Mail], None] | None = None) -> None:
         self.mails: list[Mail] = []
         self._listener = listener

@@ -104,7 +104,7 @@ class ToolEndpoint:
             case "tools/list":
                 return {"tools": [tool.description for tool in TOOLS]}
             case "initialize":
-                return _initialized()
+                return _initialized(context.service.settings.source_note)
             case "ping" | "notifications/initialized":
                 return {}
         return None
@@ -125,13 +125,13 @@ def _content(result: ToolResult) -> dict[str, Any]:
     return {"content": [{"type": "text", "text": result.text.decode()}], "isError": result.is_error}
 
 
-def _initialized() -> dict[str, Any]:
+def _initialized(source_note: str) -> dict[str, Any]:
     """The answer to `initialize`. A client that asks for another version goes on with this one or disconnects."""
     return {
         "protocolVersion": protocol.PROTOCOL_VERSION,
         "capabilities": {"tools": {}},
         "serverInfo": {"name": NAME, "version": __version__},
-        "instructions": INSTRUCTIONS,
+        "instructions": "\n\n".join(filter(None, (source_note, INSTRUCTIONS))),
     }
 
 

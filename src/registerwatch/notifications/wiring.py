@@ -34,7 +34,7 @@ def build_channels(settings: Settings, http_client: SafeHttpClient) -> Mapping[s
         WebhookChannel(
             http_client,
             service=settings.service_name,
-            user_agent=settings.user_agent,
+            user_agent=settings.webhook_user_agent,
             allow_private=settings.webhooks_allow_private,
         ),
     )

@@ -14,6 +14,7 @@ from starlette.responses import HTMLResponse, Response
 from registerwatch.pages import addresses
 from registerwatch.pages.site_files import asset_address
 from registerwatch.register.codes import RiskFilter, StatusFilter, label
+from registerwatch.web.injection import service_of
 from registerwatch.web.responses import NOT_CACHED, matches
 
 FRAGMENT_HEADER = "x-fragment"
@@ -34,7 +35,7 @@ FIRST_STRONG_ISOLATE, POP_ISOLATE = "\u2068", "\u2069"
 
 def page(request: Request, template: str, *, settled: bool = True, **context: Any) -> Response:
     """A page with an `ETag` of its content, or a 304. One that is not `settled` will change soon and is not cached."""
-    html = render(template, **context)
+    html = render(template, source_note=_source_note(request), **context)
     tag = f'W/"{blake2b(html.encode(), digest_size=12).hexdigest()}"'
     shared = {
         **SECURITY_HEADERS,
@@ -47,15 +48,22 @@ def page(request: Request, template: str, *, settled: bool = True, **context: An
     return HTMLResponse(html, headers=shared)
 
 
-def unindexed_page(template: str, status: int, headers: Mapping[str, str] | None = None, **context: Any) -> Response:
+def unindexed_page(
+    request: Request, template: str, status: int, headers: Mapping[str, str] | None = None, **context: Any
+) -> Response:
     """A page that neither caches nor search engines keep: something is missing or went wrong."""
     shared = {**SECURITY_HEADERS, "Cache-Control": NOT_CACHED, "X-Robots-Tag": "noindex", "Vary": FRAGMENT_HEADER}
-    return HTMLResponse(render(template, **context), status, {**shared, **(headers or {})})
+    html = render(template, source_note=_source_note(request), **context)
+    return HTMLResponse(html, status, {**shared, **(headers or {})})
 
 
 def render(template: str, **context: Any) -> str:
     """The text of a page."""
     return _environment().get_template(template).render(**context)
+
+
+def _source_note(request: Request) -> str:
+    return service_of(request).settings.source_note
 
 
 @cache

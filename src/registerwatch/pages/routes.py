@@ -31,6 +31,7 @@ def error_page(request: Request, message: str, status: int, headers: Mapping[str
     template = "error_fragment.html" if FRAGMENT_HEADER in request.headers else "error.html"
     extra_headers = password.NO_REFERRER if request.url.path.startswith(password.PATHS) else {}
     return unindexed_page(
+        request,
         template,
         status,
         {**headers, **extra_headers},

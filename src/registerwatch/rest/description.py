@@ -69,13 +69,24 @@ NO_FIELDS: dict[str, Any] = {
 
 
 class DescribedApi(FastAPI):
-    """FastAPI whose description holds the schemas of all answers."""
+    """FastAPI whose description holds the schemas of all answers, and paths that are no routes."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self._paths: dict[str, Any] = {}
+        self._schemas: dict[str, dict[str, Any]] = {}
+
+    def describe(self, path: str, item: dict[str, Any], schemas: dict[str, dict[str, Any]]) -> None:
+        """Add a path that is answered before the router. To be called before the description is asked for."""
+        self._paths[path] = item
+        self._schemas.update(schemas)
 
     def openapi(self) -> dict[str, Any]:
         """The description, built once."""
         if not self.openapi_schema:
-            components = super().openapi()["components"]["schemas"]
-            components.update(answer_schemas())
+            description = super().openapi()
+            description["paths"].update(self._paths)
+            description["components"]["schemas"].update(answer_schemas(), **self._schemas)
         assert self.openapi_schema is not None, "FastAPI keeps what it built"
         return self.openapi_schema
 

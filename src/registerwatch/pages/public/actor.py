@@ -80,7 +80,7 @@ async def actor(request: Request, srn: str, service: InjectedService) -> Respons
     code, query = subject(srn), query_of(request.query_params)
     answer = await service.actors.read(code, before_read=lambda: limits_of(request).check(request, Limit.REGISTER_READ))
     if answer.read_at is None:
-        return _no_actor(answer)
+        return _no_actor(request, answer)
     devices = await service.search.search(code, query.filters, page=query.page)
     return _actor_page(request, service.settings.public_url, ActorView(answer, devices, query))
 
@@ -109,9 +109,10 @@ def _actor_page(request: Request, public_url: str, view: ActorView) -> Response:
     )
 
 
-def _no_actor(answer: ActorAnswer) -> Response:
+def _no_actor(request: Request, answer: ActorAnswer) -> Response:
     unreadable = kind(answer.srn) == "srn" and answer.error != NOT_REGISTERED
     return unindexed_page(
+        request,
         "not_found.html",
         404,
         heading="This actor cannot be read" if unreadable else "No such actor",

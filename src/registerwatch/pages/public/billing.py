@@ -15,11 +15,11 @@ router = APIRouter()
 async def done(request: Request) -> Response:
     """After paying."""
     await limits_of(request).check(request, Limit.PAGES)
-    return unindexed_page("billing_done.html", 200, {})
+    return unindexed_page(request, "billing_done.html", 200, {})
 
 
 @router.get(BACK)
 async def back(request: Request) -> Response:
     """After leaving the provider's page in another way."""
     await limits_of(request).check(request, Limit.PAGES)
-    return unindexed_page("billing_back.html", 200, {})
+    return unindexed_page(request, "billing_back.html", 200, {})

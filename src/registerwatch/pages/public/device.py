@@ -116,7 +116,7 @@ async def device(request: Request, udi: str, service: InjectedService) -> Respon
         code, before_read=lambda: limits_of(request).check(request, Limit.REGISTER_READ)
     )
     if isinstance(answer, NoDevice):
-        return _no_device(answer)
+        return _no_device(request, answer)
     return _device_page(service, request, answer)
 
 
@@ -145,8 +145,9 @@ def _device_page(service: Service, request: Request, answer: DeviceAnswer) -> Re
     )
 
 
-def _no_device(answer: NoDevice) -> Response:
+def _no_device(request: Request, answer: NoDevice) -> Response:
     return unindexed_page(
+        request,
         "not_found.html",
         404,
         heading="This device cannot be read" if answer.is_unreadable else "No such device",

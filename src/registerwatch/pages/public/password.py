@@ -9,6 +9,7 @@ from starlette.responses import Response
 
 from registerwatch.accounts.password_reset import BAD_TOKEN, MAX_TOKEN_LENGTH
 from registerwatch.accounts.passwords import MIN_PASSWORD_LENGTH
+from registerwatch.bootstrap import Service
 from registerwatch.errors import InvalidInput, LinkNotValid
 from registerwatch.pages.forms import form_fields
 from registerwatch.pages.rendering import unindexed_page
@@ -27,7 +28,7 @@ router = APIRouter()
 async def forgot(request: Request, service: InjectedService) -> Response:
     """The form that asks for a link."""
     await limits_of(request).check(request, Limit.PAGES)
-    return _forgot_form()
+    return _forgot_form(request, service)
 
 
 @router.post("/password/forgot")
@@ -35,11 +36,13 @@ async def send_link(request: Request, service: InjectedService) -> Response:
     """Mail a link to the user with this address; the page is the same where there is none."""
     await limits_of(request).check(request, Limit.PASSWORD_FORGOT)
     email = (await form_fields(request)).get("email", "")
+    if not service.accounts.password_reset.can_mail_links:
+        return _forgot_form(request, service)
     try:
         service.accounts.password_reset.send_link(email)
     except InvalidInput as error:
-        return _forgot_form(email, str(error))
-    return _page("password_mailed.html", email=email)
+        return _forgot_form(request, service, email, str(error))
+    return _page(request, "password_mailed.html", email=email)
 
 
 @router.get("/password/reset")
@@ -48,8 +51,8 @@ async def reset(request: Request, service: InjectedService) -> Response:
     await limits_of(request).check(request, Limit.PAGES)
     token = request.query_params.get("token", "")
     if not 0 < len(token) <= MAX_TOKEN_LENGTH:
-        return _bad_link()
-    return _reset_form(token, shown="show" in request.query_params)
+        return _bad_link(request)
+    return _reset_form(request, token, shown="show" in request.query_params)
 
 
 @router.post("/password/reset")
@@ -61,18 +64,21 @@ async def set_password(request: Request, service: InjectedService) -> Response:
     try:
         await service.accounts.password_reset.reset(token, fields.get("password", ""))
     except LinkNotValid:
-        return _bad_link()
+        return _bad_link(request)
     except InvalidInput as error:
-        return _reset_form(token, problem=str(error))
-    return _page("password_set.html")
+        return _reset_form(request, token, problem=str(error))
+    return _page(request, "password_set.html")
 
 
-def _forgot_form(email: str = "", problem: str = "") -> Response:
-    return _page("password_forgot.html", 400 if problem else 200, email=email, problem=problem)
+def _forgot_form(request: Request, service: Service, email: str = "", problem: str = "") -> Response:
+    if not service.accounts.password_reset.can_mail_links:
+        return _page(request, "password_no_mail.html", contact=service.settings.contact)
+    return _page(request, "password_forgot.html", 400 if problem else 200, email=email, problem=problem)
 
 
-def _reset_form(token: str, *, shown: bool = False, problem: str = "") -> Response:
+def _reset_form(request: Request, token: str, *, shown: bool = False, problem: str = "") -> Response:
     return _page(
+        request,
         "password_reset.html",
         400 if problem else 200,
         token=token,
@@ -82,9 +88,9 @@ def _reset_form(token: str, *, shown: bool = False, problem: str = "") -> Respon
     )
 
 
-def _bad_link() -> Response:
-    return _page("password_bad_link.html", 400, reason=BAD_TOKEN)
+def _bad_link(request: Request) -> Response:
+    return _page(request, "password_bad_link.html", 400, reason=BAD_TOKEN)
 
 
-def _page(template: str, status: int = 200, **context: object) -> Response:
-    return unindexed_page(template, status, NO_REFERRER, **context)
+def _page(request: Request, template: str, status: int = 200, **context: object) -> Response:
+    return unindexed_page(request, template, status, NO_REFERRER, **context)
