@@ -50,6 +50,12 @@ class CapReached(RegisterwatchError):
     code = "cap-reached"
 
 
+class IdempotencyConflict(RegisterwatchError):
+    """A request with this key is under way, was another one, or its answer cannot be given again."""
+
+    code = "idempotency-conflict"
+
+
 class Overloaded(RegisterwatchError):
     """More work of one kind is waiting than can be done soon."""
 

@@ -22,6 +22,7 @@ from registerwatch.accounts.api_keys import ApiKeyService
 from registerwatch.accounts.audit import OPERATOR, Action
 from registerwatch.accounts.credentials import credential_of, masked
 from registerwatch.accounts.deletion import DeletionService
+from registerwatch.accounts.idempotency import IdempotencyStore
 from registerwatch.accounts.members import MemberService
 from registerwatch.accounts.models import Caller, NewSession, Profile, Role
 from registerwatch.accounts.password_reset import LINKS_PER_HOUR, TOKEN_SECONDS, PasswordResetService
@@ -358,6 +359,7 @@ def _accounts(database: Database, clock: SteppedClock, mail: MemoryMailer) -> Ac
         password_reset=PasswordResetService(database, quick, PLANS, clock, mail, public_url="http://service.test"),
         admin=AccountAdmin(database, PLANS, clock),
         pruner=AccountPruner(database, clock),
+        idempotency=IdempotencyStore(database, clock),
         passwords=quick,
     )
 

@@ -1,6 +1,7 @@
 """Deleting what has expired."""
 
 from registerwatch.accounts import repository
+from registerwatch.accounts.idempotency import KEPT_SECONDS
 from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
 
@@ -23,5 +24,9 @@ class AccountPruner:
         now = int(self._clock.now())
         async with self._database.transaction() as connection:
             return await repository.delete_expired(
-                connection, now=now, keys_before=now - REVOKED_KEYS_KEPT, audit_before=now - AUDIT_KEPT
+                connection,
+                now=now,
+                keys_before=now - REVOKED_KEYS_KEPT,
+                audit_before=now - AUDIT_KEPT,
+                requests_before=now - KEPT_SECONDS,
             )

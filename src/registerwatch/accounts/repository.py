@@ -13,7 +13,17 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from registerwatch.accounts.audit import Action, AuditEntry
 from registerwatch.accounts.credentials import UNKNOWN_CREDENTIAL, digest_of, masked
 from registerwatch.accounts.models import Key, Role, User
-from registerwatch.db.tables import accounts, api_keys, audit, reset_tokens, sessions, users, watches, webhooks
+from registerwatch.db.tables import (
+    accounts,
+    api_keys,
+    audit,
+    idempotent_requests,
+    reset_tokens,
+    sessions,
+    users,
+    watches,
+    webhooks,
+)
 from registerwatch.errors import Unauthenticated
 
 _OF_ACCOUNT = bindparam("account_id", type_=BigInteger)
@@ -250,13 +260,18 @@ async def token_holder(connection: AsyncConnection, digest: str, now: int) -> To
     return TokenHolder(*row) if row is not None else None
 
 
-async def delete_expired(connection: AsyncConnection, *, now: int, keys_before: int, audit_before: int) -> int:
-    """Delete expired sessions and reset tokens, and keys revoked and audit lines written before; how many rows."""
+async def delete_expired(
+    connection: AsyncConnection, *, now: int, keys_before: int, audit_before: int, requests_before: int
+) -> int:
+    """Delete expired sessions and reset tokens, and keys revoked, audit lines written and requests with an
+    Idempotency-Key begun before; how many rows.
+    """
     expired = (
         delete(sessions).where(sessions.c.expires_at <= now),
         delete(reset_tokens).where(reset_tokens.c.expires_at <= now),
         delete(api_keys).where(api_keys.c.revoked_at < keys_before),
         delete(audit).where(audit.c.created_at < audit_before),
+        delete(idempotent_requests).where(idempotent_requests.c.started_at < requests_before),
     )
     return sum([(await connection.execute(statement)).rowcount for statement in expired])
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from registerwatch.accounts.admin import AccountAdmin
 from registerwatch.accounts.api_keys import ApiKeyService
 from registerwatch.accounts.deletion import DeletionHook, DeletionService
+from registerwatch.accounts.idempotency import IdempotencyStore
 from registerwatch.accounts.members import MemberService
 from registerwatch.accounts.password_reset import PasswordResetService
 from registerwatch.accounts.passwords import Passwords
@@ -29,6 +30,7 @@ class Accounts:
     admin: AccountAdmin
     pruner: AccountPruner
     passwords: Passwords
+    idempotency: IdempotencyStore
 
     async def close(self) -> None:
         """End what is under way."""
@@ -56,4 +58,5 @@ def build_accounts(
         admin=AccountAdmin(database, table, clock),
         pruner=AccountPruner(database, clock),
         passwords=passwords,
+        idempotency=IdempotencyStore(database, clock),
     )

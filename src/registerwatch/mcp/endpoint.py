@@ -10,13 +10,13 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from registerwatch import __version__
-from registerwatch.accounts.credentials import Credential, credential_of
 from registerwatch.bootstrap import Service
 from registerwatch.errors import RateLimited
 from registerwatch.mcp import protocol
 from registerwatch.mcp.protocol import INVALID_REQUEST, METHOD_NOT_FOUND, Call, Message, RpcError
 from registerwatch.mcp.tools import TOOLS
 from registerwatch.mcp.tools.registry import ToolContext, ToolResult, payload
+from registerwatch.web.injection import sent_credential
 from registerwatch.web.rate_limits import Limit, RateLimits
 from registerwatch.web.responses import MAX_BODY_BYTES, error_response
 
@@ -78,7 +78,7 @@ class ToolEndpoint:
         for _ in range(sum(map(_is_call, messages)) - 1):  # the first is counted with its request
             await self._limits.check(request, Limit.TOOLS)
         context = ToolContext(
-            self._service, lambda: _credential(request), lambda limit: self._limits.check(request, limit)
+            self._service, lambda: sent_credential(request), lambda limit: self._limits.check(request, limit)
         )
         answers = [answer for each in messages if (answer := await self._answer(each, context)) is not None]
         if answers:
@@ -156,8 +156,3 @@ async def _send(send: Send, status: int, body: bytes) -> None:
     headers = [_NOT_CACHED, *([_JSON] if body else ()), (b"content-length", b"%d" % len(body))]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
-
-
-def _credential(request: Request) -> Credential | None:
-    scheme, _, bearer = request.headers.get("authorization", "").partition(" ")
-    return credential_of(request.headers.get("x-api-key"), bearer if scheme.lower() == "bearer" else None)

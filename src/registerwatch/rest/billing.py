@@ -23,6 +23,7 @@ from registerwatch.rest.description import (
     answer,
     operation_id,
 )
+from registerwatch.rest.idempotency import IdempotentRoute
 from registerwatch.rest.parameters import only_known_parameters
 from registerwatch.web.answers import Answer, doc
 from registerwatch.web.injection import InjectedService, counted
@@ -52,6 +53,7 @@ router = APIRouter(
     tags=["billing"],
     responses={**BAD_REQUEST, **RATE_LIMITED, **PAYMENTS_UNAVAILABLE, **OTHER_ERROR},
     generate_unique_id_function=operation_id,
+    route_class=IdempotentRoute,
 )
 ASKS_PROVIDER = [Depends(counted(Limit.PAYMENT)), Depends(only_known_parameters)]
 

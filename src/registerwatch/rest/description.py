@@ -85,10 +85,31 @@ class DescribedApi(FastAPI):
         """The description, built once."""
         if not self.openapi_schema:
             description = super().openapi()
+            _describe_idempotency(description)
             description["paths"].update(self._paths)
             description["components"]["schemas"].update(answer_schemas(), **self._schemas)
         assert self.openapi_schema is not None, "FastAPI keeps what it built"
         return self.openapi_schema
+
+
+IDEMPOTENCY_KEY = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "required": False,
+    "description": "A key of one's own for this request, such as a UUID. Sent again with it within a day, the request"
+    " is not carried out again: the answer is the first one, with `Idempotent-Replayed: true`. Errors are not kept.",
+    "schema": {"type": "string", "pattern": "^[!-~]{1,255}$"},
+    "example": "0b9f1f0e-5c5f-4d7e-9a39-2f6a5f1f7c11",
+}
+
+
+def _describe_idempotency(description: dict[str, Any]) -> None:
+    """Give every POST with a credential its optional header."""
+    description["components"].setdefault("parameters", {})["IdempotencyKey"] = IDEMPOTENCY_KEY
+    for methods in description["paths"].values():
+        operation = methods.get("post", {})
+        if operation.get("security") and {} not in operation["security"]:
+            operation.setdefault("parameters", []).append({"$ref": "#/components/parameters/IdempotencyKey"})
 
 
 def answer_schemas() -> dict[str, dict[str, Any]]:

@@ -25,6 +25,7 @@ STATUS_BY_CODE = {
     "period-ended": 402,
     "owner-only": 403,
     "cap-reached": 409,
+    "idempotency-conflict": 409,
     "rate-limited": 429,
     "payment-refused": 400,
     "overloaded": 503,

@@ -22,6 +22,7 @@ from registerwatch.rest.description import (
     answer,
     operation_id,
 )
+from registerwatch.rest.idempotency import IdempotentRoute
 from registerwatch.rest.parameters import RowId, only_known_parameters, row_id
 from registerwatch.web.answers import Answer, Done, doc, instant
 from registerwatch.web.injection import InjectedService, counted
@@ -33,6 +34,7 @@ router = APIRouter(
     responses={**UNAUTHENTICATED, **RATE_LIMITED, **UNAVAILABLE, **OTHER_ERROR},
     dependencies=[Depends(counted(Limit.ACCOUNT)), Depends(only_known_parameters)],
     generate_unique_id_function=operation_id,
+    route_class=IdempotentRoute,
 )
 Token = Annotated[str, Query(description="The token of a feed, `ft_…`.")]
 FEED_HEADERS = {"Cache-Control": NOT_CACHED, "Referrer-Policy": "no-referrer", "X-Robots-Tag": "noindex"}

@@ -23,6 +23,7 @@ from registerwatch.rest.description import (
     answer,
     operation_id,
 )
+from registerwatch.rest.idempotency import IdempotentRoute
 from registerwatch.rest.parameters import RowId, only_known_parameters, row_id
 from registerwatch.watches.expiring import expiring
 from registerwatch.watches.import_list import ImportResult
@@ -38,6 +39,7 @@ router = APIRouter(
     responses={**UNAUTHENTICATED, **RATE_LIMITED, **UNAVAILABLE, **OTHER_ERROR},
     dependencies=[Depends(counted(Limit.ACCOUNT)), Depends(only_known_parameters)],
     generate_unique_id_function=operation_id,
+    route_class=IdempotentRoute,
 )
 
 

@@ -21,6 +21,7 @@ from registerwatch.rest.description import (
     answer,
     operation_id,
 )
+from registerwatch.rest.idempotency import IdempotentRoute
 from registerwatch.rest.parameters import RowId, only_known_parameters, row_id
 from registerwatch.rest.webhook_answers import (
     EXAMPLE_URL,
@@ -41,6 +42,7 @@ router = APIRouter(
     responses={**UNAUTHENTICATED, **FORBIDDEN, **RATE_LIMITED, **UNAVAILABLE, **OTHER_ERROR},
     dependencies=[Depends(counted(Limit.ACCOUNT)), Depends(only_known_parameters)],
     generate_unique_id_function=operation_id,
+    route_class=IdempotentRoute,
 )
 SENDS = [Depends(counted(Limit.WEBHOOK_TEST))]
 

@@ -1,4 +1,4 @@
-"""What endpoints of REST and of the pages are given: the service and the rate limits of their application."""
+"""What endpoints are given: the service and the rate limits of their application, the credential of a request."""
 
 from collections.abc import Awaitable, Callable
 from typing import Annotated
@@ -6,6 +6,7 @@ from typing import Annotated
 from fastapi import Depends
 from starlette.requests import Request
 
+from registerwatch.accounts.credentials import Credential, credential_of
 from registerwatch.bootstrap import Service
 from registerwatch.web.rate_limits import Limit, RateLimits
 
@@ -20,6 +21,12 @@ def limits_of(request: Request) -> RateLimits:
     """The rate limits of the application."""
     limits: RateLimits = request.app.state.limits
     return limits
+
+
+def sent_credential(request: Request) -> Credential | None:
+    """The key or session that a request carries; None when there is none."""
+    scheme, _, bearer = request.headers.get("authorization", "").partition(" ")
+    return credential_of(request.headers.get("x-api-key"), bearer if scheme.lower() == "bearer" else None)
 
 
 def counted(limit: Limit) -> Callable[[Request], Awaitable[None]]:

@@ -1,0 +1,113 @@
+"""Requests that are carried out once, however often they are sent with one Idempotency-Key.
+
+Source: draft-ietf-httpapi-idempotency-key-header-07. A request that ends in an error is forgotten, so that it can be
+sent again. Answers are kept for a day, but for those with a secret that is told once.
+"""
+
+import hashlib
+from dataclasses import dataclass
+
+from sqlalchemy import delete, insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from registerwatch.clock import Clock
+from registerwatch.db.engine import Database
+from registerwatch.db.tables import idempotent_requests as table
+from registerwatch.errors import IdempotencyConflict
+
+KEPT_SECONDS = 24 * 3600
+ABANDONED_SECONDS = 180
+"""A request that has not ended by then was broken off: no request takes as long."""
+
+UNDER_WAY = "A request with this Idempotency-Key is under way. Send it again when that has ended."
+OTHER_REQUEST = "This Idempotency-Key came with another request before. Each request needs a key of its own."
+NOT_KEPT = (
+    "This request was carried out before. Its answer held a secret that is told once and not kept;"
+    " revoke what was made, and make another one with another key."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The answer that a request got before: HTTP status and body."""
+
+    status: int
+    body: str
+
+
+@dataclass(frozen=True, slots=True)
+class IdempotentRequest:
+    """One request by its key and what it asks. `digest` is of the credential and the key."""
+
+    account_id: int
+    digest: str
+    fingerprint: str
+
+
+class IdempotencyStore:
+    """Remembers requests and their answers."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+
+    async def begin(self, request: IdempotentRequest) -> Answered | None:
+        """None where the request is to be carried out now; else the answer that it got.
+
+        Raises `IdempotencyConflict` while it is under way, where its answer was not kept, and where the key belongs to
+        another request.
+        """
+        if await self._is_new(request):
+            return None
+        async with self._database.transaction() as connection:
+            now = int(self._clock.now())
+            where = table.c.digest == request.digest
+            row = (await connection.execute(select(table).where(where).with_for_update())).one_or_none()
+            if row is None:
+                raise IdempotencyConflict(UNDER_WAY)  # it ended in an error at this moment
+            if row.fingerprint != request.fingerprint:
+                raise IdempotencyConflict(OTHER_REQUEST)
+            if row.status is not None and row.body is None:
+                raise IdempotencyConflict(NOT_KEPT)
+            if row.status is not None:
+                return Answered(row.status, row.body)
+            if 0 <= now - row.started_at < ABANDONED_SECONDS:
+                raise IdempotencyConflict(UNDER_WAY)
+            await connection.execute(update(table).where(where).values(started_at=now))
+            return None
+
+    async def end(self, request: IdempotentRequest, answered: Answered | None, *, is_kept: bool = True) -> None:
+        """Keep the answer; forget the request where there is none."""
+        where = table.c.digest == request.digest
+        async with self._database.transaction() as connection:
+            if answered is None:
+                await connection.execute(delete(table).where(where))
+            else:
+                body = answered.body if is_kept else None
+                await connection.execute(update(table).where(where).values(status=answered.status, body=body))
+
+    async def _is_new(self, request: IdempotentRequest) -> bool:
+        now = int(self._clock.now())
+        try:
+            async with self._database.transaction() as connection:
+                old = table.c.started_at <= now - KEPT_SECONDS
+                await connection.execute(delete(table).where(table.c.digest == request.digest, old))
+                await connection.execute(
+                    insert(table).values(
+                        digest=request.digest,
+                        account_id=request.account_id,
+                        fingerprint=request.fingerprint,
+                        started_at=now,
+                    )
+                )
+        except IntegrityError:
+            return False
+        return True
+
+
+def digest_of_parts(*parts: bytes) -> str:
+    """SHA-256 in hex over parts, each with its length, so that no two lists of parts are alike."""
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(b"%d:" % len(part) + part)
+    return digest.hexdigest()

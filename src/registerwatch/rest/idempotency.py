@@ -1,0 +1,78 @@
+"""`Idempotency-Key`: a POST that is sent again gets the answer of the first time."""
+
+import re
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from fastapi.routing import APIRoute
+from starlette.requests import Request
+from starlette.responses import Response
+
+from registerwatch.accounts.idempotency import Answered, IdempotentRequest, digest_of_parts
+from registerwatch.db.run_uncancelled import run_uncancelled
+from registerwatch.errors import InvalidInput, Unauthenticated
+from registerwatch.web.injection import limits_of, sent_credential, service_of
+from registerwatch.web.rate_limits import Limit
+from registerwatch.web.responses import JSON, NOT_CACHED
+
+HEADER = "Idempotency-Key"
+REPLAYED = "Idempotent-Replayed"
+TELLS_A_SECRET_ONCE = frozenset({"/v1/keys", "/v1/feeds"})
+"""Routes whose answers hold what is stored as a digest alone."""
+BAD_KEY = f"`{HEADER}` has 1 to 255 visible characters of ASCII."
+
+_KEY = re.compile(r"[!-~]{1,255}")
+
+Handler = Callable[[Request], Coroutine[Any, Any, Response]]
+
+
+class IdempotentRoute(APIRoute):
+    """A route that carries out a POST with an `Idempotency-Key` once, of one credential, within a day."""
+
+    def get_route_handler(self) -> Handler:
+        """The handler of the route, behind the look at what was answered before."""
+        handler = super().get_route_handler()
+        if "POST" not in (self.methods or ()):
+            return handler
+
+        async def answered_once(request: Request) -> Response:
+            key = request.headers.get(HEADER)
+            asked = None if key is None else await _asked(request, key)
+            return await (handler(request) if asked is None else _once(request, asked, handler))
+
+        return answered_once
+
+
+async def _asked(request: Request, key: str) -> IdempotentRequest | None:
+    """What is asked; None without a right credential, which the route refuses. Raises `InvalidInput`."""
+    if not _KEY.fullmatch(key):
+        raise InvalidInput(BAD_KEY)
+    credential = sent_credential(request)
+    try:
+        caller = await service_of(request).accounts.sessions.caller(credential)
+    except Unauthenticated:
+        return None
+    assert credential is not None, "else there is no caller"
+    address = f"{request.method} {request.url.path}?{request.url.query}"
+    return IdempotentRequest(
+        caller.account.id,
+        digest_of_parts(credential.digest.encode(), key.encode()),
+        digest_of_parts(address.encode(), await request.body()),
+    )
+
+
+async def _once(request: Request, asked: IdempotentRequest, handler: Handler) -> Response:
+    store = service_of(request).accounts.idempotency
+    before = await store.begin(asked)
+    if before is not None:
+        await limits_of(request).check(request, Limit.ACCOUNT)  # else the route counts
+        return Response(before.body, before.status, {"Cache-Control": NOT_CACHED, REPLAYED: "true"}, JSON)
+    answered = None
+    try:
+        response = await handler(request)
+        if response.status_code < 300:
+            answered = Answered(response.status_code, bytes(response.body).decode())
+        return response
+    finally:
+        is_kept = request.scope["route"].path not in TELLS_A_SECRET_ONCE
+        await run_uncancelled(store.end(asked, answered, is_kept=is_kept))

@@ -1,0 +1,139 @@
+"""`Idempotency-Key`: a POST that is sent again makes nothing again."""
+
+import asyncio
+from typing import Any
+from unittest.mock import patch
+
+import httpx2
+import pytest
+
+from registerwatch.accounts.idempotency import ABANDONED_SECONDS, KEPT_SECONDS
+from registerwatch.db.tables import idempotent_requests
+from tests.support.harness import NewAccount, ServiceHarness, auth_headers
+
+pytestmark = pytest.mark.anyio
+
+KEY = "0b9f1f0e-5c5f-4d7e-9a39-2f6a5f1f7c11"
+
+
+@pytest.fixture
+async def owner(harness: ServiceHarness) -> NewAccount:
+    return await harness.sign_up()
+
+
+async def post(
+    harness: ServiceHarness, path: str, credential: str, body: dict[str, Any] | None = None, key: str = KEY
+) -> httpx2.Response:
+    """The answer to a POST with a key."""
+    headers = {**auth_headers(credential), "Idempotency-Key": key}
+    return await harness.client.post(path, json=body or {}, headers=headers)
+
+
+async def test_a_request_that_is_sent_again_gets_the_first_answer_and_makes_nothing(
+    harness: ServiceHarness, owner: NewAccount
+) -> None:
+    fields = {"url": "https://hooks.acme.example/"}
+    first, again, other = [
+        await post(harness, "/v1/webhooks", owner.api_key, fields, key) for key in (KEY, KEY, "another")
+    ]
+
+    assert first.status_code == again.status_code == other.status_code == 200
+    assert first.json() == again.json() != other.json()
+    assert (first.headers.get("idempotent-replayed"), again.headers["idempotent-replayed"]) == (None, "true")
+    assert len(await harness.get_list(owner.api_key, "webhooks")) == 2
+
+
+async def test_a_lost_answer_of_a_sync_can_be_asked_for_again(harness: ServiceHarness, owner: NewAccount) -> None:
+    [device] = harness.unique_devices(1)
+    await harness.post_watches(owner.api_key, device.primary_di)
+    harness.world.change(device.uuid, reference="NEW-1")
+    harness.clock.move(60)
+    first, again, later = [await post(harness, "/v1/sync", owner.api_key, key=key) for key in (KEY, KEY, "another")]
+
+    assert first.json()["events"]
+    assert again.json() == first.json()
+    assert later.json()["events"] == []
+
+
+async def test_a_key_that_is_told_once_is_neither_made_again_nor_kept(
+    harness: ServiceHarness, owner: NewAccount
+) -> None:
+    first, again = [await post(harness, "/v1/keys", owner.api_key, {"label": "ERP"}) for _ in range(2)]
+
+    assert (first.status_code, again.status_code, again.json()["code"]) == (200, 409, "idempotency-conflict")
+    assert first.json()["api_key"] not in str(await harness.rows(idempotent_requests))
+    assert len((await harness.client.get("/v1/me", headers=auth_headers(owner.api_key))).json()["keys"]) == 2
+
+
+async def test_a_key_of_another_request_is_refused(harness: ServiceHarness, owner: NewAccount) -> None:
+    await post(harness, "/v1/webhooks", owner.api_key, {"url": "https://hooks.acme.example/"})
+    answers = [
+        await post(harness, "/v1/webhooks", owner.api_key, {"url": "https://other.acme.example/"}),
+        await post(harness, "/v1/feeds", owner.api_key),
+    ]
+
+    assert [answer.status_code for answer in answers] == [409, 409]
+    assert len(await harness.get_list(owner.api_key, "webhooks")) == 1
+
+
+async def test_keys_of_two_accounts_have_nothing_to_do_with_each_other(
+    harness: ServiceHarness, owner: NewAccount
+) -> None:
+    stranger = await harness.sign_up("stranger@other.example")
+    fields = {"url": "https://hooks.acme.example/"}
+    mine, theirs = [await post(harness, "/v1/webhooks", each.api_key, fields) for each in (owner, stranger)]
+
+    assert mine.json()["webhook"]["secret"] != theirs.json()["webhook"]["secret"]
+    assert "idempotent-replayed" not in theirs.headers
+
+
+async def test_a_request_that_failed_can_be_sent_again(harness: ServiceHarness, owner: NewAccount) -> None:
+    bad = await post(harness, "/v1/webhooks", owner.api_key, {"url": "http://localhost/"})
+    with patch.object(harness.webhooks, "add", side_effect=ZeroDivisionError):
+        broken = await post(harness, "/v1/webhooks", owner.api_key, {"url": "https://hooks.acme.example/"})
+    good = await post(harness, "/v1/webhooks", owner.api_key, {"url": "https://hooks.acme.example/"})
+
+    assert (bad.status_code, broken.status_code, good.status_code) == (400, 500, 200)
+
+
+async def test_of_two_at_once_one_is_carried_out(harness: ServiceHarness, owner: NewAccount) -> None:
+    fields = {"url": "https://hooks.acme.example/"}
+    answers = await asyncio.gather(*(post(harness, "/v1/webhooks", owner.api_key, fields) for _ in range(5)))
+
+    assert {answer.status_code for answer in answers} <= {200, 409}
+    assert len({answer.text for answer in answers if answer.status_code == 200}) == 1
+    assert len(await harness.get_list(owner.api_key, "webhooks")) == 1
+
+
+async def test_a_request_that_was_broken_off_is_carried_out_after_a_while(
+    harness: ServiceHarness, owner: NewAccount
+) -> None:
+    store = harness.service.accounts.idempotency
+    fields = {"url": "https://hooks.acme.example/"}
+    with patch.object(store, "end"):
+        await post(harness, "/v1/webhooks", owner.api_key, fields)
+    soon = await post(harness, "/v1/webhooks", owner.api_key, fields)
+    harness.clock.move(ABANDONED_SECONDS)
+    later = await post(harness, "/v1/webhooks", owner.api_key, fields)
+
+    assert (soon.status_code, later.status_code) == (409, 200)
+
+
+async def test_answers_are_forgotten_after_a_day(harness: ServiceHarness, owner: NewAccount) -> None:
+    fields = {"url": "https://hooks.acme.example/"}
+    await post(harness, "/v1/webhooks", owner.api_key, fields)
+    harness.clock.move(KEPT_SECONDS + 1)
+    await harness.service.accounts.pruner.prune()
+
+    assert await harness.rows(idempotent_requests) == []
+    assert "idempotent-replayed" not in (await post(harness, "/v1/webhooks", owner.api_key, fields)).headers
+
+
+@pytest.mark.parametrize("key", ["", "a" * 256, "two words"])
+async def test_a_key_that_is_none_is_refused(harness: ServiceHarness, owner: NewAccount, key: str) -> None:
+    assert (await post(harness, "/v1/feeds", owner.api_key, key=key)).status_code == 400
+
+
+async def test_who_has_no_credential_is_refused_and_leaves_nothing(harness: ServiceHarness) -> None:
+    assert (await post(harness, "/v1/feeds", "rw_nobody")).status_code == 401
+    assert await harness.rows(idempotent_requests) == []
