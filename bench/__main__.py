@@ -33,10 +33,7 @@ def bench(
     minutes: Annotated[float, Option(help="Minutes of mixed load on each database.", min=0.05)] = 3.0,
     watches: Annotated[int, Option(help="Watches of the simulated year.", min=10)] = 1_000,
     days: Annotated[int, Option(help="Days of the simulated year.", min=1)] = 365,
-    trigrams_up_to: Annotated[int, Option(help="Most records that PostgreSQL indexes trigrams of.", min=0)] = 10**9,
-    workdir: Annotated[Path | None, Option(help="Folder that keeps records, copies and figures.")] = None,
-    resume: Annotated[bool, Option("--resume", help="Take over what the same --workdir has measured.")] = False,
-    json: Annotated[Path | None, Option(help="File for the figures as JSON.")] = None,
+    workdir: Annotated[Path | None, Option(help="Folder that keeps records and copies for the next run.")] = None,
     write: Annotated[bool, Option("--report", help="Three sizes, `mixed` too, written into --docs.")] = False,
     source: Annotated[Path | None, Option("--from", help="Measure nothing: write the report of these figures.")] = None,
     docs: Annotated[Path, Option(help="Folder of the documentation.")] = DOCS,
@@ -47,17 +44,15 @@ def bench(
         return
     chosen = _sizes(sizes or (REPORTED_SIZES if write else str(USUAL_SIZE)))
     parts = _parts(only or ",".join([*PARTS, *(["mixed"] if write else [])]))
-    how = (seed, rounds, seconds, requests, minutes, trigrams_up_to, watches, days)
+    how = (seed, rounds, seconds, requests, minutes, watches, days)
     with ExitStack() as stack:
         folder = workdir or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="registerwatch-bench-")))
         folder.mkdir(parents=True, exist_ok=True)
         setups = [Setup(folder.resolve(), size, *how) for size in chosen]
         data = f"Data: generated records, seed {seed}; {' / '.join(f'{size:,}' for size in chosen)} of them."
-        found = Report([description(), data], measured(setups, parts, resume=resume))
+        found = Report([description(), data], measured(setups, parts))
     text = report.as_markdown(found)
     Console().print(Markdown(text)) if sys.stdout.isatty() else print(text)
-    if json:
-        json.write_bytes(report.as_json(found))
     if write:
         report.write(found, docs)
     if any(each.section.failure for each in found.measured):

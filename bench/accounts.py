@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
@@ -10,7 +10,7 @@ from itertools import cycle, islice
 
 from bench.bare import beside_bare
 from bench.figures import Figure, Row, Section, latencies, percentile
-from bench.load import Client, Request, device_requests, expect_success, rate
+from bench.load import Client, Request, device_requests, rate
 from bench.processes import ALL_BUT_LOAD, CORES, LOAD_CORE, SERVER_CORE, pinned
 from bench.questions import sample_of
 from bench.service import Customer, bring_up_to_date, customer, served, stand_in_register
@@ -97,15 +97,15 @@ def timed_reads(port: int, reads: Sequence[Request], logins: Sequence[Request], 
 def _bursts(port: int, logins: Sequence[Request], seconds: float) -> float:
     """Logins a second: `BURST` at once over as many new connections, and again as soon as all are answered."""
     began, signed_in = time.perf_counter(), 0
-    while logins and time.perf_counter() < began + seconds:
-        sent = [(Client(port), login) for login in islice(cycle(logins), BURST)]
-        for client, login in sent:
-            client.send(login)
-        for client, login in sent:
-            expect_success(client.receive(), login)
-            client.close()
-        signed_in += BURST
+    with ThreadPoolExecutor(BURST) as threads:
+        while logins and time.perf_counter() < began + seconds:
+            signed_in += len(list(threads.map(partial(_sign_in, port), islice(cycle(logins), BURST))))
     return signed_in / (time.perf_counter() - began)
+
+
+def _sign_in(port: int, login: Request) -> None:
+    with closing(Client(port)) as client:
+        client.expect(login)
 
 
 def _slower(row: Row) -> str:

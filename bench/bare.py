@@ -41,7 +41,7 @@ def beside_bare(
 def serving(setup: Setup, core: int, *answers: object, target: str = "/") -> AbstractContextManager[Server]:
     """The application on a core, with the answers that its arguments say."""
     command = [sys.executable, "-m", "bench.bare", *answers]
-    return answering(command, setup.path("bare-app.log"), target, cores=[core], statuses=(200, 304))
+    return answering(command, setup.path("bare-app.log"), target, cores=[core])
 
 
 def _messages(answer: Answer) -> tuple[Message, Message]:

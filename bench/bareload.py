@@ -1,21 +1,17 @@
-"""The bare loop that filling is compared with: `python -m bench.bareload RECORDS DATABASE` prints its seconds.
+"""The bare loop that filling is compared with: `python -m bench.bareload RECORDS DATABASE`.
 
 It reads the same lines, parses the JSON of each and inserts it with its two identifiers into one SQLite table.
 """
 
 import sqlite3
 import sys
-import time
 from itertools import islice
 
 import msgspec
 
 BATCH = 1_000
 
-
-def main() -> None:
-    """Insert every line."""
-    started = time.perf_counter()
+if __name__ == "__main__":
     connection = sqlite3.connect(sys.argv[2])
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = NORMAL")
@@ -28,8 +24,3 @@ def main() -> None:
             with connection:
                 connection.executemany("INSERT INTO record VALUES (?, ?, ?)", batch)
     connection.close()
-    print(time.perf_counter() - started)
-
-
-if __name__ == "__main__":
-    main()

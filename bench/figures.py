@@ -46,18 +46,12 @@ class Goal:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One thing measured, ours beside its peers."""
+    """One thing measured, ours beside its peers. `what` is the same at every size."""
 
     what: str
     ours: Figure
     peers: Mapping[str, Figure | None] = field(default_factory=dict)  # by name; None where the peer cannot do this
     goal: Goal | None = None
-    same: str = ""  # what is the same at every size, where `what` names things that are not
-
-    @property
-    def key(self) -> str:
-        """By which rows of several sizes are put together."""
-        return self.same or self.what
 
     def ratio(self, peer: str) -> float | None:
         """How many times as good as the peer we are: above 1 is better. None where there is nothing to compare."""
@@ -76,7 +70,6 @@ class Section:
     title: str
     rows: Sequence[Row]
     remarks: Sequence[str] = ()
-    heading: str = ""  # the title where several sizes are shown together, if the title itself names one
     ours: str = "ours"  # what the first figure of every row is of, where that is not simply ours
     failure: str = ""  # why it has no rows, where measuring it failed
 
@@ -109,8 +102,8 @@ def latencies(seconds: Sequence[float], **details: float | int | str) -> Figure:
 
 
 def median_figure(rounds: Sequence[Figure]) -> Figure:
-    """One figure of several rounds: the median of each number, but the longest time of all and the sum of samples."""
-    summaries: dict[str, Callable[..., float]] = {"max": max, "samples": sum}
+    """One figure of several rounds: the median of each number, but the greatest time and memory, the sum of samples."""
+    summaries: dict[str, Callable[..., float]] = {"max": max, "megabytes": max, "samples": sum}
     details = {
         name: value if isinstance(value, str) else summaries.get(name, median)([each.details[name] for each in rounds])
         for name, value in rounds[0].details.items()

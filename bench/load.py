@@ -51,36 +51,24 @@ class Client:
         self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout)
         self.close = self._connection.close
 
-    def send(self, request: Request) -> None:
-        """Send a request, whose answer is read later. Raises `OSError`."""
+    def ask(self, request: Request) -> Answer:
+        """Send a request, wait for its whole answer. Raises `OSError` and `HTTPException`."""
         method, headers = request.head
         self._connection.request(method, request.target, request.body or None, headers)
-
-    def receive(self) -> Answer:
-        """The whole answer to what was sent. Raises `OSError` and `HTTPException`."""
         answer = self._connection.getresponse()
         body = answer.read()
         return Answer(answer.status, {name.lower(): value for name, value in answer.getheaders()}, body)
 
-    def ask(self, request: Request) -> Answer:
-        """Send a request, wait for its whole answer."""
-        self.send(request)
-        return self.receive()
-
     def expect(self, request: Request) -> Answer:
         """The answer, which must be a 200. Raises `ProcessFailed` where it is none."""
-        return expect_success(self.ask(request), request)
+        answer = self.ask(request)
+        if answer.status != 200:
+            raise ProcessFailed(f"{request.target} was answered with {answer.status}: {answer.body[:500]!r}")
+        return answer
 
     def json(self, target: str) -> Any:
         """The content of the answer to a GET, which must be a 200."""
         return msgspec.json.decode(self.expect(Request(target)).body)
-
-
-def expect_success(answer: Answer, request: Request) -> Answer:
-    """The answer. Raises `ProcessFailed` where its status is not 200."""
-    if answer.status != 200:
-        raise ProcessFailed(f"{request.target} was answered with {answer.status}: {answer.body[:500]!r}")
-    return answer
 
 
 def device_requests(udis: Sequence[str]) -> list[Request]:

@@ -17,7 +17,7 @@ import psutil
 from bench.bare import serving
 from bench.figures import Figure, Goal, Row, Section, latencies
 from bench.load import CONNECTIONS, Client, Request, actor_requests, device_requests, tool_call, unchanged_requests
-from bench.postgresql import DESCRIPTION, Cluster, cluster_if_installed
+from bench.postgresql import DESCRIPTION, cluster_if_installed
 from bench.processes import ALL_BUT_LOAD, LOAD_CORE, Usage, computed_seconds, pinned, watched
 from bench.questions import Question, Sample, sample_of
 from bench.service import Customer, bring_up_to_date, customer, served, stand_in_register
@@ -40,8 +40,7 @@ SETTINGS = {"TRIAL_WATCH_CAP": "10000", "WEBHOOKS_ALLOW_PRIVATE": "on"}
 SECONDS_BETWEEN_CHANGES = 1.0
 TIMEOUT_SECONDS = 120.0  # within which everything is answered; later counts as unexpected
 PAUSE_SECONDS = 0.2  # after an answer that should not be
-NO_ANSWER = 0  # the status of a request that got none
-READS = {
+WEIGHTS = {
     "device read": 430,
     "device, unchanged": 250,
     "search": 120,
@@ -49,24 +48,24 @@ READS = {
     "tool call": 80,
     "account": 20,
     "list of watches": 30,
+    "login": 5,
+    "sync": 3,
+    "import": 2,
 }
-"""Weights of requests that change nothing."""
-CHANGES = {"login": 5, "sync": 3, "import": 2}
-"""Weights of the others. An import is followed by a look at the list and by ending each of its watches."""
+"""Of the kinds of requests. An import is followed by a look at the list and by ending each of its watches."""
+STOP = "stop watching"
 EXPECTED = {"device, unchanged": (200, 304)}  # besides 200: a device that changed meanwhile is answered in full
 
 
 @dataclass(slots=True)
-class Mixed:
-    """What is asked on one database, of whom, and how it went."""
+class Load:
+    """What is asked on one database, and how it went."""
 
-    setup: Setup
     port: int
-    reads: Mapping[str, Sequence[Request]]  # by kind, in the names of `READS`
-    companies: Sequence[Customer]  # those who sync, then the one who imports
-    imported: Sequence[Sequence[str]]
-    seconds: dict[str, list[float]] = field(default_factory=dict)  # times by kind
-    unexpected: Counter[tuple[str, int]] = field(default_factory=Counter)  # answers by kind and status
+    requests: Mapping[str, Sequence[Request]]  # by kind, in the names of `WEIGHTS`
+    importer: Customer
+    seconds: dict[str, list[float]] = field(default_factory=lambda: {kind: [] for kind in sorted([*WEIGHTS, STOP])})
+    unexpected: Counter[str] = field(default_factory=Counter)
     usages: Sequence[Usage] = ()
     computed: float = 0.0  # seconds of a core that service and database used
 
@@ -74,57 +73,32 @@ class Mixed:
         """What the service had after that part of the time."""
         return self.usages[max(0, min(len(self.usages) - 1, round(len(self.usages) * part) - 1))]
 
-    def run(self, register_port: int, codes: Sequence[str]) -> None:
-        """Ask until the time is over, while the register changes what is watched."""
-        ends = time.perf_counter() + self.setup.minutes * 60
-        self.seconds = {kind: [] for kind in (*READS, *CHANGES, "stop watching")}
-        with ThreadPoolExecutor(CONNECTIONS + 1) as threads:
-            randoms = [Random(f"{self.setup.seed} {number}") for number in range(CONNECTIONS)]
-            begun = [threads.submit(self._ask_until, ends, random) for random in randoms]
-            begun.append(threads.submit(_change_until, ends, register_port, codes))
-        for each in begun:
-            each.result()
-        self.seconds = {kind: times for kind, times in sorted(self.seconds.items()) if times}
-
-    def _ask_until(self, ends: float, random: Random) -> None:
-        weights = READS | CHANGES
+    def ask_until(self, ends: float, random: Random) -> None:
+        """Ask over one connection until the time is over."""
         with closing(Client(self.port, TIMEOUT_SECONDS)) as client:
             while time.perf_counter() < ends:
-                kind = random.choices(list(weights), list(weights.values()))[0]
+                kind = random.choices(list(WEIGHTS), list(WEIGHTS.values()))[0]
+                self._ask(client, kind, random.choice(self.requests[kind]))
                 if kind == "import":
-                    self._import(client, random)
-                else:
-                    self._ask(client, kind, self._request(kind, random))
+                    self._end_watches(client)
 
-    def _request(self, kind: str, random: Random) -> Request:
-        if kind == "sync":
-            return random.choice(self.companies[:-1]).post("/v1/sync")
-        if kind == "login":
-            return random.choice(random.choice(self.companies).logins)
-        return random.choice(self.reads[kind])
-
-    def _import(self, client: Client, random: Random) -> None:
-        """Import a list, look at it, stop watching all of it: the account is as before."""
-        importer = self.companies[-1]
-        self._ask(client, "import", importer.post("/v1/import", csv="\n".join(random.choice(self.imported))))
-        found = self._ask(client, "list of watches", Request("/v1/watches", importer.by_key))
+    def _end_watches(self, client: Client) -> None:
+        """Look at the list, stop watching all of it: the account is as before."""
+        found = self._ask(client, "list of watches", Request("/v1/watches", self.importer.by_key))
         for watch in msgspec.json.decode(found)["watches"] if found else []:
-            request = Request(f"/v1/watches/{watch['id']}", importer.by_key, method="DELETE")
-            self._ask(client, "stop watching", request)
+            self._ask(client, STOP, Request(f"/v1/watches/{watch['id']}", self.importer.by_key, method="DELETE"))
 
     def _ask(self, client: Client, kind: str, request: Request) -> bytes:
         """The body of the answer; empty where it is not what it should be."""
-        began = time.perf_counter()
+        began, answer = time.perf_counter(), None
         try:
             answer = client.ask(request)
-            status, body = answer.status, answer.body
         except (OSError, http.client.HTTPException):
             client.close()  # it connects anew by itself
-            status, body = NO_ANSWER, b""
         self.seconds[kind].append(time.perf_counter() - began)
-        if status in EXPECTED.get(kind, (200,)):
-            return body
-        self.unexpected[kind, status] += 1
+        if answer and answer.status in EXPECTED.get(kind, (200,)):
+            return answer.body
+        self.unexpected[f"{answer.status if answer else 'no answer'} to {kind}"] += 1
         time.sleep(PAUSE_SECONDS)
         return b""
 
@@ -142,37 +116,49 @@ def measure(setup: Setup) -> Section:
     found = {ON_SQLITE: _mixed(setup, setup.copy())}
     with cluster_if_installed(setup) as database:
         if database is not None:
-            found[ON_POSTGRESQL] = _mixed(setup, database.copy(setup), database)
+            found[ON_POSTGRESQL] = _mixed(setup, database.copy(setup), [database.pid])
     title = f"Mixed load for {setup.minutes:g} minutes on each database"
     return Section("mixed", title, _rows(found), _remarks(found), ours=ON_SQLITE)
 
 
-def _mixed(setup: Setup, stored: Stored, database: Cluster | None = None) -> Mixed:
+def _mixed(setup: Setup, stored: Stored, pids: Sequence[int] = ()) -> Load:
     """Watched are the last devices of the sample, so that other parts read devices which no mixed load changes."""
     sample = sample_of(setup)
     codes = sample.udis[-WATCHED * WATCHERS :]
-    others = sample.udis[READ_DEVICES : -len(codes)] or sample.udis
-    lists = [others[start : start + IMPORTED] for start in range(0, min(len(others), IMPORTED * LISTS), IMPORTED)]
     with ExitStack() as stack:
         register = stack.enter_context(stand_in_register(setup, [LOAD_CORE]))
         receiver = stack.enter_context(serving(setup, LOAD_CORE))
         service = stack.enter_context(served(setup, register | SETTINGS, stored=stored, cores=ALL_BUT_LOAD))
-        companies = [stack.enter_context(customer(service.port)) for _ in range(WATCHERS + 1)]
-        mixed = Mixed(setup, service.port, _reads(sample, service.port, companies[0]), companies, lists)
-        _watch(mixed, codes, f"http://127.0.0.1:{receiver.port}/")
-        pids = [service.pid, *([database.pid] if database else [])]
+        *watchers, importer = (stack.enter_context(customer(service.port)) for _ in range(WATCHERS + 1))
+        load = Load(service.port, _requests(sample, service.port, watchers, importer), importer)
+        _watch(service.port, watchers, codes, f"http://127.0.0.1:{receiver.port}/")
+        pids = [service.pid, *pids]
         before = sum(map(computed_seconds, pids))
-        with timed(f"mixing on {stored.kind}"), watched(psutil.Process(service.pid), 1) as usages, pinned(LOAD_CORE):
-            mixed.run(urlsplit(register["REGISTER_URL"]).port or 0, codes)
-        mixed.usages, mixed.computed = usages, sum(map(computed_seconds, pids)) - before
-    return mixed
+        with timed(f"mixing on {stored.kind}"), watched(psutil.Process(service.pid), 1) as load.usages:
+            _run(setup, load, urlsplit(register["REGISTER_URL"]).port or 0, codes)
+        load.computed = sum(map(computed_seconds, pids)) - before
+    return load
 
 
-def _reads(sample: Sample, port: int, company: Customer) -> dict[str, list[Request]]:
-    udis, srns = sample.udis[:READ_DEVICES], sample.srns[:READ_ACTORS]
+def _run(setup: Setup, load: Load, register_port: int, codes: Sequence[str]) -> None:
+    """Ask until the time is over, while the register changes what is watched."""
+    ends = time.perf_counter() + setup.minutes * 60
+    with pinned(LOAD_CORE), ThreadPoolExecutor(CONNECTIONS + 1) as threads:
+        begun = [threads.submit(load.ask_until, ends, Random(f"{setup.seed} {each}")) for each in range(CONNECTIONS)]
+        begun.append(threads.submit(_change_until, ends, register_port, codes))
+    for each in begun:
+        each.result()
+
+
+def _requests(
+    sample: Sample, port: int, watchers: Sequence[Customer], importer: Customer
+) -> dict[str, Sequence[Request]]:
+    udis, srns, company = sample.udis[:READ_DEVICES], sample.srns[:READ_ACTORS], watchers[0]
     bring_up_to_date(port, [*udis, *srns])
     devices = device_requests(udis)
     words = [*list(sample.common)[:40], *sample.rare[:40], *srns[:20]]
+    others = sample.udis[READ_DEVICES : -WATCHED * WATCHERS] or sample.udis
+    lists = [others[start : start + IMPORTED] for start in range(0, min(len(others), IMPORTED * LISTS), IMPORTED)]
     return {
         "device read": devices,
         "device, unchanged": unchanged_requests(port, devices),
@@ -184,22 +170,25 @@ def _reads(sample: Sample, port: int, company: Customer) -> dict[str, list[Reque
         ],
         "account": [Request("/v1/me", company.by_key), Request("/v1/me", company.by_session)],
         "list of watches": [Request("/v1/watches", company.by_key)],
+        "login": [login for each in (*watchers, importer) for login in each.logins],
+        "sync": [each.post("/v1/sync") for each in watchers],
+        "import": [importer.post("/v1/import", csv="\n".join(each)) for each in lists],
     }
 
 
-def _watch(mixed: Mixed, codes: Sequence[str], receiver: str) -> None:
+def _watch(port: int, watchers: Sequence[Customer], codes: Sequence[str], receiver: str) -> None:
     """Watches and webhooks of those who sync, each with its own part of what is watched."""
-    with closing(Client(mixed.port, timeout=120)) as client, timed("watching"):
-        for number, each in enumerate(mixed.companies[:-1]):
+    with closing(Client(port, TIMEOUT_SECONDS)) as client, timed("watching"):
+        for number, each in enumerate(watchers):
             client.expect(each.post("/v1/import", csv="\n".join(codes[number::WATCHERS])))
             client.expect(each.post("/v1/webhooks", url=receiver))
             client.expect(each.post("/v1/sync"))
 
 
-def _rows(found: Mapping[str, Mixed]) -> list[Row]:
+def _rows(found: Mapping[str, Load]) -> list[Row]:
     """Each kind of request, then what was unexpected, then memory and files."""
-    figures = {name: _figures(mixed) for name, mixed in found.items()}
-    is_expected = not any(mixed.unexpected for mixed in found.values())
+    figures = {name: _figures(load) for name, load in found.items()}
+    is_expected = not any(load.unexpected for load in found.values())
     is_flat = all(each[GROWTH].value <= MAX_GROWTH for each in figures.values())
     goals = {UNEXPECTED: Goal("none", is_expected), GROWTH: Goal(f"≤ {MAX_GROWTH:g} MB/min", is_flat)}
     ours = figures.pop(ON_SQLITE)
@@ -209,18 +198,18 @@ def _rows(found: Mapping[str, Mixed]) -> list[Row]:
     ]
 
 
-def _figures(mixed: Mixed) -> dict[str, Figure]:
-    total = sum(map(len, mixed.seconds.values()))
-    memory = {f"{part:.0%}": Figure(mixed.at(part).megabytes, "MB") for part in (0.2, 0.4, 0.6, 0.8, 1.0)}
+def _figures(load: Load) -> dict[str, Figure]:
+    total = sum(map(len, load.seconds.values()))
+    memory = {f"{part:.0%}": Figure(load.at(part).megabytes, "MB") for part in (0.2, 0.4, 0.6, 0.8, 1.0)}
     return {
-        **{kind: latencies(times, requests=len(times)) for kind, times in mixed.seconds.items()},
-        UNEXPECTED: Figure(mixed.unexpected.total(), "answers"),
+        **{kind: latencies(times, requests=len(times)) for kind, times in load.seconds.items() if times},
+        UNEXPECTED: Figure(load.unexpected.total(), "answers"),
         "all requests": Figure(total, "answers"),
-        "cost of a request, all kinds together": Figure(mixed.computed * 1e3 / total, "CPU ms"),
+        "cost of a request, all kinds together": Figure(load.computed * 1e3 / total, "CPU ms"),
         **{f"memory of the service after {part} of the time": figure for part, figure in memory.items()},
-        GROWTH: growth(mixed.usages),
-        "open files after 20 % of the time": Figure(mixed.at(0.2).files, "files"),
-        "open files at the end": Figure(mixed.at(1.0).files, "files"),
+        GROWTH: growth(load.usages),
+        "open files after 20 % of the time": Figure(load.at(0.2).files, "files"),
+        "open files at the end": Figure(load.at(1.0).files, "files"),
     }
 
 
@@ -238,18 +227,16 @@ def growth(usages: Sequence[Usage]) -> Figure:
     return Figure(fit.slope, "MB/min", {"samples": len(settled), "course": course})
 
 
-def _remarks(found: Mapping[str, Mixed]) -> list[str]:
-    weights = READS | CHANGES
-    shares = ", ".join(f"{weight * 1_000 / sum(weights.values()):.0f} {kind}" for kind, weight in weights.items())
+def _remarks(found: Mapping[str, Load]) -> list[str]:
+    shares = ", ".join(f"{weight * 1_000 / sum(WEIGHTS.values()):.0f} {kind}" for kind, weight in WEIGHTS.items())
     shown = (
         f"Shown are p50 / p99 / the longest and how many requests. {CONNECTIONS} connections ask without a pause and "
         f"draw each time what: of 1,000 {shares}. A sync reads {WATCHED} watches; an import brings {IMPORTED}, which "
         "are then ended one by one."
     )
-    remarks = [shown, DESCRIPTION]
-    for name, mixed in found.items():
-        told = [
-            f"{count} times {status or 'no answer'} to {kind}" for (kind, status), count in mixed.unexpected.items()
-        ]
-        remarks += [f"Unexpected {name}: {', '.join(told)}."] if told else []
-    return remarks
+    unexpected = [
+        f"Unexpected {name}: {', '.join(f'{count} times {what}' for what, count in load.unexpected.items())}."
+        for name, load in found.items()
+        if load.unexpected
+    ]
+    return [shown, DESCRIPTION, *unexpected]

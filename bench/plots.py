@@ -21,15 +21,15 @@ growth-databases|Device reads by database, one core|CPU ms a request|databases|d
 growth-fill|Filling a copy|records/s|fill|copy and index together, until the command ends
 growth-start|From the start to the first search and device|s|start|until a search and a device are answered
 """
-"""The name of the file, title, unit, part, and the row's key."""
+"""The name of the file, title, unit, part, and what the row is of."""
 
 
 def write(report: Report, folder: Path) -> dict[str, str]:
     """Write every plot for which there are figures as SVG; their titles by file name."""
     written = {}
-    for name, title, unit, part, key in (line.split("|") for line in GROWTHS.split("\n") if line):
+    for name, title, unit, part, what in (line.split("|") for line in GROWTHS.split("\n") if line):
         found = report.of(part).items()
-        rows = {size: (section, row) for size, section in found for row in section.rows if row.key == key}
+        rows = {size: (section, row) for size, section in found for row in section.rows if row.what == what}
         if len(rows) > 1:
             written[name] = title
             with _drawn(folder / f"{name}.svg", title) as axes:

@@ -2,10 +2,11 @@
 
 import os
 import shutil
+import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 import psycopg
 
 from bench.processes import MEGABYTES, SERVER_CORE, START_SECONDS, ProcessFailed, running, tail
-from bench.setup import Setup, Stored, say
+from bench.setup import Setup, Stored
 
 USER = "postgres" if os.geteuid() == 0 else None
 SETTINGS = {
@@ -74,26 +75,26 @@ def cluster(setup: Setup) -> Iterator[Cluster]:
         raise ProcessFailed("PostgreSQL is not installed.")
     if not (folder / "made").exists():
         _make(programs, folder, log)
-    elif (folder / "postmaster.pid").exists():  # a killed run left it behind, which may still serve
-        _run([programs / "pg_ctl", "-D", folder, "-m", "fast", "-w", "stop"], log)
+    if (folder / "postmaster.pid").exists():  # a killed run left it behind, which may still serve
+        _run([programs / "pg_ctl", "-D", folder, "-m", "fast", "-w", "stop"], log, check=False)
     with tempfile.TemporaryDirectory(prefix="registerwatch-pg-") as sockets:  # the address of a socket must be short
         _own(Path(sockets))
         options = {"listen_addresses": "", "unix_socket_directories": sockets, **SETTINGS}
         command = [programs / "postgres", "-D", folder]
         command += [word for name, value in options.items() for word in ("-c", f"{name}={value}")]
         with running(command, log, cores=[SERVER_CORE], user=USER) as process:
-            yield _started(Cluster(sockets, process.pid), log)
+            ready: list[str | Path] = [programs / "pg_isready", "-h", sockets, "-q"]
+            ends = time.monotonic() + START_SECONDS  # an interrupted run may have left it something to recover
+            while subprocess.run(ready, check=False).returncode != 0:
+                if time.monotonic() > ends:
+                    raise ProcessFailed(f"PostgreSQL did not start:\n{tail(log)}")
+                time.sleep(0.1)
+            yield Cluster(sockets, process.pid)
 
 
-@contextmanager
-def cluster_if_installed(setup: Setup) -> Iterator[Cluster | None]:
+def cluster_if_installed(setup: Setup) -> AbstractContextManager[Cluster | None]:
     """The same server, or None where PostgreSQL is not installed."""
-    if binaries():
-        with cluster(setup) as running_cluster:
-            yield running_cluster
-    else:
-        say("PostgreSQL is not installed; it is left out")
-        yield None
+    return cluster(setup) if binaries() else nullcontext()
 
 
 def _make(programs: Path, folder: Path, log: Path) -> None:
@@ -102,15 +103,14 @@ def _make(programs: Path, folder: Path, log: Path) -> None:
     if USER:
         folder.parent.chmod(folder.parent.stat().st_mode | 0o711)  # a temporary folder lets nobody else through
     _own(folder)
-    command = [programs / "initdb", "-D", folder, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8"]
-    if _run(command, log) != 0:
-        raise ProcessFailed(f"initdb failed:\n{tail(log)}")
+    _run([programs / "initdb", "-D", folder, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8"], log)
     (folder / "made").touch()
 
 
-def _run(command: list[object], log: Path) -> int:
+def _run(command: list[object], log: Path, *, check: bool = True) -> None:
     with running(command, log, user=USER) as process:
-        return int(process.wait())
+        if process.wait() != 0 and check:
+            raise ProcessFailed(f"PostgreSQL's {command[0]} failed:\n{tail(log)}")
 
 
 def _own(folder: Path) -> None:
@@ -118,14 +118,3 @@ def _own(folder: Path) -> None:
     if USER:
         shutil.chown(folder, USER, USER)
     folder.chmod(0o700)
-
-
-def _started(found: Cluster, log: Path) -> Cluster:
-    """The server, once it answers: an interrupted run may have left it something to recover."""
-    deadline = time.monotonic() + START_SECONDS
-    while time.monotonic() < deadline:
-        with suppress(psycopg.OperationalError):
-            found.connect().close()
-            return found
-        time.sleep(0.1)
-    raise ProcessFailed(f"PostgreSQL did not start:\n{tail(log)}")

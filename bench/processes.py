@@ -11,9 +11,8 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, nullcontext, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
@@ -125,31 +124,28 @@ def answering(
     *,
     environment: Mapping[str, str] | None = None,
     cores: Sequence[int] = (),
-    statuses: Sequence[int] = (200,),
 ) -> Iterator[Server]:
     """A server on a free port, which ends its command as `--port`, from its first answer to `target` on."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = int(probe.getsockname()[1])
     with running([*command, "--port", port], log, environment=environment, cores=cores) as process:
-        _wait_until_answering(process, port, target, log, statuses)
+        deadline = time.monotonic() + START_SECONDS
+        while not _answers(port, target):
+            if process.poll() is not None or time.monotonic() > deadline:
+                raise ProcessFailed(f"There is no answer to {target}:\n{tail(log)}")
+            time.sleep(0.005)
         yield Server(port, process.pid)
 
 
-def _wait_until_answering(process: psutil.Popen, port: int, target: str, log: Path, statuses: Sequence[int]) -> None:
-    deadline = time.monotonic() + START_SECONDS
-    while time.monotonic() < deadline:
-        if process.poll() is not None:
-            raise ProcessFailed(f"It ended with {process.returncode}:\n{tail(log)}")
-        with (
-            closing(http.client.HTTPConnection("127.0.0.1", port, timeout=START_SECONDS)) as connection,
-            suppress(OSError, http.client.HTTPException),
-        ):
-            connection.request("GET", target)
-            if connection.getresponse().status in statuses:
-                return
-        time.sleep(0.005)
-    raise ProcessFailed(f"It did not answer {target} within {START_SECONDS:.0f} s:\n{tail(log)}")
+def _answers(port: int, target: str) -> bool:
+    with (
+        closing(http.client.HTTPConnection("127.0.0.1", port, timeout=START_SECONDS)) as connection,
+        suppress(OSError, http.client.HTTPException),
+    ):
+        connection.request("GET", target)
+        return connection.getresponse().status in (200, 304)
+    return False
 
 
 def tail(log: Path) -> str:
@@ -162,14 +158,8 @@ class Usage:
     """What a process and its children have at one time. Pages that two of them share count twice."""
 
     seconds: float  # since they are watched
-    sizes: Sequence[int]  # resident bytes of each, the first process first
+    megabytes: float  # resident memory of all
     files: int  # open file descriptors
-    computed: Mapping[int, float] = field(default_factory=dict)  # seconds of a core that each used, by its id
-
-    @property
-    def megabytes(self) -> float:
-        """Resident memory of all."""
-        return sum(self.sizes) / 1e6
 
 
 @contextmanager
@@ -181,14 +171,13 @@ def watched(process: psutil.Process, every: float = 0.2) -> Iterator[list[Usage]
         while not done.wait(every if usages else 0):
             with suppress(psutil.NoSuchProcess, psutil.AccessDenied):
                 family = [process, *process.children(recursive=True)]
-                sizes, files = [each.memory_info().rss for each in family], sum(each.num_fds() for each in family)
-                computed = {each.pid: sum(each.cpu_times()[:2]) for each in family}
-                usages.append(Usage(time.monotonic() - began, sizes, files, computed))
+                megabytes = sum(each.memory_info().rss for each in family) / 1e6
+                usages.append(Usage(time.monotonic() - began, megabytes, sum(each.num_fds() for each in family)))
 
-    with ThreadPoolExecutor(1) as thread:
-        looking = thread.submit(look)
-        try:
-            yield usages
-        finally:
-            done.set()
-        looking.result()
+    looking = threading.Thread(target=look)
+    looking.start()
+    try:
+        yield usages
+    finally:
+        done.set()
+        looking.join()

@@ -5,7 +5,7 @@ The rows of the copy go into a database of SQLite's full-text search, which peer
 
 import sqlite3
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import combinations, product
@@ -18,6 +18,14 @@ from bench.setup import Setup, remove_database, timed
 from registerwatch.register.codes import RiskFilter, StatusFilter
 
 Texts = Sequence[tuple[str, ...]]
+Filters = Sequence[tuple[StatusFilter | None, RiskFilter | None]]
+NO_FILTER: Filters = [(None, None)]
+FILTERS: Mapping[str, Filters] = {
+    "no filter": NO_FILTER,
+    "status": [(status, None) for status in StatusFilter],
+    "risk": [(None, risk) for risk in RiskFilter],
+    "status and risk": [*product(StatusFilter, RiskFilter)],
+}
 COMMONEST = 10
 TYPO = "one typo"
 SAMPLED_DEVICES = 4_000
@@ -130,19 +138,15 @@ class Question:
         return " ".join(self.words)
 
     @property
-    def filters(self) -> dict[str, StatusFilter | RiskFilter]:
-        """The filters by the names of their parameters, which are those of the peers' columns too."""
-        return {name: each for name, each in (("status", self.status), ("risk", self.risk)) if each is not None}
-
-    @property
     def codes(self) -> dict[str, str]:
-        """The same as codes of the register."""
-        return {name: each.code for name, each in self.filters.items()}
+        """The register's codes by the names of the filters, which are those of the peers' columns too."""
+        return {name: each.code for name, each in (("status", self.status), ("risk", self.risk)) if each}
 
     @property
     def target(self) -> str:
         """The request's target."""
-        return "/v1/search?" + urlencode({"q": self.text, **self.filters})
+        filters = {name: each for name, each in (("status", self.status), ("risk", self.risk)) if each}
+        return "/v1/search?" + urlencode({"q": self.text, **filters})
 
 
 def groups(sample: Sample) -> Iterator[list[Question]]:
@@ -150,27 +154,21 @@ def groups(sample: Sample) -> Iterator[list[Question]]:
     common = list(sample.common)[:COMMONEST]
     letters = [word for word in common if word.isalpha()]
     long = [word for word in sample.common if word.isalpha() and len(word) >= 6][:COMMONEST]
-    kinds: dict[str, Texts] = {
-        "common word": [(word,) for word in common],
-        "two letters": _beginnings(letters, 2),
-        "three letters": _beginnings(letters, 3),
-        "two common words": [*combinations(common[:5], 2)],
-        TYPO: [(_misspelt(word, sample),) for word in long],
-        "rare word": [(word,) for word in sample.rare[:COMMONEST]],
+    on_the_market = {"no filter": NO_FILTER, "status and risk": [(StatusFilter.ON, risk) for risk in RiskFilter]}
+    kinds: dict[str, tuple[Texts, Mapping[str, Filters]]] = {
+        "common word": ([(word,) for word in common], FILTERS),
+        "two letters": (_beginnings(letters, 2), on_the_market),
+        "three letters": (_beginnings(letters, 3), on_the_market),
+        "two common words": ([*combinations(common[:5], 2)], on_the_market),
+        TYPO: ([(_misspelt(word, sample),) for word in long], on_the_market),
+        "rare word": ([(word,) for word in sample.rare[:COMMONEST]], {"no filter": NO_FILTER}),
     }
-    every = (tuple(StatusFilter), tuple(RiskFilter))
-    for kind, texts in kinds.items():
-        filterings: dict[str, tuple[Sequence[StatusFilter | None], Sequence[RiskFilter | None]]]
-        filterings = {"no filter": ((None,), (None,))}
-        if kind == "common word":
-            filterings |= {"status": (every[0], (None,)), "risk": ((None,), every[1]), "status and risk": every}
-        elif kind != "rare word":
-            filterings["status and risk"] = ((StatusFilter.ON,), every[1])
+    for kind, (texts, filterings) in kinds.items():
         for filtering, filters in filterings.items():
             # The service takes one or two letters that are a word for that word, not for a beginning.
             yield [
-                Question(text, status, risk, kind, filtering, whole=text[-1] in sample.short)
-                for text, status, risk in product(texts, *filters)
+                Question(text, *chosen, kind, filtering, whole=text[-1] in sample.short)
+                for text, chosen in product(texts, filters)
             ]
 
 

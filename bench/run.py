@@ -1,12 +1,9 @@
-"""One run: parts over sizes, each kept as soon as it is measured, so that a failure or an end loses only itself."""
+"""One run: parts over sizes. A part that fails is told and loses its own figures alone."""
 
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, replace
-from typing import Any
-
-import msgspec
+from dataclasses import replace
 
 from bench import accounts, databases, fill, mixed, reads, search, start, tools, watching, year
 from bench.figures import Measured, Section
@@ -25,11 +22,11 @@ IN_TURN: Mapping[str, Callable[[Setup], Section]] = {
 """In the order that their inputs need: those from `databases` on bring devices of the copy up to date."""
 
 
-def measured(setups: Sequence[Setup], parts: Sequence[str], *, resume: bool = False) -> list[Measured]:
-    """Every part at every size; with `resume` what an earlier run measured with the same settings is taken over."""
+def measured(setups: Sequence[Setup], parts: Sequence[str]) -> list[Measured]:
+    """Every part at every size."""
     usual = usual_size([setup.devices for setup in setups])
     found = [
-        Measured(setup.devices, _section(name, setup, resume=resume))
+        Measured(setup.devices, _section(name, setup))
         for setup in sorted(setups, key=lambda setup: setup.devices)
         for name in IN_TURN
         if name in parts and (name in GROWING or setup.devices == usual)
@@ -42,14 +39,7 @@ def usual_size(sizes: Sequence[int]) -> int:
     return max((size for size in sizes if size <= USUAL_SIZE), default=min(sizes))
 
 
-def _section(name: str, setup: Setup, *, resume: bool) -> Section:
-    path = setup.path(f"section-{name}.json")
-    key = {each: value for each, value in asdict(setup).items() if each != "folder"}
-    if resume and path.exists():
-        settings, section = msgspec.json.decode(path.read_bytes(), type=tuple[dict[str, Any], Section])
-        if settings == key and not section.failure:
-            say(f"{name} with {setup.devices:,} records was measured before")
-            return section
+def _section(name: str, setup: Setup) -> Section:
     began, before = time.monotonic(), foreign_seconds()
     try:
         section = IN_TURN[name](setup)
@@ -59,8 +49,6 @@ def _section(name: str, setup: Setup, *, resume: bool) -> Section:
         section = Section(name, f"Part `{name}`", [], failure=reason)
     seconds = time.monotonic() - began
     share = max(0.0, foreign_seconds() - before) / seconds / (os.cpu_count() or 1)
-    remark = f"Other processes took {share:.0%} of the machine's cores meanwhile."
-    section = replace(section, remarks=[*section.remarks, remark])
     say(f"part {name} with {setup.devices:,} records: {seconds:,.0f} s")
-    path.write_bytes(msgspec.json.encode((key, section)))
-    return section
+    remark = f"Other processes took {share:.0%} of the machine's cores meanwhile."
+    return replace(section, remarks=[*section.remarks, remark])

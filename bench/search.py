@@ -1,14 +1,14 @@
-"""Part `search`: searches by name over HTTP, beside SQLite FTS5 and PostgreSQL over the same rows."""
+"""Part `search`: searches by name over HTTP, beside Datasette, SQLite FTS5 and PostgreSQL over the same rows."""
 
 import time
 from collections.abc import Sequence
 from contextlib import closing
+from dataclasses import replace
+from functools import partial
 
-import msgspec
-
-from bench.figures import Figure, Goal, Row, Section, latencies, median_figure
-from bench.load import Client, Request
-from bench.peers import ASKED, ASKED_SECONDS, ask_peers
+from bench.figures import Figure, Goal, Row, Section, median_figure
+from bench.load import Client
+from bench.peers import ASKED, ASKED_SECONDS, ask_peers, timed_search
 from bench.postgresql import cluster_if_installed
 from bench.processes import LOAD_CORE, ProcessFailed, pinned
 from bench.questions import Question, Sample, groups, sample_of
@@ -35,19 +35,19 @@ def measure(setup: Setup) -> Section:
         _row(question, ours[at], {peer: figures[at] for peer, figures in beside.items()})
         for at, question in enumerate(questions)
     ]
-    title = f"Searches by name in {sample.devices:,} devices, one core"
-    return Section("search", title, rows, remarks, "Searches by name, one core")
+    return Section("search", "Searches by name, one core", rows, remarks)
 
 
 def _asked(setup: Setup, stored: Stored, asked: Sequence[Sequence[Question]]) -> tuple[list[Question], list[Figure]]:
     """The slowest question of each group, and how long it takes."""
     with served(setup, {}, stored=stored) as service, closing(Client(service.port)) as client, pinned(LOAD_CORE):
         _wait_for_index(client)
-        requests = max(1, round(setup.requests * PROBED))
+        took = partial(timed_search, partial(_found, client))
+        probes = round(setup.requests * PROBED)
         with timed(f"finding the slowest question of each kind on {stored.kind}"):
-            slowest = [max(group, key=lambda each: _figure(client, each, requests).value) for group in asked]
+            slowest = [max(group, key=lambda each: took(each, probes).value) for group in asked]
         with timed(f"searching on {stored.kind}"):
-            rounds = [[_figure(client, each, setup.requests) for each in slowest] for _ in range(setup.rounds)]
+            rounds = [[took(each, setup.requests) for each in slowest] for _ in range(setup.rounds)]
     return slowest, [median_figure(figures) for figures in zip(*rounds, strict=True)]
 
 
@@ -59,22 +59,16 @@ def _wait_for_index(client: Client) -> None:
         time.sleep(0.5)
 
 
-def _figure(client: Client, question: Question, requests: int) -> Figure:
-    """How long it takes from sending each request to having its whole answer; the total that the last one says."""
-    times, body, request = [], b"", Request(question.target)
-    for _ in range(requests):
-        began = time.perf_counter()
-        body = client.expect(request).body
-        times.append(time.perf_counter() - began)
-    return latencies(times, total=int(msgspec.json.decode(body)["total"]))
+def _found(client: Client, question: Question) -> int:
+    return int(client.json(question.target)["total"])
 
 
 def _row(question: Question, ours: Figure, peers: dict[str, Figure | None]) -> Row:
-    """The slowest question of a group; the goal is for common words."""
+    """The slowest question of a group, which the details name; the goal is for common words."""
     goal = Goal(f"p99 ≤ {GOAL_MS:.0f} ms", float(ours.details["p99"]) <= GOAL_MS)
-    filters = ", ".join(f"{name}={value}" for name, value in question.filters.items()) or "no filter"
-    what, same = f"{question.kind} “{question.text}”, {filters}", f"{question.kind}, {question.filtering}"
-    return Row(what, ours, peers, goal if question.kind == "common word" else None, same)
+    ours = replace(ours, details={**ours.details, "target": question.target})
+    what = f"{question.kind}, {question.filtering}"
+    return Row(what, ours, peers, goal if question.kind == "common word" else None)
 
 
 def _remark(setup: Setup, sample: Sample) -> str:
@@ -82,5 +76,6 @@ def _remark(setup: Setup, sample: Sample) -> str:
     return (
         "Shown are p50 / p99 / the longest of the slowest question of each kind, and how many devices were found. "
         f"{setup.requests} requests a round, median of {setup.rounds} rounds; peers are asked at most "
-        f"{round(setup.requests * ASKED)} times or for {ASKED_SECONDS:.0f} s. The most frequent words are {words}."
+        f"{round(setup.requests * ASKED)} times or for {ASKED_SECONDS:.0f} s. The most frequent words of "
+        f"{sample.devices:,} devices are {words}."
     )

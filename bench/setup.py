@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bench.figures import Figure, Goal, Row, median_figure
 from bench.load import CONNECTIONS
-from bench.processes import REGISTERWATCH, ProcessFailed, Usage, running, service_environment, tail, watched
+from bench.processes import REGISTERWATCH, ProcessFailed, running, service_environment, tail, watched
 from registerwatch_standins.register.record_file import write_records
 
 _started = time.monotonic()
@@ -55,7 +55,6 @@ class Setup:
     seconds: int = 5  # length of a round of reads or logins
     requests: int = 300  # requests of a round of one search
     minutes: float = 3.0  # minutes of mixed load on each database
-    trigrams_up_to: int = 10**9  # records up to which PostgreSQL's trigrams are asked
     watches: int = 1_000  # watches of the simulated year
     days: int = 365  # days of the simulated year
 
@@ -91,29 +90,29 @@ class Setup:
             self.fill(self.sqlite)
         return self.sqlite
 
-    def fill(self, stored: Stored) -> tuple[float, list[Usage]]:
-        """Fill an empty copy by the command that people use: its seconds from start to end, its memory."""
+    def fill(self, stored: Stored) -> Figure:
+        """Records per second of filling an empty copy by the command that people use, with its memory."""
         records = self.records()
         shutil.rmtree(stored.data_dir, ignore_errors=True)
         stored.data_dir.mkdir(parents=True)
         command = [REGISTERWATCH, "copy", "fill", "--source", records]
         environment = service_environment(stored.data_dir, stored.settings)
         with timed(f"filling a copy in {stored.kind} with {self.devices:,} records"):
-            filling = self.run(command, "fill.log", environment)
+            seconds, megabytes = self.run(command, "fill.log", environment)
         stored.mark.touch()
-        return filling
+        return Figure(self.devices / seconds, "records/s", {"seconds": seconds, "megabytes": megabytes})
 
     def run(
         self, command: Sequence[object], log: str, environment: Mapping[str, str] | None = None
-    ) -> tuple[float, list[Usage]]:
-        """Seconds of a process from its start to its end, and its memory. Raises `ProcessFailed`."""
+    ) -> tuple[float, float]:
+        """Seconds of a process from its start to its end, its memory at the peak. Raises `ProcessFailed`."""
         started = time.perf_counter()
         with running(command, self.path(log), environment=environment) as process, watched(process) as usages:
             code = process.wait()
             seconds = time.perf_counter() - started
         if code != 0:
             raise ProcessFailed(f"{command[1:3]} ended with {code}:\n{tail(self.path(log))}")
-        return seconds, usages
+        return seconds, max((each.megabytes for each in usages), default=0.0)
 
     def row(self, what: str, takes: Mapping[str, Callable[[], Figure]], min_ratio: float | None = None) -> Row:
         """The median figures of ours, which is the first of `takes`, and of its peers, taken in turn in every round."""

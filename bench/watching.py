@@ -2,8 +2,9 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Coroutine, Sequence
+from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
+from math import ceil
 from pathlib import Path
 from typing import TypeVar
 
@@ -75,23 +76,20 @@ def _one_change(setup: Setup) -> list[Row]:
     for watches in OTHER_WATCHES:
         if watches <= 10 * setup.devices:
             with timed(f"storing one changed record among {watches:,} watches"):
-                stored = _on_one_core(_stored(setup, max(1, watches // 1_000), watches, watches, 1, ONE_CHANGE_REPEATS))
+                seconds, *_ = _on_one_core(_stored(setup, watches, watches, 1, ONE_CHANGE_REPEATS))
             peers = {PEER: rows[0].ours if rows else None}
-            figure = latencies([seconds for seconds, _, _ in stored])
-            rows.append(Row(f"one changed record, {watches:,} watches, one of them on it", figure, peers))
+            rows.append(Row(f"one changed record, {watches:,} watches, one of them on it", latencies(seconds), peers))
     return rows
 
 
 def _many_changes(setup: Setup) -> Row:
     devices = min(MAX_DEVICES, setup.devices)
     watches, changes = devices * WATCHES_FOR_EACH_DEVICE, min(CHANGES, devices)
-    accounts = max(WATCHES_FOR_EACH_DEVICE, watches // 1_000)
     what = f"{changes:,} changed records among {watches:,} watches"
     with timed(f"storing {what}"):
-        ((seconds, events, deliveries),) = _on_one_core(_stored(setup, accounts, watches, devices, changes))
-    figure = Figure(seconds, "s", {"events": events, "deliveries": deliveries})
+        (seconds,), events, deliveries = _on_one_core(_stored(setup, watches, devices, changes))
     goal = Goal(f"< {SECONDS_FOR_CHANGES} s", seconds < SECONDS_FOR_CHANGES)
-    return Row(f"{what}: {events:,} events stored, {deliveries:,} deliveries queued", figure, {}, goal)
+    return Row(f"{what}: {events:,} events stored, {deliveries:,} deliveries queued", Figure(seconds, "s"), {}, goal)
 
 
 def _deliveries(setup: Setup) -> Row:
@@ -134,30 +132,27 @@ async def _watched_database(path: Path, accounts: int, watches: int, subjects: i
 
 
 async def _stored(
-    setup: Setup, accounts: int, watches: int, subjects: int, changes: int, times: int = 1
-) -> list[tuple[float, int, int]]:
+    setup: Setup, watches: int, subjects: int, changes: int, times: int = 1
+) -> tuple[list[float], int, int]:
     """Store the first records, each time with another version, as pages of the register's walk bring them.
 
-    Each time the seconds with all that follows, the events and the deliveries that they brought.
+    Each time the seconds with all that follows; the events and the deliveries that were brought.
     """
-    stored = []
+    took = []
+    accounts = max(ceil(watches / subjects), watches // 1_000)  # an account watches a subject once at most
     async with _watched_database(setup.path("fanout.db"), accounts, watches, subjects) as database:
         channels = {WebhookChannel.name: _channel(AsyncConnectionPool())}
         store = RecordStore(database, WatchObserver(DeliveryOutbox(database, SystemClock(), channels)))
         for version in range(2, times + 2):
-            before, started = await _counts(database), time.perf_counter()
+            started = time.perf_counter()
             for start in range(0, changes, PAGE):
                 numbers = range(start, min(start + PAGE, changes))
                 page = [_reading(number, version, Completeness.SOME) for number in numbers]
                 await store.store(page, read_at=int(time.time()))
-            seconds, after = time.perf_counter() - started, await _counts(database)
-            stored.append((seconds, after[0] - before[0], after[1] - before[1]))
-    return stored
-
-
-async def _counts(database: Database) -> Sequence[int]:
-    async with database.reading() as connection:
-        return tuple((await connection.execute(COUNTS)).one())
+            took.append(time.perf_counter() - started)
+        async with database.reading() as connection:
+            events, deliveries = (await connection.execute(COUNTS)).one()
+    return took, events, deliveries
 
 
 def _reading(number: int, version: int, completeness: Completeness) -> DeviceReading:
