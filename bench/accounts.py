@@ -9,7 +9,7 @@ from functools import partial
 from itertools import cycle, islice
 
 from bench.bare import beside_bare
-from bench.figures import Figure, Row, Section, latencies, percentile
+from bench.figures import Figure, Row, Section, latencies
 from bench.load import Client, Request, device_requests, rate
 from bench.processes import ALL_BUT_LOAD, CORES, LOAD_CORE, SERVER_CORE, pinned
 from bench.questions import sample_of
@@ -17,7 +17,6 @@ from bench.service import Customer, bring_up_to_date, customer, served, stand_in
 from bench.setup import Setup
 from registerwatch.accounts.passwords import owasp_hasher
 
-PEER = "beside it"
 READ_DEVICES = 100
 READS_PER_SECOND = 200
 BURST = 50
@@ -33,18 +32,17 @@ def measure(setup: Setup) -> Section:
         with served(setup, register) as service, customer(service.port) as company:
             bring_up_to_date(service.port, udis)
             for way, headers in (("API key", company.by_key), ("session", company.by_session)):
-                what = f"`GET /v1/me` by {way}, one core; beside it the bare ASGI app"
-                rows.append(beside_bare(setup, what, service.port, [Request("/v1/me", headers)], peer=PEER))
+                what = f"`GET /v1/me` by {way}, one core"
+                rows.append(beside_bare(setup, what, service.port, [Request("/v1/me", headers)]))
             alone = _beside_logins(setup, service.port, company, reads, "one core")
         with served(setup, register, cores=ALL_BUT_LOAD) as service, customer(service.port) as company:
-            takes = {
-                "ours": partial(_logins, setup, service.port, company),
-                PEER: partial(compared_passwords, setup.seconds),
-            }
-            rows.append(setup.row(f"`POST /v1/login`, {LOGIN_CORES}; beside it argon2 alone, one thread", takes))
+            ours, argon2 = partial(_logins, setup, service.port, company), partial(compared_passwords, setup.seconds)
+            takes = {"ours": ours, "argon2 alone, one thread": argon2}
+            rows.append(setup.row(f"`POST /v1/login`, {LOGIN_CORES}", takes))
         with served(setup, register, cores=CORES) as service, customer(service.port) as company:
             together = _beside_logins(setup, service.port, company, reads, f"{len(CORES)} cores")
-    remarks = [setup.load_remark, _slower(alone), _slower(together)]
+    logins = " and ".join(f"{each.ours.details['logins_per_second']:.0f}" for each in (alone, together))
+    remarks = [setup.load_remark, f"Beside the reads {logins} logins/s."]
     return Section("accounts", "Accounts", [*rows, alone, together], remarks)
 
 
@@ -57,22 +55,20 @@ def _logins(setup: Setup, port: int, company: Customer) -> Figure:
 
 def compared_passwords(seconds: float) -> Figure:
     """How many passwords a second one thread compares that does nothing else."""
-    hasher, times = owasp_hasher(), list[float]()
+    hasher, count = owasp_hasher(), 0
     stored = hasher.hash(PASSWORD)
     with pinned(SERVER_CORE):
         began = time.perf_counter()
-        while not times or time.perf_counter() < began + seconds:
-            before = time.perf_counter()
+        while count == 0 or time.perf_counter() < began + seconds:
             hasher.verify(stored, PASSWORD)
-            times.append(time.perf_counter() - before)
-    spread = {"p50_ms": percentile(times, 50) * 1e3, "p99_ms": percentile(times, 99) * 1e3, "max": max(times) * 1e3}
-    return Figure(len(times) / sum(times), "verifications/s", spread)
+            count += 1
+        return Figure(count / (time.perf_counter() - began), "verifications/s")
 
 
 def _beside_logins(setup: Setup, port: int, company: Customer, reads: Sequence[Request], cores: str) -> Row:
     during, quiet = (partial(timed_reads, port, reads, each, setup.seconds) for each in (company.logins, []))
-    what = f"device, {READS_PER_SECOND} reads/s while bursts of {BURST} sign in, {cores}; beside it without them"
-    return setup.row(what, {"ours": during, PEER: quiet})
+    what = f"device, {READS_PER_SECOND} reads/s while bursts of {BURST} sign in, {cores}"
+    return setup.row(what, {"ours": during, "without logins": quiet})
 
 
 def timed_reads(port: int, reads: Sequence[Request], logins: Sequence[Request], seconds: float) -> Figure:
@@ -106,11 +102,3 @@ def _bursts(port: int, logins: Sequence[Request], seconds: float) -> float:
 def _sign_in(port: int, login: Request) -> None:
     with closing(Client(port)) as client:
         client.expect(login)
-
-
-def _slower(row: Row) -> str:
-    """What a row does not show: the longest waits compared, and how many got in."""
-    quiet = row.peers[PEER]
-    times = float(row.ours.details["p99"]) / float(quiet.details["p99"]) if quiet else 0
-    logins = float(row.ours.details["logins_per_second"])
-    return f"{row.what.partition(';')[0]}: p99 {times:.1f} times as long with {logins:.0f} logins/s."

@@ -27,15 +27,13 @@ SERVERS_OWN = ("date", "transfer-encoding", "connection")  # headers that the AS
 EMPTY = Answer(200, {"content-length": "0"}, b"")
 
 
-def beside_bare(
-    setup: Setup, what: str, port: int, requests: Sequence[Request], connections: int = CONNECTIONS, peer: str = PEER
-) -> Row:
+def beside_bare(setup: Setup, what: str, port: int, requests: Sequence[Request], connections: int = CONNECTIONS) -> Row:
     """Requests per second of our service and of a bare application with its answers, both on the server's core."""
     file = setup.path("requests.json")
     file.write_bytes(msgspec.json.encode(requests))
     with serving(setup, SERVER_CORE, port, file, target=requests[0].target) as other:
         measured = partial(rate, requests=requests, seconds=setup.seconds, connections=connections)
-        return setup.row(what, {"ours": partial(measured, port), peer: partial(measured, other.port)})
+        return setup.row(what, {"ours": partial(measured, port), PEER: partial(measured, other.port)})
 
 
 def serving(setup: Setup, core: int, *answers: object, target: str = "/") -> AbstractContextManager[Server]:

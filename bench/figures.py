@@ -72,14 +72,7 @@ class Section:
     remarks: Sequence[str] = ()
     ours: str = "ours"  # what the first figure of every row is of, where that is not simply ours
     failure: str = ""  # why it has no rows, where measuring it failed
-
-
-@dataclass(frozen=True, slots=True)
-class Measured:
-    """A part as it was measured with so many generated records."""
-
-    devices: int
-    section: Section
+    devices: int = 0  # how many generated records it was measured with
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +80,11 @@ class Report:
     """All that one run measured, in the order in which it is shown, and under which conditions."""
 
     conditions: Sequence[str]
-    measured: Sequence[Measured]
+    measured: Sequence[Section]
 
     def of(self, part: str) -> dict[int, Section]:
         """A part at every size at which it was measured, smallest first."""
-        found = {each.devices: each.section for each in self.measured if each.section.part == part}
+        found = {each.devices: each for each in self.measured if each.part == part}
         return dict(sorted(found.items()))
 
 

@@ -2,10 +2,9 @@
 
 import http.client
 import json
-import shutil
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -22,18 +21,12 @@ TIMEOUT_SECONDS = 60  # for which an answer is waited for: a password takes a wh
 
 
 class Request(msgspec.Struct, frozen=True):
-    """What is asked: a GET, or a POST of JSON where there is a body, unless the method is named."""
+    """What is asked."""
 
     target: str
     headers: dict[str, str] = {}
     body: bytes = b""
-    method: str = ""
-
-    @property
-    def head(self) -> tuple[str, dict[str, str]]:
-        """The method and all headers."""
-        method = self.method or ("POST" if self.body else "GET")
-        return method, self.headers | ({"Content-Type": "application/json"} if self.body else {})
+    method: str = "GET"
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -53,8 +46,7 @@ class Client:
 
     def ask(self, request: Request) -> Answer:
         """Send a request, wait for its whole answer. Raises `OSError` and `HTTPException`."""
-        method, headers = request.head
-        self._connection.request(method, request.target, request.body or None, headers)
+        self._connection.request(request.method, request.target, request.body or None, request.headers)
         answer = self._connection.getresponse()
         body = answer.read()
         return Answer(answer.status, {name.lower(): value for name, value in answer.getheaders()}, body)
@@ -87,16 +79,20 @@ def unchanged_requests(port: int, requests: Sequence[Request]) -> list[Request]:
         return [Request(each.target, {"If-None-Match": client.expect(each).headers["etag"]}) for each in requests]
 
 
+def post(target: str, content: object, headers: Mapping[str, str] | None = None) -> Request:
+    """A POST of JSON."""
+    own = {**(headers or {}), "Content-Type": "application/json"}
+    return Request(target, own, msgspec.json.encode(content), "POST")
+
+
 def tool_call(name: str, **arguments: object) -> Request:
     """A call of a tool at the tool endpoint."""
     call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": name, "arguments": arguments}}
-    return Request("/mcp", body=msgspec.json.encode(call))
+    return post("/mcp", call)
 
 
 def rate(port: int, requests: Sequence[Request], seconds: int, connections: int = CONNECTIONS) -> Figure:
     """Requests per second of `wrk` on the load's core, over kept-alive connections. Raises `ProcessFailed`."""
-    if shutil.which("wrk") is None:
-        raise ProcessFailed("wrk is not installed.")
     options = ["-t1", f"-c{connections}", f"-d{seconds}s", f"--timeout={TIMEOUT_SECONDS}s", "-s", str(SCRIPT)]
     with tempfile.NamedTemporaryFile() as file, pinned(LOAD_CORE):
         file.write(b"\0".join(map(_as_sent, requests)))
@@ -114,7 +110,7 @@ def rate(port: int, requests: Sequence[Request], seconds: int, connections: int 
 
 def _as_sent(request: Request) -> bytes:
     """A request as it goes over the wire. No server that is measured looks at the `Host`."""
-    method, headers = request.head
-    fields = {"Host": "127.0.0.1", **headers, **({"Content-Length": len(request.body)} if request.body else {})}
-    lines = [f"{method} {request.target} HTTP/1.1", *(f"{name}: {value}" for name, value in fields.items())]
+    length = {"Content-Length": len(request.body)} if request.body else {}
+    fields = {"Host": "127.0.0.1", **request.headers, **length}
+    lines = [f"{request.method} {request.target} HTTP/1.1", *(f"{name}: {value}" for name, value in fields.items())]
     return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1") + request.body

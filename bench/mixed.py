@@ -16,7 +16,16 @@ import psutil
 
 from bench.bare import serving
 from bench.figures import Figure, Goal, Row, Section, latencies
-from bench.load import CONNECTIONS, Client, Request, actor_requests, device_requests, tool_call, unchanged_requests
+from bench.load import (
+    CONNECTIONS,
+    Client,
+    Request,
+    actor_requests,
+    device_requests,
+    post,
+    tool_call,
+    unchanged_requests,
+)
 from bench.postgresql import DESCRIPTION, cluster_if_installed
 from bench.processes import ALL_BUT_LOAD, LOAD_CORE, Usage, computed_seconds, pinned, watched
 from bench.questions import Question, Sample, sample_of
@@ -69,10 +78,6 @@ class Load:
     usages: Sequence[Usage] = ()
     computed: float = 0.0  # seconds of a core that service and database used
 
-    def at(self, part: float) -> Usage:
-        """What the service had after that part of the time."""
-        return self.usages[max(0, min(len(self.usages) - 1, round(len(self.usages) * part) - 1))]
-
     def ask_until(self, ends: float, random: Random) -> None:
         """Ask over one connection until the time is over."""
         with closing(Client(self.port, TIMEOUT_SECONDS)) as client:
@@ -104,7 +109,7 @@ class Load:
 
 
 def _change_until(ends: float, register_port: int, codes: Sequence[str]) -> None:
-    request = Request("/_control/random-changes", body=msgspec.json.encode({"n": 2, "among": codes}))
+    request = post("/_control/random-changes", {"n": 2, "among": codes})
     with closing(Client(register_port)) as register:
         while time.perf_counter() < ends:
             register.expect(request)
@@ -199,8 +204,11 @@ def _rows(found: Mapping[str, Load]) -> list[Row]:
 
 
 def _figures(load: Load) -> dict[str, Figure]:
+    def at(part: float) -> Usage:
+        return load.usages[max(0, round(len(load.usages) * part) - 1)]
+
     total = sum(map(len, load.seconds.values()))
-    memory = {f"{part:.0%}": Figure(load.at(part).megabytes, "MB") for part in (0.2, 0.4, 0.6, 0.8, 1.0)}
+    memory = {f"{part:.0%}": Figure(at(part).megabytes, "MB") for part in (0.2, 0.4, 0.6, 0.8, 1.0)}
     return {
         **{kind: latencies(times, requests=len(times)) for kind, times in load.seconds.items() if times},
         UNEXPECTED: Figure(load.unexpected.total(), "answers"),
@@ -208,8 +216,8 @@ def _figures(load: Load) -> dict[str, Figure]:
         "cost of a request, all kinds together": Figure(load.computed * 1e3 / total, "CPU ms"),
         **{f"memory of the service after {part} of the time": figure for part, figure in memory.items()},
         GROWTH: growth(load.usages),
-        "open files after 20 % of the time": Figure(load.at(0.2).files, "files"),
-        "open files at the end": Figure(load.at(1.0).files, "files"),
+        "open files after 20 % of the time": Figure(at(0.2).files, "files"),
+        "open files at the end": Figure(at(1.0).files, "files"),
     }
 
 
@@ -219,8 +227,6 @@ def growth(usages: Sequence[Usage]) -> Figure:
     With its course for a plot, as `seconds:MB` with blanks between.
     """
     settled = [each for each in usages if each.seconds >= SETTLED_AFTER * usages[-1].seconds]
-    if len(settled) < 2:
-        return Figure(0.0, "MB/min")
     fit = linear_regression([each.seconds / 60 for each in settled], [each.megabytes for each in settled])
     shown = usages[:: max(1, len(usages) // PLOTTED)]
     course = " ".join(f"{each.seconds:.0f}:{each.megabytes:.1f}" for each in shown)
@@ -234,9 +240,5 @@ def _remarks(found: Mapping[str, Load]) -> list[str]:
         f"draw each time what: of 1,000 {shares}. A sync reads {WATCHED} watches; an import brings {IMPORTED}, which "
         "are then ended one by one."
     )
-    unexpected = [
-        f"Unexpected {name}: {', '.join(f'{count} times {what}' for what, count in load.unexpected.items())}."
-        for name, load in found.items()
-        if load.unexpected
-    ]
+    unexpected = [f"Unexpected {name}: {dict(load.unexpected)}." for name, load in found.items() if load.unexpected]
     return [shown, DESCRIPTION, *unexpected]

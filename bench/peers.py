@@ -1,23 +1,18 @@
-"""What people would search the copy with instead: Datasette, SQLite's full-text search, PostgreSQL."""
+"""What people would search the copy with instead: SQLite's full-text search, PostgreSQL."""
 
-import json
 import sqlite3
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, closing
+from contextlib import closing
 from functools import partial
 from math import inf
-from pathlib import Path
 from typing import Any
-from urllib.parse import quote, urlencode
 
 import psycopg
 
 from bench.figures import Figure, latencies
-from bench.load import Client, Request
 from bench.postgresql import DESCRIPTION, Cluster
-from bench.processes import LOAD_CORE, SERVER_CORE, Server, answering, pinned
+from bench.processes import LOAD_CORE, SERVER_CORE, pinned
 from bench.questions import Question, Sample
 from bench.setup import Setup, timed
 
@@ -27,14 +22,10 @@ Search = Callable[[Question], int]
 ROWS = 8
 ASKED = 1 / 3  # part of a round that a peer is asked at most, and
 ASKED_SECONDS = 5.0  # for so long
-DATASETTE = "Datasette"
-SETTINGS = {"sql_time_limit_ms": "120000", "num_sql_threads": "1", "cache_size_kb": "16384", "suggest_facets": "off"}
-DATASETTE_REMARK = f"Datasette: {', '.join(f'{name} = {value}' for name, value in SETTINGS.items())}."
-TABLE = "/peers/devices.json"
-PLAIN = {"_nofacet": "1", "_nosuggest": "1"}
-METADATA = {"databases": {"peers": {"tables": {"devices": {"fts_table": "name", "fts_pk": "id"}}}}}
+FTS5 = "SQLite FTS5"
+POSTGRESQL = "PostgreSQL tsvector, pg_trgm"
 DATABASE = "peers"
-TRIGRAMS_UP_TO = 320_000  # records; PostgreSQL takes hours to index the trigrams of ten times as many
+TRIGRAMS_UP_TO = 320_000  # records; of more, indexing the trigrams takes too long
 SIMILARITY = 0.45
 """One wrong letter in a word of eight leaves a word similarity of 0.5; by the default, 0.6, it finds nothing."""
 TEXTS = "SELECT id, trade || ' ' || device || ' ' || manufacturer, status, risk FROM texts JOIN device USING (id)"
@@ -49,30 +40,24 @@ def ask_peers(
 ) -> Iterator[tuple[str, list[Figure | None], str]]:
     """Every peer's name, its figures, one for each question or None where it cannot answer it, and a remark."""
 
-    def asked(
-        peer: str, search: Search, remark: str, *, core: int = LOAD_CORE, finds_typos: bool = False
-    ) -> tuple[str, list[Figure | None], str]:
+    def asked(search: Search, core: int, *, finds_typos: bool) -> list[Figure | None]:
         most = round(setup.requests * ASKED)
-        with pinned(core), timed(f"searching by {peer}"):
-            figures = [
-                None if each.typo and not finds_typos else timed_search(search, each, most, ASKED_SECONDS)
+        with pinned(core):
+            return [
+                timed_search(search, each, most, ASKED_SECONDS) if finds_typos or not each.typo else None
                 for each in questions
             ]
-        return peer, figures, remark
 
-    with datasette_over(setup, sample) as datasette, closing(Client(datasette.port, timeout=300)) as client:
-        yield asked(DATASETTE, partial(_datasette, client), DATASETTE_REMARK)
-    with closing(sqlite3.connect(sample.file)) as file:
+    with timed(f"searching by {FTS5}"), closing(sqlite3.connect(sample.file)) as file:
         file.execute("PRAGMA cache_size = -1000000")
-        yield asked("SQLite FTS5", partial(_fts5, file), f"SQLite FTS5: {sample.loaded}", core=SERVER_CORE)
+        yield FTS5, asked(partial(_fts5, file), SERVER_CORE, finds_typos=False), f"{FTS5}: {sample.loaded}"
     if cluster is not None:
-        remark = f"Tables for the peers in PostgreSQL: {_loaded(setup, sample, cluster)} {DESCRIPTION}"
-        with cluster.connect(DATABASE) as connection:
+        has_trigrams = setup.devices <= TRIGRAMS_UP_TO
+        remark = f"{_loaded(setup, sample, cluster, trigrams=has_trigrams)} {DESCRIPTION}"
+        with timed(f"searching by {POSTGRESQL}"), cluster.connect(DATABASE) as connection:
             connection.prepare_threshold = None  # every question is planned by itself
-            if setup.devices <= TRIGRAMS_UP_TO:
-                connection.execute(f"SET pg_trgm.word_similarity_threshold = {SIMILARITY}".encode())
-                yield asked("PostgreSQL pg_trgm", partial(_trigrams, connection), "", finds_typos=True)
-            yield asked("PostgreSQL tsvector", partial(_full_text, connection), remark)
+            connection.execute(f"SET pg_trgm.word_similarity_threshold = {SIMILARITY}".encode())
+            yield POSTGRESQL, asked(partial(_postgresql, connection), LOAD_CORE, finds_typos=has_trigrams), remark
 
 
 def timed_search(search: Search, question: Question, most: int, seconds: float = inf) -> Figure:
@@ -83,31 +68,6 @@ def timed_search(search: Search, question: Question, most: int, seconds: float =
         search(question)
         times.append(time.perf_counter() - began)
     return latencies(times, total=total)
-
-
-def datasette_over(setup: Setup, sample: Sample) -> AbstractContextManager[Server]:
-    """Datasette over the file of SQLite FTS5, on the server's core."""
-    folder = setup.path("datasette")
-    folder.mkdir(exist_ok=True)
-    shown, metadata = folder / "peers.db", folder / "metadata.json"  # the file's name becomes part of every address
-    shown.unlink(missing_ok=True)
-    shown.hardlink_to(Path(sample.file))
-    metadata.write_text(json.dumps(METADATA), encoding="utf-8")
-    command = [sys.executable, "-m", "datasette", "serve", shown, "--metadata", metadata]
-    command += [word for name, value in SETTINGS.items() for word in ("--setting", name, value)]
-    return answering(command, setup.path("datasette.log"), "/-/versions.json", cores=[SERVER_CORE])
-
-
-def datasette_requests(udis: Sequence[str]) -> list[Request]:
-    """A read of each device: its row as JSON, without counting what one row is."""
-    asked = urlencode({"_shape": "array", "_nocount": "1", **PLAIN})
-    return [Request(f"{TABLE}?udi__exact={quote(udi, safe='')}&{asked}") for udi in udis]
-
-
-def _datasette(client: Client, question: Question) -> int:
-    asked = {"_search": _match(question), "_searchmode": "raw", "_size": ROWS, "_shape": "objects", **PLAIN}
-    asked |= {f"{column}__exact": code for column, code in question.codes.items()}
-    return int(client.json(f"{TABLE}?{urlencode(asked)}")["filtered_table_rows_count"])
 
 
 def _fts5(connection: sqlite3.Connection, question: Question) -> int:
@@ -125,15 +85,15 @@ def _match(question: Question) -> str:
     return " ".join(f'"{word}"' for word in question.words) + ("" if question.whole else " *")
 
 
-def _loaded(setup: Setup, sample: Sample, cluster: Cluster) -> str:
+def _loaded(setup: Setup, sample: Sample, cluster: Cluster, *, trigrams: bool) -> str:
     """Load the rows into a table of PostgreSQL and index them, unless that was done before; how it went."""
     mark = setup.path("peers.txt")
     if not mark.exists():
         cluster.recreate(DATABASE)
         began = time.monotonic()
         with timed("loading and indexing in PostgreSQL"), cluster.connect(DATABASE) as connection:
-            _load(sample, connection, trigrams=setup.devices <= TRIGRAMS_UP_TO)
-        mark.write_text(f"Loaded and indexed in {time.monotonic() - began:,.0f} s.", encoding="utf-8")
+            _load(sample, connection, trigrams=trigrams)
+        mark.write_text(f"{POSTGRESQL}: loaded and indexed in {time.monotonic() - began:,.0f} s.", encoding="utf-8")
     return mark.read_text(encoding="utf-8")
 
 
@@ -150,26 +110,16 @@ def _load(sample: Sample, connection: Connection, *, trigrams: bool) -> None:
     connection.execute("VACUUM ANALYZE device")
 
 
-def _trigrams(connection: Connection, question: Question) -> int:
+def _postgresql(connection: Connection, question: Question) -> int:
+    """Words by full-text search, a typo by trigrams; the first rows, then the count."""
     if question.typo:
-        return _searched(connection, question, ["%s <%% names"], [question.text], "ORDER BY %s <<-> names")
-    likes = [f"%{word}%" for word in question.words]
-    return _searched(connection, question, ["names ILIKE %s"] * len(likes), likes)
-
-
-def _full_text(connection: Connection, question: Question) -> int:
-    query = " & ".join(f"'{word}'" for word in question.words) + ("" if question.whole else ":*")
-    order = "ORDER BY ts_rank(words, to_tsquery('simple', %s)) DESC"
-    return _searched(connection, question, ["words @@ to_tsquery('simple', %s)"], [query], order)
-
-
-def _searched(
-    connection: Connection, question: Question, conditions: list[str], values: list[str], order: str = ""
-) -> int:
-    """The first rows, then the count. An `order` takes the first of `values` once more."""
-    found = [*values, *question.codes.values()]
-    where = " AND ".join([*conditions, *(f"{column} = %s" for column in question.codes)])
-    rows = f"SELECT id FROM device WHERE {where} {order} LIMIT {ROWS}"
-    connection.execute(rows.encode(), [*found, *(values[:1] if order else [])]).fetchall()
-    counted = connection.execute(f"SELECT count(*) FROM device WHERE {where}".encode(), found).fetchone()
+        asked, condition, order = question.text, "%s <%% names", "%s <<-> names"
+    else:
+        asked = " & ".join(f"'{word}'" for word in question.words) + ("" if question.whole else ":*")
+        condition, order = "words @@ to_tsquery('simple', %s)", "ts_rank(words, to_tsquery('simple', %s)) DESC"
+    where = " AND ".join([condition, *(f"{column} = %s" for column in question.codes)])
+    values = [asked, *question.codes.values()]
+    rows = f"SELECT id FROM device WHERE {where} ORDER BY {order} LIMIT {ROWS}"
+    connection.execute(rows.encode(), [*values, asked]).fetchall()
+    counted = connection.execute(f"SELECT count(*) FROM device WHERE {where}".encode(), values).fetchone()
     return int(counted[0]) if counted else 0

@@ -7,7 +7,7 @@ import sqlite3
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations, product
 from pathlib import Path
 from urllib.parse import urlencode
@@ -18,13 +18,14 @@ from bench.setup import Setup, remove_database, timed
 from registerwatch.register.codes import RiskFilter, StatusFilter
 
 Texts = Sequence[tuple[str, ...]]
-Filters = Sequence[tuple[StatusFilter | None, RiskFilter | None]]
-NO_FILTER: Filters = [(None, None)]
-FILTERS: Mapping[str, Filters] = {
-    "no filter": NO_FILTER,
-    "status": [(status, None) for status in StatusFilter],
-    "risk": [(None, risk) for risk in RiskFilter],
-    "status and risk": [*product(StatusFilter, RiskFilter)],
+Filters = Mapping[str, StatusFilter | RiskFilter]
+Filterings = dict[str, list[Filters]]
+NO_FILTER: Filterings = {"no filter": [{}]}
+ON_THE_MARKET = NO_FILTER | {"status and risk": [{"status": StatusFilter.ON, "risk": risk} for risk in RiskFilter]}
+EVERY_FILTER = NO_FILTER | {
+    "status": [{"status": status} for status in StatusFilter],
+    "risk": [{"risk": risk} for risk in RiskFilter],
+    "status and risk": [{"status": status, "risk": risk} for status, risk in product(StatusFilter, RiskFilter)],
 }
 COMMONEST = 10
 TYPO = "one typo"
@@ -32,6 +33,9 @@ SAMPLED_DEVICES = 4_000
 SAMPLED_ACTORS = 100
 COMMON_WORDS = 400
 RARE_WORDS = 200
+ACTORS = (
+    "SELECT DISTINCT document ->> 'manufacturer_srn' AS srn FROM copy.devices WHERE is_current AND srn <> '' ORDER BY 1"
+)
 RARE = 3  # devices that a rare word is in at most
 TEXTS = """
 PRAGMA journal_mode = OFF;
@@ -55,21 +59,17 @@ CREATE VIRTUAL TABLE name USING fts5(
 INSERT INTO name (rowid, trade, device, manufacturer) SELECT * FROM texts;
 INSERT INTO name (name) VALUES ('optimize');
 """
-DOCUMENTS = """
-CREATE TABLE devices (id INTEGER PRIMARY KEY, udi TEXT, status TEXT, risk TEXT, document TEXT);
-INSERT INTO devices SELECT device.id, primary_di, status, risk, document FROM device JOIN copy.devices USING (id);
-CREATE UNIQUE INDEX devices_udi ON devices (udi);
-CREATE TABLE actors AS SELECT DISTINCT document ->> 'manufacturer_srn' AS srn FROM devices WHERE srn <> '' ORDER BY srn;
+WORDS = """
 CREATE VIRTUAL TABLE temp.words USING fts5vocab(main, name, row);
 CREATE TABLE word AS SELECT term, doc FROM temp.words;
 """
-"""What the service serves for each device, for Datasette to show; in how many devices each word is."""
+"""In how many devices each word is."""
 
 
 class Sample(msgspec.Struct, frozen=True):
     """What is in a copy. Words are without case and diacritics."""
 
-    file: str  # the database, with `device` and `name` for searches, `texts` and `devices`
+    file: str  # the database, with `device` and `name` for searches, and `texts`
     loaded: str  # how loading it went, as a sentence
     devices: int
     common: dict[str, int]  # the most frequent words, with the number of devices whose names have them
@@ -95,7 +95,7 @@ def _taken(path: Path, copy: Path) -> Sample:
         connection.execute("ATTACH ? AS copy", [str(copy)])
         connection.executescript(TEXTS)
         loaded = f"Loaded and indexed in {time.monotonic() - began:,.0f} s, {path.stat().st_size / 1e6:,.0f} MB."
-        connection.executescript(DOCUMENTS)
+        connection.executescript(WORDS)
 
         def spread(query: str, count: int) -> list[str]:
             """So many of the first column's values, from all over the rows."""
@@ -111,8 +111,8 @@ def _taken(path: Path, copy: Path) -> Sample:
             rare=spread(f"SELECT term {rare}", RARE_WORDS)
             or spread("SELECT term FROM (SELECT * FROM word ORDER BY doc LIMIT 10)", 10),
             short=spread("SELECT term FROM word WHERE length(term) <= 2", 10**9),
-            udis=spread("SELECT udi FROM devices ORDER BY id", SAMPLED_DEVICES),
-            srns=spread("SELECT srn FROM actors", SAMPLED_ACTORS),
+            udis=spread("SELECT primary_di FROM copy.devices WHERE is_current ORDER BY id", SAMPLED_DEVICES),
+            srns=spread(ACTORS, SAMPLED_ACTORS),
         )
 
 
@@ -121,8 +121,7 @@ class Question:
     """A search of a kind, among others with the same filters."""
 
     words: tuple[str, ...]
-    status: StatusFilter | None = None
-    risk: RiskFilter | None = None
+    filters: Filters = field(default_factory=dict)  # by parameter, which has the name of the peers' column too
     kind: str = ""
     filtering: str = ""
     whole: bool = False  # whether the last word is a whole one; else it may be the beginning of one too
@@ -139,14 +138,13 @@ class Question:
 
     @property
     def codes(self) -> dict[str, str]:
-        """The register's codes by the names of the filters, which are those of the peers' columns too."""
-        return {name: each.code for name, each in (("status", self.status), ("risk", self.risk)) if each}
+        """The filters as the register's codes."""
+        return {name: each.code for name, each in self.filters.items()}
 
     @property
     def target(self) -> str:
         """The request's target."""
-        filters = {name: each for name, each in (("status", self.status), ("risk", self.risk)) if each}
-        return "/v1/search?" + urlencode({"q": self.text, **filters})
+        return "/v1/search?" + urlencode({"q": self.text, **self.filters})
 
 
 def groups(sample: Sample) -> Iterator[list[Question]]:
@@ -154,20 +152,19 @@ def groups(sample: Sample) -> Iterator[list[Question]]:
     common = list(sample.common)[:COMMONEST]
     letters = [word for word in common if word.isalpha()]
     long = [word for word in sample.common if word.isalpha() and len(word) >= 6][:COMMONEST]
-    on_the_market = {"no filter": NO_FILTER, "status and risk": [(StatusFilter.ON, risk) for risk in RiskFilter]}
-    kinds: dict[str, tuple[Texts, Mapping[str, Filters]]] = {
-        "common word": ([(word,) for word in common], FILTERS),
-        "two letters": (_beginnings(letters, 2), on_the_market),
-        "three letters": (_beginnings(letters, 3), on_the_market),
-        "two common words": ([*combinations(common[:5], 2)], on_the_market),
-        TYPO: ([(_misspelt(word, sample),) for word in long], on_the_market),
-        "rare word": ([(word,) for word in sample.rare[:COMMONEST]], {"no filter": NO_FILTER}),
-    }
-    for kind, (texts, filterings) in kinds.items():
+    kinds: list[tuple[str, Texts, Filterings]] = [
+        ("common word", [(word,) for word in common], EVERY_FILTER),
+        ("two letters", _beginnings(letters, 2), ON_THE_MARKET),
+        ("three letters", _beginnings(letters, 3), ON_THE_MARKET),
+        ("two common words", [*combinations(common[:5], 2)], ON_THE_MARKET),
+        (TYPO, [(_misspelt(word, sample),) for word in long], ON_THE_MARKET),
+        ("rare word", [(word,) for word in sample.rare[:COMMONEST]], NO_FILTER),
+    ]
+    for kind, texts, filterings in kinds:
         for filtering, filters in filterings.items():
             # The service takes one or two letters that are a word for that word, not for a beginning.
             yield [
-                Question(text, *chosen, kind, filtering, whole=text[-1] in sample.short)
+                Question(text, chosen, kind, filtering, whole=text[-1] in sample.short)
                 for text, chosen in product(texts, filters)
             ]
 

@@ -5,8 +5,7 @@ from functools import partial
 
 from bench.bare import PEER, beside_bare
 from bench.figures import Goal, Section
-from bench.load import Request, actor_requests, device_requests, rate, unchanged_requests
-from bench.peers import DATASETTE, DATASETTE_REMARK, datasette_over, datasette_requests
+from bench.load import Request, actor_requests, device_requests, unchanged_requests
 from bench.questions import sample_of
 from bench.service import bring_up_to_date, served, stand_in_register
 from bench.setup import Setup
@@ -35,11 +34,8 @@ def measure(setup: Setup) -> Section:
         with served(setup, {"REGISTER_URL": register["REGISTER_URL"]}) as service:
             what = "device, 200, never read in full yet: 200 refreshes wait behind readers' backs"
             rows.append(beside_bare(setup, what, service.port, device_requests(behind) or reads))
-    with datasette_over(setup, sample) as datasette:
-        asked = partial(rate, datasette.port, datasette_requests(udis), setup.seconds)
-        other = setup.row("device, 200, of Datasette", {DATASETTE: asked}).ours
     goal = Goal(f"ratio ≥ {GOAL_RATIO}", (devices.ratio(PEER) or 0) >= GOAL_RATIO)
-    devices = replace(devices, peers={**devices.peers, DATASETTE: other}, goal=goal)
+    devices = replace(devices, goal=goal)
     same = replace(same, goal=Goal("more than with 200", same.ours.value > devices.ours.value))
-    remarks = [f"{setup.load_remark} {len(udis):,} different UDI-DIs from all over the copy.", DATASETTE_REMARK]
-    return Section("reads", "Reads over HTTP, one core", [devices, same, *rows], remarks)
+    remark = f"{setup.load_remark} {len(udis):,} different UDI-DIs from all over the copy."
+    return Section("reads", "Reads over HTTP, one core", [devices, same, *rows], [remark])

@@ -18,9 +18,7 @@ FIGURES = "figures.json"
 
 def as_json(report: Report) -> bytes:
     """All figures with every detail; a line for each part and size."""
-    measured = [msgspec.json.encode(each) for each in report.measured]
-    head = msgspec.json.encode({"conditions": report.conditions})[:-1]
-    return head + b',"measured":[\n' + b",\n".join(measured) + b"\n]}\n"
+    return msgspec.json.encode(report).replace(b'{"part":', b'\n{"part":') + b"\n"
 
 
 def from_json(content: bytes) -> Report:
@@ -31,7 +29,7 @@ def from_json(content: bytes) -> Report:
 def as_markdown(report: Report) -> str:
     """All tables, one for each part."""
     lines = [f"- {line}" for line in report.conditions]
-    for part in dict.fromkeys(each.section.part for each in report.measured):
+    for part in dict.fromkeys(each.part for each in report.measured):
         lines += ["", *_part(report.of(part))]
     return "\n".join(lines) + "\n"
 

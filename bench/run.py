@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from bench import accounts, databases, fill, mixed, reads, search, start, tools, watching, year
-from bench.figures import Measured, Section
+from bench.figures import Section
 from bench.processes import foreign_seconds
 from bench.setup import Setup, say
 
@@ -22,16 +22,16 @@ IN_TURN: Mapping[str, Callable[[Setup], Section]] = {
 """In the order that their inputs need: those from `databases` on bring devices of the copy up to date."""
 
 
-def measured(setups: Sequence[Setup], parts: Sequence[str]) -> list[Measured]:
+def measured(setups: Sequence[Setup], parts: Sequence[str]) -> list[Section]:
     """Every part at every size."""
     usual = usual_size([setup.devices for setup in setups])
     found = [
-        Measured(setup.devices, _section(name, setup))
+        _section(name, setup)
         for setup in sorted(setups, key=lambda setup: setup.devices)
         for name in IN_TURN
         if name in parts and (name in GROWING or setup.devices == usual)
     ]
-    return sorted(found, key=lambda each: (SHOWN.index(each.section.part), each.devices))
+    return sorted(found, key=lambda each: (SHOWN.index(each.part), each.devices))
 
 
 def usual_size(sizes: Sequence[int]) -> int:
@@ -51,4 +51,4 @@ def _section(name: str, setup: Setup) -> Section:
     share = max(0.0, foreign_seconds() - before) / seconds / (os.cpu_count() or 1)
     say(f"part {name} with {setup.devices:,} records: {seconds:,.0f} s")
     remark = f"Other processes took {share:.0%} of the machine's cores meanwhile."
-    return replace(section, remarks=[*section.remarks, remark])
+    return replace(section, devices=setup.devices, remarks=[*section.remarks, remark])

@@ -1,4 +1,4 @@
-"""Part `search`: searches by name over HTTP, beside Datasette, SQLite FTS5 and PostgreSQL over the same rows."""
+"""Part `search`: searches by name over HTTP, beside SQLite FTS5 and PostgreSQL over the same rows."""
 
 import time
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ def measure(setup: Setup) -> Section:
             _, beside["ours on PostgreSQL"] = _asked(setup, running.copy(setup), [[each] for each in questions])
         for peer, figures, remark in ask_peers(setup, sample, questions, running):
             beside[peer] = figures
-            remarks += [remark] if remark else []
+            remarks.append(remark)
     rows = [
         _row(question, ours[at], {peer: figures[at] for peer, figures in beside.items()})
         for at, question in enumerate(questions)

@@ -1,15 +1,10 @@
 """Part `tools`: the tool endpoint beside the REST routes that its tools stand for, the same service asked in turn."""
 
-from collections.abc import Sequence
-from contextlib import closing
 from functools import partial
 from urllib.parse import quote
 
-import msgspec
-
-from bench.figures import Row, Section
-from bench.load import Client, Request, device_requests, rate, tool_call
-from bench.processes import ProcessFailed
+from bench.figures import Section
+from bench.load import Request, device_requests, rate, tool_call
 from bench.questions import sample_of
 from bench.service import bring_up_to_date, served, stand_in_register
 from bench.setup import Setup
@@ -29,27 +24,11 @@ def measure(setup: Setup) -> Section:
     routes = [Request(f"/v1/search?q={quote(srn, safe='')}") for srn in srns]
     with stand_in_register(setup) as register, served(setup, register) as service:
         bring_up_to_date(service.port, udis)
-        row = partial(_row, setup, service.port)
+        asked = partial(rate, service.port, seconds=setup.seconds)
+        device = {"ours": partial(asked, calls), PEER: partial(asked, device_requests(udis))}
+        search = {"ours": partial(asked, searches), PEER: partial(asked, routes)}
         rows = [
-            row("`tools/call` `get_device`, one core", calls, device_requests(udis), GOAL_RATIO),
-            row("`tools/call` `search_devices` by SRN, one core", searches, routes),
+            setup.row("`tools/call` `get_device`, one core", device, GOAL_RATIO),
+            setup.row("`tools/call` `search_devices` by SRN, one core", search),
         ]
-    return Section("tools", "The tool endpoint", rows, [f"{setup.load_remark} Both say the same."])
-
-
-def _row(
-    setup: Setup,
-    port: int,
-    what: str,
-    calls: Sequence[Request],
-    routes: Sequence[Request],
-    min_ratio: float | None = None,
-) -> Row:
-    """The tool and the route in turn. Raises `ProcessFailed` where the two do not say the same."""
-    with closing(Client(port)) as client:
-        called, shown = (msgspec.json.decode(client.expect(each).body) for each in (calls[0], routes[0]))
-    result = called["result"]
-    if result["isError"] or msgspec.json.decode(result["content"][0]["text"]) != shown:
-        raise ProcessFailed(f"A tool says something else than {routes[0].target}:\n{result!r}\n{shown!r}")
-    takes = {name: partial(rate, port, asked, setup.seconds) for name, asked in (("ours", calls), (PEER, routes))}
-    return setup.row(what, takes, min_ratio)
+    return Section("tools", "The tool endpoint", rows, [setup.load_remark])

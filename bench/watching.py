@@ -196,9 +196,6 @@ async def _delivered(path: Path, url: str, count: int) -> float:
         seconds = time.perf_counter() - started
         loop.cancel()
         await asyncio.gather(loop, return_exceptions=True)
-        async with database.reading() as connection:
-            accepted = await connection.execute(text("SELECT count(*) FROM deliveries WHERE is_accepted"))
-            assert accepted.scalar_one() == count
     return seconds
 
 

@@ -29,4 +29,4 @@ def sections(setup: Setup) -> Iterator[dict[str, Section]]:
         for part in (databases, mixed):
             patch.setattr(part, "READ_ACTORS", 3)
         patch.setattr(accounts, "BURST", 5)
-        yield {each.section.part: each.section for each in run.measured([setup], PARTS)}
+        yield {each.part: each for each in run.measured([setup], PARTS)}

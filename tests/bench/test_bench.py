@@ -13,7 +13,7 @@ import pytest
 from bench.accounts import timed_reads
 from bench.bare import serving
 from bench.figures import Figure, Row, Section
-from bench.load import Client, Request, rate
+from bench.load import Client, Request, post, rate
 from bench.mixed import WEIGHTS, growth
 from bench.postgresql import binaries, cluster
 from bench.processes import SERVER_CORE, ProcessFailed, Usage, answering
@@ -43,9 +43,9 @@ def test_every_part_has_a_table_in_which_everything_was_measured(sections: dict[
     assert counts | {"mixed": 0} == {
         "reads": 6,
         "search": 13,
-        "databases": 24,
+        "databases": 16,
         "fill": 2,
-        "start": 2,
+        "start": 1,
         "accounts": 5,
         "watching": 4,
         "tools": 2,
@@ -60,21 +60,19 @@ def test_every_part_has_a_table_in_which_everything_was_measured(sections: dict[
 
 def test_ours_stands_beside_the_same_peers_as_ever(sections: dict[str, Section]) -> None:
     peers = {name: {peer for row in section.rows for peer in row.peers} for name, section in sections.items()}
-    assert peers["reads"] == {"bare ASGI app", "Datasette"}
+    assert peers["reads"] == {"bare ASGI app"}
     assert peers["databases"] == {"on SQLite"}
     assert peers["tools"] == {"the same over REST"}
     assert peers["search"] == {
         "ours on PostgreSQL",
-        "Datasette",
         "SQLite FTS5",
-        "PostgreSQL pg_trgm",
-        "PostgreSQL tsvector",
+        "PostgreSQL tsvector, pg_trgm",
     }
 
 
 def test_everyone_who_counts_words_finds_as_many_devices(sections: dict[str, Section]) -> None:
     for row in sections["search"].rows:
-        peers = ("ours on PostgreSQL", "Datasette", "SQLite FTS5")
+        peers = ("ours on PostgreSQL", "SQLite FTS5")
         found = {peer: figure.total for peer in peers if (figure := row.peers[peer]) is not None}
         assert set(found.values()) == {row.ours.total}, (row.what, found)
     assert int(sections["search"].rows[0].ours.total) > 15
@@ -82,11 +80,11 @@ def test_everyone_who_counts_words_finds_as_many_devices(sections: dict[str, Sec
 
 def test_what_a_request_costs_is_known_of_both_databases(sections: dict[str, Section]) -> None:
     rows = by_name(sections["databases"])
-    cost, times = rows["device, 200: cost of a request"], rows["device, 200: cost on PostgreSQL / cost on SQLite"]
+    cost = rows["device, 200: cost of a request"]
     beside = cost.peers["on SQLite"]
     assert beside is not None
     assert 0 < beside.value < 100
-    assert times.ours.value == pytest.approx(cost.ours.value / beside.value)
+    assert 0 < cost.ours.value < 100
 
 
 def test_everything_at_once_is_answered_on_both_databases(sections: dict[str, Section]) -> None:
@@ -107,7 +105,7 @@ def test_the_measured_account_is_deleted_when_its_block_is_interrupted(setup: Se
 
 
 def test_reads_beside_logins_are_as_many_as_without_and_a_failed_login_is_no_login(setup: Setup) -> None:
-    wrong = Request("/v1/login", body=b'{"email":"nobody@example.org","password":"not theirs"}')
+    wrong = post("/v1/login", {"email": "nobody@example.org", "password": "not theirs"})
     with served(setup, {}) as service, customer(service.port) as company:
         reads = [Request("/health")]
         during, quiet = (timed_reads(service.port, reads, logins, 0.1) for logins in (company.logins, []))

@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from bench.figures import Figure, Goal, Measured, Report, Row, Section, latencies, median_figure, percentile
+from bench.figures import Figure, Goal, Report, Row, Section, latencies, median_figure, percentile
 
 from bench import report
 
@@ -47,14 +47,15 @@ SEARCH = Section(
         )
     ],
     ["A remark."],
+    devices=400,
 )
-REPORT = Report(["Two cores."], [Measured(400, SEARCH)])
+REPORT = Report(["Two cores."], [SEARCH])
 
 
-def at(devices: int, milliseconds: float, *, met: bool) -> Measured:
+def at(devices: int, milliseconds: float, *, met: bool) -> Section:
     """The search at another size."""
     row = replace(SEARCH.rows[0], ours=Figure(milliseconds, "ms"), goal=Goal("p99 ≤ 10 ms", met))
-    return Measured(devices, replace(SEARCH, rows=[row]))
+    return replace(SEARCH, rows=[row], devices=devices)
 
 
 GROWN = Report([], [at(400, 1.0, met=True), at(4_000, 2.0, met=True), at(40_000, 30.0, met=False)])
@@ -85,8 +86,8 @@ def test_several_sizes_are_shown_as_one_line_for_each_figure() -> None:
 
 
 def test_what_failed_at_one_size_is_said_beside_what_was_measured_at_others() -> None:
-    failed = Section("search", "Part `search`", [], failure="ProcessFailed: no room")
-    lines = report.as_markdown(Report([], [at(400, 1.0, met=True), Measured(4_000, failed)])).splitlines()
+    failed = Section("search", "Part `search`", [], failure="ProcessFailed: no room", devices=4_000)
+    lines = report.as_markdown(Report([], [at(400, 1.0, met=True), failed])).splitlines()
     assert "- Not measured with 4,000 records: ProcessFailed: no room" in lines
     assert "| what | whose | 400 | goal | met |" in lines
 
@@ -124,10 +125,7 @@ def test_a_report_in_the_documentation_has_tables_plots_and_raw_figures(tmp_path
     stale.parent.mkdir()
     stale.touch()
     common = replace(SEARCH.rows[0], what="common word, no filter")
-    grown = [
-        replace(each, section=replace(each.section, rows=[replace(common, ours=each.section.rows[0].ours)]))
-        for each in GROWN.measured
-    ]
+    grown = [replace(each, rows=[replace(common, ours=each.rows[0].ours)]) for each in GROWN.measured]
     report.write(Report([], grown), tmp_path)
     page = (tmp_path / "performance.md").read_text(encoding="utf-8")
     assert "](plots/growth-search.svg)" in page

@@ -26,7 +26,7 @@ def test_parts_that_do_not_grow_are_measured_at_the_usual_size_alone(
 ) -> None:
     monkeypatch.setattr(run, "IN_TURN", {name: as_figure(name) for name in ("reads", "accounts")})
     found = measured([Setup(tmp_path, size) for size in (3_200_000, 16_000, 320_000)], ["reads", "accounts"])
-    assert [(each.section.part, each.devices) for each in found] == [
+    assert [(each.part, each.devices) for each in found] == [
         ("reads", 16_000),
         ("reads", 320_000),
         ("reads", 3_200_000),
@@ -42,5 +42,5 @@ def test_the_usual_size_is_the_greatest_up_to_320_000(sizes: list[int], usual: i
 def test_a_part_that_fails_loses_its_own_figures_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run, "IN_TURN", {"reads": failing, "accounts": as_figure("accounts")})
     failed, taken = measured([Setup(tmp_path, 400)], ["reads", "accounts"])
-    assert (failed.section.rows, failed.section.failure) == ([], "ProcessFailed: no room at all")
-    assert taken.section.rows
+    assert (failed.rows, failed.failure) == ([], "ProcessFailed: no room at all")
+    assert taken.rows
