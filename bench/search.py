@@ -42,7 +42,7 @@ def _asked(setup: Setup, stored: Stored, asked: Sequence[Sequence[Question]]) ->
     """The slowest question of each group, and how long it takes."""
     with served(setup, {}, stored=stored) as service, closing(Client(service.port)) as client, pinned(LOAD_CORE):
         _wait_for_index(client)
-        took = partial(timed_search, partial(_found, client))
+        took = partial(timed_search, lambda question: int(client.json(question.target)["total"]))
         probes = round(setup.requests * PROBED)
         with timed(f"finding the slowest question of each kind on {stored.kind}"):
             slowest = [max(group, key=lambda each: took(each, probes).value) for group in asked]
@@ -57,10 +57,6 @@ def _wait_for_index(client: Client) -> None:
         if time.monotonic() > ends:
             raise ProcessFailed(f"The index stayed {lag} changes behind the copy.")
         time.sleep(0.5)
-
-
-def _found(client: Client, question: Question) -> int:
-    return int(client.json(question.target)["total"])
 
 
 def _row(question: Question, ours: Figure, peers: dict[str, Figure | None]) -> Row:

@@ -17,8 +17,7 @@ GOAL_SECONDS = 2.0
 
 def measure(setup: Setup) -> Section:
     """Start and stop the service a few times."""
-    takes = {"ours": partial(_started, setup, sample_of(setup))}
-    row = setup.row("until a search and a device are answered", takes)
+    row = setup.row("until a search and a device are answered", {"ours": partial(_started, setup, sample_of(setup))})
     row = replace(row, goal=Goal(f"< {GOAL_SECONDS:.0f} s", row.ours.value < GOAL_SECONDS))
     megabytes = (setup.sqlite.data_dir / "registerwatch.db").stat().st_size / 1e6
     remark = (

@@ -63,8 +63,8 @@ GROWN = Report([], [at(400, 1.0, met=True), at(4_000, 2.0, met=True), at(40_000,
 
 def test_a_table_shows_ours_beside_the_peers_with_ratio_and_goal() -> None:
     lines = report.as_markdown(REPORT).splitlines()
-    at = lines.index("| what | whose | 400 | goal | met |")
-    assert lines[at + 2 : at + 5] == [
+    head = lines.index("| what | whose | 400 | goal | met |")
+    assert lines[head + 2 : head + 5] == [
         r"| word “a\|b” | ours | 1.23 / 2.00 / 12.0 ms, 1,234 found | p99 ≤ 10 ms | yes |",
         "|  | FTS5 | 190 / 200 / 201 ms (1,235 found) (154) |  |  |",
         "|  | other | — |  |  |",
