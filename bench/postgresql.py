@@ -83,7 +83,7 @@ def cluster(setup: Setup) -> Iterator[Cluster]:
         command = [programs / "postgres", "-D", folder]
         command += [word for name, value in options.items() for word in ("-c", f"{name}={value}")]
         with running(command, log, cores=[SERVER_CORE], user=USER) as process:
-            ready: list[str | Path] = [programs / "pg_isready", "-h", sockets, "-q"]
+            ready: list[str | Path] = [programs / "pg_isready", "-h", sockets, "-U", "postgres", "-q"]
             ends = time.monotonic() + START_SECONDS  # an interrupted run may have left it something to recover
             while subprocess.run(ready, check=False).returncode != 0:
                 if time.monotonic() > ends:

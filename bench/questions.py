@@ -38,8 +38,8 @@ ACTORS = (
 )
 RARE = 3  # devices that a rare word is in at most
 TEXTS = """
-PRAGMA journal_mode = OFF;
-PRAGMA synchronous = OFF;
+PRAGMA main.journal_mode = OFF;
+PRAGMA main.synchronous = OFF;
 CREATE TABLE texts (id INTEGER PRIMARY KEY, trade TEXT, device TEXT, manufacturer TEXT);
 INSERT INTO texts SELECT
     id,
@@ -84,11 +84,12 @@ def sample_of(setup: Setup) -> Sample:
     data_dir = setup.copy().data_dir
     kept = data_dir / "sample.json"
     if not kept.exists():
-        kept.write_bytes(msgspec.json.encode(_taken(setup.path("fts5.db"), data_dir / "registerwatch.db")))
+        kept.write_bytes(msgspec.json.encode(taken(setup.path("fts5.db"), data_dir / "registerwatch.db")))
     return msgspec.json.decode(kept.read_bytes(), type=Sample)
 
 
-def _taken(path: Path, copy: Path) -> Sample:
+def taken(path: Path, copy: Path) -> Sample:
+    """The sample of a copy, whose texts go into a database at `path`."""
     remove_database(path)
     with closing(sqlite3.connect(path)) as connection, timed("loading SQLite FTS5"):
         began = time.monotonic()
