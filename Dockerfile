@@ -16,7 +16,7 @@ RUN pip install --no-deps --no-build-isolation . \
     && pip uninstall --yes editables hatchling pathspec pluggy trove-classifiers setuptools pip
 
 FROM ${BASE}
-ARG VERSION=0.1.0
+ARG VERSION=1.0.0
 ARG REVISION=unknown
 LABEL org.opencontainers.image.title="Registerwatch" \
       org.opencontainers.image.description="A stored copy of EUDAMED, the EU register of medical devices: searched, read, watched" \

@@ -300,7 +300,7 @@ async def test_at_the_cap_no_watch_is_added_and_one_that_is_there_is_told(
     there = await used(harness, "add_watch", owner.api_key, subject="A7")
 
     over_rest = (await harness.post("/v1/watches", owner.api_key, subject=UNREGISTERED)).json()
-    assert full == Said({"watch": None, **over_rest}, is_error=True)
+    assert full == Said({"watch": None, "error": over_rest["error"]}, is_error=True)
     assert there.payload["watch"]["subject"] == "A7"
     await harness.service.accounts.admin.set_period(owner.email, PlanName.STANDARD, None)
     assert not (await used(harness, "add_watch", owner.api_key, subject=UNREGISTERED)).is_error
@@ -358,6 +358,8 @@ async def test_rest_and_the_tools_give_the_same_object_for_the_same_question(
         payload = (await used(harness, tool, key, **arguments)).payload
         if "results" in payload:
             over_rest = {**over_rest, "results": over_rest["results"][: len(payload["results"])]}
+        if "code" in over_rest:
+            over_rest = {"error": over_rest["error"]}  # the contract's payload of a tool has no more
         if tool == "add_watch":
             over_rest = {"watch": None, "error": None, **over_rest}
         assert payload == over_rest, (tool, arguments)

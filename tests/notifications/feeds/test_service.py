@@ -8,7 +8,7 @@ from sqlalchemy import text
 
 from registerwatch_standins.register.generated import GeneratedWorld
 from tests.notifications.feeds.feed_reader import days_of, feed_of
-from tests.support.harness import ServiceHarness, ServiceStarter, auth_headers
+from tests.support.harness import ERROR_FIELDS, ServiceHarness, ServiceStarter, auth_headers
 
 pytestmark = pytest.mark.anyio
 
@@ -111,7 +111,7 @@ async def test_a_token_shows_its_own_account_and_ends_at_once(start_service: Ser
         for path in ("/v1/events.atom", "/v1/expiring.ics"):
             refused = await harness.get(path, token=_token(feed))
             assert refused.status_code == 401
-            assert set(refused.json()) == {"error"}
+            assert set(refused.json()) == ERROR_FIELDS
         assert (await harness.get("/v1/events.atom", token="")).status_code == 401
         assert (await harness.get("/v1/events.atom")).status_code == 400
 

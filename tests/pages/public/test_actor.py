@@ -35,7 +35,7 @@ async def test_an_actor_shows_who_it_is_and_its_devices(site: SiteMaker) -> None
         assert page.facts["Country"] == "Germany"
         assert page.facts["Status"] == "✓ Active"
         assert page.facts["Registrations"] == "2 2 devices in the copy"
-        assert page.facts["Source"] == "European Commission, EUDAMED"
+        assert page.facts["Source"] == "Not EUDAMED: a demonstration"
         assert len(page.all("time")) == 1
         assert page.rows == [
             [f"Stem {gtin(1)}", "✓ On the EU market", "Class IIb"],
