@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
+from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.operations import Operations
 from alembic.runtime.migration import MigrationContext
@@ -12,7 +13,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, literal, select, text
 
 from registerwatch.db.engine import Database
-from registerwatch.db.migrate import MIGRATIONS, upgrade
+from registerwatch.db.migrate import MIGRATIONS, config_of, upgrade
 from registerwatch.db.tables import metadata
 from registerwatch.errors import DatabaseUnavailable
 from tests.support.postgresql import Cluster
@@ -77,6 +78,53 @@ async def test_a_transaction_that_fails_leaves_nothing(database: Database) -> No
 
     async with database.reading() as connection:
         assert (await connection.execute(text("SELECT revision FROM copy_state"))).scalar_one() == 0
+
+
+async def test_events_that_were_stored_before_get_kind_and_severity(
+    database_kind: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    if database_kind == "sqlite":
+        database = Database(f"sqlite:///{tmp_path / 'older.db'}")
+    else:
+        server: Cluster = request.getfixturevalue("postgresql_server")
+        with server.connect() as connection:
+            connection.execute("CREATE DATABASE older")
+        database = Database(server.url("older"))
+    changes = (
+        '[{"field":"reference","old":"1","new":"2"},{"field":"cert_status","old":"Issued","new":"Withdrawn"}]',
+        '[{"field":"cert_status","old":"","new":"Withdrawn"}]',
+        '[{"field":"cert_expiry","old":"2030-01-01","new":"2031-01-01"}]',
+        '[{"field":"device_total","old":"7","new":"8"}]',
+        '[{"field":"status","old":"On the EU market","new":"No longer placed on the EU market"}]',
+        "[]",
+    )
+    async with database.transaction() as transaction:
+        await transaction.run_sync(lambda at: command.upgrade(config_of(at), "0007"))
+        await transaction.execute(
+            text("INSERT INTO accounts (id, email, name, plan, expires_at, created_at) VALUES (1, '', '', '', 0, 0)")
+        )
+        for number, each in enumerate(changes):
+            await transaction.execute(
+                text(
+                    "INSERT INTO events (id, account_id, watch_id, subject, label, created_at, summary, changes, batch,"
+                    " awaits_sync) VALUES (:id, 1, 1, '', '', 0, '', :changes, '', :awaits)"
+                ),
+                {"id": number + 1, "changes": each, "awaits": False},
+            )
+
+    await upgrade(database)
+
+    async with database.reading() as connection:
+        rows = await connection.execute(text("SELECT kind, severity FROM events ORDER BY id"))
+        assert [tuple(row) for row in rows] == [
+            ("certificate", "high"),
+            ("certificate", "low"),
+            ("expiry", "medium"),
+            ("portfolio", "low"),
+            ("record", "high"),
+            ("record", "low"),
+        ]
+    await database.close()
 
 
 async def test_a_database_that_is_not_there_is_told_as_such(tmp_path: Path) -> None:

@@ -201,7 +201,10 @@ async def test_a_sync_and_the_list_of_changes_say_what_rest_says(harness: Servic
     assert synced.payload["error"] is None
     [event] = changes.payload["events"]
     assert changes == Said(await of_rest(harness, "/v1/events", owner.api_key), is_error=False)
-    assert set(event) == {"id", "watch_id", "subject", "label", "created_at", "summary", "changes"} | {"kind"}
+    assert set(event) == {"id", "watch_id", "subject", "label", "created_at", "summary", "changes"} | {
+        "kind",
+        "severity",
+    }
     shown = {name: event[name] for name in ("subject", "label", "summary", "changes")}
     assert synced == Said({"synced": 1, "events": [shown], "error": None}, is_error=False)
     quiet = {"synced": 1, "events": [], "error": None}

@@ -225,7 +225,10 @@ async def test_an_event_has_every_field_of_the_contract(harness: ServiceHarness,
 
     [event] = await harness.get_list(owner.api_key, "events")
     change = {"field": "status", "old": watch["status"], "new": "Not intended for the EU market"}
-    assert set(event) == {"id", "watch_id", "subject", "label", "created_at", "summary", "changes"} | {"kind"}
+    assert set(event) == {"id", "watch_id", "subject", "label", "created_at", "summary", "changes"} | {
+        "kind",
+        "severity",
+    }
     assert event["kind"] == "record"
     assert event["watch_id"] == watch["id"]
     assert change in event["changes"]

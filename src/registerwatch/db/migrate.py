@@ -38,9 +38,14 @@ def _upgrade(connection: Connection) -> None:
             "version. Install that version, or restore a backup of before the upgrade."
         )
     if current != _scripts().get_current_head():
-        config = _config()
-        config.attributes["connection"] = connection
-        command.upgrade(config, "head")
+        command.upgrade(config_of(connection), "head")
+
+
+def config_of(connection: Connection) -> Config:
+    """What Alembic's commands take, to work on this connection."""
+    config = _config()
+    config.attributes["connection"] = connection
+    return config
 
 
 def _demand_unicode(connection: Connection) -> None:

@@ -190,6 +190,10 @@ events = Table(
     Column("batch", Text, nullable=False, index=True, doc="read by nodes of the release before; to be dropped"),
     Column("awaits_sync", Boolean, nullable=False, doc="whether the account's next sync lists it"),
     Column("kind", Text, nullable=False, server_default="record", doc="watches.models.EventKind"),
+    Column("severity", Text, doc="watches.models.EventSeverity; null where a node of the release before stored it"),
+    Column("cause", Text, doc="the same for events that feeds tell as one, null for one that stands alone"),
+    Index("ix_events_cause", "cause"),
+    Index("ix_events_account_id_id", "account_id", "id"),
     sqlite_autoincrement=True,
 )
 

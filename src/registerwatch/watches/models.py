@@ -15,10 +15,24 @@ FAILING_AFTER = 3 * 24 * 3600
 
 
 class EventKind(StrEnum):
-    """What an event is about. A new kind is a line here, and whoever stores events of it."""
+    """What an event is about. `event_rules.FIELDS` says which field's change is of which kind."""
 
     RECORD = "record"
-    """Compared fields of the watched device's or actor's record have new values."""
+    """The record of the device or actor itself."""
+    CERTIFICATE = "certificate"
+    """Which certificates there are, and their status."""
+    PORTFOLIO = "portfolio"
+    """The devices of an actor."""
+    EXPIRY = "expiry"
+    """When a certificate ends."""
+
+
+class EventSeverity(StrEnum):
+    """How much an event matters, most first. `event_rules.SEVERITY_RULES` decides."""
+
+    HIGH = "high"
+    MEDIUM = "medium"
+    LOW = "low"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +67,8 @@ class Event:
     changes: Sequence[FieldChange]
     kind: str = EventKind.RECORD
     """An `EventKind`, or a newer one that a node of a later release stored."""
+    severity: str = EventSeverity.LOW
+    """An `EventSeverity`, or a newer one."""
 
 
 @dataclass(frozen=True, slots=True)

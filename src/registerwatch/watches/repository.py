@@ -14,9 +14,10 @@ from sqlalchemy import BigInteger, ColumnElement, Row, bindparam, delete, func, 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.db.tables import accounts, events, watches
-from registerwatch.register.identifiers import kind
+from registerwatch.register.identifiers import kind as kind_of_subject
 from registerwatch.watches.diff import FieldChange
-from registerwatch.watches.models import Event, EventKind, Watch
+from registerwatch.watches.event_rules import classified
+from registerwatch.watches.models import Event, EventKind, EventSeverity, Watch
 from registerwatch.watches.snapshot import decoded
 
 _changes = msgspec.json.Decoder(list[FieldChange])
@@ -38,7 +39,7 @@ _WATCH = select(
 )
 COUNT = select(func.count()).where(watches.c.account_id == bindparam("account_id", type_=BigInteger))
 """How many watches the account `account_id` has."""
-_EVENT = select(
+EVENT = select(
     events.c.id,
     events.c.watch_id,
     events.c.subject,
@@ -47,7 +48,9 @@ _EVENT = select(
     events.c.summary,
     events.c.changes,
     events.c.kind,
+    events.c.severity,
 )
+"""What `event_of` takes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +96,6 @@ class NewEvent:
     changes: Sequence[FieldChange]
     batch: str
     awaits_sync: bool
-    kind: EventKind = EventKind.RECORD
 
 
 async def count(connection: AsyncConnection, account_id: int) -> int:
@@ -133,7 +135,7 @@ async def add(connection: AsyncConnection, account_id: int, new: Sequence[NewWat
     rows = [
         {
             "account_id": account_id,
-            "kind": kind(watch.subject),
+            "kind": kind_of_subject(watch.subject),
             "subject": watch.subject,
             "label": watch.label or watch.subject,
             "is_renamed": False,
@@ -261,7 +263,8 @@ async def set_snapshots(connection: AsyncConnection, kept: Sequence[Mapping[str,
 
 
 async def add_events(connection: AsyncConnection, new: Sequence[NewEvent], now: int) -> Mapping[int, Sequence[Event]]:
-    """Store events. They come back by account, with their ids, oldest first."""
+    """Store events with their kind and severity. They come back by account, with their ids, oldest first."""
+    about = [classified(event.changes) for event in new]
     values = [
         {
             "account_id": event.account_id,
@@ -273,9 +276,10 @@ async def add_events(connection: AsyncConnection, new: Sequence[NewEvent], now: 
             "changes": _encoder.encode(event.changes).decode(),
             "batch": event.batch,
             "awaits_sync": event.awaits_sync,
-            "kind": event.kind.value,
+            "kind": kind.value,
+            "severity": severity.value,
         }
-        for event in new
+        for event, (kind, severity) in zip(new, about, strict=True)
     ]
     stored: defaultdict[int, list[Event]] = defaultdict(list)
     if values:
@@ -283,15 +287,15 @@ async def add_events(connection: AsyncConnection, new: Sequence[NewEvent], now: 
         ids: defaultdict[int, deque[int]] = defaultdict(deque)
         for watch_id, event_id in sorted(map(tuple, added)):
             ids[watch_id].append(event_id)
-        for each in new:
-            stored[each.account_id].append(_stored(ids[each.watch_id].popleft(), each, now))
+        for each, (kind, severity) in zip(new, about, strict=True):
+            stored[each.account_id].append(_stored(ids[each.watch_id].popleft(), each, kind, severity, now))
     return stored
 
 
 async def newest_events(connection: AsyncConnection, account_id: int, most: int) -> Sequence[Event]:
     """The account's events, newest first."""
-    found = _EVENT.where(events.c.account_id == account_id).order_by(events.c.id.desc()).limit(most)
-    return [_event_of(row) for row in await connection.execute(found)]
+    found = EVENT.where(events.c.account_id == account_id).order_by(events.c.id.desc()).limit(most)
+    return [event_of(row) for row in await connection.execute(found)]
 
 
 async def events_of_batches(
@@ -300,17 +304,17 @@ async def events_of_batches(
     """Events of some batches, oldest first, by account and batch."""
     found: defaultdict[tuple[int, str], list[Event]] = defaultdict(list)
     if batches:
-        asked = _EVENT.add_columns(events.c.account_id, events.c.batch).where(events.c.batch.in_(set(batches)))
+        asked = EVENT.add_columns(events.c.account_id, events.c.batch).where(events.c.batch.in_(set(batches)))
         for row in await connection.execute(asked.order_by(events.c.id)):
-            found[row.account_id, row.batch].append(_event_of(row))
+            found[row.account_id, row.batch].append(event_of(row))
     return found
 
 
 async def take_awaiting(connection: AsyncConnection, account_id: int) -> Sequence[Event]:
     """The account's events that no sync has listed yet, oldest first; they are listed now, and by nobody else."""
     awaiting = events.c.account_id == account_id, events.c.awaits_sync.is_(True)
-    found = _EVENT.where(*awaiting).order_by(events.c.id).with_for_update()
-    taken = [_event_of(row) for row in await connection.execute(found)]
+    found = EVENT.where(*awaiting).order_by(events.c.id).with_for_update()
+    taken = [event_of(row) for row in await connection.execute(found)]
     for chunk in _chunks([event.id for event in taken]):
         await connection.execute(update(events).where(events.c.id.in_(chunk)).values(awaits_sync=False))
     return taken
@@ -351,10 +355,12 @@ def _watch_of(row: Row[*tuple[Any, ...]]) -> Watch:
     )
 
 
-def _event_of(row: Row[*tuple[Any, ...]]) -> Event:
+def event_of(row: Row[*tuple[Any, ...]]) -> Event:
+    """A row of `EVENT`. One that a node of the release before stored gets kind and severity here."""
     changes = _changes.decode(row.changes)
-    return Event(row.id, row.watch_id, row.subject, row.label, row.created_at, row.summary, changes, row.kind)
+    kind, severity = (row.kind, row.severity) if row.severity is not None else classified(changes)
+    return Event(row.id, row.watch_id, row.subject, row.label, row.created_at, row.summary, changes, kind, severity)
 
 
-def _stored(event_id: int, new: NewEvent, now: int) -> Event:
-    return Event(event_id, new.watch_id, new.subject, new.label, now, new.summary, new.changes, new.kind)
+def _stored(event_id: int, new: NewEvent, kind: EventKind, severity: EventSeverity, now: int) -> Event:
+    return Event(event_id, new.watch_id, new.subject, new.label, now, new.summary, new.changes, kind, severity)

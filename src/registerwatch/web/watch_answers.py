@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from registerwatch.clock import iso_utc
 from registerwatch.watches.diff import FieldChange
-from registerwatch.watches.models import Event, EventKind, Watch
+from registerwatch.watches.models import Event, EventKind, EventSeverity, Watch
 from registerwatch.watches.snapshot import Snapshot
 from registerwatch.watches.sync import SyncResult
 from registerwatch.web.answers import Answer, doc, instant, iso_or_none
@@ -13,6 +13,7 @@ from registerwatch.web.answers import Answer, doc, instant, iso_or_none
 UDI = "04012345678901"
 SUMMARY = "status: On the EU market → No longer placed on the EU market"
 KINDS = f"What the event is about: {', '.join(f'`{kind}`' for kind in EventKind)}; later versions may add others."
+SEVERITIES = f"How much it matters: {', '.join(f'`{severity}`' for severity in EventSeverity)}."
 
 _EMPTY = Snapshot()
 
@@ -111,6 +112,7 @@ class EventObject(SyncEvent):
     id: Annotated[int, doc("Increasing number.", 41)]
     watch_id: Annotated[int, doc("The watch, which may be gone.", 12)]
     kind: Annotated[str, doc(KINDS, EventKind.RECORD.value)]
+    severity: Annotated[str, doc(SEVERITIES, EventSeverity.HIGH.value)]
     created_at: Annotated[str, instant("When it was seen, UTC.")]
 
     @classmethod
@@ -124,6 +126,7 @@ class EventObject(SyncEvent):
             id=event.id,
             watch_id=event.watch_id,
             kind=event.kind,
+            severity=event.severity,
             created_at=iso_utc(event.created_at),
         )
 

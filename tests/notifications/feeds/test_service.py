@@ -55,7 +55,7 @@ async def test_a_reader_sees_every_change_once_newest_first(start_service: Servi
     assert len({entry.id for entry in read.entries} | {read.id}) == 3
     assert "REF & <1>" in read.entries[1].text
     assert read.entries[0].text.startswith(udi)
-    assert all(entry.terms == ["record"] for entry in read.entries)
+    assert all(entry.terms == ["record", "low"] for entry in read.entries)
     assert all(entry.is_dated and entry.link.endswith(f"/d/{udi}") for entry in read.entries)
 
 

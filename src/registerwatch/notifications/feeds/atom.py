@@ -7,6 +7,7 @@ from xml.etree import ElementTree
 
 from registerwatch.clock import iso_utc
 from registerwatch.register.identifiers import kind
+from registerwatch.watches.event_rules import told
 from registerwatch.watches.models import Event
 
 ATOM = "http://www.w3.org/2005/Atom"
@@ -33,18 +34,15 @@ def _entry(feed: ElementTree.Element, event: Event, public_url: str) -> None:
     entry = ElementTree.SubElement(feed, "entry")
     page = "a" if kind(event.subject) == "srn" else "d"
     _text(entry, "id", f"tag:{urlsplit(public_url).hostname},2026:event/{event.id}")
-    _text(entry, "title", f"{event.label}: {event.summary}")
+    lines = [told(change) for change in event.changes]
+    _text(entry, "title", f"{event.label}: {'; '.join(lines)}")
     _text(entry, "updated", iso_utc(event.created_at))
     ElementTree.SubElement(
         entry, "link", rel="alternate", type="text/html", href=f"{public_url}/{page}/{quote(event.subject, safe='')}"
     )
-    ElementTree.SubElement(entry, "category", term=event.kind)
-    lines = [f"{change.field}{_of(change.certificate)}: {change.old or '–'} → {change.new}" for change in event.changes]
+    ElementTree.SubElement(entry, "category", term=event.kind, label=f"Kind: {event.kind}")
+    ElementTree.SubElement(entry, "category", term=event.severity, label=f"Severity: {event.severity}")
     _text(entry, "content", "\n".join([event.subject, *lines]))
-
-
-def _of(certificate: str | None) -> str:
-    return f" ({certificate})" if certificate else ""
 
 
 def _text(parent: ElementTree.Element, name: str, text: str) -> None:

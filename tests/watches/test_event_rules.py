@@ -1,0 +1,77 @@
+"""Which kind and severity a change has, what people read of it, and the page that says so."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from registerwatch.watches.diff import EXPIRY, NUMBER, STATUS, FieldChange
+from registerwatch.watches.event_rules import FIELDS, SEVERITY_RULES, SeverityRule, classified, told
+from registerwatch.watches.models import EventKind, EventSeverity
+from registerwatch.watches.snapshot import COMPARED
+
+PAGE = (Path(__file__).parents[2] / "docs" / "events.md").read_text(encoding="utf-8")
+RECORD, CERTIFICATE, PORTFOLIO, EXPIRES = (
+    EventKind.RECORD,
+    EventKind.CERTIFICATE,
+    EventKind.PORTFOLIO,
+    EventKind.EXPIRY,
+)
+HIGH, MEDIUM, LOW = EventSeverity
+
+
+@pytest.mark.parametrize(
+    ("field", "old", "new", "expected"),
+    [
+        ("cert_status", "Issued", "Suspended", (CERTIFICATE, HIGH)),
+        ("cert_status", "Issued", "withdrawn", (CERTIFICATE, HIGH)),
+        ("cert_status", "Suspended", "Issued", (CERTIFICATE, LOW)),
+        ("cert_status", "", "Withdrawn", (CERTIFICATE, LOW)),
+        ("status", "On the EU market", "No longer placed on the EU market", (RECORD, HIGH)),
+        ("status", "No longer placed on the EU market", "On the EU market", (RECORD, LOW)),
+        ("risk_class", "Class I", "Class IIa", (RECORD, MEDIUM)),
+        ("risk_class", "", "Class IIa", (RECORD, LOW)),
+        ("certificate", "Z-1", "Z-2", (CERTIFICATE, MEDIUM)),
+        ("certificate", "", "Z-2", (CERTIFICATE, LOW)),
+        ("cert_expiry", "2030-01-01", "2031-01-01", (EXPIRES, MEDIUM)),
+        ("manufacturer_status", "Active", "Inactive", (RECORD, MEDIUM)),
+        ("device_total", "7", "8", (PORTFOLIO, LOW)),
+        ("reference", "R-1", "R-2", (RECORD, LOW)),
+        ("of_a_later_release", "a", "b", (RECORD, LOW)),
+    ],
+)
+def test_a_change_has_a_kind_and_a_severity(
+    field: str, old: str, new: str, expected: tuple[EventKind, EventSeverity]
+) -> None:
+    assert classified([FieldChange(field, old, new)]) == expected
+
+
+def test_an_event_is_what_its_most_severe_change_is() -> None:
+    reference, expiry = FieldChange("reference", "1", "2"), FieldChange("cert_expiry", "2030-01-01", "2031-01-01")
+    withdrawn = FieldChange("cert_status", "Issued", "Withdrawn")
+
+    assert classified([reference, expiry]) == (EXPIRES, MEDIUM)
+    assert classified([expiry, reference, withdrawn]) == (CERTIFICATE, HIGH)
+    assert classified([reference]) == (RECORD, LOW)
+
+
+def test_people_read_the_fields_name_and_the_certificate() -> None:
+    assert told(FieldChange("cert_expiry", "", "2030-09-16", "Z-1")) == "certificate expiry (Z-1): – → 2030-09-16"
+    assert told(FieldChange("of_a_later_release", "a", "b")) == "of a later release: a → b"
+
+
+def test_every_compared_field_has_a_name_and_a_kind() -> None:
+    assert set(FIELDS) == {*COMPARED, NUMBER, EXPIRY, STATUS}
+
+
+def test_the_page_shows_the_fields_and_the_rules() -> None:
+    fields = [f"| `{name}` | {field.name} | `{field.kind}` |" for name, field in FIELDS.items()]
+    assert re.findall(r"^\| `\w+` \| [^`|]+ \| `\w+` \|$", PAGE, flags=re.MULTILINE) == fields
+    rules = PAGE.partition("| severity |")[2].partition("\n\n")[0].splitlines()[2:]
+    assert rules == [_line(rule) for rule in SEVERITY_RULES]
+
+
+def _line(rule: SeverityRule) -> str:
+    fields = ", ".join(f"`{field}`" for field in rule.fields) or "any"
+    before = "empty" if rule.was_empty else "any"
+    return f"| `{rule.severity}` | {fields} | {before} | {', '.join(rule.new) or 'any'} |"
