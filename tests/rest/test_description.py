@@ -79,7 +79,6 @@ NOTHING_CAN_BE_WRONG = {
     "GET /v1/me",
     "GET /v1/audit",
     "GET /v1/watches",
-    "GET /v1/events",
     "GET /v1/expiring",
     "GET /v1/webhooks",
     "GET /v1/feeds",

@@ -2,9 +2,9 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter, Depends, Query
 from msgspec import Meta
-from pydantic import Field
+from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from registerwatch.errors import PeriodEnded
@@ -24,10 +24,11 @@ from registerwatch.rest.description import (
     operation_id,
 )
 from registerwatch.rest.idempotency import IdempotentRoute
-from registerwatch.rest.parameters import RowId, only_known_parameters, row_id
+from registerwatch.rest.parameters import MAX_ROW_ID, RowId, only_known_parameters, row_id
+from registerwatch.watches.event_listing import DEFAULT_PAGE, MAX_PAGE, EventFilter
 from registerwatch.watches.expiring import expiring
 from registerwatch.watches.import_list import ImportResult
-from registerwatch.watches.models import Expiring
+from registerwatch.watches.models import EventKind, EventSeverity, Expiring
 from registerwatch.web.answers import Answer, Done
 from registerwatch.web.injection import InjectedService, counted
 from registerwatch.web.rate_limits import Limit
@@ -67,6 +68,25 @@ class ImportRequest(RequestBody):
     csv: str = Field(
         description="One identifier a line, in the first cell; commas, tabs or semicolons separate. At most 500 lines.",
         examples=[f"udi\n{UDI}\n"],
+    )
+
+
+class EventParameters(BaseModel):
+    """Which events are listed. There are no other parameters."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    after: int | None = Field(
+        None, ge=0, le=MAX_ROW_ID, description="Only changes after this id, oldest first; 0 for all.", examples=[41]
+    )
+    limit: int = Field(DEFAULT_PAGE, ge=1, le=MAX_PAGE, description="Most changes in the answer.")
+    kind: list[EventKind] = Field([], description="Only changes of these kinds; may be given several times.")
+    severity: list[EventSeverity] = Field([], description="Only these severities; may be given several times.")
+    subject: str | None = Field(
+        None,
+        description="Only changes of this UDI-DI or SRN.",
+        examples=[UDI],
+        json_schema_extra={"minLength": 1, "maxLength": MAX_LENGTH, "pattern": "[0-9A-Za-z]"},
     )
 
 
@@ -129,10 +149,19 @@ async def sync(service: InjectedService, caller: KeyOrSession) -> Response:
     return private_response(SyncAnswer.of(await service.watches.sync.sync(caller)))
 
 
-@router.get("/v1/events", summary="What changed", responses=answer(EventList))
-async def list_events(service: InjectedService, caller: KeyOrSession) -> Response:
-    """The newest 100 changes, newest first. Works after the period has ended too."""
-    return private_response(EventList.of(await service.watches.service.events(caller)))
+@router.get("/v1/events", summary="What changed", responses=answer(EventList) | BAD_REQUEST)
+async def list_events(
+    parameters: Annotated[EventParameters, Query()], service: InjectedService, caller: KeyOrSession
+) -> Response:
+    """Without parameters the newest 100 changes, newest first. With `after` the changes that come after an id, oldest
+    first: `after=0` begins with the first one, and each `next` goes on, so that none is listed twice or left out,
+    whatever is stored meanwhile. Works after the period has ended too.
+    """
+    if not parameters.model_fields_set:
+        return private_response(EventList.of(await service.watches.service.events(caller)))
+    chosen = EventFilter.of(parameters.kind, parameters.severity, parameters.subject)
+    page = await service.watches.service.event_page(caller, chosen, after=parameters.after, limit=parameters.limit)
+    return private_response(EventList.of_page(page))
 
 
 @router.get("/v1/expiring", summary="Certificates that end soon", responses=answer(ExpiringAnswer))

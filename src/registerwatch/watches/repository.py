@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import msgspec
-from sqlalchemy import BigInteger, ColumnElement, Row, bindparam, delete, func, insert, select, update
+from sqlalchemy import BigInteger, ColumnElement, Row, bindparam, delete, func, insert, select, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.db.tables import accounts, events, watches
@@ -51,6 +51,7 @@ EVENT = select(
     events.c.severity,
 )
 """What `event_of` takes."""
+_NUMBERING = text("SELECT pg_advisory_xact_lock(7023402)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,7 +264,11 @@ async def set_snapshots(connection: AsyncConnection, kept: Sequence[Mapping[str,
 
 
 async def add_events(connection: AsyncConnection, new: Sequence[NewEvent], now: int) -> Mapping[int, Sequence[Event]]:
-    """Store events with their kind and severity. They come back by account, with their ids, oldest first."""
+    """Store events with their kind and severity. They come back by account, with their ids, oldest first.
+
+    Until this transaction ends nobody else stores events: so ids grow in the order in which events become visible, and
+    who reads what comes after an id leaves nothing out. Watches are locked before, targets of notifications after.
+    """
     about = [classified(event.changes) for event in new]
     values = [
         {
@@ -283,6 +288,8 @@ async def add_events(connection: AsyncConnection, new: Sequence[NewEvent], now: 
     ]
     stored: defaultdict[int, list[Event]] = defaultdict(list)
     if values:
+        if connection.dialect.name == "postgresql":  # SQLite has one transaction at a time
+            await connection.execute(_NUMBERING)
         added = await connection.execute(insert(events).returning(events.c.watch_id, events.c.id), values)
         ids: defaultdict[int, deque[int]] = defaultdict(deque)
         for watch_id, event_id in sorted(map(tuple, added)):

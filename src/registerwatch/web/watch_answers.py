@@ -3,8 +3,11 @@
 from collections.abc import Sequence
 from typing import Annotated, Literal
 
+from msgspec import UNSET, UnsetType
+
 from registerwatch.clock import iso_utc
 from registerwatch.watches.diff import FieldChange
+from registerwatch.watches.event_listing import EventPage
 from registerwatch.watches.models import Event, EventKind, EventSeverity, Watch
 from registerwatch.watches.snapshot import Snapshot
 from registerwatch.watches.sync import SyncResult
@@ -132,14 +135,26 @@ class EventObject(SyncEvent):
 
 
 class EventList(Answer):
-    """Changes that were seen."""
+    """Changes that were seen. `next` and `more` are there where the request has a parameter."""
 
-    events: Annotated[list[EventObject], doc("The newest first, at most 100.")]
+    events: Annotated[list[EventObject], doc("The newest first; with `after`, the oldest first.")]
+    next: Annotated[
+        int | UnsetType, doc("Send it as `after` to go on: later changes follow, and none is left out.", 41)
+    ] = UNSET
+    more: Annotated[
+        bool | UnsetType,
+        doc("Whether others are stored that this answer leaves out: later ones with `after`, else earlier ones."),
+    ] = UNSET
 
     @classmethod
     def of(cls, events: Sequence[Event]) -> "EventList":
         """Stored events in the order given."""
         return cls(events=[EventObject.of(each) for each in events])
+
+    @classmethod
+    def of_page(cls, page: EventPage) -> "EventList":
+        """A page of events."""
+        return cls(events=[EventObject.of(each) for each in page.events], next=page.next, more=page.more)
 
 
 class SyncAnswer(Answer):

@@ -1,17 +1,27 @@
 """Tools of an account: what it watches and what changed. All need an API key on the HTTP request."""
 
+from enum import StrEnum
 from typing import Annotated
 
 import msgspec
 
 from registerwatch.mcp.tools.registry import NoArguments, ToolContext, ToolResult, payload, text_argument, tool
 from registerwatch.register.identifiers import MAX_LENGTH
+from registerwatch.watches.event_listing import EventFilter
+from registerwatch.watches.event_rules import FIELDS
+from registerwatch.watches.models import EventKind, EventSeverity
 from registerwatch.web.rate_limits import Limit
 from registerwatch.web.watch_answers import EventList, SyncAnswer, WatchList, WatchObject
 
 MAX_CHANGES = 50
 
+MAX_ROW_ID = 2**63 - 1
+
 _WITH_KEY = " Needs an API key on the HTTP request."
+
+
+def _choices(known: type[StrEnum], description: str) -> msgspec.Meta:
+    return msgspec.Meta(description=description, extra_json_schema={"items": {"enum": [each.value for each in known]}})
 
 
 class SubjectArguments(msgspec.Struct):
@@ -73,15 +83,42 @@ async def sync_watches(_arguments: NoArguments, context: ToolContext) -> ToolRes
     return payload(SyncAnswer.of(synced), synced.error)
 
 
+class ChangesArguments(msgspec.Struct):
+    """Arguments of `list_changes`. A limit over the maximum is accepted and means the maximum."""
+
+    after: Annotated[
+        Annotated[int, msgspec.Meta(ge=0, le=MAX_ROW_ID)] | None,
+        msgspec.Meta(description="Only changes after this id, oldest first; 0 for all."),
+    ] = None
+    limit: Annotated[
+        int, msgspec.Meta(ge=1, extra_json_schema={"maximum": MAX_CHANGES}, description="Most changes.")
+    ] = MAX_CHANGES
+    kind: Annotated[list[str], _choices(EventKind, "Only changes of these kinds.")] = []
+    severity: Annotated[list[str], _choices(EventSeverity, "Only changes of these severities.")] = []
+    subject: Annotated[str | None, msgspec.Meta(description="Only changes of this UDI-DI or SRN.")] = None
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether no argument was given, or none that demands anything."""
+        return self == ChangesArguments()
+
+
 @tool(
     "List changes",
-    f"List the newest {MAX_CHANGES} changes of watched devices and actors, newest first: subject, time, kind, a"
-    " summary and each field with its old and new value. Does not ask the register." + _WITH_KEY,
-    NoArguments,
+    f"List changes of watched devices and actors. Without arguments the newest {MAX_CHANGES}, newest first: subject,"
+    " time, kind, severity, a summary and each field with its old and new value. With arguments the payload has `next`"
+    " and `more` too: call again with `after` set to `next` to go on, and set to 0 to begin with the first change."
+    f" Fields: {', '.join(f'{name} is the {field.name}' for name, field in FIELDS.items() if name != field.name)}."
+    " Does not ask the register." + _WITH_KEY,
+    ChangesArguments,
     asks_register=False,
 )
-async def list_changes(_arguments: NoArguments, context: ToolContext) -> ToolResult:
-    """The newest events of the account."""
+async def list_changes(arguments: ChangesArguments, context: ToolContext) -> ToolResult:
+    """The newest events of the account, or a page of them."""
     caller = await context.active_caller()
-    events = await context.service.watches.service.events(caller, MAX_CHANGES)
-    return payload(EventList.of(events))
+    if arguments.is_plain:
+        return payload(EventList.of(await context.service.watches.service.events(caller, MAX_CHANGES)))
+    chosen = EventFilter.of(arguments.kind, arguments.severity, arguments.subject)
+    limit = min(arguments.limit, MAX_CHANGES)
+    page = await context.service.watches.service.event_page(caller, chosen, after=arguments.after, limit=limit)
+    return payload(EventList.of_page(page))
