@@ -191,8 +191,8 @@ events = Table(
     Column("awaits_sync", Boolean, nullable=False, doc="whether the account's next sync lists it"),
     Column("kind", Text, nullable=False, server_default="record", doc="watches.models.EventKind"),
     Column("severity", Text, doc="watches.models.EventSeverity; null where a node of the release before stored it"),
-    Column("cause", Text, doc="the same for events that feeds tell as one, null for one that stands alone"),
-    Index("ix_events_cause", "cause"),
+    Column("cause", Text, doc="watches.causes: the same for events that feeds tell as one"),
+    Index("ix_events_cause_id", "cause", "id"),
     Index("ix_events_account_id_id", "account_id", "id"),
     sqlite_autoincrement=True,
 )

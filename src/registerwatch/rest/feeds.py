@@ -1,13 +1,17 @@
 """Feeds over REST: making and ending them, and what readers and calendars fetch."""
 
+from hashlib import blake2b
 from typing import Annotated
+from urllib.parse import urlencode
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import APIRouter, Depends, Query, Request
+from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from registerwatch.clock import iso_utc
 from registerwatch.notifications.feeds import atom, calendar
 from registerwatch.notifications.feeds.models import Feed
+from registerwatch.register.identifiers import MAX_LENGTH
 from registerwatch.rest.auth import KeyOrSession, OwnerOrKey
 from registerwatch.rest.description import (
     BAD_REQUEST,
@@ -23,11 +27,14 @@ from registerwatch.rest.description import (
     operation_id,
 )
 from registerwatch.rest.idempotency import IdempotentRoute
-from registerwatch.rest.parameters import RowId, only_known_parameters, row_id
+from registerwatch.rest.parameters import MAX_ROW_ID, RowId, only_known_parameters, row_id
+from registerwatch.rest.register import NOT_MODIFIED
+from registerwatch.watches.event_listing import EventFilter
+from registerwatch.watches.models import EventKind, EventSeverity
 from registerwatch.web.answers import Answer, Done, doc, instant
 from registerwatch.web.injection import InjectedService, counted
 from registerwatch.web.rate_limits import Limit
-from registerwatch.web.responses import NOT_CACHED, private_response
+from registerwatch.web.responses import matches, private_response
 
 router = APIRouter(
     tags=["feeds"],
@@ -36,8 +43,40 @@ router = APIRouter(
     generate_unique_id_function=operation_id,
     route_class=IdempotentRoute,
 )
-Token = Annotated[str, Query(description="The token of a feed, `ft_…`.")]
-FEED_HEADERS = {"Cache-Control": NOT_CACHED, "Referrer-Policy": "no-referrer", "X-Robots-Tag": "noindex"}
+FEED_HEADERS = {"Cache-Control": "private, no-cache", "Referrer-Policy": "no-referrer", "X-Robots-Tag": "noindex"}
+
+
+class TokenParameters(BaseModel):
+    """What every file of a feed is asked for with."""
+
+    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
+
+    token: str = Field(description="The token of a feed, `ft_…`.")
+
+
+class FeedParameters(TokenParameters):
+    """Which changes a feed shows. There are no other parameters."""
+
+    before: int | None = Field(None, ge=0, le=MAX_ROW_ID, description="Only what is earlier than this id of a change.")
+    kind: list[EventKind] = Field([], description="Only changes of these kinds; may be given several times.")
+    severity: list[EventSeverity] = Field([], description="Only these severities; may be given several times.")
+    subject: str | None = Field(
+        None,
+        description="Only changes of this UDI-DI or SRN.",
+        examples=["04012345678901"],
+        json_schema_extra={"minLength": 1, "maxLength": MAX_LENGTH, "pattern": "[0-9A-Za-z]"},
+    )
+
+
+class CalendarParameters(TokenParameters):
+    """What a calendar has beside its days. There are no other parameters."""
+
+    alarms: str = Field(
+        "",
+        description="Days before a certificate ends, at most 5 numbers with commas between: each is an alarm.",
+        examples=["30,7"],
+        json_schema_extra={"pattern": "^([0-9]+(,[0-9]+)*)?$"},
+    )
 
 
 class FeedObject(Answer):
@@ -110,23 +149,54 @@ async def end_feed(id: RowId, service: InjectedService, caller: OwnerOrKey) -> R
     "/v1/events.atom",
     summary="Changes for feed readers",
     response_class=Response,
-    responses=_file("An Atom feed.", "application/atom+xml"),
+    responses=_file("An Atom feed.", "application/atom+xml") | NOT_MODIFIED | BAD_REQUEST,
 )
-async def events_feed(token: Token, service: InjectedService) -> Response:
-    """The newest 100 changes."""
-    feed_id, events = await service.feeds.events(token)
-    body = atom.atom(events, public_url=service.settings.public_url, feed_id=feed_id, made_at=service.clock.now())
-    return Response(body, headers=FEED_HEADERS, media_type=atom.MEDIA_TYPE)
+async def events_feed(
+    request: Request, parameters: Annotated[FeedParameters, Query()], service: InjectedService
+) -> Response:
+    """The newest 100 entries; the link `next` leads to earlier ones (RFC 5005). Changes that have one cause, such as a
+    new status of the manufacturer of many watched devices, are one entry.
+    """
+    chosen = EventFilter.of(parameters.kind, parameters.severity, parameters.subject)
+    shown = await service.feeds.events(parameters.token, chosen, before=parameters.before)
+    public_url = service.settings.public_url
+    body = atom.atom(shown, public_url=public_url, links=_links(public_url, parameters, shown.page.earlier))
+    return _tagged(request, body, atom.MEDIA_TYPE, body)
 
 
 @router.get(
     "/v1/expiring.ics",
     summary="Certificates that end soon, for calendars",
     response_class=Response,
-    responses=_file("An iCalendar.", "text/calendar"),
+    responses=_file("An iCalendar.", "text/calendar") | NOT_MODIFIED | BAD_REQUEST,
 )
-async def expiring_calendar(token: Token, service: InjectedService) -> Response:
+async def expiring_calendar(
+    request: Request, parameters: Annotated[CalendarParameters, Query()], service: InjectedService
+) -> Response:
     """From 30 days past to 180 days ahead."""
-    items = await service.feeds.expiring(token)
-    body = calendar.calendar(items, public_url=service.settings.public_url, made_at=service.clock.now())
-    return Response(body, headers=FEED_HEADERS, media_type=calendar.MEDIA_TYPE)
+    days = calendar.alarm_days(parameters.alarms)
+    items = await service.feeds.expiring(parameters.token)
+    public_url, now = service.settings.public_url, service.clock.now()
+    body = calendar.calendar(items, public_url=public_url, made_at=now, alarm_days=days)
+    return _tagged(request, body, calendar.MEDIA_TYPE, calendar.without_time(body))
+
+
+def _links(public_url: str, parameters: FeedParameters, earlier: int | None) -> atom.PageLinks:
+    """The addresses of a page and its neighbours, with all that the request chose."""
+    chosen = parameters.model_dump(mode="json", exclude_unset=True)
+
+    def address(before: int | None) -> str:
+        query = {**chosen, "before": [] if before is None else before}
+        return f"{public_url}/v1/events.atom?{urlencode(query, doseq=True)}"
+
+    return atom.PageLinks(
+        this=address(parameters.before), first=address(None), next=None if earlier is None else address(earlier)
+    )
+
+
+def _tagged(request: Request, body: bytes, media_type: str, told: bytes) -> Response:
+    """A file with an `ETag` of what it tells, or a 304 when the client has that already."""
+    headers = {**FEED_HEADERS, "ETag": f'W/"{blake2b(told, digest_size=12).hexdigest()}"'}
+    if matches(request.headers.get("if-none-match"), headers["ETag"]):
+        return Response(status_code=304, headers=headers)
+    return Response(body, headers=headers, media_type=media_type)

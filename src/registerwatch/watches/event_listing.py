@@ -4,15 +4,17 @@ Ids of events grow in the order in which their transactions end (`repository.add
 before an id that somebody has read.
 """
 
-from collections.abc import Collection, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, FromClause, or_
+from sqlalchemy import ColumnElement, FromClause, exists, or_
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.db.tables import events
 from registerwatch.errors import InvalidInput
+from registerwatch.watches.causes import EventGroup
 from registerwatch.watches.models import Event, EventKind, EventSeverity
 from registerwatch.watches.repository import EVENT, event_of
 from registerwatch.watches.subjects import subject as subject_of
@@ -75,6 +77,14 @@ class EventPage:
     more: bool
 
 
+@dataclass(frozen=True, slots=True)
+class GroupPage:
+    """Some events by cause, newest first. Earlier ones come before the id `earlier`; None where there are none."""
+
+    groups: Sequence[EventGroup]
+    earlier: int | None
+
+
 async def events_after(
     connection: AsyncConnection, account_id: int, after: int, limit: int, chosen: EventFilter
 ) -> EventPage:
@@ -91,6 +101,37 @@ async def newest_events(connection: AsyncConnection, account_id: int, limit: int
     read = [event_of(row) for row in await connection.execute(found.order_by(events.c.id.desc()).limit(limit + 1))]
     listed = [event for event in read[:limit] if chosen.accepts(event)]
     return EventPage(listed, read[0].id if read else 0, len(read) > limit)
+
+
+async def newest_groups(
+    connection: AsyncConnection, account_id: int, limit: int, chosen: EventFilter, *, before: int | None
+) -> GroupPage:
+    """The account's newest events by cause, newest first, those whose newest event comes before an id."""
+    newer = events.alias("newer")
+    of_same_cause = newer.c.account_id == account_id, newer.c.cause == events.c.cause, newer.c.id > events.c.id
+    found = EVENT.where(
+        events.c.account_id == account_id,
+        *chosen.conditions(),
+        *([] if before is None else [events.c.id < before]),
+        ~exists().where(*of_same_cause, *chosen.conditions(newer)),
+    )
+    read = [event_of(row) for row in await connection.execute(found.order_by(events.c.id.desc()).limit(limit + 1))]
+    newest = read[:limit]
+    members = await _by_cause(connection, account_id, {each.cause for each in newest if each.cause}, chosen)
+    groups = [EventGroup(members[each.cause] if each.cause else [each]) for each in newest if chosen.accepts(each)]
+    return GroupPage(groups, newest[-1].id if len(read) > limit else None)
+
+
+async def _by_cause(
+    connection: AsyncConnection, account_id: int, causes: Collection[str], chosen: EventFilter
+) -> Mapping[str | None, Sequence[Event]]:
+    """The account's events of some causes, newest first."""
+    found: defaultdict[str | None, list[Event]] = defaultdict(list)
+    if causes:
+        members = EVENT.where(events.c.account_id == account_id, events.c.cause.in_(causes), *chosen.conditions())
+        for row in await connection.execute(members.order_by(events.c.id.desc())):
+            found[row.cause].append(event_of(row))
+    return found
 
 
 def _known(name: str, values: Collection[str], choices: Sequence[str]) -> frozenset[str]:

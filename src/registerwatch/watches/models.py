@@ -69,6 +69,8 @@ class Event:
     """An `EventKind`, or a newer one that a node of a later release stored."""
     severity: str = EventSeverity.LOW
     """An `EventSeverity`, or a newer one."""
+    cause: str | None = None
+    """The same for all events of the account that people are told of as one, see `watches.causes`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.register.observation import DeviceObservation, Observation, ReadContext, new_batch
 from registerwatch.watches import repository
+from registerwatch.watches.causes import cause_of
 from registerwatch.watches.diff import FieldChange, compare, summary_of
 from registerwatch.watches.outbox import Outbox
 from registerwatch.watches.repository import NewEvent, Watched
@@ -26,6 +27,7 @@ class _Compared:
     changes: Sequence[FieldChange]
     kept: str
     label: str
+    manufacturer_srn: str
 
 
 class WatchObserver:
@@ -91,6 +93,7 @@ class WatchObserver:
                 changes=result.changes,
                 batch=context.batch if watch.account_id in joining else at_once,
                 awaits_sync=not context.is_recheck,
+                cause=cause_of(context.batch, result.manufacturer_srn, result.changes),
             )
             for watch, result in changed
         ]
@@ -119,7 +122,7 @@ class _Comparison:
         changes: Sequence[FieldChange] = []
         if kept is not None:
             changes, now = compare(decoded(kept), now)
-        return _Compared(changes, encoded(now), label_of(now, subject))
+        return _Compared(changes, encoded(now), label_of(now, subject), now.manufacturer_srn)
 
 
 def _is_comparable(seen: Mapping[str, Observation], watch: Watched) -> bool:

@@ -49,6 +49,7 @@ EVENT = select(
     events.c.changes,
     events.c.kind,
     events.c.severity,
+    events.c.cause,
 )
 """What `event_of` takes."""
 _NUMBERING = text("SELECT pg_advisory_xact_lock(7023402)")
@@ -97,6 +98,7 @@ class NewEvent:
     changes: Sequence[FieldChange]
     batch: str
     awaits_sync: bool
+    cause: str | None = None
 
 
 async def count(connection: AsyncConnection, account_id: int) -> int:
@@ -283,6 +285,7 @@ async def add_events(connection: AsyncConnection, new: Sequence[NewEvent], now: 
             "awaits_sync": event.awaits_sync,
             "kind": kind.value,
             "severity": severity.value,
+            "cause": event.cause,
         }
         for event, (kind, severity) in zip(new, about, strict=True)
     ]
@@ -366,8 +369,12 @@ def event_of(row: Row[*tuple[Any, ...]]) -> Event:
     """A row of `EVENT`. One that a node of the release before stored gets kind and severity here."""
     changes = _changes.decode(row.changes)
     kind, severity = (row.kind, row.severity) if row.severity is not None else classified(changes)
-    return Event(row.id, row.watch_id, row.subject, row.label, row.created_at, row.summary, changes, kind, severity)
+    return Event(
+        row.id, row.watch_id, row.subject, row.label, row.created_at, row.summary, changes, kind, severity, row.cause
+    )
 
 
 def _stored(event_id: int, new: NewEvent, kind: EventKind, severity: EventSeverity, now: int) -> Event:
-    return Event(event_id, new.watch_id, new.subject, new.label, now, new.summary, new.changes, kind, severity)
+    return Event(
+        event_id, new.watch_id, new.subject, new.label, now, new.summary, new.changes, kind, severity, new.cause
+    )

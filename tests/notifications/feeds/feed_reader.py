@@ -1,7 +1,7 @@
 """Feeds and calendars as the parsers read them that people's readers are made of, with types."""
 
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, timedelta
 from typing import Any
 
 import feedparser  # type: ignore[import-untyped]  # it comes without types
@@ -9,10 +9,11 @@ import icalendar
 
 
 @dataclass(frozen=True, slots=True)
-class AuditEntry:
+class Entry:
     """One entry of a feed."""
 
     id: str
+    title: str
     link: str
     text: str
     is_dated: bool
@@ -27,7 +28,9 @@ class ReadFeed:
     version: str
     problem: object
     is_dated: bool
-    entries: list[AuditEntry]
+    entries: list[Entry]
+    links: dict[str, str]
+    """Addresses by relation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +41,8 @@ class Day:
     starts: date
     summary: str
     description: str
+    alarms: list[timedelta]
+    """When each alarm is, from the beginning of the day."""
 
 
 def feed_of(body: bytes) -> ReadFeed:
@@ -45,8 +50,9 @@ def feed_of(body: bytes) -> ReadFeed:
     read: Any = feedparser.parse(body)
     problem = read.bozo_exception if read.bozo else None
     entries = [
-        AuditEntry(
+        Entry(
             each.id,
+            each.title,
             each.link,
             each.content[0].value,
             bool(each.get("updated_parsed")),
@@ -54,7 +60,9 @@ def feed_of(body: bytes) -> ReadFeed:
         )
         for each in read.entries
     ]
-    return ReadFeed(read.feed.get("id", ""), read.version, problem, bool(read.feed.get("updated_parsed")), entries)
+    links = {each.rel: each.href for each in read.feed.get("links", [])}
+    is_dated = bool(read.feed.get("updated_parsed"))
+    return ReadFeed(read.feed.get("id", ""), read.version, problem, is_dated, entries, links)
 
 
 def days_of(body: bytes) -> list[Day]:
@@ -64,4 +72,5 @@ def days_of(body: bytes) -> list[Day]:
 
 def _day(event: Any) -> Day:
     """The library types a property as everything that any property can be."""
-    return Day(str(event["uid"]), event["dtstart"].dt, str(event["summary"]), str(event["description"]))
+    alarms = [alarm["trigger"].dt for alarm in event.walk("VALARM")]
+    return Day(str(event["uid"]), event["dtstart"].dt, str(event["summary"]), str(event["description"]), alarms)

@@ -3,9 +3,12 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from registerwatch.notifications.feeds.atom import atom
+from registerwatch.notifications.feeds.atom import PageLinks, atom
 from registerwatch.notifications.feeds.calendar import calendar
+from registerwatch.notifications.feeds.models import Feed, FeedPage
+from registerwatch.watches.causes import EventGroup
 from registerwatch.watches.diff import FieldChange
+from registerwatch.watches.event_listing import GroupPage
 from registerwatch.watches.models import Event, Expiring
 from tests.notifications.feeds.feed_reader import days_of, feed_of
 
@@ -16,7 +19,9 @@ TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
 @given(label=TEXTS, value=TEXTS, subject=TEXTS.filter(str.strip))
 def test_a_feed_of_any_text_is_well_formed(label: str, value: str, subject: str) -> None:
     event = Event(1, 1, subject, label, 1_800_000_000, f"reference:  → {value}", [FieldChange("reference", "", value)])
-    read = feed_of(atom([event], public_url="https://watch.example", feed_id=7, made_at=1_800_000_000))
+    shown = FeedPage(Feed(7, "ft_ab…wxyz", 1_800_000_000), GroupPage([EventGroup([event])], None))
+    address = "https://watch.example/v1/events.atom?token=ft_1"
+    read = feed_of(atom(shown, public_url="https://watch.example", links=PageLinks(address, address, None)))
     assert read.problem is None
     assert len(read.entries) == 1
 

@@ -1,48 +1,87 @@
 """Changes as an Atom feed (RFC 4287)."""
 
 import re
-from collections.abc import Sequence
+from dataclasses import dataclass
 from urllib.parse import quote, urlsplit
 from xml.etree import ElementTree
 
 from registerwatch.clock import iso_utc
+from registerwatch.notifications.feeds.models import FeedPage
 from registerwatch.register.identifiers import kind
+from registerwatch.watches.causes import EventGroup
 from registerwatch.watches.event_rules import told
-from registerwatch.watches.models import Event
 
 ATOM = "http://www.w3.org/2005/Atom"
 MEDIA_TYPE = "application/atom+xml; charset=utf-8"
+MAX_SUBJECTS = 100
+"""Watches that an entry names."""
 
 _IMPOSSIBLE = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that no XML document can hold."""
 
 
-def atom(events: Sequence[Event], *, public_url: str, feed_id: int, made_at: float) -> bytes:
-    """The feed, newest first. `feed_id` tells it from others and does not change with its address."""
+@dataclass(frozen=True, slots=True)
+class PageLinks:
+    """Addresses of a page, of the one with the newest entries, and of the one with earlier entries (RFC 5005)."""
+
+    this: str
+    first: str
+    next: str | None
+
+
+def atom(shown: FeedPage, *, public_url: str, links: PageLinks) -> bytes:
+    """A page of the feed, newest first. Its id tells the feed from others and does not change with its address."""
+    groups = shown.page.groups
     feed = ElementTree.Element("feed", xmlns=ATOM)
-    _text(feed, "id", f"tag:{urlsplit(public_url).hostname},2026:feed/{feed_id}")
+    _text(feed, "id", f"tag:{urlsplit(public_url).hostname},2026:feed/{shown.feed.id}")
     _text(feed, "title", "Changes of watched devices and manufacturers")
-    _text(feed, "updated", iso_utc(events[0].created_at if events else int(made_at)))
+    _text(feed, "updated", iso_utc(groups[0].newest.created_at if groups else shown.feed.created_at))
     ElementTree.SubElement(ElementTree.SubElement(feed, "author"), "name").text = "Registerwatch"
-    ElementTree.SubElement(feed, "link", rel="alternate", type="text/html", href=f"{public_url}/")
-    for event in events:
-        _entry(feed, event, public_url)
+    _link(feed, "alternate", f"{public_url}/", "text/html")
+    for relation, address in (("self", links.this), ("first", links.first), ("next", links.next)):
+        if address is not None:
+            _link(feed, relation, address, "application/atom+xml")
+    for group in groups:
+        _entry(feed, group, public_url)
     return bytes(ElementTree.tostring(feed, encoding="utf-8", xml_declaration=True))
 
 
-def _entry(feed: ElementTree.Element, event: Event, public_url: str) -> None:
+def _entry(feed: ElementTree.Element, group: EventGroup, public_url: str) -> None:
+    """An entry, which keeps its id while events join its group."""
     entry = ElementTree.SubElement(feed, "entry")
-    page = "a" if kind(event.subject) == "srn" else "d"
-    _text(entry, "id", f"tag:{urlsplit(public_url).hostname},2026:event/{event.id}")
-    lines = [told(change) for change in event.changes]
-    _text(entry, "title", f"{event.label}: {'; '.join(lines)}")
+    event = group.newest
+    told_of = group.manufacturer_srn if len(group.events) > 1 else event.subject
+    name = f"cause/{group.cause}" if group.cause else f"event/{event.id}"
+    lines = [told(change) for change in group.changes]
+    _text(entry, "id", f"tag:{urlsplit(public_url).hostname},2026:{name}")
+    _text(entry, "title", f"{_title(group)}: {'; '.join(lines)}")
     _text(entry, "updated", iso_utc(event.created_at))
-    ElementTree.SubElement(
-        entry, "link", rel="alternate", type="text/html", href=f"{public_url}/{page}/{quote(event.subject, safe='')}"
-    )
+    page = "a" if kind(told_of) == "srn" else "d"
+    _link(entry, "alternate", f"{public_url}/{page}/{quote(told_of, safe='')}", "text/html")
     ElementTree.SubElement(entry, "category", term=event.kind, label=f"Kind: {event.kind}")
     ElementTree.SubElement(entry, "category", term=event.severity, label=f"Severity: {event.severity}")
-    _text(entry, "content", "\n".join([event.subject, *lines]))
+    _text(entry, "content", "\n".join([told_of, *lines, *_subjects(group)]))
+
+
+def _title(group: EventGroup) -> str:
+    """Whom an entry is about: the watch, or the manufacturer of several."""
+    if len(group.events) == 1:
+        return group.newest.label
+    own = [event.label for event in group.events if event.subject == group.manufacturer_srn]
+    return f"{own[0] if own else f'Manufacturer {group.manufacturer_srn}'} ({len(group.events)} watches)"
+
+
+def _subjects(group: EventGroup) -> list[str]:
+    """A line for each watch of several."""
+    if len(group.events) == 1:
+        return []
+    lines = [f"{event.subject} {event.label}" for event in group.events[:MAX_SUBJECTS]]
+    more = len(group.events) - len(lines)
+    return ["", *lines, *([f"and {more:,} more"] if more else [])]
+
+
+def _link(parent: ElementTree.Element, relation: str, address: str, media_type: str) -> None:
+    ElementTree.SubElement(parent, "link", rel=relation, type=media_type, href=address)
 
 
 def _text(parent: ElementTree.Element, name: str, text: str) -> None:

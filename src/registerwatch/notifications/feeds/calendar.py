@@ -1,27 +1,65 @@
 """Certificates that end soon as an iCalendar (RFC 5545): an all-day event on the day of each."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Collection, Sequence
 from datetime import UTC, date, datetime, timedelta
 from hashlib import sha256
 from urllib.parse import quote, urlsplit
 
-from icalendar import Calendar, Event
+from icalendar import Alarm, Calendar, Event
 
+from registerwatch.errors import InvalidInput
 from registerwatch.watches.models import Expiring
 
 MEDIA_TYPE = "text/calendar; charset=utf-8"
+MAX_ALARMS, MAX_ALARM_DAYS = 5, 180
+
+_MADE_AT = re.compile(rb"DTSTAMP:[0-9TZ]+\r\n")
 
 
-def calendar(items: Sequence[Expiring], *, public_url: str, made_at: float) -> bytes:
-    """The calendar. An event keeps its UID while its certificate keeps number and date."""
+def calendar(items: Sequence[Expiring], *, public_url: str, made_at: float, alarm_days: Collection[int] = ()) -> bytes:
+    """The calendar. An event keeps its UID while its certificate keeps number and date. Each has an alarm so many days
+    before.
+    """
     made = Calendar()
     made.add("prodid", "-//Registerwatch//Expiring certificates//EN")
     made.add("version", "2.0")
     made.add("method", "PUBLISH")
     made.add("x-wr-calname", "Certificates that end soon")
     for item in items:
-        made.add_component(_event(item, public_url, datetime.fromtimestamp(int(made_at), UTC)))
+        event = _event(item, public_url, datetime.fromtimestamp(int(made_at), UTC))
+        for days in sorted(alarm_days, reverse=True):
+            event.add_component(_alarm(item, days))
+        made.add_component(event)
     return bytes(made.to_ical())
+
+
+def alarm_days(text: str) -> Sequence[int]:
+    """Days in a text such as `30,7,1`. Raises `InvalidInput`."""
+    days = sorted({_days(each) for each in text.split(",")}, reverse=True) if text else []
+    if len(days) > MAX_ALARMS:
+        raise InvalidInput(f"`alarms` takes at most {MAX_ALARMS} numbers.")
+    return days
+
+
+def without_time(made: bytes) -> bytes:
+    """The calendar but for when it was made, to see whether two say the same."""
+    return _MADE_AT.sub(b"", made)
+
+
+def _days(text: str) -> int:
+    bare = text.strip()
+    if not (bare.isascii() and bare.isdigit() and len(bare) < 4 and int(bare) <= MAX_ALARM_DAYS):
+        raise InvalidInput(f"`alarms` is numbers of days from 0 to {MAX_ALARM_DAYS}, with commas between.")
+    return int(bare)
+
+
+def _alarm(item: Expiring, days: int) -> Alarm:
+    alarm = Alarm()
+    alarm.add("action", "DISPLAY")
+    alarm.add("trigger", timedelta(days=-days))
+    alarm.add("description", f"Certificate {item.certificate} ends on {item.expiry}: {item.label}")
+    return alarm
 
 
 def _event(item: Expiring, public_url: str, made_at: datetime) -> Event:

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, field
 
+from registerwatch.watches.event_listing import GroupPage
+
 MAX_FEEDS = 10
 TOKEN_PREFIX = "ft_"  # noqa: S105  # how tokens begin
 
@@ -21,3 +23,11 @@ class NewFeed:
 
     feed: Feed
     token: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class FeedPage:
+    """A page of a feed: events by cause."""
+
+    feed: Feed
+    page: GroupPage

@@ -32,9 +32,9 @@ async def remove(connection: AsyncConnection, account_id: int, feed_id: int) -> 
     return prefix
 
 
-async def of_token(connection: AsyncConnection, token: str) -> tuple[int, int] | None:
-    """The feed's id and its account's; None when it is nobody's token."""
+async def of_token(connection: AsyncConnection, token: str) -> tuple[Feed, int] | None:
+    """The feed and its account's id; None when it is nobody's token."""
     digest = digest_of(token)
-    found = select(feeds.c.id, feeds.c.account_id, feeds.c.digest).where(feeds.c.digest == digest)
+    found = _FEED.add_columns(feeds.c.account_id, feeds.c.digest).where(feeds.c.digest == digest)
     row = (await connection.execute(found)).one_or_none()
-    return (row.id, row.account_id) if row is not None and is_same(digest, row.digest) else None
+    return (Feed(*row[:3]), row.account_id) if row is not None and is_same(digest, row.digest) else None

@@ -13,13 +13,14 @@ from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
 from registerwatch.errors import CapReached, Unauthenticated
 from registerwatch.notifications.feeds import repository
-from registerwatch.notifications.feeds.models import MAX_FEEDS, TOKEN_PREFIX, Feed, NewFeed
+from registerwatch.notifications.feeds.models import MAX_FEEDS, TOKEN_PREFIX, Feed, FeedPage, NewFeed
 from registerwatch.watches import repository as watch_repository
+from registerwatch.watches.event_listing import EventFilter, newest_groups
 from registerwatch.watches.expiring import expiring
-from registerwatch.watches.models import Event, Expiring
+from registerwatch.watches.models import Expiring
 
 MAX_TOKEN_LENGTH = 100
-SHOWN_EVENTS = 100
+SHOWN_ENTRIES = 100
 ENDED = "This feed's address is not valid, or was ended. Make a new feed."
 
 
@@ -55,11 +56,12 @@ class FeedService:
             if prefix is not None:
                 await self._note(connection, caller, Action.FEED_ENDED, prefix)
 
-    async def events(self, token: str) -> tuple[int, Sequence[Event]]:
-        """The feed's id and the newest changes of its account. Raises `Unauthenticated`."""
+    async def events(self, token: str, chosen: EventFilter, *, before: int | None = None) -> FeedPage:
+        """A page of the changes of the token's account, newest first. Raises `Unauthenticated`."""
         async with self._database.reading() as connection:
-            feed_id, account_id = await _holder(connection, token)
-            return feed_id, await watch_repository.newest_events(connection, account_id, SHOWN_EVENTS)
+            feed, account_id = await _holder(connection, token)
+            page = await newest_groups(connection, account_id, SHOWN_ENTRIES, chosen, before=before)
+            return FeedPage(feed, page)
 
     async def expiring(self, token: str) -> Sequence[Expiring]:
         """Certificates of the token's account that end soon. Raises `Unauthenticated`."""
@@ -75,7 +77,7 @@ class FeedService:
         )
 
 
-async def _holder(connection: AsyncConnection, token: str) -> tuple[int, int]:
+async def _holder(connection: AsyncConnection, token: str) -> tuple[Feed, int]:
     """The feed of a token and its account."""
     holder = await repository.of_token(connection, token[:MAX_TOKEN_LENGTH])
     if holder is None:

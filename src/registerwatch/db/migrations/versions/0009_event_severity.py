@@ -36,7 +36,7 @@ ORDER = ["high", "medium", "low"]
 def upgrade() -> None:
     op.add_column("events", sa.Column("severity", sa.Text))
     op.add_column("events", sa.Column("cause", sa.Text))
-    op.create_index("ix_events_cause", "events", ["cause"])
+    op.create_index("ix_events_cause_id", "events", ["cause", "id"])
     op.create_index("ix_events_account_id_id", "events", ["account_id", "id"])
     if not op.get_context().as_sql:
         _classify_stored(op.get_bind())

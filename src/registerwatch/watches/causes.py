@@ -1,0 +1,50 @@
+"""What several events have in common, so that people are told it once.
+
+When an actor's status changes in the register, every watched device of that manufacturer has an event of its own, since
+each record repeats the status. Those that one sync or one recheck found have the same cause.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from registerwatch.watches.diff import FieldChange
+from registerwatch.watches.models import Event
+
+OF_MANUFACTURER = frozenset({"manufacturer_status"})
+"""Compared fields that say something of the manufacturer, not of the device."""
+
+
+def cause_of(run: str, manufacturer_srn: str, changes: Sequence[FieldChange]) -> str | None:
+    """The cause of an event whose every change is one of the manufacturer, None of any other. `run` names the sync or
+    the recheck that found it, whose ever it was.
+    """
+    if not manufacturer_srn or not all(change.field in OF_MANUFACTURER for change in changes):
+        return None
+    return f"{run}/{manufacturer_srn}"
+
+
+@dataclass(frozen=True, slots=True)
+class EventGroup:
+    """Events of one cause, newest first; an event without a cause is a group of its own."""
+
+    events: Sequence[Event]
+
+    @property
+    def newest(self) -> Event:
+        """The event that was stored last."""
+        return self.events[0]
+
+    @property
+    def cause(self) -> str | None:
+        """What its events have in common."""
+        return self.newest.cause
+
+    @property
+    def manufacturer_srn(self) -> str:
+        """The actor that changed, empty where there is no common cause."""
+        return (self.cause or "").partition("/")[2]
+
+    @property
+    def changes(self) -> Sequence[FieldChange]:
+        """The different changes of its events."""
+        return list(dict.fromkeys(change for event in self.events for change in event.changes))
