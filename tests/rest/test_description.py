@@ -77,8 +77,6 @@ NOTHING_CAN_BE_WRONG = {
     "GET /live",
     "GET /ready",
     "GET /v1/me",
-    "GET /v1/audit",
-    "GET /v1/watches",
     "GET /v1/expiring",
     "GET /v1/webhooks",
     "GET /v1/feeds",

@@ -14,6 +14,7 @@ from registerwatch.accounts.queries import AccountQueries, account_of, locked_ac
 from registerwatch.accounts.validation import email_address
 from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
+from registerwatch.db.row_pages import RowPage
 from registerwatch.errors import InvalidInput, Unauthenticated
 
 EMAIL_TAKEN = "A user with this e-mail address exists already."
@@ -49,6 +50,14 @@ class MemberService:
         """The newest 100 lines of the audit trail, newest first."""
         async with self._database.reading() as connection:
             return await repository.trail(connection, caller.account.id, audit.NEWEST)
+
+    async def trail_page(self, caller: Caller, *, after: int | None, limit: int) -> RowPage[AuditEntry]:
+        """Lines of the audit trail that come after one, oldest first, or else the newest ones, newest first."""
+        async with self._database.reading() as connection:
+            if after is None:
+                return RowPage.cut(await repository.trail(connection, caller.account.id, limit + 1), limit)
+            found = await repository.trail_after(connection, caller.account.id, after, limit + 1)
+            return RowPage.cut(found, limit)
 
     async def add_user(self, caller: Caller, email: str, password: str) -> Profile:
         """Add a member. Raises `InvalidInput` (bad or taken address, short password) or `CapReached`."""

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import BindParameter, Row, bindparam, delete, func, insert, select, text, update
+from sqlalchemy import BindParameter, Row, and_, bindparam, delete, func, insert, or_, select, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.db.tables import accounts, deliveries, webhooks
@@ -195,11 +195,25 @@ async def finish(connection: AsyncConnection, ended: Sequence[FinishedDelivery],
         await connection.execute(_FINISH, rows)
 
 
-async def log_of(connection: AsyncConnection, account_id: int, target_id: int, limit: int) -> Sequence[Delivery]:
-    """The newest deliveries to a target of the account."""
+async def log_of(
+    connection: AsyncConnection, account_id: int, target_id: int, limit: int, after: Delivery | None = None
+) -> Sequence[Delivery]:
+    """The newest deliveries to a target of the account, those that come after one in this order."""
     found = _DELIVERY.where(deliveries.c.account_id == account_id, deliveries.c.webhook_id == target_id)
+    if after is not None:
+        at_once = and_(deliveries.c.created_at == after.created_at, deliveries.c.id > after.id)
+        found = found.where(or_(deliveries.c.created_at < after.created_at, at_once))
     newest = found.order_by(deliveries.c.created_at.desc(), deliveries.c.id).limit(limit)
     return [_delivery_of(row) for row in await connection.execute(newest)]
+
+
+async def by_id(connection: AsyncConnection, account_id: int, target_id: int, delivery_id: str) -> Delivery | None:
+    """A delivery to a target of the account."""
+    found = _DELIVERY.where(
+        deliveries.c.account_id == account_id, deliveries.c.webhook_id == target_id, deliveries.c.id == delivery_id
+    )
+    row = (await connection.execute(found)).one_or_none()
+    return _delivery_of(row) if row is not None else None
 
 
 async def send_again(connection: AsyncConnection, account_id: int, target_id: int, delivery_id: str, now: int) -> bool:

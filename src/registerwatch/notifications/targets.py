@@ -11,6 +11,7 @@ from registerwatch.accounts.models import Caller
 from registerwatch.accounts.repository import locked
 from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
+from registerwatch.db.row_pages import RowPage
 from registerwatch.db.statements import PreparedSelect
 from registerwatch.errors import CapReached, InvalidInput
 from registerwatch.notifications import repository, target_repository
@@ -129,9 +130,17 @@ class TargetService:
             await self._target(connection, caller, target_id)
             return await repository.log_of(connection, caller.account.id, target_id, LOG_LENGTH)
 
+    async def log_page(self, caller: Caller, target_id: int, *, after: str | None, limit: int) -> RowPage[Delivery]:
+        """Deliveries to a target, newest first, those that come after one. Raises `InvalidInput` for unknown ids."""
+        async with self._database.reading() as connection:
+            await self._target(connection, caller, target_id)
+            last = None if after is None else await self._delivery(connection, caller, target_id, after)
+            found = await repository.log_of(connection, caller.account.id, target_id, limit + 1, last)
+            return RowPage.cut(found, limit)
+
     async def send_again(self, caller: Caller, target_id: int, delivery_id: str) -> None:
         """Send a delivery that has ended once more, as it was. Raises `InvalidInput` for an unknown one."""
-        if not (delivery_id.isascii() and delivery_id.isprintable()):  # what no id is, and no database looks up
+        if not _may_be_id(delivery_id):
             raise InvalidInput(self._not_ended)
         now = int(self._clock.now())
         async with self._database.transaction() as connection:
@@ -181,8 +190,23 @@ class TargetService:
             raise InvalidInput(f"The account has no {self._channel.name} with this id.")
         return target
 
+    async def _delivery(
+        self, connection: AsyncConnection, caller: Caller, target_id: int, delivery_id: str
+    ) -> Delivery:
+        found = None
+        if _may_be_id(delivery_id):
+            found = await repository.by_id(connection, caller.account.id, target_id, delivery_id)
+        if found is None:
+            raise InvalidInput(f"This {self._channel.name} has no delivery with this id any more, or never had one.")
+        return found
+
     async def _first(self, connection: AsyncConnection, caller: Caller) -> Target:
         for target in await target_repository.of_account(connection, caller.account.id, self._channel.name):
             if target.is_first:
                 return target
         raise InvalidInput(f"No {self._channel.name} address is saved.")
+
+
+def _may_be_id(delivery_id: str) -> bool:
+    """Whether a text can be the id of a delivery. No database looks up just any text."""
+    return delivery_id.isascii() and delivery_id.isprintable()

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter, Depends, Query
 from pydantic import Field, SecretStr
 from starlette.responses import Response
 
@@ -32,7 +32,7 @@ from registerwatch.rest.description import (
     operation_id,
 )
 from registerwatch.rest.idempotency import IdempotentRoute
-from registerwatch.rest.parameters import RowId, only_known_parameters, row_id
+from registerwatch.rest.parameters import PageParameters, RowId, only_known_parameters, row_id
 from registerwatch.rest.sessions import Email, NewPassword
 from registerwatch.web.answers import Done
 from registerwatch.web.injection import InjectedService, counted
@@ -132,11 +132,18 @@ async def revoke_key(id: RowId, service: InjectedService, caller: OwnerOrKey) ->
     return await _account(service, await service.accounts.api_keys.revoke(caller, row_id(id)))
 
 
-@router.get("/v1/audit", summary="Who did what", responses=answer(AuditTrail) | FORBIDDEN)
-async def audit_trail(service: InjectedService, caller: OwnerOrKey) -> Response:
-    """Sign-ins, changed passwords, keys, users, webhooks and feeds: the newest 100. For an owner or an API key."""
-    trail = await service.accounts.members.trail(caller)
-    return private_response(AuditTrail(entries=[AuditLine.of(entry) for entry in trail]))
+@router.get("/v1/audit", summary="Who did what", responses=answer(AuditTrail) | BAD_REQUEST | FORBIDDEN)
+async def audit_trail(
+    parameters: Annotated[PageParameters, Query()], service: InjectedService, caller: OwnerOrKey
+) -> Response:
+    """Sign-ins, changed passwords, keys, users, webhooks and feeds: the newest 100. With `after` those that come after
+    an id, oldest first; each `next` goes on. For an owner or an API key.
+    """
+    if not parameters.is_given:
+        trail = await service.accounts.members.trail(caller)
+        return private_response(AuditTrail(entries=[AuditLine.of(entry) for entry in trail]))
+    page = await service.accounts.members.trail_page(caller, after=parameters.after, limit=parameters.limit)
+    return private_response(AuditTrail.of_page(page, parameters.after))
 
 
 async def _account(service: Service, profile: Profile) -> Response:

@@ -10,6 +10,7 @@ from registerwatch.accounts.models import Caller, Key, NewSession, Profile, Role
 from registerwatch.billing.provider import Subscription
 from registerwatch.bootstrap import Service
 from registerwatch.clock import iso_utc
+from registerwatch.db.row_pages import RowPage
 from registerwatch.notifications.models import Target
 from registerwatch.rest.webhook_answers import EXAMPLE_FAILURE, EXAMPLE_URL, WebhookObject
 from registerwatch.web.answers import Answer, doc, instant
@@ -136,9 +137,19 @@ class AuditLine(Answer):
 
 
 class AuditTrail(Answer):
-    """Who did what in the account."""
+    """Who did what in the account. `next` and `more` are there where the request has a parameter."""
 
-    entries: Annotated[list[AuditLine], doc("The newest 100, newest first.")]
+    entries: Annotated[list[AuditLine], doc("The newest first; with `after`, the oldest first.")]
+    next: Annotated[int | UnsetType, doc("Send it as `after` to go on: later entries follow.", 41)] = UNSET
+    more: Annotated[bool | UnsetType, doc("Whether there are others: later ones with `after`, else earlier ones.")] = (
+        UNSET
+    )
+
+    @classmethod
+    def of_page(cls, page: RowPage[AuditEntry], after: int | None) -> "AuditTrail":
+        """A page of the trail that goes on from a line, or begins with the newest."""
+        ids = [entry.id for entry in page.rows]
+        return cls([AuditLine.of(entry) for entry in page.rows], next=max(ids, default=after or 0), more=page.more)
 
 
 async def account_object(service: Service, profile: Profile) -> AccountObject:

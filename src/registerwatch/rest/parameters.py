@@ -7,15 +7,33 @@ from typing import Annotated
 from fastapi import Path
 from fastapi.dependencies.utils import get_flat_params
 from fastapi.routing import APIRoute
+from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import Request
 
 from registerwatch.errors import InvalidInput
 
 MAX_ROW_ID = 2**63 - 1
+MAX_PAGE, DEFAULT_PAGE = 1_000, 100
+"""Rows of one page: at most, and where nobody says."""
 
 RowId = Annotated[
     str, Path(description="Number of a row of the account.", json_schema_extra={"pattern": "^[0-9]+$"}, examples=["7"])
 ]
+
+
+class PageParameters(BaseModel):
+    """Which part of a list is answered. There are no other parameters; without any, the list is as it always was."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    after: int | None = Field(None, ge=0, le=MAX_ROW_ID, description="Only what comes after this id; 0 for all.")
+    limit: int = Field(DEFAULT_PAGE, ge=1, le=MAX_PAGE, description="Most rows in the answer.")
+
+    @property
+    def is_given(self) -> bool:
+        """Whether the request has any of them."""
+        return bool(self.model_fields_set)
+
 
 _NUMBER = re.compile(r"-?[0-9]{1,40}")
 

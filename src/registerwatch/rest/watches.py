@@ -4,7 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query
 from msgspec import Meta
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from starlette.responses import Response
 
 from registerwatch.errors import PeriodEnded
@@ -24,8 +24,8 @@ from registerwatch.rest.description import (
     operation_id,
 )
 from registerwatch.rest.idempotency import IdempotentRoute
-from registerwatch.rest.parameters import MAX_ROW_ID, RowId, only_known_parameters, row_id
-from registerwatch.watches.event_listing import DEFAULT_PAGE, MAX_PAGE, EventFilter
+from registerwatch.rest.parameters import PageParameters, RowId, only_known_parameters, row_id
+from registerwatch.watches.event_listing import EventFilter
 from registerwatch.watches.expiring import expiring
 from registerwatch.watches.import_list import ImportResult
 from registerwatch.watches.models import EventKind, EventSeverity, Expiring
@@ -71,15 +71,9 @@ class ImportRequest(RequestBody):
     )
 
 
-class EventParameters(BaseModel):
+class EventParameters(PageParameters):
     """Which events are listed. There are no other parameters."""
 
-    model_config = ConfigDict(extra="forbid")
-
-    after: int | None = Field(
-        None, ge=0, le=MAX_ROW_ID, description="Only changes after this id, oldest first; 0 for all.", examples=[41]
-    )
-    limit: int = Field(DEFAULT_PAGE, ge=1, le=MAX_PAGE, description="Most changes in the answer.")
     kind: list[EventKind] = Field([], description="Only changes of these kinds; may be given several times.")
     severity: list[EventSeverity] = Field([], description="Only these severities; may be given several times.")
     subject: str | None = Field(
@@ -96,10 +90,17 @@ class ExpiringAnswer(Answer):
     items: Annotated[list[Expiring], Meta(description="The most urgent first.")]
 
 
-@router.get("/v1/watches", summary="The account's watches", responses=answer(WatchList))
-async def list_watches(service: InjectedService, caller: KeyOrSession) -> Response:
-    """Works after the period has ended too."""
-    return private_response(WatchList.of(await service.watches.service.all(caller), service.clock.now()))
+@router.get("/v1/watches", summary="The account's watches", responses=answer(WatchList) | BAD_REQUEST)
+async def list_watches(
+    parameters: Annotated[PageParameters, Query()], service: InjectedService, caller: KeyOrSession
+) -> Response:
+    """All of them without parameters; with `limit` or `after` page by page. Works after the period has ended too."""
+    now = service.clock.now()
+    if not parameters.is_given:
+        return private_response(WatchList.of(await service.watches.service.all(caller), now))
+    after = parameters.after or 0
+    page = await service.watches.service.page(caller, after=after, limit=parameters.limit)
+    return private_response(WatchList.of_page(page, after, now))
 
 
 @router.post(
@@ -157,7 +158,7 @@ async def list_events(
     first: `after=0` begins with the first one, and each `next` goes on, so that none is listed twice or left out,
     whatever is stored meanwhile. Works after the period has ended too.
     """
-    if not parameters.model_fields_set:
+    if not parameters.is_given:
         return private_response(EventList.of(await service.watches.service.events(caller)))
     chosen = EventFilter.of(parameters.kind, parameters.severity, parameters.subject)
     page = await service.watches.service.event_page(caller, chosen, after=parameters.after, limit=parameters.limit)

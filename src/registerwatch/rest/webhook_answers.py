@@ -2,7 +2,10 @@
 
 from typing import Annotated, Literal
 
+from msgspec import UNSET, UnsetType
+
 from registerwatch.clock import iso_utc
+from registerwatch.db.row_pages import RowPage
 from registerwatch.notifications.models import Delivery, Target
 from registerwatch.notifications.targets import TestResult
 from registerwatch.web.answers import Answer, doc, instant, iso_or_none
@@ -92,6 +95,14 @@ class DeliveryObject(Answer):
 
 
 class DeliveryList(Answer):
-    """Deliveries to one address."""
+    """Deliveries to one address. `next` and `more` are there where the request has a parameter."""
 
-    deliveries: Annotated[list[DeliveryObject], doc("The newest 50, newest first.")]
+    deliveries: Annotated[list[DeliveryObject], doc("Newest first.")]
+    next: Annotated[str | UnsetType, doc("Send it as `after` to go on with earlier ones.", "whd_…")] = UNSET
+    more: Annotated[bool | UnsetType, doc("Whether there are earlier ones.")] = UNSET
+
+    @classmethod
+    def of_page(cls, page: RowPage[Delivery], after: str) -> "DeliveryList":
+        """A page of deliveries."""
+        last = page.rows[-1].id if page.rows else after
+        return cls([DeliveryObject.of(each) for each in page.rows], next=last, more=page.more)

@@ -2,10 +2,11 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Path
-from pydantic import Field
+from fastapi import APIRouter, Depends, Path, Query
+from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
+from registerwatch.notifications.models import LOG_LENGTH
 from registerwatch.rest.account_answers import AccountObject, account_of
 from registerwatch.rest.auth import OwnerOrKey
 from registerwatch.rest.description import (
@@ -22,7 +23,7 @@ from registerwatch.rest.description import (
     operation_id,
 )
 from registerwatch.rest.idempotency import IdempotentRoute
-from registerwatch.rest.parameters import RowId, only_known_parameters, row_id
+from registerwatch.rest.parameters import MAX_PAGE, RowId, only_known_parameters, row_id
 from registerwatch.rest.webhook_answers import (
     EXAMPLE_URL,
     DeliveryList,
@@ -57,6 +58,15 @@ class FirstUrlRequest(RequestBody):
     """The first address, or nothing."""
 
     url: str = Field(description="A public https address; empty to remove it.", examples=[EXAMPLE_URL])
+
+
+class DeliveryParameters(BaseModel):
+    """Which part of the log is answered. There are no other parameters."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    after: str | None = Field(None, description="Only deliveries that come after this one: earlier ones.")
+    limit: int = Field(LOG_LENGTH, ge=1, le=MAX_PAGE, description="Most deliveries in the answer.")
 
 
 @router.post(
@@ -132,8 +142,17 @@ async def rotate_secret(id: RowId, service: InjectedService, caller: OwnerOrKey)
     summary="What was sent to a webhook",
     responses=answer(DeliveryList) | BAD_REQUEST,
 )
-async def list_deliveries(id: RowId, service: InjectedService, caller: OwnerOrKey) -> Response:  # noqa: A002
-    """The newest 50 deliveries with what was sent and answered."""
+async def list_deliveries(
+    id: RowId,  # noqa: A002
+    parameters: Annotated[DeliveryParameters, Query()],
+    service: InjectedService,
+    caller: OwnerOrKey,
+) -> Response:
+    """The newest 50 deliveries with what was sent and answered; with `limit` or `after` page by page."""
+    if parameters.model_fields_set:
+        after, limit = parameters.after, parameters.limit
+        page = await service.notifications.webhooks.log_page(caller, row_id(id), after=after, limit=limit)
+        return private_response(DeliveryList.of_page(page, after or ""))
     deliveries = await service.notifications.webhooks.log(caller, row_id(id))
     return private_response(DeliveryList([DeliveryObject.of(each) for each in deliveries]))
 

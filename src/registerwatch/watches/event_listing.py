@@ -19,9 +19,6 @@ from registerwatch.watches.models import Event, EventKind, EventSeverity
 from registerwatch.watches.repository import EVENT, event_of
 from registerwatch.watches.subjects import subject as subject_of
 
-MAX_PAGE, DEFAULT_PAGE = 1_000, 100
-"""Events of one page: at most, and where nobody says."""
-
 
 @dataclass(frozen=True, slots=True)
 class EventFilter:

@@ -113,6 +113,12 @@ async def of_account(connection: AsyncConnection, account_id: int) -> Sequence[W
     return [_watch_of(row) for row in rows]
 
 
+async def of_account_after(connection: AsyncConnection, account_id: int, after: int, limit: int) -> Sequence[Watch]:
+    """The account's watches after one, oldest first."""
+    found = _WATCH.where(watches.c.account_id == account_id, watches.c.id > after).order_by(watches.c.id).limit(limit)
+    return [_watch_of(row) for row in await connection.execute(found)]
+
+
 async def by_subject(connection: AsyncConnection, account_id: int, subject: str) -> Watch | None:
     """The account's watch on a subject."""
     found = _WATCH.where(watches.c.account_id == account_id, watches.c.subject == subject)
@@ -134,7 +140,7 @@ async def subjects(connection: AsyncConnection, account_id: int) -> set[str]:
 
 
 async def add(connection: AsyncConnection, account_id: int, new: Sequence[NewWatch], now: int) -> None:
-    """Add watches that are due at once."""
+    """Add watches that are due at once. The caller has locked the account, so ids grow as watches become visible."""
     rows = [
         {
             "account_id": account_id,

@@ -8,6 +8,7 @@ from registerwatch.accounts.repository import locked
 from registerwatch.accounts.validation import label as label_of
 from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
+from registerwatch.db.row_pages import RowPage
 from registerwatch.db.statements import PreparedSelect
 from registerwatch.errors import InvalidInput
 from registerwatch.register.observation import ReadContext
@@ -35,6 +36,12 @@ class WatchService:
         """The account's watches, oldest first."""
         async with self._database.reading() as connection:
             return await repository.of_account(connection, caller.account.id)
+
+    async def page(self, caller: Caller, *, after: int, limit: int) -> RowPage[Watch]:
+        """The account's watches after one, oldest first."""
+        async with self._database.reading() as connection:
+            found = await repository.of_account_after(connection, caller.account.id, after, limit + 1)
+        return RowPage.cut(found, limit)
 
     async def count(self, account_id: int) -> int:
         """How many watches the account has."""

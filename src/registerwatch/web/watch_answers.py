@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 from msgspec import UNSET, UnsetType
 
 from registerwatch.clock import iso_utc
+from registerwatch.db.row_pages import RowPage
 from registerwatch.watches.diff import FieldChange
 from registerwatch.watches.event_listing import EventPage
 from registerwatch.watches.models import Event, EventKind, EventSeverity, Watch
@@ -79,14 +80,22 @@ class WatchObject(Answer):
 
 
 class WatchList(Answer):
-    """The account's watches."""
+    """The account's watches. `next` and `more` are there where the request has a parameter."""
 
     watches: Annotated[list[WatchObject], doc("Oldest first.")]
+    next: Annotated[int | UnsetType, doc("Send it as `after` to go on.", 12)] = UNSET
+    more: Annotated[bool | UnsetType, doc("Whether there are others after these.")] = UNSET
 
     @classmethod
     def of(cls, watches: Sequence[Watch], now: float) -> "WatchList":
         """Watches as they are at `now` (unix seconds)."""
         return cls(watches=[WatchObject.of(each, now) for each in watches])
+
+    @classmethod
+    def of_page(cls, page: RowPage[Watch], after: int, now: float) -> "WatchList":
+        """The watches after one, as they are at `now` (unix seconds)."""
+        last = page.rows[-1].id if page.rows else after
+        return cls(watches=[WatchObject.of(each, now) for each in page.rows], next=last, more=page.more)
 
 
 class OneWatch(Answer):

@@ -15,9 +15,15 @@ from registerwatch.web.watch_answers import EventList, SyncAnswer, WatchList, Wa
 
 MAX_CHANGES = 50
 
+MAX_WATCHES = 1_000
+"""On a page."""
 MAX_ROW_ID = 2**63 - 1
 
 _WITH_KEY = " Needs an API key on the HTTP request."
+_After = Annotated[
+    Annotated[int, msgspec.Meta(ge=0, le=MAX_ROW_ID)] | None,
+    msgspec.Meta(description="Only what comes after this id, oldest first; 0 for all."),
+]
 
 
 def _choices(known: type[StrEnum], description: str) -> msgspec.Meta:
@@ -33,18 +39,31 @@ class SubjectArguments(msgspec.Struct):
     ]
 
 
+class WatchesArguments(msgspec.Struct):
+    """Arguments of `list_watches`."""
+
+    after: _After = None
+    limit: Annotated[
+        Annotated[int, msgspec.Meta(ge=1)] | None, msgspec.Meta(description="Most watches; all without it.")
+    ] = None
+
+
 @tool(
     "List watches",
     "List what the account watches: each subject with its name, status, first certificate and its expiry, when it was"
-    " last read and why the last read failed, if it did." + _WITH_KEY,
-    NoArguments,
+    " last read and why the last read failed, if it did. With an argument the payload has `next` and `more` too: call"
+    " again with `after` set to `next` to go on." + _WITH_KEY,
+    WatchesArguments,
     asks_register=False,
 )
-async def list_watches(_arguments: NoArguments, context: ToolContext) -> ToolResult:
-    """All watches, also after the account's period has ended."""
+async def list_watches(arguments: WatchesArguments, context: ToolContext) -> ToolResult:
+    """All watches or a page of them, also after the account's period has ended."""
     caller = await context.caller()
-    watches = await context.service.watches.service.all(caller)
-    return payload(WatchList.of(watches, context.service.clock.now()))
+    service, now = context.service.watches.service, context.service.clock.now()
+    if arguments == WatchesArguments():
+        return payload(WatchList.of(await service.all(caller), now))
+    after, limit = arguments.after or 0, min(arguments.limit or MAX_WATCHES, MAX_WATCHES)
+    return payload(WatchList.of_page(await service.page(caller, after=after, limit=limit), after, now))
 
 
 @tool(
@@ -86,10 +105,7 @@ async def sync_watches(_arguments: NoArguments, context: ToolContext) -> ToolRes
 class ChangesArguments(msgspec.Struct):
     """Arguments of `list_changes`. A limit over the maximum is accepted and means the maximum."""
 
-    after: Annotated[
-        Annotated[int, msgspec.Meta(ge=0, le=MAX_ROW_ID)] | None,
-        msgspec.Meta(description="Only changes after this id, oldest first; 0 for all."),
-    ] = None
+    after: _After = None
     limit: Annotated[
         int, msgspec.Meta(ge=1, extra_json_schema={"maximum": MAX_CHANGES}, description="Most changes.")
     ] = MAX_CHANGES

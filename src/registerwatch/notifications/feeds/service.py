@@ -52,6 +52,7 @@ class FeedService:
     async def end(self, caller: Caller, feed_id: int) -> None:
         """End a feed of the account, if it is one."""
         async with self._database.transaction() as connection:
+            await locked(connection, caller.account.id)
             prefix = await repository.remove(connection, caller.account.id, feed_id)
             if prefix is not None:
                 await self._note(connection, caller, Action.FEED_ENDED, prefix)

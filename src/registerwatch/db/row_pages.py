@@ -1,0 +1,20 @@
+"""Pages of rows: one row more than a page holds is read, to see whether there are others."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+Row = TypeVar("Row")
+
+
+@dataclass(frozen=True, slots=True)
+class RowPage(Generic[Row]):
+    """Some rows, and whether there are others after them in the order of the list."""
+
+    rows: Sequence[Row]
+    more: bool
+
+    @classmethod
+    def cut(cls, read: Sequence[Row], limit: int) -> "RowPage[Row]":
+        """The page in what was read, which is one row more than its limit where there are more."""
+        return cls(read[:limit], len(read) > limit)
