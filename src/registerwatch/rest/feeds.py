@@ -49,13 +49,13 @@ FEED_HEADERS = {"Cache-Control": "private, no-cache", "Referrer-Policy": "no-ref
 class TokenParameters(BaseModel):
     """What every file of a feed is asked for with."""
 
-    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
+    model_config = ConfigDict(hide_input_in_errors=True)
 
     token: str = Field(description="The token of a feed, `ft_…`.")
 
 
 class FeedParameters(TokenParameters):
-    """Which changes a feed shows. There are no other parameters."""
+    """Which changes a feed shows."""
 
     before: int | None = Field(None, ge=0, le=MAX_ROW_ID, description="Only what is earlier than this id of a change.")
     kind: list[EventKind] = Field([], description="Only changes of these kinds; may be given several times.")
@@ -69,7 +69,7 @@ class FeedParameters(TokenParameters):
 
 
 class CalendarParameters(TokenParameters):
-    """What a calendar has beside its days. There are no other parameters."""
+    """What a calendar has beside its days."""
 
     alarms: str = Field(
         "",

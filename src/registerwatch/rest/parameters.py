@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import Path
 from fastapi.dependencies.utils import get_flat_params
 from fastapi.routing import APIRoute
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 from starlette.requests import Request
 
 from registerwatch.errors import InvalidInput
@@ -22,9 +22,7 @@ RowId = Annotated[
 
 
 class PageParameters(BaseModel):
-    """Which part of a list is answered. There are no other parameters; without any, the list is as it always was."""
-
-    model_config = ConfigDict(extra="forbid")
+    """Which part of a list is answered. Without any, the list is as it always was."""
 
     after: int | None = Field(None, ge=0, le=MAX_ROW_ID, description="Only what comes after this id; 0 for all.")
     limit: int = Field(DEFAULT_PAGE, ge=1, le=MAX_PAGE, description="Most rows in the answer.")

@@ -72,7 +72,7 @@ class ImportRequest(RequestBody):
 
 
 class EventParameters(PageParameters):
-    """Which events are listed. There are no other parameters."""
+    """Which events are listed."""
 
     kind: list[EventKind] = Field([], description="Only changes of these kinds; may be given several times.")
     severity: list[EventSeverity] = Field([], description="Only these severities; may be given several times.")

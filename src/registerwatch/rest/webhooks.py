@@ -3,7 +3,7 @@
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Query
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 from starlette.responses import Response
 
 from registerwatch.notifications.models import LOG_LENGTH
@@ -61,9 +61,7 @@ class FirstUrlRequest(RequestBody):
 
 
 class DeliveryParameters(BaseModel):
-    """Which part of the log is answered. There are no other parameters."""
-
-    model_config = ConfigDict(extra="forbid")
+    """Which part of the log is answered."""
 
     after: str | None = Field(None, description="Only deliveries that come after this one: earlier ones.")
     limit: int = Field(LOG_LENGTH, ge=1, le=MAX_PAGE, description="Most deliveries in the answer.")
