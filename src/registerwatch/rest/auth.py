@@ -36,11 +36,12 @@ SentCredential = Annotated[Credential | None, Depends(_credential)]
 """The credential of a request, whether or not it is anybody's."""
 
 
-async def _key_or_session(request: Request, credential: SentCredential) -> Caller:
+async def key_or_session(request: Request, credential: SentCredential) -> Caller:
+    """Who asks. Raises `Unauthenticated`."""
     return await service_of(request).accounts.sessions.caller(credential)
 
 
-KeyOrSession = Annotated[Caller, Depends(_key_or_session)]
+KeyOrSession = Annotated[Caller, Depends(key_or_session)]
 """Raises `Unauthenticated`."""
 
 

@@ -1,16 +1,19 @@
 """Parameters that many operations share, and refusing those that an operation does not have."""
 
 import re
-from collections.abc import Sequence
-from typing import Annotated
+from collections.abc import Callable, Iterator, Sequence
+from typing import Annotated, Any
 
 from fastapi import Path
+from fastapi.dependencies.models import Dependant
 from fastapi.dependencies.utils import get_flat_params
 from fastapi.routing import APIRoute
 from pydantic import BaseModel, Field
 from starlette.requests import Request
 
 from registerwatch.errors import InvalidInput
+from registerwatch.rest.auth import key_or_session
+from registerwatch.web.injection import sent_credential
 
 MAX_ROW_ID = 2**63 - 1
 MAX_PAGE, DEFAULT_PAGE = 1_000, 100
@@ -47,9 +50,12 @@ def row_id(text: str) -> int:
 async def only_known_parameters(request: Request) -> None:
     """A dependency that raises `InvalidInput` for a query parameter that the route does not describe.
 
-    A misspelt filter that is left out would make an answer look complete that is not.
+    A misspelt filter that is left out would make an answer look complete that is not. Raises `Unauthenticated` where
+    the route needs a caller and there is none.
     """
     if unknown := unknown_parameters(request):
+        if key_or_session in _calls(request.scope["route"].dependant):
+            await key_or_session(request, sent_credential(request))  # who may not ask is told that alone
         raise InvalidInput(unknown_message(unknown))
 
 
@@ -64,6 +70,12 @@ def unknown_parameters(request: Request) -> Sequence[str]:
 def unknown_message(names: Sequence[str]) -> str:
     """What is said of query parameters that there are not."""
     return " ".join(f"There is no parameter `{name[:80]}` here." for name in names[:5])
+
+
+def _calls(dependant: Dependant) -> Iterator[Callable[..., Any] | None]:
+    for each in dependant.dependencies:
+        yield each.call
+        yield from _calls(each)
 
 
 _described: dict[str, frozenset[str]] = {}
