@@ -29,6 +29,7 @@ devices = Table(
     Column(
         "document_version", Integer, nullable=False, server_default="1", doc="DOCUMENT_VERSION at its last full read"
     ),
+    Column("delisted_at", BigInteger, doc="first read in which the register listed it no more, null while it does"),
     UniqueConstraint("primary_di", "uuid", name="uq_devices_primary_di_uuid"),
 )
 

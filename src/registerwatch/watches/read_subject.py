@@ -9,6 +9,7 @@ from registerwatch.register.sources.request_budget import RequestPriority
 from registerwatch.watches import repository
 
 NOT_REGISTERED = "The register has no such record."
+UNCOMPARED = "The register was read, but not the record that answers for this subject; it is read again."
 DEFECT = "Reading it met a fault of this service, which is in the log."
 
 
@@ -21,7 +22,7 @@ class SubjectReader:
         self._refresher = refresher
 
     async def read(self, subject: str, priority: RequestPriority, context: ReadContext) -> bool:
-        """Whether the register was read and has the subject.
+        """Whether the register was read, has the subject, and the watches on it were compared.
 
         While a read goes on another one may be stored. Then it was compared with nothing, and there is a
         second read.
@@ -34,8 +35,8 @@ class SubjectReader:
                 return False
             if not await self._is_untried(subject, began_at):
                 return True
-        await self._note_tried(subject, began_at)
-        return True
+        await self._note_uncompared(subject, began_at)
+        return False
 
     async def _read_error(self, subject: str, priority: RequestPriority, context: ReadContext) -> str | None:
         """Why nothing was found; None when something was."""
@@ -55,9 +56,9 @@ class SubjectReader:
         async with self._database.reading() as connection:
             return await repository.is_untried(connection, subject, began_at)
 
-    async def _note_tried(self, subject: str, began_at: int) -> None:
+    async def _note_uncompared(self, subject: str, began_at: int) -> None:
         """What was found need not be the current record of the subject. Then nothing was compared, and without this the
         watch would be read first every time.
         """
         async with self._database.transaction() as connection:
-            await repository.note_tried(connection, subject, began_at)
+            await repository.note_uncompared(connection, subject, UNCOMPARED, began_at)

@@ -218,10 +218,11 @@ async def is_untried(connection: AsyncConnection, subject: str, since: int) -> b
     return (await connection.execute(select(watches.c.id).where(*untried).limit(1))).first() is not None
 
 
-async def note_tried(connection: AsyncConnection, subject: str, now: int) -> None:
-    """A read of a subject had nothing to compare: its watches count as tried now."""
+async def note_uncompared(connection: AsyncConnection, subject: str, error: str, now: int) -> None:
+    """A read of a subject had nothing to compare: its watches count as tried now and say why that changed nothing."""
     tried = watches.c.subject == subject, watches.c.tried_at < now, _is_active(now)
-    await _set(connection, await _locked(connection, *tried), {"tried_at": now})
+    noted = {"tried_at": now, "last_error": error, "failing_since": func.coalesce(watches.c.failing_since, now)}
+    await _set(connection, await _locked(connection, *tried), noted)
 
 
 async def make_due(connection: AsyncConnection, watch_ids: Sequence[int]) -> None:

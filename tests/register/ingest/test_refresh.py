@@ -20,10 +20,9 @@ from registerwatch.register.ingest.refresh import (
 from registerwatch.register.outcomes import NotFound, ReadFailed
 from registerwatch.register.sources.request_budget import RequestPriority
 from registerwatch.settings import Settings
-from registerwatch_standins.register.filters import DeviceFilter
 from registerwatch_standins.register.generated import GeneratedWorld
-from registerwatch_standins.register.records import Registration
 from tests.register.canned import CannedRegister, one_device
+from tests.register.forgetful_world import ForgetfulWorld
 from tests.register.virtual_time import loop_time
 from tests.support.fakes import SteppedClock
 from tests.support.harness import FAST_RETRIES, REGISTER, ServiceHarness, ServiceStarter
@@ -145,20 +144,6 @@ async def test_reading_an_authorised_representative_again_is_no_news(start_servi
         await harness.service.refresher.refresh(srn)
 
         assert await harness.service.refresher.refresh(srn) == Refreshed(changed=False)
-
-
-class ForgetfulWorld(GeneratedWorld):
-    """A register that no longer lists some of its records."""
-
-    def __init__(self, devices: int) -> None:
-        super().__init__(devices, seed=7)
-        self.forgotten: set[str] = set()
-
-    def search(self, wanted: DeviceFilter, offset: int, limit: int) -> tuple[int, list[Registration]]:
-        """The page without what is forgotten."""
-        total, records = super().search(wanted, offset, limit)
-        kept = [record for record in records if record.uuid not in self.forgotten]
-        return total - len(records) + len(kept), kept
 
 
 async def test_a_record_that_the_register_lists_no_more_gives_way_to_the_one_that_it_lists(

@@ -75,15 +75,18 @@ class Expected:
         self.devices: dict[str, Device] = {}
         self.precedences: dict[str, RecordPrecedence] = {}
         self._details: dict[str, int | None] = {}
+        self._delisted: set[str] = set()
+        """Records that the register lists no more."""
 
     def read(self, batch: list[DeviceReading], *, lists_all: bool) -> None:
-        """Take up some readings; where they are all there is, other records of their UDI-DIs are superseded."""
+        """Take up some readings; where they are all there is, other records of their UDI-DIs are delisted."""
         told = {reading.device.uuid for reading in batch}
         udis = {reading.device.udi for reading in batch}
         for uuid, precedence in self.precedences.items():
             if lists_all and uuid not in told and UDI_OF[uuid] in udis:
                 self.precedences[uuid] = msgspec.structs.replace(precedence, latest_version=False)
-        read_lately = {UDI_OF[uuid] for uuid in self._details}
+                self._delisted.add(uuid)
+        read_lately = {UDI_OF[uuid] for uuid in (*self._details, *self._delisted)}
         for reading in batch:
             if not reading.lags or reading.device.udi not in read_lately or self._is_newer_of_a_latest(reading):
                 self._read(reading)
@@ -108,14 +111,17 @@ class Expected:
         as_merged = DeviceReading(
             device=merged, completeness=reading.completeness, source=reading.source, latest_version=latest
         )
+        if not reading.lags or before is None or (reading.device.version or 0) > before.version_number:
+            self._delisted.discard(uuid)
         self.precedences[uuid] = precedence_of(as_merged)
         if reading.detail_version is not None:
             self._details[uuid] = reading.detail_version
 
     def current(self) -> dict[str, Device]:
-        """The record that answers, by UDI-DI."""
+        """The record that answers, by UDI-DI: a listed one where there is one."""
         preferred: dict[str, Device] = {}
-        for each in sorted(self.precedences.values(), key=lambda each: each.rank, reverse=True):
+        worst_first = sorted(self.precedences.values(), key=lambda each: each.rank, reverse=True)
+        for each in sorted(worst_first, key=lambda each: each.uuid not in self._delisted):
             preferred[UDI_OF[each.uuid]] = self.devices[each.uuid]
         return preferred
 

@@ -48,19 +48,23 @@ class StoredRow:
     source: str | None
     """Name of the source that brought the document, None where it was stored before that was noted."""
     document_version: int
+    delisted_at: int | None
+    """The first read in which the register listed the record no more, None while it does."""
 
     is_altered: bool = False
-    """Whether the precedence differs from what is stored."""
+    """Whether the record was delisted just now."""
 
     @property
     def is_full(self) -> bool:
         """Whether the register itself was read in full at the version that is stored, so that nothing lags in it."""
         return self.detail_version is not None and self.detail_version == self.precedence.version_number
 
-    def superseded(self) -> "StoredRow":
-        """The same row, no latest version any more."""
+    def delisted(self, read_at: int) -> "StoredRow":
+        """The same row, of a record that the register listed no more at `read_at`."""
+        if self.delisted_at is not None:
+            return self
         precedence = msgspec.structs.replace(self.precedence, latest_version=False)
-        return replace(self, precedence=precedence, is_altered=self.precedence.latest_version)
+        return replace(self, precedence=precedence, delisted_at=read_at, is_altered=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +75,7 @@ class _Merged:
     device: Device
     text: str
     precedence: RecordPrecedence
+    delisted_at: int | None
     before: StoredRow | None
 
     @property
@@ -100,6 +105,7 @@ class _Merged:
             read_at=kept.read_at if kept else read_at,
             source=kept.source if kept and self.is_stored() else reading.source,
             document_version=kept.document_version if kept else DOCUMENT_VERSION,
+            delisted_at=self.delisted_at,
         )
 
 
@@ -118,10 +124,9 @@ class Batch:
         self.added = 0
         self.is_read_in_full = any(reading.completeness is not Completeness.SOME for reading in readings.values())
         merged = {key: result for key, reading in readings.items() if (result := _merged(reading, stored.get(key)))}
-        precedences = {key: row.precedence for key, row in stored.items()} | {
-            key: result.precedence for key, result in merged.items()
-        }
-        current, records = _current_keys(precedences), Counter(udi for udi, _ in precedences)
+        present: dict[Key, StoredRow | _Merged] = {**stored, **merged}
+        current = _current_keys(present)
+        records = Counter(udi for (udi, _), record in present.items() if record.delisted_at is None)
         for key, result in merged.items():
             self._add_read(result, key in current)
             if key in current:
@@ -136,6 +141,7 @@ class Batch:
         is_same = (
             row is not None
             and row.precedence == result.precedence
+            and row.delisted_at == result.delisted_at
             and row.is_current == is_current
             and result.is_stored()
         )
@@ -187,6 +193,7 @@ class Batch:
                 row.device_json,
                 row.source,
                 row.document_version,
+                row.delisted_at,
             )
         )
 
@@ -203,7 +210,7 @@ def without_outdated(
     about UDI-DIs that were read from the register itself lately.
     """
     day_ago = read_at - LAG_SECONDS
-    lately = {udi for (udi, _), row in stored.items() if row.detail_version is not None and row.read_at > day_ago}
+    lately = {udi for (udi, _), row in stored.items() if _was_asked_for(row, day_ago)}
     return {
         key: reading
         for key, reading in readings.items()
@@ -220,18 +227,36 @@ def _merged(reading: DeviceReading, row: StoredRow | None) -> _Merged | None:
         return None
     latest = is_latest(_precedence(row), reading)
     precedence = RecordPrecedence(device.uuid, latest, device.legislation_code, device.version or 0)
-    return _Merged(reading, device, document(device).decode(), precedence, row)
+    return _Merged(reading, device, document(device).decode(), precedence, _delisted_at(row, reading), row)
+
+
+def _was_asked_for(row: StoredRow, since: int) -> bool:
+    """Whether the register itself told after an instant what it has of this record, or that it has it no more."""
+    return (row.detail_version is not None and row.read_at > since) or (row.delisted_at or 0) > since
+
+
+def _delisted_at(row: StoredRow | None, reading: DeviceReading) -> int | None:
+    """Since when a record is not listed after a reading. A source that lags lists it again by a newer version alone."""
+    if row is None or not reading.lags or (reading.device.version or 0) > row.precedence.version_number:
+        return None
+    return row.delisted_at
 
 
 def _precedence(row: StoredRow | None) -> RecordPrecedence | None:
     return row.precedence if row else None
 
 
-def _current_keys(precedences: Mapping[Key, RecordPrecedence]) -> set[Key]:
+def _current_keys(records: Mapping[Key, StoredRow | _Merged]) -> set[Key]:
     """Of every UDI-DI among these records, the record that answers for it."""
-    best: dict[str, RecordPrecedence] = {}
-    for (udi, _), precedence in precedences.items():
-        other = best.get(udi)
-        if other is None or precedence.rank < other.rank:
-            best[udi] = precedence
-    return {(udi, precedence.uuid) for udi, precedence in best.items()}
+    best: dict[str, Key] = {}
+    for key, record in records.items():
+        other = best.get(key[0])
+        if other is None or _rank(record) < _rank(records[other]):
+            best[key[0]] = key
+    return set(best.values())
+
+
+def _rank(record: StoredRow | _Merged) -> tuple[Any, ...]:
+    """Sorts the record that answers first: a listed one, else the one that was listed last; then by precedence."""
+    delisted_at = record.delisted_at
+    return delisted_at is not None, -(delisted_at or 0), *record.precedence.rank

@@ -77,7 +77,7 @@ class RecordStore:
         """Store the readings of one read or one batch of one source, in one transaction with what observers make of it.
 
         `lists_all` tells that the readings are every record of their UDI-DIs: a stored one that is not among them is
-        no latest version any more, so it does not answer for its UDI-DI. `since` is the copy's revision when the read
+        delisted, so it does not answer for its UDI-DI. `since` is the copy's revision when the read
         began: what was stored of a record after that may be newer than the read, so the read is not stored.
         """
         context = context or ReadContext()
@@ -108,7 +108,7 @@ class RecordStore:
             await self._observer.observe(connection, [], context or ReadContext(), unconfirmed=overtaken, now=read_at)
             return []
         if lists_all:
-            stored = {key: row if key in by_key else row.superseded() for key, row in stored.items()}
+            stored = {key: row if key in by_key else row.delisted(read_at) for key, row in stored.items()}
         by_key = without_outdated(by_key, stored, since, read_at)
         batch = Batch(by_key, stored, revision, read_at)
         if batch.rows:
@@ -212,6 +212,7 @@ def _row(row: Row[Any]) -> StoredRow:
         row.read_at,
         row.source,
         row.document_version,
+        row.delisted_at,
     )
 
 

@@ -26,6 +26,7 @@ WRITTEN = (
     "document",
     "source",
     "document_version",
+    "delisted_at",
 )
 """Columns of `devices` in the order in which rows of a batch have their values."""
 BY_UDI = text(f"SELECT {', '.join(WRITTEN)} FROM devices WHERE primary_di IN :udis").bindparams(
@@ -38,7 +39,8 @@ KNOWN = text("SELECT uuid, document, detail_version, document_version FROM devic
 OF_ACTOR = "srn, name, country, status_code, device_total, complete, read_at, reads"
 FRESH_DEVICES = text(
     "SELECT document, read_at FROM devices WHERE primary_di IN :subjects AND is_current"
-    " AND detail_version = version_number AND document_version >= :document_version AND read_at > :since"
+    " AND delisted_at IS NULL AND detail_version = version_number AND document_version >= :document_version"
+    " AND read_at > :since"
 ).bindparams(bindparam("subjects", expanding=True))
 FRESH_ACTORS = text(
     f"SELECT {OF_ACTOR} FROM actors WHERE srn IN :subjects AND complete AND read_at > :since"
