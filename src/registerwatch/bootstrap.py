@@ -150,7 +150,7 @@ def build_service(
         refresher=refresher,
         devices=devices,
         actors=actors,
-        refresh=RefreshService(refresher, devices, actors),
+        refresh=RefreshService(refresher, devices, actors, indexer.catch_up_where_near),
         search=SearchService(documents, index, indexer.problem),
         bulk_loader=bulk_loader,
         daily_load=_daily_load(settings, bulk_loader, by_name, clock),

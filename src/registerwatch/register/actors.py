@@ -1,11 +1,8 @@
 """Reading one actor by SRN: who it is, how many registrations it has, a page of its devices."""
 
-import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Annotated
-
-import msgspec
 
 from registerwatch.clock import Clock, iso_utc
 from registerwatch.register.codes import label
@@ -14,11 +11,10 @@ from registerwatch.register.ingest.refresh import BeforeRead, Refresher
 from registerwatch.register.models import SearchRow, field_doc
 from registerwatch.register.outcomes import NotFound, ReadFailed
 from registerwatch.register.search.index import Filters, SearchIndex
+from registerwatch.register.search.manufacturer_devices import ManufacturerDevices
 from registerwatch.register.store.documents import DocumentReader, StoredActor
 
 DEVICE_ROWS = 20
-
-_row = msgspec.json.Decoder(SearchRow)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +59,7 @@ class ActorService:
         problem: Callable[[], str | None],
     ) -> None:
         self._documents = documents
-        self._index = index
+        self._listed = ManufacturerDevices(documents, index)
         self._refresher = refresher
         self._clock = clock
         self._fresh_for = fresh_for
@@ -87,12 +83,9 @@ class ActorService:
 
     async def _answer(self, stored: StoredActor, filters: Filters, page: int) -> ActorAnswer:
         actor = stored.actor
-        hits = await asyncio.to_thread(
-            self._index.by_srn, actor.srn, filters, limit=DEVICE_ROWS, offset=(page - 1) * DEVICE_ROWS
-        )
-        rows = [_row.decode(document) for document in await self._documents.rows(hits.ids)]
+        listed = await self._listed.page(actor.srn, filters, limit=DEVICE_ROWS, offset=(page - 1) * DEVICE_ROWS)
         unfiltered = filters == Filters()
-        total = actor.device_total if unfiltered and actor.device_total is not None else hits.total
+        total = actor.device_total if unfiltered and actor.device_total is not None else listed.total
         return ActorAnswer(
             srn=actor.srn,
             name=actor.name,
@@ -100,7 +93,7 @@ class ActorService:
             manufacturer_status=label(actor.status_code),
             manufacturer_status_code=actor.status_code,
             device_total=total,
-            devices=rows,
+            devices=listed.rows,
             read_at=iso_utc(stored.read_at),
             error=self._refresher.problem(actor.srn) or self._problem(),
         )

@@ -1,5 +1,6 @@
 """Refreshing one subject because somebody asked for it, with what can be shown of it afterwards."""
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from registerwatch.register.actors import ActorAnswer, ActorService
@@ -23,9 +24,16 @@ class RefreshOutcome:
 
 
 class RefreshService:
-    """Refreshes of one copy, at somebody's request."""
+    """Refreshes of one copy, at somebody's request. `make_findable` is awaited after one that changed something."""
 
-    def __init__(self, refresher: Refresher, devices: DeviceService, actors: ActorService) -> None:
+    def __init__(
+        self,
+        refresher: Refresher,
+        devices: DeviceService,
+        actors: ActorService,
+        make_findable: Callable[[], Awaitable[None]],
+    ) -> None:
+        self._make_findable = make_findable
         self._refresher = refresher
         self._devices = devices
         self._actors = actors
@@ -39,4 +47,6 @@ class RefreshService:
             return RefreshOutcome(False, NO_RECORD, subject)
         if isinstance(result, ReadFailed):
             return RefreshOutcome(False, result.reason, subject)
+        if result.changed:
+            await self._make_findable()
         return RefreshOutcome(result.changed, None, subject)

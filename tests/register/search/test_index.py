@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from registerwatch.register.codes import RISK_PREFIX, STATUS_PREFIX, RiskFilter, StatusFilter
 from registerwatch.register.models import Device
+from registerwatch.register.search.fields import udi_order
 from registerwatch.register.search.index import COMMON, MAX_EXPANSIONS, Filters, Hits, SearchIndex
 from registerwatch_standins.register.generated import GeneratedWorld
 from tests.register.builders import FEW, a_device
@@ -63,6 +64,10 @@ class Shelf:
             and test(number, device)
         }
 
+    def in_order(self, ids: list[int]) -> list[int]:
+        """These ids in the order of the UDI-DIs of their devices."""
+        return sorted(ids, key=lambda number: udi_order(self.devices[number - 1].udi))
+
     def named(self, text: str, filters: Filters) -> set[int]:
         """Ids of the devices whose names have every word, the last one as the beginning of a word."""
         *firsts, last = self.index.words(text)
@@ -101,7 +106,7 @@ def test_filters_alone_and_together_find_exactly_what_they_let_through(shelf: Sh
 
     assert set(hits.ids) == shelf.having(filters)
     assert hits.total == len(hits.ids)
-    assert hits.ids == sorted(hits.ids), "in the order in which the copy met them"
+    assert hits.ids == shelf.in_order(hits.ids), "in the order of their UDI-DIs"
 
 
 @FEW
@@ -151,7 +156,7 @@ def test_pages_of_a_manufacturer_have_every_device_once(shelf: Shelf) -> None:
         )
         assert set(ids) == shelf.having(NO_FILTERS, lambda _number, device, srn=srn: device.manufacturer_srn == srn)  # type: ignore[misc]
         assert totals == {count}
-        assert ids == sorted(ids)
+        assert ids == shelf.in_order(ids)
 
 
 def test_every_device_is_found_by_its_udi_and_by_its_basic_udi(shelf: Shelf) -> None:

@@ -101,7 +101,7 @@ async def test_after_any_readings_the_index_has_exactly_the_records_that_answer(
         await node.indexer.catch_up()
 
     async with node.database.reading() as connection:
-        rows = (await connection.execute(text("SELECT id FROM devices WHERE is_current ORDER BY id"))).all()
+        rows = (await connection.execute(text("SELECT id FROM devices WHERE is_current ORDER BY primary_di"))).all()
     hits = node.index.by_filters(Filters(), limit=100, offset=0)
     assert hits.ids == [row.id for row in rows]
 

@@ -8,6 +8,7 @@ the usual filters then read one list of postings instead of intersecting long on
 
 import re
 import unicodedata
+from zlib import crc32
 
 import msgspec
 import tantivy
@@ -15,7 +16,7 @@ from tantivy import Document
 
 from registerwatch.register.codes import RISK_BY_CODE, STATUS_BY_CODE, RiskFilter, StatusFilter
 
-LAYOUT = "v2"
+LAYOUT = "v3"
 """Changes with the fields or the way words are split; an index of another layout is rebuilt."""
 
 TRADE_NAME_WEIGHT = 4
@@ -67,10 +68,32 @@ def reference_key(text: str) -> str:
     return "".join(text.split()).upper().lstrip("+")
 
 
+GS1_DIGITS = 14
+_AFTER_GS1 = 10**14
+_ORDER = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_LETTERS = len(_ORDER) + 1  # whatever is none of them counts as one letter before all
+_ORDERED_LETTERS = 11
+_REST = 64
+
+
+def udi_order(udi: str) -> int:
+    """A number that sorts as UDI-DIs do: GS1's first, by their digits; others by their first letters and digits.
+
+    The rest of a long one decides nothing but that the order among those that begin alike is the same every time.
+    """
+    if len(udi) == GS1_DIGITS and udi.isascii() and udi.isdigit():
+        return int(udi)
+    number = 0
+    for character in udi.upper()[:_ORDERED_LETTERS].ljust(_ORDERED_LETTERS):
+        number = number * _LETTERS + _ORDER.find(character) + 1
+    return _AFTER_GS1 + number * _REST + crc32(udi[_ORDERED_LETTERS:].encode("utf-8", "replace")) % _REST
+
+
 def schema() -> tantivy.Schema:
     """The fields of the index."""
     builder = tantivy.SchemaBuilder()
     builder.add_unsigned_field("row", fast=True)
+    builder.add_unsigned_field("order", fast=True)
     builder.add_text_field("udi", tokenizer_name="raw", index_option="basic")
     builder.add_text_field("identifier", tokenizer_name="raw", index_option="basic")
     builder.add_text_field("srn", tokenizer_name="raw", index_option="basic")
@@ -102,6 +125,7 @@ def to_document(row_id: int, stored: bytes) -> tuple[str, Document]:
     words = [*(" ".join(trade),) * TRADE_NAME_WEIGHT, other] if trade else [other]
     entry = Document()
     entry.add_unsigned("row", row_id)
+    entry.add_unsigned("order", udi_order(device.udi))
     entry.add_text("udi", device.udi)
     for identifier in {device.udi, reference_key(device.udi), reference_key(device.basic_udi)}:
         if identifier:

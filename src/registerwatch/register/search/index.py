@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -48,6 +48,8 @@ class SearchIndex:
         self._analyzer = analyzer()
         self._schema = schema()
         self._committed = b""
+        self._loaded = ("", 0)
+        """Copy and revision that the loaded index has at least."""
 
     def refresh(self) -> bool:
         """Load what was committed since. False while there is no index yet.
@@ -55,13 +57,14 @@ class SearchIndex:
         What is compared is the content of the file that names the segments: every commit and every rebuild makes
         another, while times, sizes and inodes can come back. It has a few kilobytes; reading them takes 20 µs.
         """
+        noted = self._noted()  # before the commit that it may belong to is loaded, so that it is never too late
         try:
             committed = (self.folder / "meta.json").read_bytes()
             if self._index is None:
                 self._index = self.open()
             elif committed != self._committed:
                 self._index.reload()
-            self._committed = committed
+            self._committed, self._loaded = committed, noted
         except FileNotFoundError:
             self._index = None
             return False
@@ -83,13 +86,21 @@ class SearchIndex:
 
     def indexed_revision(self, copy_id: str) -> int:
         """The revision of this copy that the index on disk has, 0 when there is none or it is of another copy."""
+        noted_of, revision = self._noted()
+        return revision if noted_of == copy_id and tantivy.Index.exists(str(self.folder)) else 0
+
+    def loaded_revision(self, copy_id: str) -> int:
+        """The revision of this copy that searches see at least."""
+        loaded_of, revision = self._loaded
+        return revision if self._index is not None and loaded_of == copy_id else 0
+
+    def _noted(self) -> tuple[str, int]:
+        """Copy and revision that were noted on disk."""
         try:
             mark = json.loads((self.folder / MARK).read_text())
-            if mark["copy"] == copy_id and tantivy.Index.exists(str(self.folder)):
-                return int(mark["revision"])
+            return str(mark["copy"]), int(mark["revision"])
         except (OSError, ValueError, KeyError, TypeError):
-            pass
-        return 0
+            return "", 0
 
     def note_revision(self, copy_id: str, revision: int) -> None:
         """Note that the index on disk has this revision of this copy."""
@@ -102,9 +113,13 @@ class SearchIndex:
         terms = list(dict.fromkeys([*identifiers, *(reference_key(each) for each in identifiers)]))
         return self._exact(Query.term_set_query(self._schema, "identifier", terms), filters, limit, offset)
 
-    def by_srn(self, srn: str, filters: Filters, *, limit: int, offset: int) -> Hits:
-        """Devices of one manufacturer, in the order in which the copy met them."""
-        return self._exact(self._term("srn", srn), filters, limit, offset)
+    def by_srn(self, srn: str, filters: Filters, *, limit: int, offset: int, without: Collection[str] = ()) -> Hits:
+        """Devices of one manufacturer, without some UDI-DIs."""
+        query = self._term("srn", srn)
+        if without:
+            left_out = Query.term_set_query(self._schema, "udi", list(without))
+            query = Query.boolean_query([(Occur.Must, query), (Occur.MustNot, left_out)])
+        return self._exact(query, filters, limit, offset)
 
     def by_reference(self, reference: str, filters: Filters, *, limit: int, offset: int) -> Hits:
         """Devices with this catalogue reference, without regard to case and spaces."""
@@ -223,7 +238,7 @@ class SearchIndex:
             if offset >= total:
                 return Hits([], total)
         if in_order:
-            result = searcher.search(query, limit, count=True, offset=offset, order_by_field="row", order=Order.Asc)
+            result = searcher.search(query, limit, count=True, offset=offset, order_by_field="order", order=Order.Asc)
         else:
             result = searcher.search(query, limit, count=True, offset=offset)
         return Hits(self._rows(result), _count(result))

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -62,6 +63,12 @@ class Indexer:
                 if self.is_caught_up:
                     await self._commit()
                     return True
+
+    async def catch_up_where_near(self) -> None:
+        """Make what was just stored findable, where the index lacks no more than one batch. Never fails."""
+        with suppress(IndexUnavailable):  # the background meets it too, and says so
+            if await self.lag() <= BATCH:
+                await self.catch_up()
 
     @property
     def is_caught_up(self) -> bool:

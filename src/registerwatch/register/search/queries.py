@@ -11,6 +11,7 @@ from registerwatch.errors import InvalidInput
 from registerwatch.register.identifiers import kind, looks_like_udi, udi_spellings
 from registerwatch.register.models import SearchRow
 from registerwatch.register.search.index import Filters, Hits, SearchIndex
+from registerwatch.register.search.manufacturer_devices import ManufacturerDevices, passes
 from registerwatch.register.store.documents import DocumentReader
 
 NAME_ROWS = 8
@@ -20,14 +21,6 @@ MAX_QUERY_LENGTH = 200
 Match = Literal["udi", "srn", "name", "reference"]
 
 _row = msgspec.json.Decoder(SearchRow)
-
-
-class _Coded(msgspec.Struct, frozen=True):
-    status_code: str = ""
-    risk_class_code: str = ""
-
-
-_coded = msgspec.json.Decoder(_Coded)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +40,7 @@ class SearchService:
     def __init__(self, documents: DocumentReader, index: SearchIndex, problem: Callable[[], str | None]) -> None:
         self._documents = documents
         self._index = index
+        self._of_manufacturers = ManufacturerDevices(documents, index)
         self._problem = problem
 
     async def search(
@@ -71,8 +65,8 @@ class SearchService:
         return await self._by_udi(text, filters, page) or await self._by_words(text, filters, page, name_rows)
 
     async def _by_srn(self, srn: str, filters: Filters, page: int, rows: int) -> SearchPage:
-        hits = await asyncio.to_thread(self._index.by_srn, srn, filters, limit=rows, offset=(page - 1) * rows)
-        return await self._page(hits, "srn", srn)
+        found = await self._of_manufacturers.page(srn, filters, limit=rows, offset=(page - 1) * rows)
+        return SearchPage(found.rows, found.total, "srn", srn, self._problem())
 
     async def _by_udi(self, text: str, filters: Filters, page: int) -> SearchPage | None:
         """The device with this UDI-DI, straight from the copy: it is found before the index has it."""
@@ -82,7 +76,7 @@ class SearchService:
             stored = await self._documents.device(udi)
             if stored is not None:
                 row = _row.decode(stored.document)
-                shown = [row] if _passes(stored.document, filters) else []
+                shown = [row] if passes(stored.document, filters) else []
                 return SearchPage(shown if page == 1 else [], len(shown), "udi", udi, None)
         return None
 
@@ -110,10 +104,3 @@ class SearchService:
     async def _page(self, hits: Hits, match: Match, code: str | None) -> SearchPage:
         rows = [_row.decode(document) for document in await self._documents.rows(hits.ids)]
         return SearchPage(rows, hits.total, match, code, self._problem())
-
-
-def _passes(document: bytes, filters: Filters) -> bool:
-    codes = _coded.decode(document)
-    return (filters.status is None or codes.status_code == filters.status.code) and (
-        filters.risk is None or codes.risk_class_code == filters.risk.code
-    )

@@ -40,6 +40,15 @@ class ChangedRow:
     document: bytes
 
 
+@dataclass(frozen=True, slots=True)
+class UnindexedRow:
+    """A current record that was changed after a revision; without its document where that does not name an SRN."""
+
+    udi: str
+    is_listed: bool
+    document: bytes | None
+
+
 class DocumentReader(Protocol):
     """Reads of the copy that must be quick."""
 
@@ -47,13 +56,19 @@ class DocumentReader(Protocol):
         """The current record of a UDI-DI. SQLite answers without a switch of tasks."""
 
     async def rows(self, ids: Sequence[int]) -> list[bytes]:
-        """The documents of the rows with these ids, in this order; one that is gone meanwhile is left out."""
+        """The documents of the rows with these ids, in this order, without those that are gone or delisted."""
 
     async def actor(self, srn: str) -> StoredActor | None:
         """An actor by SRN."""
 
     async def changed_since(self, revision: int, limit: int) -> list[ChangedRow]:
         """Rows whose last change is later than `revision`, in the order of changes, at most `limit`."""
+
+    async def unindexed(self, srn: str, revision: int, limit: int) -> list[UnindexedRow]:
+        """Current records whose last change is later than `revision`, at most `limit`, the last changed ones first.
+
+        Those whose document names this SRN come with it.
+        """
 
     async def revision(self) -> tuple[str, int]:
         """Identity of the copy and the number of its last change."""
@@ -69,6 +84,10 @@ DEVICE = (
 ACTOR = "SELECT srn, name, country, status_code, device_total, complete, read_at FROM actors WHERE srn = {}"
 CHANGED = (
     "SELECT id, revision, is_current, primary_di, document FROM devices WHERE revision > {} ORDER BY revision LIMIT {}"
+)
+UNINDEXED = (
+    "SELECT primary_di, delisted_at IS NULL, CASE WHEN {0} THEN document END, document_version"
+    " FROM devices WHERE revision > {1} AND is_current ORDER BY revision DESC LIMIT {2}"
 )
 REVISION = "SELECT copy_id, revision FROM copy_state WHERE id = 1"
 

@@ -10,9 +10,11 @@ from registerwatch.register.store.documents import (
     CHANGED,
     DEVICE,
     REVISION,
+    UNINDEXED,
     ChangedRow,
     StoredActor,
     StoredDocument,
+    UnindexedRow,
     stored_actor,
 )
 
@@ -40,6 +42,10 @@ class PostgresDocumentReader:
         rows = await self._reads.all(CHANGED.format("$1", "$2"), revision, limit)
         return [ChangedRow(row[0], row[1], row[2], row[3], row[4].encode()) for row in rows]
 
+    async def unindexed(self, srn: str, revision: int, limit: int) -> list[UnindexedRow]:
+        rows = await self._reads.all(_UNINDEXED, srn, revision, limit)
+        return [UnindexedRow(row[0], row[1], completed(row[2].encode(), row[3]) if row[2] else None) for row in rows]
+
     async def revision(self) -> tuple[str, int]:
         row = await self._reads.one(REVISION)
         if row is None:
@@ -50,4 +56,5 @@ class PostgresDocumentReader:
         await self._reads.close()
 
 
-_ROWS = "SELECT id, document, document_version FROM devices WHERE id = ANY($1)"
+_ROWS = "SELECT id, document, document_version FROM devices WHERE id = ANY($1) AND delisted_at IS NULL"
+_UNINDEXED = UNINDEXED.format("position($1 in document) > 0", "$2", "$3")

@@ -11,9 +11,11 @@ from registerwatch.register.store.documents import (
     CHANGED,
     DEVICE,
     REVISION,
+    UNINDEXED,
     ChangedRow,
     StoredActor,
     StoredDocument,
+    UnindexedRow,
     stored_actor,
 )
 
@@ -48,6 +50,12 @@ class SqliteDocumentReader:
         rows = await self._reads.all(_CHANGED, revision, limit)
         return [ChangedRow(row[0], row[1], bool(row[2]), row[3].decode(), row[4]) for row in rows]
 
+    async def unindexed(self, srn: str, revision: int, limit: int) -> list[UnindexedRow]:
+        rows = await self._reads.all(_UNINDEXED, srn, revision, limit)
+        return [
+            UnindexedRow(row[0].decode(), bool(row[1]), completed(row[2], row[3]) if row[2] else None) for row in rows
+        ]
+
     async def revision(self) -> tuple[str, int]:
         row = await self._reads.one(REVISION)
         if row is None:
@@ -59,6 +67,7 @@ class SqliteDocumentReader:
 
 
 _DEVICE = DEVICE.format("?")
-_ROW = "SELECT document, document_version FROM devices WHERE id = ?"
+_ROW = "SELECT document, document_version FROM devices WHERE id = ? AND delisted_at IS NULL"
 _ACTOR = ACTOR.format("?")
 _CHANGED = CHANGED.format("?", "?")
+_UNINDEXED = UNINDEXED.format("instr(document, ?)", "?", "?")

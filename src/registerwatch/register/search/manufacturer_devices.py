@@ -1,0 +1,80 @@
+"""The devices of one manufacturer: what the index lists, with what was stored since, so that nothing that a request
+has just read is missing from its answer.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from registerwatch.register.models import SearchRow
+from registerwatch.register.search.fields import udi_order
+from registerwatch.register.search.index import Filters, SearchIndex
+from registerwatch.register.store.documents import DocumentReader, UnindexedRow
+
+MAX_UNINDEXED = 5_000
+"""Changes that are looked through, the newest first. An index that lacks more says so."""
+
+_row = msgspec.json.Decoder(SearchRow)
+
+
+class _Coded(msgspec.Struct, frozen=True):
+    status_code: str = ""
+    risk_class_code: str = ""
+
+
+_coded = msgspec.json.Decoder(_Coded)
+
+
+@dataclass(frozen=True, slots=True)
+class DevicePage:
+    """One page of a manufacturer's devices in the order of their UDI-DIs, and the exact number of all."""
+
+    rows: list[SearchRow]
+    total: int
+
+
+class ManufacturerDevices:
+    """Lists devices by SRN, from the index and the copy together."""
+
+    def __init__(self, documents: DocumentReader, index: SearchIndex) -> None:
+        self._documents = documents
+        self._index = index
+
+    async def page(self, srn: str, filters: Filters, *, limit: int, offset: int) -> DevicePage:
+        """The devices from `offset` on, at most `limit`."""
+        changed = await self._unindexed(srn)
+        passing = _passing(changed, srn, filters)
+        # What the index lists before this window and what was stored since lies before the page, whatever the mixture.
+        before = max(0, offset - len(passing))
+        hits = await asyncio.to_thread(
+            self._index.by_srn,
+            srn,
+            filters,
+            limit=limit + len(passing),
+            offset=before,
+            without=[row.udi for row in changed],
+        )
+        indexed = [_row.decode(document) for document in await self._documents.rows(hits.ids)]
+        rows = sorted([*indexed, *passing], key=lambda row: udi_order(row.udi)) if passing else indexed
+        return DevicePage(rows[offset - before : offset - before + limit], hits.total + len(passing))
+
+    async def _unindexed(self, srn: str) -> Sequence[UnindexedRow]:
+        copy_id, revision = await self._documents.revision()
+        indexed = self._index.loaded_revision(copy_id)
+        return await self._documents.unindexed(srn, indexed, MAX_UNINDEXED) if revision > indexed else ()
+
+
+def _passing(changed: Sequence[UnindexedRow], srn: str, filters: Filters) -> list[SearchRow]:
+    """The rows among changed ones that a list of this manufacturer has with these filters."""
+    found = [(row.document, _row.decode(row.document)) for row in changed if row.is_listed and row.document is not None]
+    return [row for document, row in found if row.manufacturer_srn == srn and passes(document, filters)]
+
+
+def passes(document: bytes, filters: Filters) -> bool:
+    """Whether the filters let a stored document through."""
+    codes = _coded.decode(document)
+    return (filters.status is None or codes.status_code == filters.status.code) and (
+        filters.risk is None or codes.risk_class_code == filters.risk.code
+    )
