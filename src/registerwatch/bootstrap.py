@@ -187,7 +187,7 @@ async def running(service: Service, *, background: bool = True) -> AsyncIterator
     Without `background` somebody else does that work.
     """
     await upgrade(service.database)
-    service.index.refresh()
+    await service.indexer.open()
     indexing = asyncio.create_task(loops.index(service.indexer), name="index")
     try:
         async with _cancelled_at_end([indexing, *(_background(service) if background else ())]):

@@ -5,13 +5,14 @@ from dataclasses import dataclass, field
 from typing import Annotated
 
 from registerwatch.clock import Clock, iso_utc
+from registerwatch.errors import IndexUnavailable
 from registerwatch.register.codes import label
 from registerwatch.register.identifiers import kind
 from registerwatch.register.ingest.refresh import BeforeRead, Refresher
 from registerwatch.register.models import SearchRow, field_doc
 from registerwatch.register.outcomes import NotFound, ReadFailed
-from registerwatch.register.search.index import Filters, SearchIndex
-from registerwatch.register.search.manufacturer_devices import ManufacturerDevices
+from registerwatch.register.search.index import INDEX_UNREADABLE, Filters, SearchIndex
+from registerwatch.register.search.manufacturer_devices import DevicePage, ManufacturerDevices
 from registerwatch.register.store.documents import DocumentReader, StoredActor
 
 DEVICE_ROWS = 20
@@ -83,7 +84,11 @@ class ActorService:
 
     async def _answer(self, stored: StoredActor, filters: Filters, page: int) -> ActorAnswer:
         actor = stored.actor
-        listed = await self._listed.page(actor.srn, filters, limit=DEVICE_ROWS, offset=(page - 1) * DEVICE_ROWS)
+        problem = self._refresher.problem(actor.srn)
+        try:
+            listed = await self._listed.page(actor.srn, filters, limit=DEVICE_ROWS, offset=(page - 1) * DEVICE_ROWS)
+        except IndexUnavailable:  # the indexer meets it too, and builds the index anew
+            listed, problem = DevicePage([], 0), problem or INDEX_UNREADABLE
         unfiltered = filters == Filters()
         total = actor.device_total if unfiltered and actor.device_total is not None else listed.total
         return ActorAnswer(
@@ -95,7 +100,7 @@ class ActorService:
             device_total=total,
             devices=listed.rows,
             read_at=iso_utc(stored.read_at),
-            error=self._refresher.problem(actor.srn) or self._problem(),
+            error=problem or self._problem(),
         )
 
 

@@ -17,6 +17,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from registerwatch.bootstrap import Service
+from registerwatch.rest.index_health import index_metrics
 from registerwatch.web.injection import InjectedService
 from registerwatch.web.responses import NOT_CACHED
 
@@ -55,13 +56,12 @@ router = APIRouter(include_in_schema=False)
 
 @router.get("/metrics")
 async def metrics(request: Request, service: InjectedService) -> Response:
-    """Everything that is measured, with the lag of the search index where this process keeps one."""
+    """Everything that is measured, with the state of the search index where this process keeps one."""
     if not _is_near(request):
         raise HTTPException(404)
     families = [_requests(request.app.state.request_counts), *await _families(service)]
     if request.app.state.has_index:
-        lag = await service.indexer.lag()
-        families.append(GaugeMetricFamily("registerwatch_index_lag", "Changes that cannot be found yet.", lag))
+        families += await index_metrics(service.indexer)
     registry = CollectorRegistry()
     registry.register(_Found(families))
     return Response(generate_latest(registry), headers={"Cache-Control": NOT_CACHED}, media_type=CONTENT_TYPE_LATEST)

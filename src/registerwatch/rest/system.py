@@ -11,6 +11,7 @@ from starlette.responses import Response
 from registerwatch import __version__
 from registerwatch.bootstrap import Service
 from registerwatch.rest.description import answer, error, operation_id
+from registerwatch.rest.index_health import HealthIndex, index_health
 from registerwatch.web.answers import Answer, doc, instant, iso_or_none
 from registerwatch.web.injection import InjectedService
 from registerwatch.web.responses import error_response, private_response
@@ -55,13 +56,6 @@ class HealthCopy(Answer):
     revision: Annotated[int, doc("Number of the last stored change or read.", 3200417)]
     filled_at: Annotated[str | None, instant("End of the last fill, UTC, null when there was none.")]
     age_seconds: Annotated[int | None, doc("Seconds since the copy was last brought up to date, null when never.", 840)]
-
-
-class HealthIndex(Answer):
-    """The search index of this node."""
-
-    devices: Annotated[int, doc("Devices that can be found.", 3150000)]
-    lag: Annotated[int, doc("Stored changes that cannot be found yet.", 0)]
 
 
 class HealthRegister(Answer):
@@ -135,6 +129,6 @@ async def health_of(service: Service) -> Health:
             filled_at=iso_or_none(filled_at),
             age_seconds=max(0, int(service.clock.now()) - max(known)) if known else None,
         ),
-        index=HealthIndex(service.index.documents, await service.indexer.lag()),
+        index=await index_health(service),
         register=HealthRegister(iso_or_none(state.last_read_at), dict(service.refresher.results)),
     )

@@ -3,8 +3,10 @@
 import json
 import os
 from collections.abc import Callable, Collection, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 import tantivy
 from tantivy import Occur, Order, Query
@@ -21,6 +23,8 @@ COMMON = 2_000
 """Devices with a word from which on the word alone fills the first pages."""
 
 MARK = "follows.json"
+
+INDEX_UNREADABLE = "The search index cannot be read; it is being built anew."
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +77,15 @@ class SearchIndex:
             raise IndexUnavailable(f"The search index in {self.folder} cannot be read: {error}") from error
         return True
 
+    @property
+    def is_open(self) -> bool:
+        """Whether there is an index that searches can use."""
+        return self._index is not None
+
+    def close(self) -> None:
+        """Use the loaded index no more. Searches find nothing until another one is loaded."""
+        self._index = None
+
     def open(self) -> tantivy.Index:
         """Open the index on disk, making an empty one where there is none."""
         index = tantivy.Index(self._schema, str(self.folder), reuse=True)
@@ -82,12 +95,17 @@ class SearchIndex:
     @property
     def documents(self) -> int:
         """Number of devices that can be found."""
-        return self._searcher().num_docs if self._index or self.refresh() else 0
+        return self._searcher().num_docs if self._ready() else 0
 
     def indexed_revision(self, copy_id: str) -> int:
         """The revision of this copy that the index on disk has, 0 when there is none or it is of another copy."""
+        revision = self.noted_revision(copy_id)
+        return revision if revision and tantivy.Index.exists(str(self.folder)) else 0
+
+    def noted_revision(self, copy_id: str) -> int:
+        """The same by the note alone, whatever became of the index beside it."""
         noted_of, revision = self._noted()
-        return revision if noted_of == copy_id and tantivy.Index.exists(str(self.folder)) else 0
+        return revision if noted_of == copy_id else 0
 
     def loaded_revision(self, copy_id: str) -> int:
         """The revision of this copy that searches see at least."""
@@ -168,7 +186,9 @@ class SearchIndex:
         return list(dict.fromkeys(self._analyzer.analyze(indexable(text))))
 
     def _ready(self) -> bool:
-        return self._index is not None or self.refresh()
+        with suppress(IndexUnavailable):  # the indexer meets it too, and says so
+            return self._index is not None or self.refresh()
+        return False
 
     def _searcher(self) -> tantivy.Searcher:
         if self._index is None:
@@ -264,3 +284,16 @@ def _any(clauses: list[Query]) -> Query:
 def _count(result: tantivy.SearchResult) -> int:
     count: int | None = result.count  # type: ignore[attr-defined]  # the library's stubs leave it out
     return count or 0
+
+
+Result = TypeVar("Result")
+
+
+def without_panics(work: Callable[..., Result], *arguments: object) -> Result:
+    """Do work of the library. What it calls a panic, as over files that were changed, is `IndexUnavailable`."""
+    try:
+        return work(*arguments)
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":  # the library names it nowhere, and it is no `Exception`
+            raise
+        raise IndexUnavailable(f"The search index cannot be used: {error}") from error

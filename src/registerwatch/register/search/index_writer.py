@@ -1,14 +1,19 @@
 """Writing the index of this node: one process at a time."""
 
 import fcntl
+import os
 import shutil
 from typing import IO
 
+import structlog
 import tantivy
 
 from registerwatch.errors import IndexUnavailable
 from registerwatch.register.search.fields import to_document
 from registerwatch.register.search.index import SearchIndex
+from registerwatch.register.search.index_files import META, IndexFiles
+
+log = structlog.get_logger(__name__)
 
 WRITER_HEAP = 40_000_000
 """Bytes of documents that are collected before a segment is written."""
@@ -23,11 +28,17 @@ class IndexWriter:
 
     def __init__(self, index: SearchIndex) -> None:
         self._target = index
+        self._files = IndexFiles(index.folder)
+        self._lock_path = index.folder.parent / "writer.lock"
         self._lock: IO[str] | None = None
         self._writer: tantivy.IndexWriter | None = None
         self._new_identifiers: _NewIdentifiers | None = None
         self._copy_id = ""
         self._revision = 0
+        self.acquisitions = 0
+        """How often this process became the writer. What was not committed before is lost then."""
+        self.rebuilds = 0
+        """How often this process found the index damaged and began it anew."""
 
     @property
     def revision(self) -> int:
@@ -35,31 +46,74 @@ class IndexWriter:
         return self._revision
 
     def acquire(self, copy_id: str) -> bool:
-        """Become the writer of the index of this copy; False when another process is. Another copy gets a new index."""
-        if self._writer is not None and self._copy_id == copy_id:
+        """Become the writer of the index of this copy; False when another process is.
+
+        Another copy gets a new index; so does one whose index is damaged, also while it is written.
+        """
+        is_writer = self._writer is not None and self._copy_id == copy_id
+        fault = self._fault() if is_writer else None
+        if is_writer and fault is None:
             return True
         self.release()
-        folder = self._target.folder
         try:
-            folder.parent.mkdir(parents=True, exist_ok=True)
-            lock = open(folder.parent / "writer.lock", "w")  # noqa: SIM115  # held until release
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                lock.close()
+            if not self._locked():
                 return False
-            self._lock = lock
             self._copy_id = copy_id
-            self._revision = self._target.indexed_revision(copy_id)
-            if self._revision == 0:
-                shutil.rmtree(folder, ignore_errors=True)
-            folder.mkdir(exist_ok=True)
-            self._writer = self._target.open().writer(heap_size=WRITER_HEAP, num_threads=1)
+            self._writer = self._opened(fault).writer(heap_size=WRITER_HEAP, num_threads=1)
         except (OSError, ValueError) as error:
             self.release()
+            folder = self._target.folder
             raise IndexUnavailable(f"The search index in {folder} cannot be written: {error}") from error
         self._new_identifiers = _NewIdentifiers() if self._revision == 0 else None
+        self.acquisitions += 1
         return True
+
+    def _locked(self) -> bool:
+        """Take the lock; False when another process has it."""
+        self._lock_path.parent.mkdir(parents=True, exist_ok=True)
+        lock = self._lock_path.open("w")
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            lock.close()
+            return False
+        self._lock = lock
+        return True
+
+    def _opened(self, fault: str | None) -> tantivy.Index:
+        """The index on disk, or a new one where it is none of this copy or damaged."""
+        self._revision = self._target.noted_revision(self._copy_id)
+        if self._revision and fault is None:
+            fault = self._files.fault(reads_new=True)
+        if self._revision and fault is None:
+            try:
+                return self._target.open()
+            except ValueError as error:
+                fault = str(error)
+        if fault is not None:
+            self.rebuilds += 1
+            log.error("the search index is damaged and is built anew", folder=str(self._target.folder), fault=fault)
+        self._revision = 0
+        self._target.close()
+        shutil.rmtree(self._target.folder, ignore_errors=True)
+        self._target.folder.mkdir(exist_ok=True)
+        return self._target.open()
+
+    def _fault(self) -> str | None:
+        """What is wrong with the lock and the files of this writer, None when nothing is."""
+        if not self._has_lock():
+            return "its folder was deleted"
+        if not self._revision:
+            return None if (self._target.folder / META).exists() else f"{META} is missing"
+        if self._target.noted_revision(self._copy_id) != self._revision:
+            return "the note of its revision is not what was written"
+        return self._files.fault(reads_new=False)
+
+    def _has_lock(self) -> bool:
+        try:
+            return self._lock is not None and os.path.samestat(os.fstat(self._lock.fileno()), self._lock_path.stat())
+        except OSError:
+            return False
 
     def start_rebuild(self) -> None:
         """Empty the index; what was findable stays so until the next commit."""
@@ -91,6 +145,7 @@ class IndexWriter:
         try:
             self._writer.commit()
             self._target.note_revision(self._copy_id, revision)
+            self._files.fault(reads_new=False)  # from now on a change of what was just written is noticed
         except (OSError, ValueError) as error:
             self.release()
             raise IndexUnavailable(f"The search index cannot be written: {error}") from error

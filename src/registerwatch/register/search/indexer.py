@@ -7,10 +7,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
+import structlog
+
 from registerwatch.errors import IndexUnavailable
-from registerwatch.register.search.index import SearchIndex
+from registerwatch.register.search.index import SearchIndex, without_panics
 from registerwatch.register.search.index_writer import IndexWriter
 from registerwatch.register.store.documents import ChangedRow, DocumentReader
+
+log = structlog.get_logger(__name__)
 
 Result = TypeVar("Result")
 
@@ -36,6 +40,9 @@ class Indexer:
         self._position = 0
         self._target_revision = 0
         self._rebuilds = False
+        self._acquisitions = 0
+        self._is_building = False
+        """Whether the index was begun anew, so that searches lack what it had before."""
         self.has_caught_up = False
         """Whether the index was up to date (nearly) once since the start, so that searches can be trusted."""
         self._lock = asyncio.Lock()
@@ -45,9 +52,23 @@ class Indexer:
     def problem(self) -> str | None:
         """Why searches cannot show everything right now: a sentence, None when they can."""
         lag = self._target_revision - self._position
-        if lag <= MAX_SILENT_LAG:
+        is_missing = not self._index.is_open and self._target_revision > 0
+        if lag <= MAX_SILENT_LAG and not self._is_building and not is_missing:
             return None
         return f"The search index is being built; {lag:,} of {self._target_revision:,} changes are not findable yet."
+
+    @property
+    def rebuilds(self) -> int:
+        """How often this process found the index damaged and began it anew."""
+        return self._writer.rebuilds
+
+    async def open(self) -> None:
+        """Load the index that is there. One that is damaged is told in the log and counts as being built."""
+        try:
+            await self._in_thread(self._index.refresh)
+        except IndexUnavailable as error:
+            self._is_building = True
+            log.error("the search index cannot be read", error=str(error))
 
     async def catch_up(self, progress: Progress | None = None) -> bool:
         """Index everything up to the copy's present revision and commit. False when another process writes.
@@ -95,10 +116,11 @@ class Indexer:
         if copy_id != self._copy_id:  # another copy, as after a restore: the index of the old one does not count
             self._copy_id, self._pending, self._rebuilds, self.has_caught_up = copy_id, 0, False, False
         if not await self._in_thread(self._writer.acquire, copy_id):
-            await self._in_thread(self._index.refresh)
-            self._position = self._index.indexed_revision(copy_id)
-            self.has_caught_up |= self.problem() is None
+            await self._follow(copy_id)
             return False
+        if self._writer.acquisitions != self._acquisitions:
+            self._acquisitions, self._pending, self._rebuilds = self._writer.acquisitions, 0, False
+            self._note_building(self._writer.revision == 0)
         if not self._pending:
             self._position = self._writer.revision
         await self._rebuild_where_due()
@@ -109,8 +131,21 @@ class Indexer:
             await self._commit()
         return True
 
+    async def _follow(self, copy_id: str) -> None:
+        """Load what another process writes."""
+        is_open = await self._in_thread(self._index.refresh)
+        self._position = self._index.indexed_revision(copy_id) if is_open else 0
+        self._note_building(self._position == 0 < self._target_revision)
+        self.has_caught_up |= self.problem() is None
+
+    def _note_building(self, is_building: bool) -> None:
+        self._is_building = is_building
+        if is_building:
+            self.has_caught_up = False
+
     async def _in_thread(self, work: Callable[..., Result], *arguments: object) -> Result:
-        return await asyncio.get_running_loop().run_in_executor(self._thread, work, *arguments)
+        run = asyncio.get_running_loop().run_in_executor
+        return await run(self._thread, without_panics, work, *arguments)
 
     async def _written(self, write: Callable[..., None], *arguments: object) -> None:
         """Write in a thread; when that fails, what is not committed is indexed once more."""
@@ -129,6 +164,9 @@ class Indexer:
             self._rebuilds = False
             rebuild_request(self._index.folder).unlink(missing_ok=True)
         await self._in_thread(self._index.refresh)
+        if self._is_building and self.is_caught_up:
+            self._is_building = False
+            log.info("the search index is built", devices=self._index.documents, revision=self._position)
         self.has_caught_up |= self.problem() is None
 
     def _write_rows(self, rows: list[ChangedRow]) -> None:

@@ -10,7 +10,7 @@ import msgspec
 
 from registerwatch.register.models import SearchRow
 from registerwatch.register.search.fields import udi_order
-from registerwatch.register.search.index import Filters, SearchIndex
+from registerwatch.register.search.index import Filters, SearchIndex, without_panics
 from registerwatch.register.store.documents import DocumentReader, UnindexedRow
 
 MAX_UNINDEXED = 5_000
@@ -43,18 +43,14 @@ class ManufacturerDevices:
         self._index = index
 
     async def page(self, srn: str, filters: Filters, *, limit: int, offset: int) -> DevicePage:
-        """The devices from `offset` on, at most `limit`."""
+        """The devices from `offset` on, at most `limit`. Raises `IndexUnavailable`."""
         changed = await self._unindexed(srn)
         passing = _passing(changed, srn, filters)
         # What the index lists before this window and what was stored since lies before the page, whatever the mixture.
-        before = max(0, offset - len(passing))
+        before, wanted = max(0, offset - len(passing)), limit + len(passing)
+        without = [row.udi for row in changed]
         hits = await asyncio.to_thread(
-            self._index.by_srn,
-            srn,
-            filters,
-            limit=limit + len(passing),
-            offset=before,
-            without=[row.udi for row in changed],
+            without_panics, lambda: self._index.by_srn(srn, filters, limit=wanted, offset=before, without=without)
         )
         indexed = [_row.decode(document) for document in await self._documents.rows(hits.ids)]
         rows = sorted([*indexed, *passing], key=lambda row: udi_order(row.udi)) if passing else indexed

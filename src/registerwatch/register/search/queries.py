@@ -7,10 +7,10 @@ from typing import Literal
 
 import msgspec
 
-from registerwatch.errors import InvalidInput
+from registerwatch.errors import IndexUnavailable, InvalidInput
 from registerwatch.register.identifiers import kind, looks_like_udi, udi_spellings
 from registerwatch.register.models import SearchRow
-from registerwatch.register.search.index import Filters, Hits, SearchIndex
+from registerwatch.register.search.index import INDEX_UNREADABLE, Filters, Hits, SearchIndex, without_panics
 from registerwatch.register.search.manufacturer_devices import ManufacturerDevices, passes
 from registerwatch.register.store.documents import DocumentReader
 
@@ -60,9 +60,13 @@ class SearchService:
         if page < 1:
             raise InvalidInput("The page number counts from 1.")
         srn = "".join(text.split()).upper()
-        if kind(srn) == "srn":
-            return await self._by_srn(srn, filters, page, srn_rows)
-        return await self._by_udi(text, filters, page) or await self._by_words(text, filters, page, name_rows)
+        try:
+            if kind(srn) == "srn":
+                return await self._by_srn(srn, filters, page, srn_rows)
+            return await self._by_udi(text, filters, page) or await self._by_words(text, filters, page, name_rows)
+        except IndexUnavailable:  # the indexer meets it too, and builds the index anew
+            is_srn = kind(srn) == "srn"
+            return SearchPage([], 0, "srn" if is_srn else "name", srn if is_srn else None, INDEX_UNREADABLE)
 
     async def _by_srn(self, srn: str, filters: Filters, page: int, rows: int) -> SearchPage:
         found = await self._of_manufacturers.page(srn, filters, limit=rows, offset=(page - 1) * rows)
@@ -81,7 +85,7 @@ class SearchService:
         return None
 
     async def _by_words(self, text: str, filters: Filters, page: int, rows: int) -> SearchPage:
-        hits, match = await asyncio.to_thread(self._first_match, text, filters, rows, (page - 1) * rows)
+        hits, match = await asyncio.to_thread(without_panics, self._first_match, text, filters, rows, (page - 1) * rows)
         return await self._page(hits, match, udi_spellings(text)[-1] if looks_like_udi(text) else None)
 
     def _first_match(self, text: str, filters: Filters, limit: int, offset: int) -> tuple[Hits, Match]:
