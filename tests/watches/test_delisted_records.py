@@ -1,13 +1,16 @@
 """Records that the register no longer lists: they answer for no UDI-DI that has a listed one, and hide no change."""
 
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
+from registerwatch.register.ingest.refresh import NO_LONGER_LISTED
 from registerwatch_standins.register.records import Registration
+from tests.mcp.messages import used
 from tests.register.forgetful_world import ForgetfulWorld
-from tests.support.harness import ServiceHarness, ServiceStarter
+from tests.support.harness import ServiceHarness, ServiceStarter, build_harness
 
 pytestmark = pytest.mark.anyio
 
@@ -96,3 +99,92 @@ async def test_a_watch_that_was_read_and_could_not_be_compared_says_so(harness: 
     [watch] = await harness.get_list(owner.api_key, "watches")
     assert answer["synced"] == 0
     assert watch["last_error"].startswith("The register was read, but not the record that answers")
+
+
+# Devices of which the register lists no record
+
+
+async def denied(harness: ServiceHarness, world: ForgetfulWorld) -> Registration:
+    """A device in the copy and the index that the register has just denied."""
+    record = harness.unique_devices(1)[0]
+    await harness.fill_copy()
+    await harness.get("/v1/refresh", q=record.primary_di)
+    await harness.update_index()
+    world.forgotten.add(record.uuid)
+    harness.clock.move(60)
+    refreshed = (await harness.get("/v1/refresh", q=record.primary_di)).json()
+    assert (refreshed["refreshed"], refreshed["error"]) == (False, "The register has no record with this code.")
+    return record
+
+
+async def lists_of(harness: ServiceHarness, record: Registration) -> list[str]:
+    """Everything that lists the devices of a manufacturer, and a search by the device's name."""
+    srn, name = record.manufacturer.srn, record.trade_name or record.device_name or ""
+    found = [
+        (await harness.get(f"/v1/actors/{srn}", page=page)).text + (await harness.get(f"/a/{srn}", page=page)).text
+        for page in range(1, 4)
+    ]
+    found += [(await harness.get("/v1/search", q=srn, page=page)).text for page in range(1, 4)]
+    return [*found, (await used(harness, "get_actor", srn=srn)).payload, (await harness.get("/v1/search", q=name)).text]
+
+
+async def test_a_device_that_the_register_denies_leaves_every_list_at_once_and_the_index(
+    harness: ServiceHarness, world: ForgetfulWorld
+) -> None:
+    record = await denied(harness, world)
+
+    assert not any(record.primary_di in str(each) for each in await lists_of(harness, record))
+    await harness.update_index()
+    assert not any(record.primary_di in str(each) for each in await lists_of(harness, record))
+    assert harness.service.index.documents == len({each.primary_di for each in world.newest(0, 120)}) - 1
+
+
+async def test_a_device_that_the_register_denies_keeps_what_was_read_and_says_so_after_a_restart_too(
+    harness: ServiceHarness, world: ForgetfulWorld, database_url: str, tmp_path: Path
+) -> None:
+    record = await denied(harness, world)
+    path = f"/v1/devices/{record.primary_di}"
+
+    shown = (await harness.get(path)).json()
+
+    assert shown["uuid"] == record.uuid
+    assert shown["error"] == NO_LONGER_LISTED
+    assert NO_LONGER_LISTED in (await harness.get(f"/d/{record.primary_di}")).text
+    found = (await harness.get("/v1/search", q=record.primary_di)).json()
+    assert (found["total"], found["match"], found["results"]) == (0, "udi", [])
+    assert "no longer lists" in found["error"]
+    other = build_harness(database_url, tmp_path / "other", world=world)
+    assert (await other.get(path)).json() == shown
+    await other.close()
+
+
+async def test_a_device_that_is_listed_again_is_back_in_every_list(
+    harness: ServiceHarness, world: ForgetfulWorld
+) -> None:
+    record = await denied(harness, world)
+    world.forgotten.clear()
+
+    await harness.get("/v1/refresh", q=record.primary_di)
+
+    assert (await harness.get(f"/v1/devices/{record.primary_di}")).json()["error"] is None
+    listed = (await harness.get("/v1/search", q=record.manufacturer.srn)).json()
+    assert record.primary_di in {row["udi"] for row in listed["results"]} or listed["total"] > 20
+    await harness.update_index()
+    assert harness.service.index.documents == len({each.primary_di for each in world.newest(0, 120)})
+
+
+async def test_a_watch_of_a_denied_device_keeps_its_snapshot_and_sees_what_changed_when_it_is_back(
+    harness: ServiceHarness, world: ForgetfulWorld
+) -> None:
+    record, owner = harness.unique_devices(1)[0], await harness.sign_up()
+    await harness.post_watches(owner.api_key, record.primary_di)
+    world.forgotten.add(record.uuid)
+    harness.clock.move(60)
+    assert (await harness.post_sync(owner.api_key))["events"] == []
+    world.forgotten.clear()
+    world.change(record.uuid, reference="BACK-1", new_version=False)
+    harness.clock.move(60)
+
+    [event] = (await harness.post_sync(owner.api_key))["events"]
+
+    assert "BACK-1" in event["summary"]

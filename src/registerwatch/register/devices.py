@@ -7,7 +7,7 @@ import msgspec
 
 from registerwatch.clock import Clock, iso_utc
 from registerwatch.register.identifiers import kind
-from registerwatch.register.ingest.refresh import BeforeRead, Refresher
+from registerwatch.register.ingest.refresh import NO_LONGER_LISTED, BeforeRead, Refresher
 from registerwatch.register.models import Device, field_doc
 from registerwatch.register.outcomes import NotFound, ReadFailed
 from registerwatch.register.store.documents import DocumentReader, StoredDocument
@@ -64,7 +64,8 @@ class DeviceService:
         stored = await self._documents.device(udi)
         if stored is None:
             return None
-        if not stored.in_full or stored.read_at < self._clock.now() - self._fresh_for:
+        asked_at = max(stored.read_at, stored.delisted_at or 0)
+        if not stored.in_full or asked_at < self._clock.now() - self._fresh_for:
             self._refresher.refresh_in_background(udi)
         return self._answer(udi, stored)
 
@@ -84,7 +85,7 @@ class DeviceService:
         return await self.stored(udi) or _no_device(udi, self._refresher.remembered(udi))
 
     def _answer(self, udi: str, stored: StoredDocument) -> DeviceAnswer:
-        problem = self._refresher.problem(udi)
+        problem = NO_LONGER_LISTED if stored.delisted_at is not None else self._refresher.failure(udi)
         error = b"null" if problem is None else msgspec.json.encode(problem)
         body = b'%s,"read_at":"%s","error":%s}' % (stored.document[:-1], iso_utc(stored.read_at).encode(), error)
         tag = b'W/"%d.%d%s"' % (stored.revision, stored.read_at, b"" if problem is None else b".e")

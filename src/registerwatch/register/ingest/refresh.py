@@ -24,6 +24,7 @@ log = structlog.get_logger(__name__)
 
 NOT_STORED = "What the register said could not be stored; try again in a moment."
 """Why is for the log: it names hosts and files."""
+NO_LONGER_LISTED = "The register no longer lists this record; what is shown was read before."
 MEMORY_SECONDS = 60.0
 READ_THROUGH_SECONDS = 15.0
 CLOSING_SECONDS = 2.0
@@ -127,7 +128,12 @@ class Refresher:
             return None
         if isinstance(entry[1], ReadFailed):
             return entry[1].reason
-        return "The register no longer lists this record; what is shown was read before."
+        return NO_LONGER_LISTED
+
+    def failure(self, subject: str) -> str | None:
+        """Why the register could not be read for a subject at the last try; None where it could or was not tried."""
+        entry = self._remembered.get(subject) if self._remembered else None
+        return entry[1].reason if entry is not None and isinstance(entry[1], ReadFailed) else None
 
     async def settled(self) -> None:
         """Wait until no read is under way."""
@@ -185,9 +191,11 @@ class Refresher:
         since = await self._copy.revision()
         known = await self._copy.known(udi)
         result = await self._source.read_device(udi, known=known, priority=priority)
+        now = int(self._clock.now())
+        if isinstance(result, NotFound) and known:
+            await self._copy.delist(udi, read_at=now, since=since)
         if not isinstance(result, Found):
             return result
-        now = int(self._clock.now())
         changes = await self._copy.store(result.value, read_at=now, lists_all=True, context=context, since=since)
         return Refreshed(any(change.is_current for change in changes))
 

@@ -122,8 +122,10 @@ class IndexWriter:
         self._new_identifiers = _NewIdentifiers()
         self._revision = 0
 
-    def put(self, row_id: int, stored: bytes, *, is_current: bool) -> None:
+    def put(self, row_id: int, stored: bytes, *, is_current: bool, is_listed: bool = True) -> None:
         """Index a row in place of what was indexed for its UDI-DI; a row that is not current is left out.
+
+        The current record of a UDI-DI that the register no longer lists takes what was indexed away.
 
         Raises `IndexUnavailable`; rows since the last commit are lost then; `revision` says where to continue.
         """
@@ -134,7 +136,8 @@ class IndexWriter:
         try:
             if self._new_identifiers is None or not self._new_identifiers.is_new(udi):
                 self._writer.delete_documents_by_term("udi", udi)
-            self._writer.add_document(entry)
+            if is_listed:
+                self._writer.add_document(entry)
         except ValueError as error:
             self.release()
             raise IndexUnavailable(f"The search index cannot be written: {error}") from error

@@ -171,7 +171,7 @@ class Indexer:
 
     def _write_rows(self, rows: list[ChangedRow]) -> None:
         for row in rows:
-            self._writer.put(row.id, row.document, is_current=row.is_current)
+            self._writer.put(row.id, row.document, is_current=row.is_current, is_listed=row.is_listed)
         self._pending += len(rows)
         self._position = rows[-1].revision
 

@@ -17,6 +17,7 @@ from registerwatch.register.store.documents import DocumentReader
 NAME_ROWS = 8
 SRN_ROWS = 20
 MAX_QUERY_LENGTH = 200
+DELISTED = "The register no longer lists this device; its own page shows what was read of it before."
 
 Match = Literal["udi", "srn", "name", "reference"]
 
@@ -76,13 +77,16 @@ class SearchService:
         """The device with this UDI-DI, straight from the copy: it is found before the index has it."""
         if not text or not text.isprintable():
             return None
+        delisted: SearchPage | None = None
         for udi in udi_spellings(text):
             stored = await self._documents.device(udi)
-            if stored is not None:
+            if stored is not None and stored.delisted_at is not None:
+                delisted = SearchPage([], 0, "udi", udi, DELISTED)
+            elif stored is not None:
                 row = _row.decode(stored.document)
                 shown = [row] if passes(stored.document, filters) else []
                 return SearchPage(shown if page == 1 else [], len(shown), "udi", udi, None)
-        return None
+        return delisted
 
     async def _by_words(self, text: str, filters: Filters, page: int, rows: int) -> SearchPage:
         hits, match = await asyncio.to_thread(without_panics, self._first_match, text, filters, rows, (page - 1) * rows)

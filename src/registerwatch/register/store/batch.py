@@ -115,7 +115,7 @@ class Batch:
     def __init__(
         self, readings: Mapping[Key, DeviceReading], stored: Mapping[Key, StoredRow], revision: int, read_at: int
     ) -> None:
-        self.revision, self._read_at = revision, read_at
+        self.revision, self.read_at = revision, read_at
         self.rows: list[tuple[Any, ...]] = []
         self.changes: list[DeviceChange] = []
         self.observations: list[DeviceObservation] = []
@@ -149,7 +149,7 @@ class Batch:
             return
         if row is None:
             self.added += 1
-        self._add_row(result.device, result.row(is_current, self._read_at))
+        self._add_row(result.device, result.row(is_current, self.read_at))
         if not is_same:
             old = from_document(row.device_json) if row else None
             self.changes.append(DeviceChange(old, result.device, is_current))

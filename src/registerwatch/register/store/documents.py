@@ -19,6 +19,8 @@ class StoredDocument:
     read_at: int
     in_full: bool
     """Whether it was ever read from the register itself, with its detail and certificates."""
+    delisted_at: int | None = None
+    """The first read in which the register listed it no more, None while it does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,7 @@ class ChangedRow:
     is_current: bool
     udi: str
     document: bytes
+    is_listed: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,12 +81,13 @@ class DocumentReader(Protocol):
 
 
 DEVICE = (
-    "SELECT document, revision, read_at, detail_version IS NOT NULL, document_version"
+    "SELECT document, revision, read_at, detail_version IS NOT NULL, document_version, delisted_at"
     " FROM devices WHERE primary_di = {} AND is_current"
 )
 ACTOR = "SELECT srn, name, country, status_code, device_total, complete, read_at FROM actors WHERE srn = {}"
 CHANGED = (
-    "SELECT id, revision, is_current, primary_di, document FROM devices WHERE revision > {} ORDER BY revision LIMIT {}"
+    "SELECT id, revision, is_current, primary_di, document, delisted_at IS NULL"
+    " FROM devices WHERE revision > {} ORDER BY revision LIMIT {}"
 )
 UNINDEXED = (
     "SELECT primary_di, delisted_at IS NULL, CASE WHEN {0} THEN document END, document_version"

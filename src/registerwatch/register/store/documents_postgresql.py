@@ -27,7 +27,7 @@ class PostgresDocumentReader:
 
     async def device(self, udi: str) -> StoredDocument | None:
         row = await self._reads.one(DEVICE.format("$1"), udi)
-        return StoredDocument(completed(row[0].encode(), row[4]), row[1], row[2], row[3]) if row else None
+        return StoredDocument(completed(row[0].encode(), row[4]), row[1], row[2], row[3], row[5]) if row else None
 
     async def rows(self, ids: Sequence[int]) -> list[bytes]:
         rows = await self._reads.all(_ROWS, list(ids))
@@ -40,7 +40,7 @@ class PostgresDocumentReader:
 
     async def changed_since(self, revision: int, limit: int) -> list[ChangedRow]:
         rows = await self._reads.all(CHANGED.format("$1", "$2"), revision, limit)
-        return [ChangedRow(row[0], row[1], row[2], row[3], row[4].encode()) for row in rows]
+        return [ChangedRow(row[0], row[1], row[2], row[3], row[4].encode(), row[5]) for row in rows]
 
     async def unindexed(self, srn: str, revision: int, limit: int) -> list[UnindexedRow]:
         rows = await self._reads.all(_UNINDEXED, srn, revision, limit)

@@ -30,10 +30,10 @@ class SqliteDocumentReader:
         row = await self._reads.one(_DEVICE, udi)
         if row is None:
             return None
-        document, revision, read_at, in_full, version = row
+        document, revision, read_at, in_full, version, delisted_at = row
         if version < DOCUMENT_VERSION:  # asked here: a call would cost the most frequent read 3 % more
             document = completed(document, version)
-        return StoredDocument(document, revision, read_at, bool(in_full))
+        return StoredDocument(document, revision, read_at, bool(in_full), delisted_at)
 
     async def rows(self, ids: Sequence[int]) -> list[bytes]:
         found = [await self._reads.one(_ROW, row_id) for row_id in ids]
@@ -48,7 +48,7 @@ class SqliteDocumentReader:
 
     async def changed_since(self, revision: int, limit: int) -> list[ChangedRow]:
         rows = await self._reads.all(_CHANGED, revision, limit)
-        return [ChangedRow(row[0], row[1], bool(row[2]), row[3].decode(), row[4]) for row in rows]
+        return [ChangedRow(row[0], row[1], bool(row[2]), row[3].decode(), row[4], bool(row[5])) for row in rows]
 
     async def unindexed(self, srn: str, revision: int, limit: int) -> list[UnindexedRow]:
         rows = await self._reads.all(_UNINDEXED, srn, revision, limit)

@@ -5,7 +5,7 @@ revision. The row that holds the last number is locked for the length of a stori
 revisions in order misses none, and a read that another one overtook is recognised.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from secrets import token_hex
 from typing import Any
@@ -102,7 +102,7 @@ class RecordStore:
             return []
         source = next(iter(by_key.values())).source
         revision = (await connection.execute(statements.LOCK[self._database.kind])).scalar_one()
-        stored = await _stored(connection, by_key)
+        stored = await _stored(connection, {udi for udi, _ in by_key})
         if lists_all and any(is_overtaken(row, since) for row in stored.values()):
             overtaken = list({udi for udi, _ in by_key})
             await self._observer.observe(connection, [], context or ReadContext(), unconfirmed=overtaken, now=read_at)
@@ -111,21 +111,31 @@ class RecordStore:
             stored = {key: row if key in by_key else row.delisted(read_at) for key, row in stored.items()}
         by_key = without_outdated(by_key, stored, since, read_at)
         batch = Batch(by_key, stored, revision, read_at)
-        if batch.rows:
-            await connection.exec_driver_sql(statements.UPSERT[self._database.kind], batch.rows)
-            await connection.execute(
-                statements.ADVANCE,
-                {
-                    "revision": batch.revision,
-                    "added": batch.added,
-                    "read_at": read_at if batch.is_read_in_full else None,
-                },
-            )
+        await self._write(connection, batch)
         await _name_actors(connection, [change.new for change in batch.changes], read_at, source)
         await self._observer.observe(
             connection, batch.observations, context or ReadContext(), unconfirmed=batch.unconfirmed, now=read_at
         )
         return batch.changes
+
+    async def delist(self, udi: str, *, read_at: int, since: int) -> None:
+        """Take down that the register lists no record of a UDI-DI, unless one was stored after the read began.
+
+        What is stored stays, and the record that answered goes on doing so; lists and the index leave it out.
+        """
+        async with self._database.transaction() as connection:
+            revision = (await connection.execute(statements.LOCK[self._database.kind])).scalar_one()
+            stored = await _stored(connection, [udi])
+            if not any(is_overtaken(row, since) for row in stored.values()):
+                delisted = {key: row.delisted(read_at) for key, row in stored.items()}
+                await self._write(connection, Batch({}, delisted, revision, read_at))
+
+    async def _write(self, connection: AsyncConnection, batch: Batch) -> None:
+        if batch.rows:
+            await connection.exec_driver_sql(statements.UPSERT[self._database.kind], batch.rows)
+            read_at = batch.read_at if batch.is_read_in_full else None
+            advanced = {"revision": batch.revision, "added": batch.added, "read_at": read_at}
+            await connection.execute(statements.ADVANCE, advanced)
 
     async def newest_of(self, connection: AsyncConnection, readings: Sequence[DeviceReading]) -> int:
         """The last revision of the records of these UDI-DIs; 0 where none is stored."""
@@ -195,9 +205,9 @@ class RecordStore:
                 await connection.execute(statements.NAME_ACTOR, rows)
 
 
-async def _stored(connection: AsyncConnection, by_key: Mapping[Key, DeviceReading]) -> dict[Key, StoredRow]:
-    """Rows of the same records, and of every other record with the same UDI-DIs."""
-    rows = (await connection.execute(statements.BY_UDI, {"udis": list({udi for udi, _ in by_key})})).all()
+async def _stored(connection: AsyncConnection, udis: Collection[str]) -> dict[Key, StoredRow]:
+    """Every stored record of some UDI-DIs."""
+    rows = (await connection.execute(statements.BY_UDI, {"udis": list(udis)})).all()
     return {(row.primary_di, row.uuid): _row(row) for row in rows}
 
 
