@@ -202,6 +202,8 @@ class RegisterReads(Faults):
             return self._world.search(DeviceFilter(srn=key), 0, 20) if is_srn(key) else self._world.by_primary_di(key)
         if kind == "actor-search":
             return self._world.actor(key)
+        if kind == "actor":
+            return self._world.actor_by_uuid(key)
         if kind == "certificates":
             return _searched(self._world, key)
         return self._world.by_uuid(key)
@@ -259,7 +261,8 @@ def all_fields(record: Registration) -> dict[str, Value]:
 def actor_fields(world: World, srn: str) -> dict[str, Value]:
     """What the register says of an actor."""
     found, total = world.actor(srn), world.search(DeviceFilter(srn=srn), 0, 20)
-    return {"name": plain(found.name if found else ""), **_of_rows(srn, *total)}
+    status = found.status if found else ""
+    return {"name": plain(found.name if found else ""), **_of_rows(srn, *total, of_itself=status)}
 
 
 def certificates_of(world: World, record: Registration) -> dict[CertificateKey, WatchedCertificate]:
@@ -276,11 +279,16 @@ def _actor_seen(read: Read) -> Seen | None:
     named, devices = read.of("actor-search").get(read.subject), read.of("search").get(read.subject)
     if named is None or devices is None or named.fault or devices.fault or named.truth is None:
         return None
-    return Seen({"name": plain(named.truth.name), **_of_rows(read.subject, *devices.truth)})
+    record = next(iter(read.of("actor").values()), None)
+    if record is not None and record.fault and not read.is_said_to_be_stored:
+        return None  # what may be read a moment later; else it is a record that the register has not
+    status = record.truth.status if record is not None and not record.fault else ""
+    return Seen({"name": plain(named.truth.name), **_of_rows(read.subject, *devices.truth, of_itself=status)})
 
 
-def _of_rows(srn: str, total: int, rows: list[Registration]) -> dict[str, Value]:
-    status = rows[0].manufacturer.status if rows and srn[3:5] in _NAMED else ""
+def _of_rows(srn: str, total: int, rows: list[Registration], *, of_itself: str) -> dict[str, Value]:
+    """The number of an actor's devices, and its status as they have it, else as its own record does."""
+    status = rows[0].manufacturer.status if rows and srn[3:5] in _NAMED else of_itself
     return {"device_total": plain(total), "manufacturer_status": Value(status, _readable(status))}
 
 
@@ -347,6 +355,8 @@ def _key(kind: Kind, target: str) -> str:
     path, _, query = target.partition("?")
     if kind in ("detail", "basic"):
         return path.rpartition("/")[2]
+    if kind == "actor":
+        return path.split("/")[-2]
     asked = dict(each.partition("=")[::2] for each in query.split("&"))
     return next((asked[name] for name in ("primaryDi", "srn", "basicUdi") if name in asked), "")
 

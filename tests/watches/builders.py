@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from registerwatch.register.codes import RISK_PREFIX, STATUS_PREFIX, label
-from registerwatch.watches.snapshot import CODED, COMPARED, SeenCertificate, Snapshot
+from registerwatch.watches.snapshot import CODED, COMPARED, FIELD_SET, SeenCertificate, Snapshot
 
 ON, OFF = STATUS_PREFIX + "on-the-market", STATUS_PREFIX + "no-longer-on-the-market"
 ISSUED, WITHDRAWN = "refdata.certificate-status.issued", "refdata.certificate-status.withdrawn"
@@ -21,7 +21,7 @@ def a_snapshot(*certs: SeenCertificate, searched: bool = True, **differs: Any) -
     for name, code in CODED.items():
         if code in differs:
             differs.setdefault(name, label(differs[code]))
-    return Snapshot(**{"certs": certs, "searched": searched, **differs})
+    return Snapshot(**{"certs": certs, "searched": searched, "field_set": FIELD_SET, **differs})
 
 
 def without_certificates(**differs: Any) -> Snapshot:

@@ -12,7 +12,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from registerwatch.watches.snapshot import CODED, COMPARED, SeenCertificate, Snapshot
+from registerwatch.watches.snapshot import CODED, COMPARED, FILLED_SINCE, SeenCertificate, Snapshot
 
 NUMBER, EXPIRY, STATUS = "certificate", "cert_expiry", "cert_status"
 """How changes of certificates are called."""
@@ -59,6 +59,8 @@ def _differs(name: str, seen: Snapshot, now: Snapshot) -> bool:
     if COMPARED[name] > seen.field_set:
         return False
     before, after = getattr(seen, name), getattr(now, name)
+    if not before and FILLED_SINCE.get(name, 0) > seen.field_set:
+        return False
     if not after or after == before:
         return False
     code = CODED.get(name)

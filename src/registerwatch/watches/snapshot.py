@@ -64,8 +64,9 @@ class Snapshot(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
         return [each for each in certs if not each.is_gone] or certs
 
 
-FIELD_SET = 1
-"""Number of the present set of compared fields; one more whenever a field is added."""
+FIELD_SET = 2
+"""Number of the present set of compared fields; one more whenever a field is added, or filled where it was not before.
+"""
 
 COMPARED = {
     "status": 1,
@@ -81,6 +82,12 @@ COMPARED = {
 """Fields that are compared one by one, with the set that they were added in; certificates have rules of their own.
 
 A snapshot of an older set has no value of a later field: the first one that is read is its baseline, and no change.
+"""
+
+FILLED_SINCE = {"manufacturer_status": 2}
+"""Fields that were empty for some subjects in older sets, though the register had a value: the first one is no change.
+
+Before set 2 this was the status of actors under which no device is registered.
 """
 
 CODED = {

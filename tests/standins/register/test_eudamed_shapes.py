@@ -57,6 +57,15 @@ class TestAgainstCaptures:
         page = (await register.get("/eos", **LANGUAGE)).json()
         assert_same_keys({**page, "sort": None}, {**capture("eos_search_page"), "sort": None})
 
+    async def test_actor_detail(self, register: Register) -> None:
+        uuid = (await register.get("/eos", **LANGUAGE)).json()["content"][0]["uuid"]
+        detail = (await register.get(f"/actors/{uuid}/publicInformation", **LANGUAGE)).json()
+        record = detail["actorDataPublicView"]
+        assert record.pop("actorStatus")["code"].startswith("refdata.actor-status.")
+        assert record.pop("actorStatusFromDate")
+        record["regulatoryComplianceResponsibles"] = []
+        assert_same_keys(detail, capture("actor_public_information"))
+
     async def test_certificate_search(self, register: Register) -> None:
         srn = register.world.search_certificates(CertificateFilter(), 0, 1)[1][0].manufacturer.srn
         page = (await register.get("/certificates/search/", actorSrn=srn)).json()

@@ -35,6 +35,7 @@ class Eudamed:
             Route("/devices/udiDiData/{uuid}", self.device),
             Route("/devices/basicUdiData/udiDiData/{uuid}", self.basic_udi_record),
             Route("/eos", self.search_actors),
+            Route("/actors/{uuid}/publicInformation", self.actor),
             Route("/certificates/search/", self.search_certificates),
             Route("/page-not-found", page_not_found),
             Route("/{path:path}", self.unknown),
@@ -59,6 +60,12 @@ class Eudamed:
         srn, window = actor_query(request.query_params)
         total, found = await run_in_threadpool(self._world.search_actors, srn, window.offset, window.size)
         return json_response(envelope([actors.search_row(actor) for actor in found], total, window))
+
+    async def actor(self, request: Request) -> Response:
+        """The detail of an actor."""
+        require(request.query_params, "languageIso2Code", 400)
+        found = await run_in_threadpool(self._world.actor_by_uuid, request.path_params["uuid"])
+        return no_such_record() if found is None else json_response(actors.public_information(found))
 
     async def search_certificates(self, request: Request) -> Response:
         """A page of the certificate search."""

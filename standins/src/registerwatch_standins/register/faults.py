@@ -5,7 +5,7 @@ from typing import Any, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-Kind = Literal["search", "detail", "basic", "actor-search", "certificates", "datalake", "any"]
+Kind = Literal["search", "detail", "basic", "actor-search", "actor", "certificates", "datalake", "any"]
 Mode = Literal[
     "redirect-302",
     "throttled-429",
@@ -34,6 +34,7 @@ _STARTS: dict[str, Kind] = {
     "/eudamed/devices/udiDiData/": "detail",
     "/eudamed/devices/udiDiData": "search",
     "/eudamed/eos": "actor-search",
+    "/eudamed/actors/": "actor",
     "/eudamed/certificates": "certificates",
 }
 

@@ -40,6 +40,8 @@ class World:
         self._added: list[Registration] = []
         self._added_at: dict[str, int] = {}
         self._actors: dict[str, Actor] = {}
+        self._srns: dict[str, str] = {}
+        """Of all actors by uuid, once somebody has asked for one of them."""
         self._listings = Listings(archive)
         self.change_log = ChangeLog()
         self.withheld: dict[tuple[str, str], object] = {}
@@ -90,6 +92,13 @@ class World:
     def actor(self, srn: str) -> Actor | None:
         """The actor with this SRN."""
         return self._actors.get(srn) or self._archive.actor(srn)
+
+    def actor_by_uuid(self, uuid: str) -> Actor | None:
+        """The actor with this key."""
+        if not self._srns:
+            actors = (self._archive.actor(srn) for srn in self._archive.srns())
+            self._srns = {actor.uuid: actor.srn for actor in actors if actor}
+        return self.actor(self._srns.get(uuid, ""))
 
     def search_actors(self, srn: str | None, offset: int, limit: int) -> tuple[int, list[Actor]]:
         """How many actors there are (with this SRN, if one is given), and a page of them in the order of their SRNs."""

@@ -5,7 +5,7 @@ Basic UDI-DI record; the detail is left out when its version is already stored.
 """
 
 import re
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -54,6 +54,7 @@ _device_row = msgspec.json.Decoder(wire.DeviceRow)
 _detail = msgspec.json.Decoder(wire.DeviceDetail)
 _basic = msgspec.json.Decoder(wire.BasicUdiRecord)
 _actor_page = msgspec.json.Decoder(wire.Page[wire.ActorRow])
+_actor_information = msgspec.json.Decoder(wire.ActorInformation)
 _certificate_page = msgspec.json.Decoder(wire.Page[wire.CertificateRow])
 
 
@@ -173,11 +174,35 @@ class _Read:
         row = min(rows, key=lambda row: (row.latest_version is False, -(row.version_number or 0)))
         devices = await self._devices_of(srn)
         readings = self._first_readings(srn, devices) if is_actor_of_devices(srn) else []
-        status_code = next(
-            (r.device.manufacturer_status_code for r in readings if r.device.manufacturer_status_code), ""
-        )
+        status_code = await self._actor_status(row, readings)
         actor = mapping.actor_of(row, status_code=status_code, device_total=devices.total_elements)
         return ActorReading(actor, readings)
+
+    async def _actor_status(self, row: wire.ActorRow, readings: Sequence[DeviceReading]) -> str:
+        """The status of an actor: as its row has it, as its devices name it, else as its own record has it.
+
+        Empty where the register has no record of it or one of a form that is not known. Raises `RegisterFailure` where
+        it may be read a moment later.
+        """
+        told = (mapping.code(row.actor_status), *(each.device.manufacturer_status_code for each in readings))
+        status_code = next((code for code in told if code), "")
+        if status_code or not _KEY.fullmatch(row.uuid or ""):
+            return status_code
+
+        def is_of_row(answer: wire.ActorInformation) -> None:
+            record = answer.actor_data_public_view
+            if record is None or record.uuid != row.uuid:
+                raise RegisterFailure("The register answered with another actor's record; nothing of it was used.")
+
+        try:
+            answer = await self._record(f"/actors/{row.uuid}/publicInformation", _actor_information, is_of_row)
+        except RegisterFailure as failure:
+            if failure.transient:
+                raise
+            log.info("status of an actor could not be read", srn=row.srn, reason=failure.reason)
+            return ""
+        record = answer.actor_data_public_view
+        return mapping.code(record.actor_status) if record else ""
 
     async def _devices_of(self, srn: str) -> "wire.Page[msgspec.Raw]":
         params = {"page": "0", **_sized(ACTOR_PAGE_SIZE)}
@@ -291,7 +316,7 @@ class _Read:
                 deadline=self._deadline,
             )
         except NoSuchRecord as redirect:
-            raise RegisterFailure("The register lists the device but has no record behind the listing.") from redirect
+            raise RegisterFailure("The register lists the subject but has no record behind the listing.") from redirect
 
     async def _certificates(self, row: wire.DeviceRow, basic: wire.BasicUdiRecord) -> "_Searched":
         """What the certificate search has for the Basic UDI-DI. Its rows name the manufacturer, so they are checked."""

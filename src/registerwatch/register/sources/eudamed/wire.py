@@ -161,12 +161,27 @@ class CertificateRow(Wire, frozen=True):
 
 
 class ActorRow(Wire, frozen=True):
-    """A row of the actor search."""
+    """A row of the actor search. `actor_status` is in some answers and not in others."""
 
+    uuid: str | None = None
     srn: str | None = None
     eudamed_identifier: str | None = None
     name: str | None = None
     names: Texts | None = None
     country_iso2_code: str | None = msgspec.field(name="countryIso2Code", default=None)
+    actor_status: Code | None = None
     latest_version: bool | None = None
     version_number: Version | None = None
+
+
+class ActorRecord(Wire, frozen=True):
+    """The record of one actor."""
+
+    uuid: str | None = None
+    actor_status: Code | None = None
+
+
+class ActorInformation(Wire, frozen=True):
+    """The detail of one actor, around its record."""
+
+    actor_data_public_view: ActorRecord | None = None

@@ -48,6 +48,41 @@ def search_row(actor: Actor) -> Fields:
     }
 
 
+def public_information(actor: Actor) -> Fields:
+    """The detail of an actor. It has the status, which no row of the search tells."""
+    place = country(actor.country)
+    record = {
+        **constant_fields("actor detail"),
+        "ulid": derived_ulid(actor.uuid),
+        "uuid": actor.uuid,
+        "type": actor_type(actor.type),
+        "country": place,
+        "name": _names(actor),
+        "eudamedIdentifier": actor.srn,
+        "actorStatus": code("actor-status", actor.status),
+        "actorStatusFromDate": actor.registered[:10],
+        "electronicMail": EMAIL,
+        "telephone": TELEPHONE,
+        "regulatoryComplianceResponsibles": [PERSON],
+        "lastUpdatedByUser": EMAIL,
+        "website": actor.website,
+        "actorAddress": {
+            "streetName": actor.street,
+            "streetInfoApplicable": True,
+            "buildingNumber": actor.building,
+            "complement": None,
+            "postbox": None,
+            "gps": None,
+            "cityName": actor.city,
+            "postalZone": actor.postal_zone,
+            "country": place,
+        },
+        "versionNumber": actor.version_number,
+        "lastUpdateDate": actor.last_updated,
+    }
+    return {"importers": None, "nonEuManufacturers": None, "actorDataPublicView": record}
+
+
 def party(named: Party, actor: Actor | None) -> Fields:
     """An actor inside a Basic UDI-DI record."""
     inside: Fields = {
