@@ -311,7 +311,8 @@ async def test_a_row_of_a_record_that_was_never_read_in_full_makes_no_event(harn
 
 async def test_a_row_of_a_record_that_was_read_in_full_proves_what_it_tells(harness: ServiceHarness) -> None:
     caller = await harness.owner_watching()
-    await harness.store(anew(certs=(Certificate("Z-1"),), status_date="2026-01-01"))
+    in_force: dict[str, Any] = {"legislation_code": LEGISLATION_PREFIX + "mdr", "status_date": "2026-01-01"}
+    await harness.store(anew(certs=(Certificate("Z-1"),), **in_force))
     read_at = harness.now
     harness.clock.move(60)
 
@@ -321,13 +322,27 @@ async def test_a_row_of_a_record_that_was_read_in_full_proves_what_it_tells(harn
     assert ((await harness.watch(caller)).last_sync, await tried_at(harness)) == (read_at, [read_at]), (
         "its turn comes as ever"
     )
-    await harness.store(anew(certs=(Certificate("Z-1"),), status_date="2026-01-01", reference="ROW"))
+    await harness.store(anew(certs=(Certificate("Z-1"),), reference="ROW", **in_force))
     assert len(await harness.events(caller)) == 1
+
+
+@pytest.mark.parametrize("row", [{}, {"latest": False, "legislation_code": LEGISLATION_PREFIX + "mdr"}])
+async def test_a_row_of_a_record_that_may_not_be_current_makes_the_watch_due_and_no_event(
+    harness: ServiceHarness, row: dict[str, Any]
+) -> None:
+    caller = await harness.owner_watching()
+    legislation = row.get("legislation_code", LEGISLATION_PREFIX + "mdd")
+    await harness.store(anew(legislation_code=legislation))
+
+    await harness.store(a_row(version=1, reference="ROW", **row), lists_all=False)
+
+    assert await harness.events(caller) == []
+    assert await tried_at(harness) == [0]
 
 
 async def test_a_read_in_full_that_began_before_a_row_was_compared_is_left(harness: ServiceHarness) -> None:
     caller = await harness.owner_watching()
-    await harness.store(anew(reference="R-1"))
+    await harness.store(anew(reference="R-1", legislation_code=LEGISLATION_PREFIX + "ivdr"))
     began = await harness.service.records.revision()
     await harness.store(a_row(version=1, reference="R-2"), lists_all=False)
 

@@ -166,7 +166,8 @@ class Indexer:
         await self._in_thread(self._index.refresh)
         if self._is_building and self.is_caught_up:
             self._is_building = False
-            log.info("the search index is built", devices=self._index.documents, revision=self._position)
+            if self._position:
+                log.info("the search index is built", devices=self._index.documents, revision=self._position)
         self.has_caught_up |= self.problem() is None
 
     def _write_rows(self, rows: list[ChangedRow]) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from registerwatch.register.codes import REGULATIONS, segment
 from registerwatch.register.models import (
     DOCUMENT_VERSION,
     LAG_SECONDS,
@@ -83,6 +84,23 @@ class _Merged:
         """Whether the reading had only a part of the record."""
         return self.reading.completeness is Completeness.SOME
 
+    @property
+    def proves_its_part(self) -> bool:
+        """Whether a reading of a part proves what it tells, where the UDI-DI has no other record that is known.
+
+        It does about a record that was read in full at this version and answered then, too; but not about one that a
+        record which nobody has read yet may have displaced: one that is no latest version, or none under a regulation.
+        """
+        row = self.before
+        return (
+            row is not None
+            and row.is_current
+            and row.is_full
+            and not self.reading.lags
+            and self.precedence.latest_version
+            and segment(self.precedence.legislation_code) in REGULATIONS
+        )
+
     def is_stored(self) -> bool:
         """Whether this device is what was stored. Fields that an older document lacks count as empty."""
         row = self.before
@@ -155,16 +173,12 @@ class Batch:
             self.changes.append(DeviceChange(old, result.device, is_current))
 
     def _add_observation(self, result: _Merged, *, is_alone: bool) -> None:
-        """What a reading proves about the record that answers for its UDI-DI.
-
-        A part of it proves something only about a record that was read in full at this version and answered then, too;
-        and not where the UDI-DI has another one, since a part lacks fields that decide which of them answers.
-        """
-        reading, row = result.reading, result.before
+        """What a reading proves about the record that answers for its UDI-DI."""
+        row = result.before
         if not result.is_part:
-            has_all = reading.completeness is Completeness.EVERYTHING
-            self.observations.append(DeviceObservation(result.device, has_all, has_all and reading.searched))
-        elif row is None or not row.is_current or not row.is_full or reading.lags or not is_alone:
+            has_all = result.reading.completeness is Completeness.EVERYTHING
+            self.observations.append(DeviceObservation(result.device, has_all, has_all and result.reading.searched))
+        elif not (is_alone and result.proves_its_part):
             if row is None or not row.is_current or not result.is_stored():
                 self.unconfirmed.append(result.device.udi)
         elif not result.is_stored():
