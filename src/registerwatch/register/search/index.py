@@ -14,6 +14,7 @@ from tantivy import Occur, Order, Query
 from registerwatch.errors import IndexUnavailable
 from registerwatch.register.codes import RiskFilter, StatusFilter
 from registerwatch.register.search.fields import LAYOUT, analyzer, facet, indexable, reference_key, schema
+from registerwatch.register.search.ties import rows_in_order
 
 MAX_EXPANSIONS = 48
 """Words that a prefix is spelled out into, so that they can be ranked; more are matched without ranking."""
@@ -165,8 +166,8 @@ class SearchIndex:
         if self._searcher().doc_freq("names", last) > COMMON:
             # So many devices have the whole word, which ranks first, that it alone fills this page.
             whole = self._in_names(filters, lambda field: [self._word(field, word) for word in words])
-            page = self._rows(self._searcher().search(whole, limit, count=False, offset=min(offset, COMMON)))
-            if offset + limit <= COMMON and len(page) == limit:
+            page = rows_in_order(self._searcher(), whole, limit, offset) if offset + limit <= COMMON else []
+            if page and len(page) == limit:
                 return Hits(page, self._total(begins))
         return self._search(begins, limit, offset)
 
@@ -253,14 +254,13 @@ class SearchIndex:
         if not self._ready():
             return Hits([], 0)
         searcher = self._searcher()
-        if offset > limit:  # allocate nothing for a page after the last one
+        if offset > limit or not in_order:  # allocate nothing for a page after the last one
             total = self._total(query)
             if offset >= total:
                 return Hits([], total)
-        if in_order:
-            result = searcher.search(query, limit, count=True, offset=offset, order_by_field="order", order=Order.Asc)
-        else:
-            result = searcher.search(query, limit, count=True, offset=offset)
+        if not in_order:
+            return Hits(rows_in_order(searcher, query, limit, offset), total)
+        result = searcher.search(query, limit, count=True, offset=offset, order_by_field="order", order=Order.Asc)
         return Hits(self._rows(result), _count(result))
 
     def _rows(self, result: tantivy.SearchResult) -> list[int]:
