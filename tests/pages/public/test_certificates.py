@@ -102,6 +102,26 @@ def test_the_distance_to_expiry_is_told_in_days(expiry: str | None, words: str) 
 
 
 @pytest.mark.parametrize(
+    ("expiry", "status", "contradicts"),
+    [
+        ("2032-05-20", "expired", True),
+        ("2026-11-21", "expired", True),
+        ("2026-11-20", "expired", False),
+        (None, "expired", False),
+        ("2032-05-20", "issued", False),
+        ("2032-05-20", "withdrawn", False),
+    ],
+)
+def test_a_status_and_a_date_that_contradict_each_other_are_told(
+    expiry: str | None, status: str, contradicts: bool
+) -> None:
+    shown = shown_certificates([_certificate(expiry, status)], TODAY)[0]
+
+    assert bool(shown.contradiction) is contradicts
+    assert shown.when in shown.contradiction or not contradicts
+
+
+@pytest.mark.parametrize(
     ("code", "words"),
     [
         ("MDD_II_EX_4", "MDD Annex II without section 4"),

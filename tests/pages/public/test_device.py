@@ -315,3 +315,20 @@ async def test_the_record_in_the_register_itself_is_linked_only_where_that_is_wh
 def _twin(harness: ServiceHarness) -> Registration:
     record = harness.world.by_primary_di(UDI)[0]
     return replace(record, uuid="22222222-2222-4222-8222-222222222222", primary_di=gtin(2))
+
+
+async def test_a_certificate_that_is_called_expired_before_its_date_is_shown_as_a_contradiction_of_the_register(
+    site: SiteMaker,
+) -> None:
+    async with site(registration(UDI, "Stem", certificates=[certificate("ODD 1", in_days(2007))])) as harness:
+        [record] = harness.world.by_primary_di(UDI)
+        expired = tuple(replace(each, status="expired") for each in record.certificates)
+        harness.world.change(record.uuid, certificates=expired)
+
+        page = await _page_in_full(harness)
+
+        [[_, standing, expiry, *_]] = page.rows
+        assert standing.startswith("✕ Expired The register contradicts itself: it calls this certificate expired")
+        assert " days." in standing
+        assert "in " not in expiry
+        assert page.problems == []

@@ -62,6 +62,15 @@ class ShownCertificate:
         return "" if self.remaining is None else _distance(self.remaining)
 
     @property
+    def contradiction(self) -> str:
+        """That the register calls it expired while its date of expiry is still to come; empty where it does not."""
+        if segment(self.certificate.status_code) != "expired" or self.remaining is None or self.remaining < 0:
+            return ""
+        return (
+            f"The register contradicts itself: it calls this certificate expired, and its expiry date is {self.when}."
+        )
+
+    @property
     def kind(self) -> str:
         """What kind of certificate it is, in words."""
         return kind_of_certificate(self.certificate.type_code)
