@@ -13,7 +13,7 @@ from registerwatch.accounts.plans import PlanName
 from registerwatch.mcp import tools as registered
 from registerwatch.mcp.tools.registry import NEEDS_KEY
 from registerwatch.register.actors import ActorAnswer
-from registerwatch.watches import repository
+from registerwatch.watches import event_repository
 from registerwatch.web.responses import NO_DATABASE
 from tests.mcp.messages import TOOLS, Said, answered, asking, posted, used, using
 from tests.support.harness import PASSWORD, NewAccount, ServiceHarness, auth_headers
@@ -215,11 +215,13 @@ async def test_a_sync_and_the_list_of_changes_say_what_rest_says(harness: Servic
 async def test_the_newest_fifty_changes_are_listed_newest_first(harness: ServiceHarness, owner: NewAccount) -> None:
     caller = await harness.service.accounts.sessions.caller(credential_of(owner.api_key, None))
     made = [
-        repository.NewEvent(caller.account.id, 1, UNREGISTERED, "Label", f"reference: → R-{number}", [], "b", True)
+        event_repository.NewEvent(
+            caller.account.id, 1, UNREGISTERED, "Label", f"reference: → R-{number}", [], "b", True
+        )
         for number in range(60)
     ]
     async with harness.database.transaction() as connection:
-        await repository.add_events(connection, made, harness.now)
+        await event_repository.add_events(connection, made, harness.now)
 
     events = (await used(harness, "list_changes", owner.api_key)).payload["events"]
 

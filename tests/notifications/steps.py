@@ -15,9 +15,9 @@ from registerwatch.notifications.delivery import DeliveryService
 from registerwatch.notifications.models import Target
 from registerwatch.notifications.outbox import DeliveryOutbox
 from registerwatch.notifications.wiring import build_channels
-from registerwatch.watches import repository as watch_repository
+from registerwatch.watches import event_repository
 from registerwatch.watches.diff import FieldChange
-from registerwatch.watches.repository import NewEvent
+from registerwatch.watches.event_repository import NewEvent
 from tests.support.harness import ServiceHarness
 
 CHANGE = FieldChange(field="market status", old="on the market", new="no longer on the market")
@@ -53,7 +53,7 @@ async def queue_change(
     ]
     now = harness.now
     async with harness.database.transaction() as connection:
-        stored = await watch_repository.add_events(connection, new, now)
+        stored = await event_repository.add_events(connection, new, now)
         await outbox.put(connection, batch, stored, due_at=now + due_in, now=now)
 
 

@@ -10,9 +10,9 @@ from sqlalchemy import text
 
 from registerwatch.accounts.credentials import credential_of
 from registerwatch.db.engine import Database
-from registerwatch.watches import repository
+from registerwatch.watches import event_repository
 from registerwatch.watches.diff import FieldChange
-from registerwatch.watches.repository import NewEvent
+from registerwatch.watches.event_repository import NewEvent
 from tests.mcp.messages import using
 from tests.support.harness import ERROR_FIELDS, NewAccount, ServiceHarness, auth_headers
 
@@ -40,7 +40,7 @@ async def new_events(
 async def store(harness: ServiceHarness, new: Sequence[NewEvent]) -> None:
     """Store events in a transaction of their own."""
     async with harness.database.transaction() as connection:
-        await repository.add_events(connection, new, harness.now)
+        await event_repository.add_events(connection, new, harness.now)
 
 
 async def get(harness: ServiceHarness, owner: NewAccount, query: str = "") -> httpx2.Response:
@@ -86,7 +86,7 @@ async def test_an_event_that_is_committed_later_is_not_passed_over(harness: Serv
     """Two transactions store events, and the first one to begin is the last one to end."""
     first, second = await new_events(harness, owner, RENAMED), await new_events(harness, owner, WITHDRAWN)
     async with harness.database.transaction() as connection:
-        await repository.add_events(connection, first, harness.now)
+        await event_repository.add_events(connection, first, harness.now)
         other = asyncio.create_task(store(harness, second))
         await _ended_or_waits(other, harness.database)
         read = await page(harness, owner, "?after=0")
@@ -95,6 +95,22 @@ async def test_an_event_that_is_committed_later_is_not_passed_over(harness: Serv
     read_later = await page(harness, owner, f"?after={read['next']}")
 
     assert len(ids(read) + ids(read_later)) == 2
+
+
+async def test_a_reader_beside_many_writers_gets_every_event_once(harness: ServiceHarness, owner: NewAccount) -> None:
+    new = await new_events(harness, owner, *[RENAMED] * 3)
+    writers = [asyncio.create_task(store(harness, new)) for _ in range(20)]
+    seen: list[int] = []
+    place, more = 0, True
+    while more or not all(writer.done() for writer in writers):
+        answer = await page(harness, owner, f"?after={place}&limit=7")
+        seen += ids(answer)
+        place, more = answer["next"], answer["more"]
+    await asyncio.gather(*writers)
+    seen += ids(await page(harness, owner, f"?after={place}"))
+
+    assert len(seen) == len(set(seen)) == 60
+    assert seen == sorted(seen)
 
 
 async def _ended_or_waits(task: asyncio.Task[None], database: Database) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from registerwatch.accounts.credentials import credential_of
 from registerwatch.accounts.plans import PlanName
-from registerwatch.watches import repository
+from registerwatch.watches import event_repository
 from registerwatch_standins.register.records import Certificate, Registration
 from tests.support.harness import ERROR_FIELDS, PASSWORD, NewAccount, ServiceHarness, ServiceStarter, auth_headers
 
@@ -240,11 +240,11 @@ async def test_an_event_has_every_field_of_the_contract(harness: ServiceHarness,
 async def test_the_newest_hundred_events_are_listed_newest_first(harness: ServiceHarness, owner: NewAccount) -> None:
     caller = await harness.service.accounts.sessions.caller(credential_of(owner.api_key, None))
     made = [
-        repository.NewEvent(caller.account.id, 1, UNWATCHED, "Label", f"reference: → R-{number}", [], "b", True)
+        event_repository.NewEvent(caller.account.id, 1, UNWATCHED, "Label", f"reference: → R-{number}", [], "b", True)
         for number in range(102)
     ]
     async with harness.database.transaction() as connection:
-        await repository.add_events(connection, made, harness.now)
+        await event_repository.add_events(connection, made, harness.now)
 
     events = await harness.get_list(owner.api_key, "events")
 

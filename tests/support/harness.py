@@ -30,6 +30,7 @@ from registerwatch.register.observation import ReadContext
 from registerwatch.register.sources.request_budget import RequestPriority
 from registerwatch.register.sources.requests import RetryPolicy
 from registerwatch.settings import Settings
+from registerwatch.watches import event_repository
 from registerwatch.watches import repository as watch_repository
 from registerwatch.watches.models import Event, Watch
 from registerwatch_standins.register.app import create_app as create_register
@@ -216,7 +217,7 @@ class ServiceHarness:
     async def events(self, caller: Caller) -> Sequence[Event]:
         """The account's events, oldest first."""
         async with self.database.reading() as connection:
-            return list(reversed(await watch_repository.newest_events(connection, caller.account.id, 100)))
+            return list(reversed(await event_repository.newest_events(connection, caller.account.id, 100)))
 
     async def summaries(self, caller: Caller) -> list[str]:
         """What the account's events say, oldest first."""

@@ -3,7 +3,7 @@
 from registerwatch.accounts.models import Caller
 from registerwatch.db.tables import watches
 from registerwatch.notifications import target_repository
-from registerwatch.watches import repository
+from registerwatch.watches import event_repository, repository
 from tests.support.harness import ServiceHarness
 
 
@@ -24,7 +24,7 @@ async def add_webhook(harness: ServiceHarness, caller: Caller) -> int:
 async def take_awaiting(harness: ServiceHarness, caller: Caller) -> list[str]:
     """The summaries that the account's next sync would list; they count as listed now."""
     async with harness.database.transaction() as connection:
-        return [event.summary for event in await repository.take_awaiting(connection, caller.account.id)]
+        return [event.summary for event in await event_repository.take_awaiting(connection, caller.account.id)]
 
 
 async def due_subjects(harness: ServiceHarness, limit: int = 100) -> list[str]:

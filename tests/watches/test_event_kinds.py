@@ -6,9 +6,9 @@ import pytest
 from sqlalchemy import text
 
 from registerwatch.register.models import Certificate
-from registerwatch.watches import repository
+from registerwatch.watches import event_repository
+from registerwatch.watches.event_repository import NewEvent
 from registerwatch.watches.models import EventKind
-from registerwatch.watches.repository import NewEvent
 from tests.notifications.feeds.feed_reader import feed_of
 from tests.register.builders import UDI, a_full_reading
 from tests.support.harness import ServiceHarness
@@ -23,7 +23,7 @@ async def test_an_event_keeps_its_kind_and_a_kind_of_a_later_release_is_listed_a
     caller = await harness.owner()
     new = [NewEvent(caller.account.id, 1, "SUBJECT", "Label", "a: b → c", [], "batch", False)] * 2
     async with harness.database.transaction() as connection:
-        await repository.add_events(connection, new, 0)
+        await event_repository.add_events(connection, new, 0)
         await connection.execute(text("UPDATE events SET kind = 'later' WHERE id = (SELECT max(id) FROM events)"))
 
     assert [event.kind for event in await harness.events(caller)] == [EventKind.RECORD, "later"]

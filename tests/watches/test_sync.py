@@ -14,7 +14,7 @@ from registerwatch.accounts.models import Caller
 from registerwatch.db.tables import deliveries
 from registerwatch.errors import DatabaseUnavailable
 from registerwatch.register.observation import ReadContext
-from registerwatch.watches import repository
+from registerwatch.watches import event_repository, repository
 from registerwatch.watches.read_subject import SubjectReader
 from registerwatch.watches.sync import SIDE_BY_SIDE
 from tests.register.builders import a_full_reading
@@ -319,7 +319,7 @@ async def test_events_that_one_sync_is_about_to_list_are_not_listed_by_another(h
     await harness.store(a_full_reading(reference="R-2"))
 
     async with harness.database.transaction() as connection:
-        first = await repository.take_awaiting(connection, caller.account.id)
+        first = await event_repository.take_awaiting(connection, caller.account.id)
         second = asyncio.create_task(take_awaiting(harness, caller))
         await asyncio.wait([second], timeout=0.3)
 

@@ -10,8 +10,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.notifications.channels import Channel
 from registerwatch.notifications.repository import ClaimedDelivery
+from registerwatch.watches.event_repository import events_of_batches
 from registerwatch.watches.models import Event
-from registerwatch.watches.repository import events_of_batches
 
 
 async def with_events(

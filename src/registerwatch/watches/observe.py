@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.register.observation import DeviceObservation, Observation, ReadContext, new_batch
-from registerwatch.watches import repository
+from registerwatch.watches import event_repository, repository
 from registerwatch.watches.causes import cause_of
 from registerwatch.watches.diff import FieldChange, compare, summary_of
+from registerwatch.watches.event_repository import NewEvent
 from registerwatch.watches.outbox import Outbox
-from registerwatch.watches.repository import NewEvent, Watched
+from registerwatch.watches.repository import Watched
 from registerwatch.watches.snapshot import decoded, encoded, label_of, snapshot_of
 
 NO_CERTIFICATES = "The rest was read, but its certificates could not be."
@@ -97,7 +98,7 @@ class WatchObserver:
             )
             for watch, result in changed
         ]
-        stored = await repository.add_events(connection, new, now)
+        stored = await event_repository.add_events(connection, new, now)
         held = {account_id: events for account_id, events in stored.items() if account_id in joining}
         others = {account_id: events for account_id, events in stored.items() if account_id not in joining}
         await self._outbox.put(connection, context.batch, held, due_at=context.held_until, now=now)

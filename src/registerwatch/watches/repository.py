@@ -1,27 +1,20 @@
-"""The SQL of watches and events. Whatever belongs to an account takes the account's id.
+"""The SQL of watches. Whatever belongs to an account takes the account's id.
 
 Functions run in the transaction of the connection that they are given. `watched` and what follows it serve reads,
 which concern every account that watches a subject.
 """
 
-from collections import defaultdict, deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import msgspec
-from sqlalchemy import BigInteger, ColumnElement, Row, bindparam, delete, func, insert, select, text, update
+from sqlalchemy import BigInteger, ColumnElement, Row, bindparam, delete, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registerwatch.db.tables import accounts, events, watches
+from registerwatch.db.tables import accounts, watches
 from registerwatch.register.identifiers import kind as kind_of_subject
-from registerwatch.watches.diff import FieldChange
-from registerwatch.watches.event_rules import classified
-from registerwatch.watches.models import Event, EventKind, EventSeverity, Watch
+from registerwatch.watches.models import Watch
 from registerwatch.watches.snapshot import decoded
-
-_changes = msgspec.json.Decoder(list[FieldChange])
-_encoder = msgspec.json.Encoder()
 
 _CHUNK = 1_000
 """Ids in one statement."""
@@ -39,20 +32,6 @@ _WATCH = select(
 )
 COUNT = select(func.count()).where(watches.c.account_id == bindparam("account_id", type_=BigInteger))
 """How many watches the account `account_id` has."""
-EVENT = select(
-    events.c.id,
-    events.c.watch_id,
-    events.c.subject,
-    events.c.label,
-    events.c.created_at,
-    events.c.summary,
-    events.c.changes,
-    events.c.kind,
-    events.c.severity,
-    events.c.cause,
-)
-"""What `event_of` takes."""
-_NUMBERING = text("SELECT pg_advisory_xact_lock(7023402)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,21 +63,6 @@ class NewWatch:
     label: str = ""
     snapshot: str | None = None
     read_at: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class NewEvent:
-    """An event to store."""
-
-    account_id: int
-    watch_id: int
-    subject: str
-    label: str
-    summary: str
-    changes: Sequence[FieldChange]
-    batch: str
-    awaits_sync: bool
-    cause: str | None = None
 
 
 async def count(connection: AsyncConnection, account_id: int) -> int:
@@ -272,71 +236,6 @@ async def set_snapshots(connection: AsyncConnection, kept: Sequence[Mapping[str,
         await connection.execute(changed, kept)
 
 
-async def add_events(connection: AsyncConnection, new: Sequence[NewEvent], now: int) -> Mapping[int, Sequence[Event]]:
-    """Store events with their kind and severity. They come back by account, with their ids, oldest first.
-
-    Until this transaction ends nobody else stores events: so ids grow in the order in which events become visible, and
-    who reads what comes after an id leaves nothing out. Watches are locked before, targets of notifications after.
-    """
-    about = [classified(event.changes) for event in new]
-    values = [
-        {
-            "account_id": event.account_id,
-            "watch_id": event.watch_id,
-            "subject": event.subject,
-            "label": event.label,
-            "created_at": now,
-            "summary": event.summary,
-            "changes": _encoder.encode(event.changes).decode(),
-            "batch": event.batch,
-            "awaits_sync": event.awaits_sync,
-            "kind": kind.value,
-            "severity": severity.value,
-            "cause": event.cause,
-        }
-        for event, (kind, severity) in zip(new, about, strict=True)
-    ]
-    stored: defaultdict[int, list[Event]] = defaultdict(list)
-    if values:
-        if connection.dialect.name == "postgresql":  # SQLite has one transaction at a time
-            await connection.execute(_NUMBERING)
-        added = await connection.execute(insert(events).returning(events.c.watch_id, events.c.id), values)
-        ids: defaultdict[int, deque[int]] = defaultdict(deque)
-        for watch_id, event_id in sorted(map(tuple, added)):
-            ids[watch_id].append(event_id)
-        for each, (kind, severity) in zip(new, about, strict=True):
-            stored[each.account_id].append(_stored(ids[each.watch_id].popleft(), each, kind, severity, now))
-    return stored
-
-
-async def newest_events(connection: AsyncConnection, account_id: int, most: int) -> Sequence[Event]:
-    """The account's events, newest first."""
-    found = EVENT.where(events.c.account_id == account_id).order_by(events.c.id.desc()).limit(most)
-    return [event_of(row) for row in await connection.execute(found)]
-
-
-async def events_of_batches(
-    connection: AsyncConnection, batches: Sequence[str]
-) -> Mapping[tuple[int, str], Sequence[Event]]:
-    """Events of some batches, oldest first, by account and batch."""
-    found: defaultdict[tuple[int, str], list[Event]] = defaultdict(list)
-    if batches:
-        asked = EVENT.add_columns(events.c.account_id, events.c.batch).where(events.c.batch.in_(set(batches)))
-        for row in await connection.execute(asked.order_by(events.c.id)):
-            found[row.account_id, row.batch].append(event_of(row))
-    return found
-
-
-async def take_awaiting(connection: AsyncConnection, account_id: int) -> Sequence[Event]:
-    """The account's events that no sync has listed yet, oldest first; they are listed now, and by nobody else."""
-    awaiting = events.c.account_id == account_id, events.c.awaits_sync.is_(True)
-    found = EVENT.where(*awaiting).order_by(events.c.id).with_for_update()
-    taken = [event_of(row) for row in await connection.execute(found)]
-    for chunk in _chunks([event.id for event in taken]):
-        await connection.execute(update(events).where(events.c.id.in_(chunk)).values(awaits_sync=False))
-    return taken
-
-
 def _is_active(now: int) -> ColumnElement[bool]:
     return watches.c.account_id.in_(select(accounts.c.id).where(accounts.c.expires_at > now))
 
@@ -348,11 +247,12 @@ async def _locked(connection: AsyncConnection, *where: ColumnElement[bool]) -> S
 
 
 async def _set(connection: AsyncConnection, watch_ids: Sequence[int], values: Mapping[str, Any]) -> None:
-    for chunk in _chunks(watch_ids):
+    for chunk in chunks(watch_ids):
         await connection.execute(update(watches).where(watches.c.id.in_(chunk)).values(values))
 
 
-def _chunks(ids: Sequence[int]) -> Iterator[Sequence[int]]:
+def chunks(ids: Sequence[int]) -> Iterator[Sequence[int]]:
+    """The ids, as many at a time as one statement takes."""
     for start in range(0, len(ids), _CHUNK):
         yield ids[start : start + _CHUNK]
 
@@ -369,19 +269,4 @@ def _watch_of(row: Row[*tuple[Any, ...]]) -> Watch:
         row.last_error,
         row.failing_since,
         row.created_at,
-    )
-
-
-def event_of(row: Row[*tuple[Any, ...]]) -> Event:
-    """A row of `EVENT`. One that a node of the release before stored gets kind and severity here."""
-    changes = _changes.decode(row.changes)
-    kind, severity = (row.kind, row.severity) if row.severity is not None else classified(changes)
-    return Event(
-        row.id, row.watch_id, row.subject, row.label, row.created_at, row.summary, changes, kind, severity, row.cause
-    )
-
-
-def _stored(event_id: int, new: NewEvent, kind: EventKind, severity: EventSeverity, now: int) -> Event:
-    return Event(
-        event_id, new.watch_id, new.subject, new.label, now, new.summary, new.changes, kind, severity, new.cause
     )

@@ -13,7 +13,7 @@ from registerwatch.db.statements import PreparedSelect
 from registerwatch.errors import InvalidInput
 from registerwatch.register.observation import ReadContext
 from registerwatch.register.sources.request_budget import RequestPriority
-from registerwatch.watches import event_listing, repository
+from registerwatch.watches import event_repository, repository
 from registerwatch.watches.event_listing import EventFilter, EventPage
 from registerwatch.watches.models import Event, Watch
 from registerwatch.watches.read_subject import SubjectReader
@@ -83,14 +83,14 @@ class WatchService:
     async def events(self, caller: Caller, most: int = NEWEST_EVENTS) -> Sequence[Event]:
         """The account's events, newest first."""
         async with self._database.reading() as connection:
-            return await repository.newest_events(connection, caller.account.id, most)
+            return await event_repository.newest_events(connection, caller.account.id, most)
 
     async def event_page(self, caller: Caller, chosen: EventFilter, *, after: int | None, limit: int) -> EventPage:
         """A page of the account's events: those that come after an id, oldest first, or else the newest ones."""
         async with self._database.reading() as connection:
             if after is None:
-                return await event_listing.newest_events(connection, caller.account.id, limit, chosen)
-            return await event_listing.events_after(connection, caller.account.id, after, limit, chosen)
+                return await event_repository.newest_page(connection, caller.account.id, limit, chosen)
+            return await event_repository.page_after(connection, caller.account.id, after, limit, chosen)
 
     async def _added(self, caller: Caller, subject: str) -> Watch | None:
         """The watch that was there already; None when it was added now."""

@@ -10,7 +10,7 @@ from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
 from registerwatch.register.observation import ReadContext
 from registerwatch.register.sources.request_budget import RequestPriority
-from registerwatch.watches import repository
+from registerwatch.watches import event_repository, repository
 from registerwatch.watches.models import Event
 from registerwatch.watches.outbox import Outbox, release_at_end
 from registerwatch.watches.read_subject import SubjectReader
@@ -55,7 +55,7 @@ class SyncService:
                 async with asyncio.timeout(self._time_limit):
                     await reads.read_all()
         async with self._database.transaction() as connection:
-            events = await repository.take_awaiting(connection, account_id)
+            events = await event_repository.take_awaiting(connection, account_id)
         return SyncResult(reads.found, events, _shortfall(len(due) - reads.tried, self._time_limit))
 
 

@@ -9,11 +9,14 @@ import pytest
 from sqlalchemy import text
 
 from registerwatch.accounts.credentials import credential_of
-from registerwatch.watches import repository
+from registerwatch.register.codes import ACTOR_STATUS_PREFIX
+from registerwatch.register.observation import ReadContext
+from registerwatch.watches import event_repository
 from registerwatch.watches.diff import FieldChange
-from registerwatch.watches.repository import NewEvent
-from tests.notifications.feeds.feed_reader import ReadFeed, days_of, feed_of
-from tests.support.harness import NewAccount, ServiceHarness, auth_headers
+from registerwatch.watches.event_repository import NewEvent
+from tests.notifications.feeds.feed_reader import Entry, ReadFeed, days_of, feed_of
+from tests.register.builders import a_full_reading
+from tests.support.harness import SRN, NewAccount, ServiceHarness, auth_headers
 
 pytestmark = pytest.mark.anyio
 
@@ -50,7 +53,7 @@ async def store(harness: ServiceHarness, owner: NewAccount, *changes: FieldChang
     caller = await harness.service.accounts.sessions.caller(credential_of(owner.api_key, None))
     new = [NewEvent(caller.account.id, 1, subject, "Label", "a: b → c", [each], "b", False) for each in changes]
     async with harness.database.transaction() as connection:
-        await repository.add_events(connection, new, harness.now)
+        await event_repository.add_events(connection, new, harness.now)
 
 
 async def a_manufacturer_whose_devices_are_watched(harness: ServiceHarness, owner: NewAccount) -> tuple[str, int]:
@@ -101,6 +104,30 @@ async def test_the_same_change_seen_by_the_next_run_is_an_entry_of_its_own(
     assert ["Inactive → Active" in each.title for each in entries] == [True, False]
     assert len({each.id for each in entries}) == 2
     assert len(await harness.get_list(owner.api_key, "events")) == 2 * number
+
+
+async def test_an_entry_stays_the_same_one_while_the_run_goes_on(harness: ServiceHarness, owner: NewAccount) -> None:
+    devices = {f"u-{number}": f"0409999999999{number}" for number in range(3)}
+    await harness.post("/v1/import", owner.api_key, csv="\n".join(devices.values()))
+    changes, _ = await addresses(harness, owner)
+    context = ReadContext(held_until=harness.now + 900, is_recheck=True)
+    seen: list[Entry] = []
+    for status in ("active", "inactive"):
+        for uuid, udi in devices.items():
+            code = ACTOR_STATUS_PREFIX + status
+            reading = a_full_reading(
+                uuid,
+                udi,
+                version=1,
+                manufacturer_srn=SRN,
+                manufacturer_status=status.capitalize(),
+                manufacturer_status_code=code,
+            )
+            await harness.store(reading, context=context)
+            seen += (await read(harness, changes)).entries
+
+    assert len({entry.id for entry in seen}) == 1
+    assert [f"{number} watches" in entry.title for number, entry in enumerate(seen, start=1)] == [False, True, True]
 
 
 async def test_a_device_that_changed_by_itself_too_has_an_entry_of_its_own(

@@ -15,7 +15,8 @@ from registerwatch.errors import CapReached, Unauthenticated
 from registerwatch.notifications.feeds import repository
 from registerwatch.notifications.feeds.models import MAX_FEEDS, TOKEN_PREFIX, Feed, FeedPage, NewFeed
 from registerwatch.watches import repository as watch_repository
-from registerwatch.watches.event_listing import EventFilter, newest_groups
+from registerwatch.watches.event_listing import EventFilter
+from registerwatch.watches.event_repository import newest_groups
 from registerwatch.watches.expiring import expiring
 from registerwatch.watches.models import Expiring
 

@@ -1,0 +1,196 @@
+"""The SQL of events. Whatever belongs to an account takes the account's id.
+
+Functions run in the transaction of the connection that they are given.
+"""
+
+from collections import defaultdict, deque
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+from sqlalchemy import ColumnElement, FromClause, Row, exists, insert, or_, select, text, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from registerwatch.db.tables import events
+from registerwatch.watches.causes import EventGroup
+from registerwatch.watches.diff import FieldChange
+from registerwatch.watches.event_listing import EventFilter, EventPage, GroupPage
+from registerwatch.watches.event_rules import classified
+from registerwatch.watches.models import Event, EventKind, EventSeverity
+from registerwatch.watches.repository import chunks
+
+_changes = msgspec.json.Decoder(list[FieldChange])
+_encoder = msgspec.json.Encoder()
+
+_EVENT = select(
+    events.c.id,
+    events.c.watch_id,
+    events.c.subject,
+    events.c.label,
+    events.c.created_at,
+    events.c.summary,
+    events.c.changes,
+    events.c.kind,
+    events.c.severity,
+    events.c.cause,
+)
+_NUMBERING = text("SELECT pg_advisory_xact_lock(7023402)")
+
+
+@dataclass(frozen=True, slots=True)
+class NewEvent:
+    """An event to store."""
+
+    account_id: int
+    watch_id: int
+    subject: str
+    label: str
+    summary: str
+    changes: Sequence[FieldChange]
+    batch: str
+    awaits_sync: bool
+    cause: str | None = None
+
+
+async def add_events(connection: AsyncConnection, new: Sequence[NewEvent], now: int) -> Mapping[int, Sequence[Event]]:
+    """Store events with their kind and severity. They come back by account, with their ids, oldest first.
+
+    Until this transaction ends nobody else stores events: so ids grow in the order in which events become visible, and
+    who reads what comes after an id leaves nothing out. Watches are locked before, targets of notifications after.
+    """
+    about = [classified(event.changes) for event in new]
+    values = [
+        {
+            "account_id": event.account_id,
+            "watch_id": event.watch_id,
+            "subject": event.subject,
+            "label": event.label,
+            "created_at": now,
+            "summary": event.summary,
+            "changes": _encoder.encode(event.changes).decode(),
+            "batch": event.batch,
+            "awaits_sync": event.awaits_sync,
+            "kind": kind.value,
+            "severity": severity.value,
+            "cause": event.cause,
+        }
+        for event, (kind, severity) in zip(new, about, strict=True)
+    ]
+    stored: defaultdict[int, list[Event]] = defaultdict(list)
+    if values:
+        if connection.dialect.name == "postgresql":  # SQLite has one transaction at a time
+            await connection.execute(_NUMBERING)
+        added = await connection.execute(insert(events).returning(events.c.watch_id, events.c.id), values)
+        ids: defaultdict[int, deque[int]] = defaultdict(deque)
+        for watch_id, event_id in sorted(map(tuple, added)):
+            ids[watch_id].append(event_id)
+        for each, (kind, severity) in zip(new, about, strict=True):
+            stored[each.account_id].append(_stored(ids[each.watch_id].popleft(), each, kind, severity, now))
+    return stored
+
+
+async def newest_events(connection: AsyncConnection, account_id: int, most: int) -> Sequence[Event]:
+    """The account's events, newest first."""
+    found = _EVENT.where(events.c.account_id == account_id).order_by(events.c.id.desc()).limit(most)
+    return [_event_of(row) for row in await connection.execute(found)]
+
+
+async def events_of_batches(
+    connection: AsyncConnection, batches: Sequence[str]
+) -> Mapping[tuple[int, str], Sequence[Event]]:
+    """Events of some batches, oldest first, by account and batch."""
+    found: defaultdict[tuple[int, str], list[Event]] = defaultdict(list)
+    if batches:
+        asked = _EVENT.add_columns(events.c.account_id, events.c.batch).where(events.c.batch.in_(set(batches)))
+        for row in await connection.execute(asked.order_by(events.c.id)):
+            found[row.account_id, row.batch].append(_event_of(row))
+    return found
+
+
+async def take_awaiting(connection: AsyncConnection, account_id: int) -> Sequence[Event]:
+    """The account's events that no sync has listed yet, oldest first; they are listed now, and by nobody else."""
+    awaiting = events.c.account_id == account_id, events.c.awaits_sync.is_(True)
+    found = _EVENT.where(*awaiting).order_by(events.c.id).with_for_update()
+    taken = [_event_of(row) for row in await connection.execute(found)]
+    for chunk in chunks([event.id for event in taken]):
+        await connection.execute(update(events).where(events.c.id.in_(chunk)).values(awaits_sync=False))
+    return taken
+
+
+async def page_after(
+    connection: AsyncConnection, account_id: int, after: int, limit: int, chosen: EventFilter
+) -> EventPage:
+    """The account's events that come after an id, oldest first."""
+    found = _EVENT.where(events.c.account_id == account_id, events.c.id > after, *_conditions(chosen))
+    read = [_event_of(row) for row in await connection.execute(found.order_by(events.c.id).limit(limit + 1))]
+    last = read[:limit][-1].id if read else after
+    return EventPage([event for event in read[:limit] if chosen.accepts(event)], last, len(read) > limit)
+
+
+async def newest_page(connection: AsyncConnection, account_id: int, limit: int, chosen: EventFilter) -> EventPage:
+    """The account's newest events, newest first."""
+    found = _EVENT.where(events.c.account_id == account_id, *_conditions(chosen))
+    read = [_event_of(row) for row in await connection.execute(found.order_by(events.c.id.desc()).limit(limit + 1))]
+    listed = [event for event in read[:limit] if chosen.accepts(event)]
+    return EventPage(listed, read[0].id if read else 0, len(read) > limit)
+
+
+async def newest_groups(
+    connection: AsyncConnection, account_id: int, limit: int, chosen: EventFilter, *, before: int | None
+) -> GroupPage:
+    """The account's newest events by cause, newest first, those whose newest event comes before an id."""
+    newer = events.alias("newer")
+    of_same_cause = newer.c.account_id == account_id, newer.c.cause == events.c.cause, newer.c.id > events.c.id
+    found = _EVENT.where(
+        events.c.account_id == account_id,
+        *_conditions(chosen),
+        *([] if before is None else [events.c.id < before]),
+        ~exists().where(*of_same_cause, *_conditions(chosen, newer)),
+    )
+    read = [_event_of(row) for row in await connection.execute(found.order_by(events.c.id.desc()).limit(limit + 1))]
+    newest = read[:limit]
+    members = await _by_cause(connection, account_id, {each.cause for each in newest if each.cause}, chosen)
+    groups = [EventGroup(members[each.cause] if each.cause else [each]) for each in newest if chosen.accepts(each)]
+    return GroupPage(groups, newest[-1].id if len(read) > limit else None)
+
+
+async def _by_cause(
+    connection: AsyncConnection, account_id: int, causes: Collection[str], chosen: EventFilter
+) -> Mapping[str | None, Sequence[Event]]:
+    """The account's events of some causes, newest first."""
+    found: defaultdict[str | None, list[Event]] = defaultdict(list)
+    if causes:
+        members = _EVENT.where(events.c.account_id == account_id, events.c.cause.in_(causes), *_conditions(chosen))
+        for row in await connection.execute(members.order_by(events.c.id.desc())):
+            found[row.cause].append(_event_of(row))
+    return found
+
+
+def _conditions(chosen: EventFilter, rows: FromClause = events) -> Sequence[ColumnElement[bool]]:
+    """What rows of events must meet to be chosen. A node of the release before stores no severity, and its kind means
+    nothing: `EventFilter.accepts` decides about such rows.
+    """
+    column: Any = rows.c
+    unknown = column.severity.is_(None)
+    found = [column.subject == chosen.subject] if chosen.subject else []
+    if chosen.kinds:
+        found.append(or_(column.kind.in_(chosen.kinds), unknown))
+    if chosen.severities:
+        found.append(or_(column.severity.in_(chosen.severities), unknown))
+    return found
+
+
+def _event_of(row: Row[*tuple[Any, ...]]) -> Event:
+    """A row of `_EVENT`. One that a node of the release before stored gets kind and severity here."""
+    changes = _changes.decode(row.changes)
+    kind, severity = (row.kind, row.severity) if row.severity is not None else classified(changes)
+    return Event(
+        row.id, row.watch_id, row.subject, row.label, row.created_at, row.summary, changes, kind, severity, row.cause
+    )
+
+
+def _stored(event_id: int, new: NewEvent, kind: EventKind, severity: EventSeverity, now: int) -> Event:
+    return Event(
+        event_id, new.watch_id, new.subject, new.label, now, new.summary, new.changes, kind, severity, new.cause
+    )
