@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from registerwatch.watches.diff import FieldChange
-from registerwatch.watches.models import Event
+from registerwatch.watches.models import Event, EventSeverity
 
 OF_MANUFACTURER = frozenset({"manufacturer_status"})
 """Compared fields that say something of the manufacturer, not of the device."""
@@ -33,6 +33,12 @@ class EventGroup:
     def newest(self) -> Event:
         """The event that was stored last."""
         return self.events[0]
+
+    @property
+    def most_severe(self) -> Event:
+        """The event that matters most, of several alike the newest."""
+        order = [*EventSeverity, *(event.severity for event in self.events)]
+        return min(self.events, key=lambda event: order.index(event.severity))
 
     @property
     def cause(self) -> str | None:

@@ -32,3 +32,11 @@ def test_a_calendar_of_any_text_is_well_formed(label: str, number: str, subject:
     item = Expiring(subject, label, number, "2027-01-31", 12)
     made = calendar([item], public_url="https://watch.example", made_at=1_800_000_000)
     assert len(days_of(made)) == 1
+
+
+def test_an_entry_is_as_severe_as_the_most_severe_of_its_events() -> None:
+    first, *others = [
+        Event(number, number, f"A{number}", "Label", 1_800_000_000, "", [], "record", severity, "run/DE-MF-1")
+        for number, severity in enumerate(["low", "medium", "of_a_later_release", "medium"])
+    ]
+    assert EventGroup([first, *others]).most_severe == others[0]

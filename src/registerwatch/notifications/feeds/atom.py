@@ -58,8 +58,9 @@ def _entry(feed: ElementTree.Element, group: EventGroup, public_url: str) -> Non
     _text(entry, "updated", iso_utc(event.created_at))
     page = "a" if kind(told_of) == "srn" else "d"
     _link(entry, "alternate", f"{public_url}/{page}/{quote(told_of, safe='')}", "text/html")
-    ElementTree.SubElement(entry, "category", term=event.kind, label=f"Kind: {event.kind}")
-    ElementTree.SubElement(entry, "category", term=event.severity, label=f"Severity: {event.severity}")
+    about = group.most_severe
+    ElementTree.SubElement(entry, "category", term=about.kind, label=f"Kind: {about.kind}")
+    ElementTree.SubElement(entry, "category", term=about.severity, label=f"Severity: {about.severity}")
     _text(entry, "content", "\n".join([told_of, *lines, *_subjects(group)]))
 
 
