@@ -39,6 +39,7 @@ from registerwatch_standins.register.records import DIRECTIVES, Certificate, Reg
 from registerwatch_standins.register.transport import InProcessTransport
 from registerwatch_standins.register.world import BRUSSELS, World
 from tests.journeys.event_checks import FORMER_WORDS, EventChecks, Outcome
+from tests.journeys.event_readers import EventReaders
 from tests.journeys.register_reads import Hold, RegisterReads, is_srn, row_fields
 from tests.support.fakes import SteppedClock, quick_passwords
 from tests.support.harness import harness_settings
@@ -110,6 +111,7 @@ class Year:
         self._rng = Random(f"year {plan.seed}")
         self._database = nodes[0].database
         self.checks = EventChecks(world, self._database, reads)
+        self._readers = EventReaders()
         self._accounts: list[int] = []
         self._of_actors: set[int] = set()
         """Accounts that watch actors alone: reading an actor and its devices at once has no order to judge by."""
@@ -129,6 +131,8 @@ class Year:
             self.checks.outcome.steps[name] += 1
             await steps[name][1]()
             await self.checks.agree()
+            for account in self._accounts:
+                await self._readers.read_page(self._nodes[-1].watches.service, self._caller(account))
         await self._end()
         return self._outcome()
 
@@ -193,6 +197,8 @@ class Year:
                 assert not (last and ids), "the calm end tells something twice"
         await self.checks.agree()
         self.checks.agree_with_world()
+        callers = {account: self._caller(account) for account in self._accounts}
+        await self._readers.check(self._nodes[0].watches.service, callers)
 
     def _outcome(self) -> Outcome:
         outcome = self.checks.outcome
