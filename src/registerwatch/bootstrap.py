@@ -16,9 +16,11 @@ from registerwatch.background.run_forever import cancel_and_wait
 from registerwatch.billing.provider import PaymentProvider
 from registerwatch.billing.wiring import Billing, build_billing
 from registerwatch.clock import Clock, SystemClock
+from registerwatch.db.disk import DiskCheck
 from registerwatch.db.engine import Database
 from registerwatch.db.migrate import upgrade
 from registerwatch.db.schedule import Schedule
+from registerwatch.health import HealthChecks
 from registerwatch.mail.mailer import Mailer, mailer_of
 from registerwatch.net.safe_http import CheckedNetwork, Connections, SafeHttpClient, SystemResolver, checked_connections
 from registerwatch.notifications.channels.webhook import ATTEMPT_SECONDS
@@ -75,6 +77,7 @@ class Service:
     feeds: FeedService
     billing: Billing
     schedule: Schedule
+    health: HealthChecks
     http: httpx2.AsyncClient
     receivers: httpcore2.AsyncConnectionPool
 
@@ -167,6 +170,9 @@ def build_service(
         feeds=FeedService(database, clock),
         billing=billing,
         schedule=Schedule(database, clock),
+        health=HealthChecks(
+            {"database": database.problem, "disk": DiskCheck(*_folders(settings, database)).problem}, clock
+        ),
         http=http,
         receivers=connections,
     )
@@ -178,6 +184,11 @@ def _daily_load(
     if settings.mirror == "off":
         return None
     return DailyLoad(bulk_loader, sources[settings.mirror], clock, hour=settings.mirror_hour)
+
+
+def _folders(settings: Settings, database: Database) -> set[Path]:
+    """The folders that the service writes into."""
+    return {settings.data_dir} | ({database.sqlite_path.parent} if database.sqlite_path is not None else set())
 
 
 @asynccontextmanager

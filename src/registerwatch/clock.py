@@ -10,7 +10,10 @@ class Clock(Protocol):
     """What time it is, and letting it pass."""
 
     def now(self) -> float:
-        """Unix seconds."""
+        """Unix seconds. Somebody may put the clock forward or back."""
+
+    def monotonic(self) -> float:
+        """Seconds since some instant, for durations in this process: nobody puts them forward or back."""
 
     async def sleep(self, seconds: float) -> None:
         """Let `seconds` pass."""
@@ -22,6 +25,10 @@ class SystemClock:
     def now(self) -> float:
         """Unix seconds."""
         return time.time()
+
+    def monotonic(self) -> float:
+        """Seconds since some instant."""
+        return time.monotonic()
 
     async def sleep(self, seconds: float) -> None:
         """Let `seconds` pass."""

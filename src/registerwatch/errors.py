@@ -108,9 +108,16 @@ class ConfigurationError(RegisterwatchError):
 
 
 class DatabaseUnavailable(RegisterwatchError):
-    """The database does not answer, or is of another version than the program."""
+    """The database does not answer, or is of another version than the program.
+
+    `summary` says it without names of hosts and files, for `/health`, which anybody may read.
+    """
 
     code = "database-unavailable"
+
+    def __init__(self, message: str, *, summary: str = "The database does not answer.") -> None:
+        super().__init__(message)
+        self.summary = summary
 
 
 class BulkLoadRefused(RegisterwatchError):

@@ -4,11 +4,14 @@ from pathlib import Path
 
 import pytest
 
+from registerwatch.db.disk import NEARLY_FULL, NOT_WRITABLE, DiskCheck
+from registerwatch.db.driver_errors import DAMAGED
+from registerwatch.health import KEPT_SECONDS
 from registerwatch.register.search.index import SearchIndex
 from registerwatch.register.search.indexer import MAX_SILENT_LAG, Indexer
 from registerwatch.rest.system import ENDING, UNINDEXED
 from registerwatch_standins.register.generated import GeneratedWorld
-from tests.support.harness import ServiceStarter
+from tests.support.harness import ServiceHarness, ServiceStarter, running_harness
 
 pytestmark = pytest.mark.anyio
 
@@ -62,6 +65,77 @@ async def test_without_its_database_a_process_lives_and_is_not_ready(
         assert (await harness.get("/ready")).status_code == 503
         assert (await harness.get("/live")).status_code == 200
         path.with_suffix(".away").rename(path)
+
+
+async def test_a_database_whose_disk_is_full_is_told_until_it_can_be_written_again(
+    start_service: ServiceStarter, tmp_path: Path
+) -> None:
+    async with start_service(trial_watch_cap=500) as harness:
+        await harness.update_index()
+        if harness.database.kind != "sqlite":
+            pytest.skip("what fills the disk of a server is out of this test's reach")
+        assert (await harness.get("/health")).json()["parts"]["database"] == {"status": "ok", "error": None}
+
+        pages = await _set_page_limit(harness, 1)
+        harness.clock.move(KEPT_SECONDS)
+        owner = await harness.sign_up()
+        refused = await harness.post("/v1/import", owner.api_key, csv="\n".join(f"A{n}".zfill(100) for n in range(400)))
+        health, ready = await harness.get("/health"), await harness.get("/ready")
+
+        assert (refused.status_code, health.status_code, ready.status_code) == (503, 503, 503)
+        assert health.json()["status"] == "failing"
+        assert health.json()["error"] == health.json()["parts"]["database"]["error"] == ready.json()["error"]
+        assert "disk of the database is full" in ready.json()["error"]
+        assert str(tmp_path) not in health.text
+        await _set_page_limit(harness, pages + 1_000)
+        harness.clock.move(KEPT_SECONDS)
+        assert (await harness.get("/health")).json()["status"] == "ok"
+        assert (await harness.get("/ready")).status_code == 200
+
+
+async def _set_page_limit(harness: ServiceHarness, pages: int) -> int:
+    """Let the one connection that writes believe that its disk has room for so many pages; how many there are."""
+    async with harness.database.engine.connect() as connection:
+        await connection.exec_driver_sql(f"PRAGMA max_page_count = {pages}")
+        return int((await connection.exec_driver_sql("PRAGMA page_count")).scalar_one())
+
+
+async def test_a_data_folder_that_cannot_be_written_is_told(database_url: str, tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    async with running_harness(database_url, tmp_path / "data") as harness:
+        await harness.update_index()
+        assert (await harness.get("/ready")).status_code == 200
+
+        (tmp_path / "data").rename(tmp_path / "away")
+        (tmp_path / "data").touch()
+        harness.clock.move(KEPT_SECONDS)
+        health, ready = await harness.get("/health"), await harness.get("/ready")
+
+        assert (health.status_code, health.json()["parts"]["disk"]["status"]) == (503, "failing")
+        assert (ready.status_code, ready.json()["error"]) == (503, NOT_WRITABLE)
+
+
+async def test_a_disk_with_little_room_is_told_before_it_is_full(tmp_path: Path) -> None:
+    assert await DiskCheck(tmp_path, min_free_bytes=0).problem() is None
+    assert await DiskCheck(tmp_path, min_free_bytes=1 << 62).problem() == NEARLY_FULL
+
+
+async def test_a_damaged_database_is_told_by_health_and_answered_with_503(start_service: ServiceStarter) -> None:
+    async with start_service() as harness:
+        await harness.update_index()
+        path = harness.database.sqlite_path
+        if path is None:
+            pytest.skip("the files of a server are out of this test's reach")
+        await harness.database.close()
+        path.write_bytes(b"no database" * 1_000)
+        for each in path.parent.glob("*.db-*"):
+            each.unlink()
+
+        health, read = await harness.get("/health"), await harness.client.get("/v1/me", headers={"X-API-Key": "rw_x"})
+
+        assert (health.status_code, health.json()["parts"]["database"]["error"]) == (503, DAMAGED)
+        assert health.json()["copy"] is None
+        assert read.status_code == 503
 
 
 async def test_an_index_that_is_far_behind_was_never_level_until_it_has_caught_up(

@@ -18,6 +18,7 @@ class SteppedClock:
 
     def __init__(self, now: float | None = None) -> None:
         self._now = time.time() if now is None else now
+        self._put_forward = 0.0
         self.slept: list[float] = []
 
     def now(self) -> float:
@@ -27,6 +28,15 @@ class SteppedClock:
     def move(self, seconds: float) -> None:
         """Let time pass."""
         self._now += seconds
+
+    def put(self, seconds: float) -> None:
+        """Put the clock forward, or back, while no time passes."""
+        self._now += seconds
+        self._put_forward += seconds
+
+    def monotonic(self) -> float:
+        """Seconds that only go forward."""
+        return self._now - self._put_forward
 
     async def sleep(self, seconds: float) -> None:
         """Let time pass for everybody, without waiting."""

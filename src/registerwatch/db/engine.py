@@ -8,15 +8,17 @@ failing half-way.
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
-from sqlalchemy import URL, event, make_url
+from sqlalchemy import URL, event, make_url, text
 from sqlalchemy.engine.interfaces import DBAPIConnection, ExceptionContext
 from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.exc import TimeoutError as NoConnectionFree
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.pool import ConnectionPoolEntry
 
+from registerwatch.db.driver_errors import is_fault, unavailable
 from registerwatch.db.quick_reads import quick_reads
 from registerwatch.db.run_uncancelled import run_uncancelled
 from registerwatch.db.sqlite import sqlite_path
@@ -43,6 +45,11 @@ connection let nobody wait longer than 28.
 """
 FREE_SECONDS = 30
 """How long somebody waits for a connection while all are in use."""
+_ANSWER = text("SELECT 1 FROM copy_state")
+_ROOM = "room" * 16_384
+"""64 kB: a small row would find room in a page that the database has already."""
+_TAKE_ROOM = text("INSERT INTO ticks (name, slot) VALUES (:name, 0)")
+_GIVE_BACK = text("DELETE FROM ticks WHERE name = :name")
 
 
 class Database:
@@ -62,6 +69,8 @@ class Database:
             self.url, pool_size=2, max_overflow=3, pool_timeout=FREE_SECONDS, isolation_level="AUTOCOMMIT"
         )
         self._quick = quick_reads(address)
+        self._write_failure: DatabaseUnavailable | None = None
+        """Why the last transaction could not be begun or committed, None where it could."""
 
     @property
     def engine(self) -> AsyncEngine:
@@ -76,19 +85,40 @@ class Database:
         between would keep SQLite's write lock.
         """
         connection = self._engine.connect()
-        with _unavailable():
-            try:
-                await run_uncancelled(_begin(connection))
-                yield connection
-                await run_uncancelled(connection.commit())
-            finally:
-                if connection.sync_connection is not None:  # else the database did not answer at all
-                    await run_uncancelled(connection.close())  # which rolls back what was not committed
+        try:
+            with _unavailable(self.sqlite_path):
+                try:
+                    await run_uncancelled(_begin(connection))
+                    yield connection
+                    await run_uncancelled(connection.commit())
+                finally:
+                    if connection.sync_connection is not None:  # else the database did not answer at all
+                        await run_uncancelled(connection.close())  # which rolls back what was not committed
+        except DatabaseUnavailable as failure:
+            self._write_failure = failure
+            raise
+        self._write_failure = None
+
+    async def problem(self) -> str | None:
+        """What keeps the database from being read and written, for anybody to read; None where nothing does.
+
+        A write is tried only where the last one failed, so that a database which works again is noticed.
+        """
+        try:
+            async with self.reading() as connection:
+                await connection.execute(_ANSWER)
+            if self._write_failure is not None:
+                async with self.transaction() as connection:
+                    await connection.execute(_TAKE_ROOM, {"name": _ROOM})
+                    await connection.execute(_GIVE_BACK, {"name": _ROOM})
+        except DatabaseUnavailable as failure:
+            return failure.summary
+        return None
 
     @asynccontextmanager
     async def reading(self) -> AsyncIterator[AsyncConnection]:
         """A connection for statements that each stand alone; it never takes the write lock."""
-        with _unavailable():
+        with _unavailable(self.sqlite_path):
             async with self._reader.connect() as connection:
                 yield connection
 
@@ -113,14 +143,23 @@ async def _begin(connection: AsyncConnection) -> None:
 
 
 class _unavailable:  # noqa: N801  # a context manager that reads as a word
-    """Turns a driver's connection error, and waiting for a connection in vain, into `DatabaseUnavailable`."""
+    """Turns a driver's error about the database itself, and waiting for a connection in vain, into
+    `DatabaseUnavailable`.
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
 
     def __enter__(self) -> None:
         return None
 
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
-        if isinstance(error, OperationalError) or (isinstance(error, DBAPIError) and error.connection_invalidated):
-            raise DatabaseUnavailable(f"The database does not answer: {error.orig}") from error
+        if isinstance(error, DBAPIError):
+            if isinstance(error, OperationalError) or error.connection_invalidated or is_fault(error.orig):
+                raise unavailable(error.orig or error, self._path) from error
+        elif is_fault(error):
+            assert error is not None
+            raise unavailable(error, self._path) from error
         if isinstance(error, NoConnectionFree):
             raise DatabaseUnavailable("The database does not answer: every connection to it is in use") from error
 

@@ -4,7 +4,7 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
-from registerwatch.errors import DatabaseUnavailable
+from registerwatch.db.driver_errors import unavailable
 
 SCHEME = "sqlite:///"
 
@@ -32,7 +32,7 @@ class SqliteReads:
         try:
             return self._connection.execute(statement, values).fetchall()
         except sqlite3.Error as error:
-            raise DatabaseUnavailable(f"The database does not answer: {error}") from error
+            raise unavailable(error, self._path) from error
 
     async def one(self, statement: str, *values: object) -> tuple[Any, ...] | None:
         """The row of a statement that has one at most. Raises `DatabaseUnavailable`."""
@@ -68,7 +68,7 @@ def _read_only(path: Path, cache_megabytes: int, text: type[str] | type[bytes]) 
         connection.execute(f"PRAGMA cache_size = -{cache_megabytes * 1024}")
         connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
     except sqlite3.Error as error:
-        raise DatabaseUnavailable(f"The database {path} cannot be read: {error}") from error
+        raise unavailable(error, path) from error
     connection.text_factory = text
     return connection
 

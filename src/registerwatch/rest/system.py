@@ -1,5 +1,6 @@
 """Health of the service: for people, for who restarts it, for who sends it requests."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
@@ -10,14 +11,17 @@ from starlette.responses import Response
 
 from registerwatch import __version__
 from registerwatch.bootstrap import Service
+from registerwatch.errors import DatabaseUnavailable
 from registerwatch.rest.description import answer, error, operation_id
 from registerwatch.rest.index_health import HealthIndex, index_health
 from registerwatch.web.answers import Answer, doc, instant, iso_or_none
 from registerwatch.web.injection import InjectedService
-from registerwatch.web.responses import error_response, private_response
+from registerwatch.web.responses import NOT_CACHED, error_response, json_response, private_response
 
 UNINDEXED = "The search index is not built yet."
 ENDING = "The process is ending."
+
+Status = Literal["ok", "failing"]
 
 liveness = APIRouter(tags=["system"], generate_unique_id_function=operation_id)
 """The route that needs nothing."""
@@ -61,20 +65,36 @@ class HealthCopy(Answer):
 class HealthRegister(Answer):
     """Reading the register."""
 
-    last_read_at: Annotated[str | None, instant("Last successful read, UTC, null when there was none.")]
+    last_read_at: Annotated[
+        str | None, instant("Last successful read, UTC, null when there was none or it is not known.")
+    ]
     reads: Annotated[
         dict[str, int], doc("Reads of this process by result: found, not_found, unreadable.", {"found": 12})
     ]
 
 
+class HealthPart(Answer):
+    """Whether one part of the service works."""
+
+    status: Annotated[Status, doc("`failing` when it does not work.", "ok")]
+    error: Annotated[str | None, doc("What is wrong, null when it works.", "The data folder cannot be written.")]
+
+
 class Health(Answer):
     """Whether the service works, and with what."""
 
-    status: Annotated[Literal["ok"], doc("`ok` with status 200; a 503 has the shape of an error.")]
+    status: Annotated[Status, doc("`ok` with status 200, `failing` with status 503.", "ok")]
+    error: Annotated[str | None, doc("What is wrong, null when all works.", "The data folder cannot be written.")]
     version: Annotated[str, doc("Version of the program.", "1.0.0")]
+    parts: Annotated[
+        dict[str, HealthPart],
+        doc("Each part that is looked at, by its name.", {"database": {"status": "ok", "error": None}}),
+    ]
     database: Annotated[HealthDatabase, doc("The database behind the service.")]
-    stored_copy: Annotated[HealthCopy, doc("The stored copy.")] = msgspec.field(name="copy")
-    index: Annotated[HealthIndex, doc("The search index of this node.")]
+    stored_copy: Annotated[HealthCopy | None, doc("The stored copy, null while it cannot be read.")] = msgspec.field(
+        name="copy"
+    )
+    index: Annotated[HealthIndex | None, doc("The search index of this node, null while the copy cannot be read.")]
     register: Annotated[HealthRegister, doc("Reading the register.")]
 
 
@@ -92,8 +112,8 @@ async def live() -> Response:
     responses=answer(Ready) | error(503, "It does not now; `error` says why."),
 )
 async def ready(request: Request, service: InjectedService) -> Response:
-    """200 when the database answers and the search index has been up to date once since the start. A process that
-    is ending is not ready, though it serves for a while yet.
+    """200 when the database can be read and written, its disk has room, and the search index has been up to date once
+    since the start. A process that is ending is not ready, though it serves for a while yet.
     """
     readiness: Readiness = request.app.state.readiness
     if readiness.is_ending:
@@ -101,34 +121,62 @@ async def ready(request: Request, service: InjectedService) -> Response:
     await service.documents.revision()
     if not service.indexer.has_caught_up:
         return error_response(UNINDEXED, 503, "index-unavailable")
-    return private_response(Ready())
+    problem = _sentence(await service.health.problems())
+    return private_response(Ready()) if problem is None else error_response(problem, 503, "not-working")
 
 
 @router.get(
     "/health",
     summary="Health of the service",
-    responses=answer(Health) | error(503, "The database does not answer."),
+    responses=answer(Health) | answer(Health, status=503, description="A part does not work; `error` says which."),
 )
 async def health(service: InjectedService) -> Response:
-    """Version, database, size and age of the copy, lag of the search index, last read of the register."""
-    return private_response(await health_of(service))
+    """Version, parts that work or do not, size and age of the copy, lag of the search index, last read of the
+    register.
+    """
+    found = await health_of(service)
+    return json_response(found, 200 if found.status == "ok" else 503, {"Cache-Control": NOT_CACHED})
 
 
 async def health_of(service: Service) -> Health:
-    """What `/health` tells. Raises `DatabaseUnavailable`."""
+    """What `/health` tells."""
+    problems = await service.health.problems()
+    try:
+        copy, index, last_read_at = await _contents(service)
+    except DatabaseUnavailable as failure:
+        copy, index, last_read_at = None, None, None
+        problems["database"] = problems.get("database") or failure.summary
+    error = _sentence(problems)
+    return Health(
+        status=_status(error),
+        error=error,
+        version=__version__,
+        parts={name: HealthPart(_status(problem), problem) for name, problem in problems.items()},
+        database=HealthDatabase(service.database.kind),
+        stored_copy=copy,
+        index=index,
+        register=HealthRegister(iso_or_none(last_read_at), dict(service.refresher.results)),
+    )
+
+
+async def _contents(service: Service) -> tuple[HealthCopy, HealthIndex, int | None]:
+    """The copy, the index, and when the register was last read. Raises `DatabaseUnavailable`."""
     state = await service.records.state()
     filled_at = max((run.finished_at for run in await service.bulk_loader.runs() if run.finished_at), default=None)
     known = [moment for moment in (filled_at, state.last_read_at) if moment is not None]
-    return Health(
-        status="ok",
-        version=__version__,
-        database=HealthDatabase(service.database.kind),
-        stored_copy=HealthCopy(
-            devices=state.devices,
-            revision=state.revision,
-            filled_at=iso_or_none(filled_at),
-            age_seconds=max(0, int(service.clock.now()) - max(known)) if known else None,
-        ),
-        index=await index_health(service),
-        register=HealthRegister(iso_or_none(state.last_read_at), dict(service.refresher.results)),
+    copy = HealthCopy(
+        devices=state.devices,
+        revision=state.revision,
+        filled_at=iso_or_none(filled_at),
+        age_seconds=max(0, int(service.clock.now()) - max(known)) if known else None,
     )
+    return copy, await index_health(service), state.last_read_at
+
+
+def _sentence(problems: Mapping[str, str | None]) -> str | None:
+    """Everything that is wrong, None for nothing."""
+    return " ".join(problem for problem in problems.values() if problem) or None
+
+
+def _status(problem: str | None) -> Status:
+    return "ok" if problem is None else "failing"

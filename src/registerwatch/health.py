@@ -1,0 +1,42 @@
+"""Whether the parts of the service work: one place that `/health` and `/ready` ask."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+
+from registerwatch.clock import Clock
+
+HealthCheck = Callable[[], Awaitable[str | None]]
+"""What is wrong with one part: a sentence that anybody may read; None where it works."""
+
+CHECK_SECONDS = 3.0
+KEPT_SECONDS = 2.0
+"""For so long an answer is given again: anybody may ask, as often as they like."""
+NO_ANSWER = f"It did not answer within {CHECK_SECONDS:g} s."
+
+
+class HealthChecks:
+    """The checks of one service, by the name of the part."""
+
+    def __init__(self, checks: Mapping[str, HealthCheck], clock: Clock) -> None:
+        self._checks = dict(checks)
+        self._clock = clock
+        self._asking = asyncio.Lock()
+        self._asked_at = float("-inf")
+        self._problems: dict[str, str | None] = {}
+
+    async def problems(self) -> dict[str, str | None]:
+        """What is wrong with each part, None where it works. Takes bounded time."""
+        async with self._asking:
+            if self._clock.monotonic() - self._asked_at >= KEPT_SECONDS:
+                found = await asyncio.gather(*(_checked(check) for check in self._checks.values()))
+                self._problems = dict(zip(self._checks, found, strict=True))
+                self._asked_at = self._clock.monotonic()
+            return dict(self._problems)
+
+
+async def _checked(check: HealthCheck) -> str | None:
+    try:
+        async with asyncio.timeout(CHECK_SECONDS):
+            return await check()
+    except TimeoutError:
+        return NO_ANSWER
