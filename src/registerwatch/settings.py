@@ -89,7 +89,7 @@ class Settings(BaseSettings):
     recheck_interval: int = Field(
         600, ge=1, le=86_400, description="Seconds between two rechecks over the whole fleet."
     )
-    recheck_watches_per_run: int = Field(15, ge=1, le=100_000, description="Most watches that one recheck reads.")
+    recheck_watches_per_run: int = Field(15, ge=1, le=100_000, description="Most subjects that one recheck reads.")
     sync_time_limit: float = Field(60.0, gt=0, le=600, description="Seconds that a sync may take.")
     webhooks_allow_private: bool = Field(
         False,

@@ -57,6 +57,8 @@ class HeldTransport(httpx2.AsyncBaseTransport):
         self._inner = inner
         self.held: set[str] = set()
         """Parts of addresses; a request for such an address waits until `let` is set."""
+        self.held_answers: set[str] = set()
+        """The same for answers: the register has answered already, and it arrives when `let` is set."""
         self.broken: set[str] = set()
         """Parts of addresses; a request for such an address meets a defect."""
         self.reached, self.let = asyncio.Event(), asyncio.Event()
@@ -69,7 +71,11 @@ class HeldTransport(httpx2.AsyncBaseTransport):
         if any(part in address for part in self.held):
             self.reached.set()
             await self.let.wait()
-        return await self._inner.handle_async_request(request)
+        answer = await self._inner.handle_async_request(request)
+        if any(part in address for part in self.held_answers):
+            self.reached.set()
+            await self.let.wait()
+        return answer
 
 
 @dataclass(frozen=True, slots=True)

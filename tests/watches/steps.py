@@ -30,7 +30,7 @@ async def take_awaiting(harness: ServiceHarness, caller: Caller) -> list[str]:
 async def due_subjects(harness: ServiceHarness, limit: int = 100) -> list[str]:
     """Subjects in the order that the recheck reads them."""
     async with harness.database.reading() as connection:
-        return [each.subject for each in await repository.due(connection, harness.now, limit)]
+        return list(await repository.due(connection, harness.now, limit))
 
 
 async def tried_at(harness: ServiceHarness) -> list[int]:

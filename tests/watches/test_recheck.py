@@ -9,7 +9,7 @@ from registerwatch.background.loops import recheck
 from registerwatch.db.engine import Database
 from registerwatch.db.schedule import Schedule
 from registerwatch.db.tables import deliveries
-from registerwatch.register.ingest.refresh import Refreshed
+from registerwatch.register.ingest.refresh import ReadLimits, Refreshed
 from registerwatch.register.observation import ReadContext
 from registerwatch.register.sources.request_budget import RequestPriority
 from registerwatch.watches.read_subject import SubjectReader
@@ -112,7 +112,11 @@ async def test_subjects_that_fail_for_good_do_not_starve_others(start_service: S
 class Unseen:
     """Reads that find something of which nothing answers for the subject."""
 
-    async def refresh(self, subject: str, *, priority: RequestPriority, context: ReadContext) -> Refreshed:
+    reads_begun = 0
+
+    async def refresh(
+        self, subject: str, *, priority: RequestPriority, context: ReadContext, limits: ReadLimits
+    ) -> Refreshed:
         return Refreshed(changed=False)
 
 

@@ -32,12 +32,12 @@ async def synced_in_part(harness: ServiceHarness, key: str, reached: int) -> dic
     """The answer of a sync whose time is over when so many watches were reached."""
     read, ended, enough = SubjectReader.read, [0], asyncio.Event()
 
-    async def counted(*asked: Any) -> bool:
-        is_found = await read(*asked)
+    async def counted(*asked: Any) -> Any:
+        done = await read(*asked)
         ended[0] += 1
         if ended[0] == reached:
             enough.set()
-        return is_found
+        return done
 
     with loop_time() as time, patch.object(SubjectReader, "read", counted):
         sync = asyncio.create_task(harness.post_sync(key))
@@ -199,7 +199,7 @@ async def test_what_is_not_reached_in_time_keeps_its_state_is_first_in_line_and_
         assert [after[1], after[3]] == [before[1], before[3]]
         async with harness.database.reading() as connection:
             due = await repository.due(connection, harness.now, 2)
-        assert [each.subject for each in due] == [before[1]["subject"], before[3]["subject"]]
+        assert due == [before[1]["subject"], before[3]["subject"]]
         harness.to_register.let.set()
 
 

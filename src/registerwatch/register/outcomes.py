@@ -20,9 +20,13 @@ class NotFound:
 
 @dataclass(frozen=True, slots=True)
 class ReadFailed:
-    """The register could not be read; it proves nothing. `reason` is a sentence for a person."""
+    """The register could not be read; it proves nothing. `reason` is a sentence for a person.
+
+    It was not even asked where `is_asked` is false: the request budget had no place in time.
+    """
 
     reason: str
+    is_asked: bool = True
 
 
 class RegisterFailure(Exception):

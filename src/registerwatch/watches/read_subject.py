@@ -1,8 +1,10 @@
 """Reading a watched subject from the register, now."""
 
+from dataclasses import dataclass
+
 from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
-from registerwatch.register.ingest.refresh import Refresher
+from registerwatch.register.ingest.refresh import ReadLimits, Refresher, RefreshResult
 from registerwatch.register.observation import ReadContext
 from registerwatch.register.outcomes import NotFound, ReadFailed
 from registerwatch.register.sources.request_budget import RequestPriority
@@ -13,6 +15,14 @@ UNCOMPARED = "The register was read, but not the record that answers for this su
 DEFECT = "Reading it met a fault of this service, which is in the log."
 
 
+@dataclass(frozen=True, slots=True)
+class SubjectRead:
+    """What came of reading a subject: found and compared, tried in vain, or not asked for, which `unasked` explains."""
+
+    is_found: bool = False
+    unasked: str = ""
+
+
 class SubjectReader:
     """Reads subjects past every cache. The record store has what is found observed; failures are stored here."""
 
@@ -21,32 +31,40 @@ class SubjectReader:
         self._clock = clock
         self._refresher = refresher
 
-    async def read(self, subject: str, priority: RequestPriority, context: ReadContext) -> bool:
-        """Whether the register was read, has the subject, and the watches on it were compared.
+    def limits(self, start_until: float | None = None) -> ReadLimits:
+        """Only reads that begin from now on; `start_until` is how long they wait for the request budget."""
+        return ReadLimits(self._refresher.reads_begun, start_until)
+
+    async def read(
+        self, subject: str, priority: RequestPriority, context: ReadContext, limits: ReadLimits | None = None
+    ) -> SubjectRead:
+        """Read a subject, and note at its watches what went wrong. What was not asked for leaves no trace there.
 
         While a read goes on another one may be stored. Then it was compared with nothing, and there is a
         second read.
         """
+        limits = limits or self.limits()
         for _ in range(2):
             began_at = int(self._clock.now())
-            reason = await self._read_error(subject, priority, context)
+            result = await self._result(subject, priority, context, limits)
+            if isinstance(result, ReadFailed) and not result.is_asked:
+                return SubjectRead(unasked=result.reason)
+            reason = _error(result)
             if reason is not None:
                 await self._note_failure(subject, reason)
-                return False
+                return SubjectRead()
             if not await self._is_untried(subject, began_at):
-                return True
+                return SubjectRead(is_found=True)
         await self._note_uncompared(subject, began_at)
-        return False
+        return SubjectRead()
 
-    async def _read_error(self, subject: str, priority: RequestPriority, context: ReadContext) -> str | None:
-        """Why nothing was found; None when something was."""
+    async def _result(
+        self, subject: str, priority: RequestPriority, context: ReadContext, limits: ReadLimits
+    ) -> RefreshResult:
         try:
-            result = await self._refresher.refresh(subject, priority=priority, context=context)
+            return await self._refresher.refresh(subject, priority=priority, context=context, limits=limits)
         except Exception:  # noqa: BLE001  # the refresher logs it; other subjects are read all the same
-            return DEFECT
-        if isinstance(result, NotFound):
-            return NOT_REGISTERED
-        return result.reason if isinstance(result, ReadFailed) else None
+            return ReadFailed(DEFECT)
 
     async def _note_failure(self, subject: str, reason: str) -> None:
         async with self._database.transaction() as connection:
@@ -62,3 +80,10 @@ class SubjectReader:
         """
         async with self._database.transaction() as connection:
             await repository.note_uncompared(connection, subject, UNCOMPARED, began_at)
+
+
+def _error(result: RefreshResult) -> str | None:
+    """Why nothing was found; None when something was."""
+    if isinstance(result, NotFound):
+        return NOT_REGISTERED
+    return result.reason if isinstance(result, ReadFailed) else None

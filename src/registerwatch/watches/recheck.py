@@ -10,8 +10,11 @@ from registerwatch.register.observation import ReadContext
 from registerwatch.register.sources.request_budget import RequestPriority
 from registerwatch.watches import repository
 from registerwatch.watches.outbox import Outbox, release_at_end
+from registerwatch.watches.read_many import SubjectReads
 from registerwatch.watches.read_subject import SubjectReader
 
+SIDE_BY_SIDE = 5
+"""Subjects that a run reads at a time, so that one which fails with its pauses does not hold up the others."""
 HELD_SECONDS = 900
 """A run that was killed holds its deliveries back for so long."""
 
@@ -20,14 +23,18 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class RecheckResult:
-    """A run: subjects that were tried, and how many of them the register had."""
+    """A run: subjects that were tried, how many of them the register had, and those that were not asked for."""
 
     tried: int
     found: int
+    unread: int = 0
 
 
 class RecheckService:
-    """Reads the watches of active accounts that were not read for the longest time, one read for each subject."""
+    """Reads the subjects of active accounts that were not read for the longest time, one read for all watches on each.
+
+    Within an account the longest unread comes first, and accounts take turns. `watches_per_run` counts subjects.
+    """
 
     def __init__(
         self, database: Database, clock: Clock, reader: SubjectReader, outbox: Outbox, *, watches_per_run: int
@@ -51,13 +58,11 @@ class RecheckService:
         now = int(self._clock.now())
         async with self._database.reading() as connection:
             due = await repository.due(connection, now, self._watches_per_run)
-        subjects = list(dict.fromkeys(watch.subject for watch in due))
         context = ReadContext(held_until=now + HELD_SECONDS, is_recheck=True)
-        found = 0
+        reads = SubjectReads(self._reader, due, RequestPriority.RECHECK, context, self._reader.limits())
         async with release_at_end(context, self._outbox):
-            for subject in subjects:
-                is_found = await self._reader.read(subject, RequestPriority.RECHECK, context)
-                found += is_found
-        if subjects:
-            log.info("rechecked watches", tried=len(subjects), found=found)
-        return RecheckResult(len(subjects), found)
+            await reads.read_all(SIDE_BY_SIDE)
+        result = RecheckResult(reads.tried, reads.found, reads.unread)
+        if due:
+            log.info("rechecked watches", tried=result.tried, found=result.found, unread=result.unread)
+        return result

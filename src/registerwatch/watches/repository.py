@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import BigInteger, ColumnElement, Row, bindparam, delete, func, insert, select, update
+from sqlalchemy import BigInteger, ColumnElement, Row, bindparam, case, delete, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.db.tables import accounts, watches
@@ -16,6 +16,8 @@ from registerwatch.register.identifiers import kind as kind_of_subject
 from registerwatch.watches.models import Watch
 from registerwatch.watches.snapshot import decoded
 
+CLOCK_DIFFERENCE_SECONDS = 60
+"""The clock of another node may be ahead by so much."""
 _CHUNK = 1_000
 """Ids in one statement."""
 
@@ -44,15 +46,6 @@ class Watched:
     label: str
     is_renamed: bool
     snapshot: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Due:
-    """A watch that is to be read."""
-
-    id: int
-    account_id: int
-    subject: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,22 +128,25 @@ async def remove(connection: AsyncConnection, account_id: int, watch_id: int) ->
     await connection.execute(delete(watches).where(watches.c.id == watch_id, watches.c.account_id == account_id))
 
 
-async def due_of_account(connection: AsyncConnection, account_id: int) -> Sequence[Due]:
-    """The account's watches, the longest unread first."""
-    found = select(watches.c.id, watches.c.account_id, watches.c.subject).where(watches.c.account_id == account_id)
-    return [Due(*row) for row in await connection.execute(found.order_by(watches.c.tried_at, watches.c.id))]
+async def due_of_account(connection: AsyncConnection, account_id: int, now: int) -> Sequence[str]:
+    """The account's subjects, the longest unread first."""
+    found = select(watches.c.subject).where(watches.c.account_id == account_id)
+    return (await connection.execute(found.order_by(_last_tried(now), watches.c.id))).scalars().all()
 
 
-async def due(connection: AsyncConnection, now: int, most: int) -> Sequence[Due]:
-    """Watches of active accounts over the whole service, the longest unread first."""
-    found = (
-        select(watches.c.id, watches.c.account_id, watches.c.subject)
+async def due(connection: AsyncConnection, now: int, most: int) -> Sequence[str]:
+    """Subjects of active accounts over the whole service: the longest unread of each account, then the second ones."""
+    longest_unread_first = _last_tried(now), watches.c.id
+    place = func.row_number().over(partition_by=watches.c.account_id, order_by=longest_unread_first)
+    ranked = (
+        select(watches.c.subject, watches.c.id, _last_tried(now).label("last_tried"), place.label("place"))
         .join(accounts, accounts.c.id == watches.c.account_id)
         .where(accounts.c.expires_at > now)
-        .order_by(watches.c.tried_at, watches.c.id)
-        .limit(most)
+        .subquery()
     )
-    return [Due(*row) for row in await connection.execute(found)]
+    order = func.min(ranked.c.place), func.min(ranked.c.last_tried), func.min(ranked.c.id)
+    found = select(ranked.c.subject).group_by(ranked.c.subject).order_by(*order).limit(most)
+    return (await connection.execute(found)).scalars().all()
 
 
 async def longest_unread(connection: AsyncConnection, now: int) -> int | None:
@@ -187,6 +183,12 @@ async def note_uncompared(connection: AsyncConnection, subject: str, error: str,
     tried = watches.c.subject == subject, watches.c.tried_at < now, _is_active(now)
     noted = {"tried_at": now, "last_error": error, "failing_since": func.coalesce(watches.c.failing_since, now)}
     await _set(connection, await _locked(connection, *tried), noted)
+
+
+async def note_unread(connection: AsyncConnection, account_id: int, subject: str, reason: str) -> None:
+    """A new watch could not be asked for: it says why it has no baseline yet, and counts as not tried."""
+    of_watch = watches.c.account_id == account_id, watches.c.subject == subject, watches.c.snapshot.is_(None)
+    await connection.execute(update(watches).where(*of_watch).values(last_error=reason))
 
 
 async def make_due(connection: AsyncConnection, watch_ids: Sequence[int]) -> None:
@@ -234,6 +236,11 @@ async def set_snapshots(connection: AsyncConnection, kept: Sequence[Mapping[str,
             .values(snapshot=bindparam("snapshot"), label=bindparam("label"))
         )
         await connection.execute(changed, kept)
+
+
+def _last_tried(now: int) -> ColumnElement[int]:
+    """When a watch was last tried; never, if that is still to come since the clock was put back."""
+    return case((watches.c.tried_at > now + CLOCK_DIFFERENCE_SECONDS, 0), else_=watches.c.tried_at)
 
 
 def _is_active(now: int) -> ColumnElement[bool]:

@@ -56,7 +56,9 @@ class WatchService:
         subject = subject_of(text)
         existing = await self._added(caller, subject)
         if existing is None:
-            await self._reader.read(subject, RequestPriority.INTERACTIVE, ReadContext())
+            read = await self._reader.read(subject, RequestPriority.INTERACTIVE, ReadContext())
+            if read.unasked:
+                await self._note_unread(caller, subject, read.unasked)
         async with self._database.reading() as connection:
             watch = existing or await repository.by_subject(connection, caller.account.id, subject)
         if watch is None:
@@ -91,6 +93,10 @@ class WatchService:
             if after is None:
                 return await event_repository.newest_page(connection, caller.account.id, limit, chosen)
             return await event_repository.page_after(connection, caller.account.id, after, limit, chosen)
+
+    async def _note_unread(self, caller: Caller, subject: str, reason: str) -> None:
+        async with self._database.transaction() as connection:
+            await repository.note_unread(connection, caller.account.id, subject, reason)
 
     async def _added(self, caller: Caller, subject: str) -> Watch | None:
         """The watch that was there already; None when it was added now."""

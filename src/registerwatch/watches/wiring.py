@@ -12,7 +12,7 @@ from registerwatch.watches.outbox import Outbox
 from registerwatch.watches.read_subject import SubjectReader
 from registerwatch.watches.recheck import RecheckService
 from registerwatch.watches.service import WatchService
-from registerwatch.watches.sync import SyncService
+from registerwatch.watches.sync import SyncService, side_by_side
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,14 @@ def build_watches(
     reader = SubjectReader(database, clock, refresher)
     return Watches(
         service=WatchService(database, clock, reader),
-        sync=SyncService(database, clock, reader, outbox, time_limit=settings.sync_time_limit),
+        sync=SyncService(
+            database,
+            clock,
+            reader,
+            outbox,
+            time_limit=settings.sync_time_limit,
+            side_by_side=side_by_side(settings.register_requests_per_minute),
+        ),
         recheck=RecheckService(database, clock, reader, outbox, watches_per_run=settings.recheck_watches_per_run),
         imports=ImportService(database, clock, copy, fresh_for=settings.cache_hours * 3600),
     )

@@ -175,8 +175,17 @@ class SyncAnswer(Answer):
         str | None,
         doc("Why some watches were not read, null when all were tried.", "7 watches were not reached in time."),
     ]
+    unread: Annotated[
+        int | UnsetType,
+        doc("Watches that were not tried, so their state is as before; left out when there are none.", 3),
+    ] = UNSET
 
     @classmethod
     def of(cls, result: SyncResult) -> "SyncAnswer":
         """The result of a sync."""
-        return cls(synced=result.synced, events=[SyncEvent.of(each) for each in result.events], error=result.error)
+        return cls(
+            synced=result.synced,
+            events=[SyncEvent.of(each) for each in result.events],
+            error=result.error,
+            unread=result.unread or UNSET,
+        )

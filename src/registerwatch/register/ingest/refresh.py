@@ -16,7 +16,7 @@ from registerwatch.errors import RegisterwatchError
 from registerwatch.register.identifiers import kind
 from registerwatch.register.observation import ReadContext
 from registerwatch.register.outcomes import Found, NotFound, ReadFailed
-from registerwatch.register.sources.request_budget import RequestPriority
+from registerwatch.register.sources.request_budget import PlaceWait, RequestPriority
 from registerwatch.register.sources.source import SubjectSource
 from registerwatch.register.store.records import RecordStore
 
@@ -25,6 +25,7 @@ log = structlog.get_logger(__name__)
 NOT_STORED = "What the register said could not be stored; try again in a moment."
 """Why is for the log: it names hosts and files."""
 NO_LONGER_LISTED = "The register no longer lists this record; what is shown was read before."
+OVERDUE = "The register was not asked for all of it: this service's requests for the minute are used up."
 MEMORY_SECONDS = 60.0
 READ_THROUGH_SECONDS = 15.0
 CLOSING_SECONDS = 2.0
@@ -47,9 +48,23 @@ BeforeRead = Callable[[], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
+class ReadLimits:
+    """What a read is good enough for who asks, and how long its request budget is waited for.
+
+    A read that is under way is shared if it began after the read number `after` (`Refresher.reads_begun`). One that is
+    begun waits for its first place in the budget until `start_until`, by the clock that only goes forward; None: for
+    as long as a read may take.
+    """
+
+    after: int = 0
+    start_until: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class _Running:
     task: "asyncio.Task[RefreshResult]"
     priority: RequestPriority
+    number: int
 
 
 class Refresher:
@@ -62,6 +77,8 @@ class Refresher:
         self._running: dict[str, _Running] = {}
         self._remembered: OrderedDict[str, tuple[float, NotFound | ReadFailed]] = OrderedDict()
         self._is_closed = False
+        self.reads_begun = 0
+        """The number of the read that began last."""
         self.results: dict[str, int] = {"found": 0, "not_found": 0, "unreadable": 0}
 
     async def refresh(
@@ -70,22 +87,29 @@ class Refresher:
         *,
         priority: RequestPriority = RequestPriority.INTERACTIVE,
         context: ReadContext | None = None,
+        limits: ReadLimits | None = None,
     ) -> RefreshResult:
         """Read a UDI-DI or an SRN from the register now, or share the read that is under way.
 
-        A background read, for which nobody waits, is cancelled for one that somebody waits for.
+        A background read, for which nobody waits, is cancelled for one that somebody waits for. A read that has begun
+        and gets no place for its next request within `limits` goes on by itself; for who asks, it was not read.
         """
+        limits = limits or ReadLimits()
+        place_wait = None if limits.start_until is None else PlaceWait.until(limits.start_until)
         while True:
             running = self._running.get(subject)
             if running is not None and running.priority is not priority and priority is RequestPriority.INTERACTIVE:
                 running.task.cancel()
                 running = None
-            task = self._start(subject, priority, context) if running is None else running.task
-            await asyncio.wait([task])
-            if not task.cancelled():
+            task = self._start(subject, priority, context, place_wait) if running is None else running.task
+            is_overdue = await _ended_or_overdue(task, place_wait if running is None else None)
+            if is_overdue:
+                return ReadFailed(OVERDUE, is_asked=False)
+            if task.cancelled():
+                if self._is_closed:
+                    raise asyncio.CancelledError
+            elif running is None or _is_shared(running, task.result(), limits):
                 return task.result()
-            if self._is_closed:
-                raise asyncio.CancelledError
 
     async def read_through(self, subject: str, before_read: BeforeRead | None = None) -> NotFound | ReadFailed | None:
         """Read a subject that the copy has not, in bounded time; None when the copy has it now.
@@ -112,7 +136,7 @@ class Refresher:
             or self.remembered(subject) is not None
         ):
             return
-        self._start(subject, RequestPriority.RECHECK, None)
+        self._start(subject, RequestPriority.RECHECK)
 
     def remembered(self, subject: str) -> NotFound | ReadFailed | None:
         """The result of the last read, if it brought nothing and is at most a minute old."""
@@ -127,13 +151,14 @@ class Refresher:
         if entry is None:
             return None
         if isinstance(entry[1], ReadFailed):
-            return entry[1].reason
+            return entry[1].reason if entry[1].is_asked else None
         return NO_LONGER_LISTED
 
     def failure(self, subject: str) -> str | None:
         """Why the register could not be read for a subject at the last try; None where it could or was not tried."""
         entry = self._remembered.get(subject) if self._remembered else None
-        return entry[1].reason if entry is not None and isinstance(entry[1], ReadFailed) else None
+        is_failure = entry is not None and isinstance(entry[1], ReadFailed)
+        return self.problem(subject) if is_failure else None
 
     async def settled(self) -> None:
         """Wait until no read is under way."""
@@ -151,10 +176,16 @@ class Refresher:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     def _start(
-        self, subject: str, priority: RequestPriority, context: ReadContext | None
+        self,
+        subject: str,
+        priority: RequestPriority,
+        context: ReadContext | None = None,
+        place_wait: PlaceWait | None = None,
     ) -> "asyncio.Task[RefreshResult]":
-        task = asyncio.create_task(self._read(subject, priority, context or ReadContext()), name=f"refresh {subject}")
-        self._running[subject] = _Running(task, priority)
+        read = self._read(subject, priority, context or ReadContext(), place_wait)
+        task = asyncio.create_task(read, name=f"refresh {subject}")
+        self.reads_begun += 1
+        self._running[subject] = _Running(task, priority, self.reads_begun)
         task.add_done_callback(lambda ended: self._ended(subject, ended))
         return task
 
@@ -165,12 +196,14 @@ class Refresher:
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("refresh failed unexpectedly", subject=subject, exc_info=error)
 
-    async def _read(self, subject: str, priority: RequestPriority, context: ReadContext) -> RefreshResult:
+    async def _read(
+        self, subject: str, priority: RequestPriority, context: ReadContext, place_wait: PlaceWait | None
+    ) -> RefreshResult:
         if not (subject.isascii() and subject.isprintable()):
             return NotFound()
         read = self._actor if kind(subject) == "srn" else self._device
         try:
-            result = await read(subject, priority, context)
+            result = await read(subject, priority, context, place_wait)
         except RegisterwatchError as error:  # the database, not the register; the reader has an answer all the same
             log.warning("refresh could not be stored", subject=subject, error=str(error))
             result = ReadFailed(NOT_STORED)
@@ -182,15 +215,20 @@ class Refresher:
         if isinstance(result, Refreshed):
             self.results["found"] += 1
             return
-        self.results["not_found" if isinstance(result, NotFound) else "unreadable"] += 1
+        if isinstance(result, NotFound):
+            self.results["not_found"] += 1
+        elif result.is_asked:
+            self.results["unreadable"] += 1
         self._remembered[subject] = (self._clock.now(), result)
         if len(self._remembered) > MAX_REMEMBERED:
             self._remembered.popitem(last=False)
 
-    async def _device(self, udi: str, priority: RequestPriority, context: ReadContext) -> RefreshResult:
+    async def _device(
+        self, udi: str, priority: RequestPriority, context: ReadContext, place_wait: PlaceWait | None
+    ) -> RefreshResult:
         since = await self._copy.revision()
         known = await self._copy.known(udi)
-        result = await self._source.read_device(udi, known=known, priority=priority)
+        result = await self._source.read_device(udi, known=known, priority=priority, place_wait=place_wait)
         now = int(self._clock.now())
         if isinstance(result, NotFound) and known:
             await self._copy.delist(udi, read_at=now, since=since)
@@ -199,9 +237,11 @@ class Refresher:
         changes = await self._copy.store(result.value, read_at=now, lists_all=True, context=context, since=since)
         return Refreshed(any(change.is_current for change in changes))
 
-    async def _actor(self, srn: str, priority: RequestPriority, context: ReadContext) -> RefreshResult:
+    async def _actor(
+        self, srn: str, priority: RequestPriority, context: ReadContext, place_wait: PlaceWait | None
+    ) -> RefreshResult:
         since, reads_before = await self._copy.revision(), await self._copy.actor_reads(srn)
-        result = await self._source.read_actor(srn, priority=priority)
+        result = await self._source.read_actor(srn, priority=priority, place_wait=place_wait)
         if not isinstance(result, Found):
             return result
         now = int(self._clock.now())
@@ -210,3 +250,24 @@ class Refresher:
             result.value.actor, read_at=now, source=self._source.name, context=context, since=reads_before
         )
         return Refreshed(changed or bool(changes))
+
+
+async def _ended_or_overdue(task: "asyncio.Task[RefreshResult]", place_wait: PlaceWait | None) -> bool:
+    """Wait for the end of a read; true when it has to wait for the request budget for too long before."""
+    if place_wait is None:
+        await asyncio.wait([task])
+        return False
+    overdue = asyncio.create_task(place_wait.overdue.wait())
+    try:
+        await asyncio.wait([task, overdue], return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        overdue.cancel()
+    return not task.done()
+
+
+def _is_shared(running: _Running, result: RefreshResult, limits: ReadLimits) -> bool:
+    """Whether the result of a read that was under way is one for who asks: it must have begun after they asked, and
+    have had its place in the budget where they would have waited for it.
+    """
+    was_asked = not isinstance(result, ReadFailed) or result.is_asked
+    return running.number > limits.after and (was_asked or limits.start_until is None)

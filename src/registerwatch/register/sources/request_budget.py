@@ -9,6 +9,7 @@ import asyncio
 import json
 import math
 import random
+from dataclasses import dataclass, field
 from enum import Enum
 
 from sqlalchemy import text
@@ -19,6 +20,8 @@ from registerwatch.db.engine import Database
 WINDOW_SECONDS = 60
 FIRST_PAUSE_SECONDS = 5
 MAX_PAUSE_SECONDS = 60
+FINISHING_SECONDS = 90.0
+"""More than a place in the budget takes to come free, and a request to be answered."""
 
 
 class RequestPriority(Enum):
@@ -41,6 +44,27 @@ class BudgetSpent(Exception):
         super().__init__(f"{cause}; the next try is possible in {self.wait} s")
 
 
+@dataclass(slots=True)
+class PlaceWait:
+    """How long one read waits for its places in the request budget, by the clock that only goes forward.
+
+    It waits for its first place until `start_until`. From then on the register was asked, and what it said would be
+    lost: for the others it waits until `finish_until`, and sets `overdue` where that is after `start_until`.
+    The time that it waits does not count as time of the read, which ends at `finish_until` at the latest.
+    """
+
+    start_until: float
+    finish_until: float
+    has_begun: bool = False
+    waited: float = 0.0
+    overdue: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @classmethod
+    def until(cls, instant: float) -> "PlaceWait":
+        """The wait of a read that should begin before an instant, and may end after it."""
+        return cls(instant, instant + FINISHING_SECONDS)
+
+
 class RequestBudget:
     """Hands out places to send one request each.
 
@@ -56,11 +80,12 @@ class RequestBudget:
 
     @property
     def clock(self) -> Clock:
-        """The clock that deadlines are measured by."""
+        """The clock that deadlines are measured by, as it only goes forward."""
         return self._clock
 
     async def take(self, priority: RequestPriority, *, deadline: float, cost: int = 1) -> None:
-        """Wait for a place. Raises `BudgetSpent` when none comes free before `deadline` (unix seconds).
+        """Wait for a place. Raises `BudgetSpent` when none comes free before `deadline`, in seconds of the clock that
+        only goes forward.
 
         `cost` is how many places the request counts for: actor searches count double, as the register tolerates half.
         """
@@ -69,14 +94,14 @@ class RequestBudget:
             wait, throttled = await self._try(ceiling, cost)
             if wait <= 0:
                 return
-            if self._clock.now() + wait > deadline:
+            if self._clock.monotonic() + wait > deadline:
                 raise BudgetSpent(wait, throttled)
         async with self._locks[priority]:
             while True:
                 wait, throttled = await self._try(ceiling, cost)
                 if wait <= 0:
                     return
-                if self._clock.now() + wait > deadline:
+                if self._clock.monotonic() + wait > deadline:
                     raise BudgetSpent(wait, throttled)
                 await self._clock.sleep(wait + random.uniform(0, 0.05))  # so that nodes do not wake together
 

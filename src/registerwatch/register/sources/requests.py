@@ -13,7 +13,7 @@ import msgspec
 import structlog
 
 from registerwatch.register.outcomes import NoSuchRecord, RegisterFailure
-from registerwatch.register.sources.request_budget import BudgetSpent, RequestBudget, RequestPriority
+from registerwatch.register.sources.request_budget import BudgetSpent, PlaceWait, RequestBudget, RequestPriority
 
 log = structlog.get_logger(__name__)
 
@@ -80,18 +80,26 @@ class RegisterHttpClient:
         self._retry_policies = retry_policies or RETRY_POLICIES
 
     def deadline(self, priority: RequestPriority) -> float:
-        """When a read that starts now has to be over, in unix seconds."""
-        return self._budget.clock.now() + self._retry_policies[priority].limit
+        """When a read that starts now has to be over, in seconds of the clock that only goes forward."""
+        return self._budget.clock.monotonic() + self._retry_policies[priority].limit
 
-    async def get(self, request: ApiRequest[Answer], *, priority: RequestPriority, deadline: float) -> Answer:
+    async def get(
+        self,
+        request: ApiRequest[Answer],
+        *,
+        priority: RequestPriority,
+        deadline: float,
+        place_wait: PlaceWait | None = None,
+    ) -> Answer:
         """One decoded and checked answer. Raises `RegisterFailure` or `NoSuchRecord`."""
+        place_wait = place_wait or PlaceWait(deadline, deadline)
         policy = self._retry_policies[priority]
         pause = policy.pause
         for attempt in range(1, policy.tries + 1):
             try:
-                return await self._once(request, priority, deadline)
+                return await self._once(request, priority, deadline, place_wait)
             except RegisterFailure as failure:
-                late = self._budget.clock.now() + pause > deadline
+                late = self._budget.clock.monotonic() + pause > _end(deadline, place_wait)
                 if not failure.transient or attempt == policy.tries or late:
                     raise
                 if not failure.throttled:  # a throttled request waits in the budget instead
@@ -104,8 +112,12 @@ class RegisterHttpClient:
                 pause *= 2
         raise AssertionError("unreachable: the last try returns or raises")
 
-    async def _once(self, request: ApiRequest[Answer], priority: RequestPriority, deadline: float) -> Answer:
-        response = await self._response(request, priority, deadline)
+    async def _once(
+        self, request: ApiRequest[Answer], priority: RequestPriority, deadline: float, place_wait: PlaceWait
+    ) -> Answer:
+        await self._take_place(request, priority, place_wait)
+        left = max(0.1, _end(deadline, place_wait) - self._budget.clock.monotonic())
+        response = await self._send(request.url, request.params, min(self._timeout, left))
         try:
             answer = decode(response, request.decoder, now=self._budget.clock.now())
             request.check(answer)
@@ -121,16 +133,25 @@ class RegisterHttpClient:
         await self._budget.answered()
         return answer
 
-    async def _response(
-        self, request: ApiRequest[Answer], priority: RequestPriority, deadline: float
-    ) -> httpx2.Response:
-        """What comes back once the request has its place in the budget."""
+    async def _take_place(self, request: ApiRequest[Answer], priority: RequestPriority, wait: PlaceWait) -> None:
+        """Wait for the request's place in the budget. Raises `RegisterFailure`."""
+        began_at = self._budget.clock.monotonic()
         try:
-            await self._budget.take(priority, deadline=deadline, cost=request.cost)
+            await self._take(request, priority, wait)
         except BudgetSpent as spent:
-            raise RegisterFailure(f"The register was not asked: {spent}.") from spent
-        left = max(0.1, deadline - self._budget.clock.now())
-        return await self._send(request.url, request.params, min(self._timeout, left))
+            asked = "not asked for all of it" if wait.has_begun else "not asked"
+            raise RegisterFailure(f"The register was {asked}: {spent}.") from spent
+        wait.has_begun = True
+        wait.waited += self._budget.clock.monotonic() - began_at
+
+    async def _take(self, request: ApiRequest[Answer], priority: RequestPriority, wait: PlaceWait) -> None:
+        try:
+            await self._budget.take(priority, deadline=wait.start_until, cost=request.cost)
+        except BudgetSpent:
+            if not wait.has_begun or wait.finish_until <= wait.start_until:
+                raise
+            wait.overdue.set()
+            await self._budget.take(priority, deadline=wait.finish_until, cost=request.cost)
 
     async def _send(self, url: str, params: dict[str, str], seconds: float) -> httpx2.Response:
         try:
@@ -143,6 +164,11 @@ class RegisterHttpClient:
             raise RegisterFailure(f"The register did not answer within {seconds:.3g} s.", transient=True) from error
         except (httpx2.RequestError, httpx2.StreamError, httpx2.InvalidURL) as error:
             raise RegisterFailure("The register could not be reached.", transient=True) from error
+
+
+def _end(deadline: float, wait: PlaceWait) -> float:
+    """When a read ends: waiting for places does not count."""
+    return min(deadline + wait.waited, wait.finish_until)
 
 
 def _is_answered(status: int, failure: RegisterFailure) -> bool:

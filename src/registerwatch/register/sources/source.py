@@ -10,7 +10,7 @@ from typing import Protocol
 
 from registerwatch.register.models import Actor, Device, DeviceReading
 from registerwatch.register.outcomes import Found, NotFound, ReadFailed
-from registerwatch.register.sources.request_budget import RequestPriority
+from registerwatch.register.sources.request_budget import PlaceWait, RequestPriority
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +61,20 @@ class SubjectSource(RegisterSource, Protocol):
         *,
         known: Mapping[str, KnownRecord] | None = None,
         priority: RequestPriority = RequestPriority.INTERACTIVE,
+        place_wait: PlaceWait | None = None,
     ) -> Found[list[DeviceReading]] | NotFound | ReadFailed:
         """Every record of a UDI-DI, the current one first and read in full.
 
-        `known` are the stored records of the same UDI-DI, by uuid.
+        `known` are the stored records of the same UDI-DI, by uuid. `place_wait` is how long to wait for the request
+        budget, where that is longer than a read may take.
         """
 
     async def read_actor(
-        self, srn: str, *, priority: RequestPriority = RequestPriority.INTERACTIVE
+        self,
+        srn: str,
+        *,
+        priority: RequestPriority = RequestPriority.INTERACTIVE,
+        place_wait: PlaceWait | None = None,
     ) -> Found[ActorReading] | NotFound | ReadFailed:
         """An actor, the count of its registrations and its first device rows."""
 

@@ -29,7 +29,7 @@ from registerwatch.register.sources.eudamed.guards import (
     finds_nothing,
 )
 from registerwatch.register.sources.fields import key, text
-from registerwatch.register.sources.request_budget import RequestPriority
+from registerwatch.register.sources.request_budget import PlaceWait, RequestPriority
 from registerwatch.register.sources.requests import ApiRequest, RegisterHttpClient
 from registerwatch.register.sources.rows import readable
 from registerwatch.register.sources.source import ActorReading, KnownRecord, RecordBatch, no_actors
@@ -78,26 +78,32 @@ class EudamedClient:
         *,
         known: Mapping[str, KnownRecord] | None = None,
         priority: RequestPriority = RequestPriority.INTERACTIVE,
+        place_wait: PlaceWait | None = None,
     ) -> Found[list[DeviceReading]] | NotFound | ReadFailed:
         """Every record of a UDI-DI that the register lists, the current one first and read in full.
 
         `known` are the stored records of the same UDI-DI, by uuid.
         """
-        read = _Read(self, priority, known or {})
+        read = _Read(self, priority, known or {}, place_wait)
         try:
             readings = await read.device(udi)
         except RegisterFailure as failure:
-            return ReadFailed(failure.reason)
+            return ReadFailed(failure.reason, is_asked=read.has_begun)
         return Found(readings) if readings else NotFound()
 
     async def read_actor(
-        self, srn: str, *, priority: RequestPriority = RequestPriority.INTERACTIVE
+        self,
+        srn: str,
+        *,
+        priority: RequestPriority = RequestPriority.INTERACTIVE,
+        place_wait: PlaceWait | None = None,
     ) -> Found[ActorReading] | NotFound | ReadFailed:
         """An actor, the count of its registrations and its first device rows."""
+        read = _Read(self, priority, {}, place_wait)
         try:
-            reading = await _Read(self, priority, {}).actor(srn)
+            reading = await read.actor(srn)
         except RegisterFailure as failure:
-            return ReadFailed(failure.reason)
+            return ReadFailed(failure.reason, is_asked=read.has_begun)
         return Found(reading) if reading else NotFound()
 
     async def batches(self, cursor: str = "") -> AsyncIterator[RecordBatch]:
@@ -146,11 +152,23 @@ class _Searched:
 class _Read:
     """One read: its priority, its deadline, what is known before."""
 
-    def __init__(self, client: EudamedClient, priority: RequestPriority, known: Mapping[str, KnownRecord]) -> None:
+    def __init__(
+        self,
+        client: EudamedClient,
+        priority: RequestPriority,
+        known: Mapping[str, KnownRecord],
+        place_wait: PlaceWait | None = None,
+    ) -> None:
         self._requests, self._base = client._requests, client._base
         self._proofs, self._clock = client._proofs, client._clock
         self._priority, self._known = priority, known
         self._deadline = self._requests.deadline(priority)
+        self._place_wait = place_wait or PlaceWait(self._deadline, self._deadline)
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether the register was asked anything."""
+        return self._place_wait.has_begun
 
     async def device(self, udi: str) -> list[DeviceReading]:
         rows = await self._rows_by_di(udi)
@@ -314,6 +332,7 @@ class _Read:
                 ApiRequest(self._base + path, LANGUAGE, decoder, check),
                 priority=self._priority,
                 deadline=self._deadline,
+                place_wait=self._place_wait,
             )
         except NoSuchRecord as redirect:
             raise RegisterFailure("The register lists the subject but has no record behind the listing.") from redirect
@@ -375,7 +394,9 @@ class _Read:
         """One page of a search. A redirect of a search is a failure: a search that finds nothing answers 200."""
         request = ApiRequest(self._base + path, {**params, "iso2Code": "en", **LANGUAGE}, decoder, check, cost)
         try:
-            return await self._requests.get(request, priority=self._priority, deadline=self._deadline)
+            return await self._requests.get(
+                request, priority=self._priority, deadline=self._deadline, place_wait=self._place_wait
+            )
         except NoSuchRecord as redirect:
             raise RegisterFailure("The register redirected the search to its page-not-found route.") from redirect
 
