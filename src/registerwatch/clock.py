@@ -19,6 +19,12 @@ class Clock(Protocol):
         """Let `seconds` pass."""
 
 
+CLOCK_DIFFERENCE_SECONDS = 60
+"""The clock of another node may be ahead by so much. What lies further ahead is of before the clock was put back."""
+JUMP_SECONDS = 2.0
+"""A smaller difference is a clock that is put right a little at a time."""
+
+
 class SystemClock:
     """The machine's time."""
 
@@ -33,6 +39,29 @@ class SystemClock:
     async def sleep(self, seconds: float) -> None:
         """Let `seconds` pass."""
         await asyncio.sleep(seconds)
+
+
+class ClockJumps:
+    """Notices that somebody put the clock forward or back: time that only goes forward does not follow."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._ahead = self._difference()
+
+    def since_last_look(self) -> float:
+        """By how many seconds the clock was put forward since the last look, negative where back, 0 where not."""
+        ahead = self._difference()
+        jump = ahead - self._ahead
+        self._ahead = ahead
+        return jump if abs(jump) >= JUMP_SECONDS else 0.0
+
+    def _difference(self) -> float:
+        return self._clock.now() - self._clock.monotonic()
+
+
+def is_recent(instant: float, now: float, seconds: float) -> bool:
+    """Whether an instant lies `seconds` back at most. One that is still to come does not: the clock was put back."""
+    return now - seconds <= instant <= now + CLOCK_DIFFERENCE_SECONDS
 
 
 @lru_cache(maxsize=4096)

@@ -56,9 +56,11 @@ class CancellationQueue:
 
     async def end_due(self) -> None:
         """Try what was not tried in the last 5 minutes."""
-        before = int(self._clock.now()) - RETRY_SECONDS
+        now = int(self._clock.now())
         async with self._database.reading() as connection:
-            due = await repository.due_cancellations(connection, tried_before=before, most=MAX_CONCURRENT)
+            due = await repository.due_cancellations(
+                connection, tried_before=now - RETRY_SECONDS, now=now, most=MAX_CONCURRENT
+            )
         await self.end(due)
 
     async def _end(self, provider: PaymentProvider, subscription_id: str) -> None:
@@ -102,6 +104,7 @@ class SubscriptionUpkeep:
                 connection,
                 ended_before=now - OVERDUE_SECONDS,
                 read_before=now - READ_AGAIN_SECONDS,
+                now=now,
                 most=MAX_CONCURRENT,
             )
         for subscription_id in overdue:
@@ -121,6 +124,7 @@ class SubscriptionUpkeep:
                 connection,
                 started_before=now - FIRST_READ_SECONDS,
                 asked_before=now - CHECKOUT_READ_AGAIN_SECONDS,
+                now=now,
                 most=MAX_CONCURRENT,
             )
         for session_id, started_at in open_ones:

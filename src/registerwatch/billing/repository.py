@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import BigInteger, bindparam, delete, insert, select, update
+from sqlalchemy import BigInteger, ColumnElement, bindparam, delete, insert, or_, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -15,6 +15,7 @@ from registerwatch.accounts.plans import PlanName
 from registerwatch.billing import provider
 from registerwatch.billing.models import PaidSubscription, Period
 from registerwatch.billing.provider import Subscription
+from registerwatch.clock import CLOCK_DIFFERENCE_SECONDS
 from registerwatch.db.tables import cancellations, checkouts, payers, payment_events, subscriptions
 
 _OVER = (provider.CANCELED, provider.INCOMPLETE_EXPIRED)
@@ -99,14 +100,16 @@ async def store(connection: AsyncConnection, account_id: int, paid: PaidSubscrip
         await connection.execute(insert(subscriptions).values(id=told.id, account_id=account_id, **values))
 
 
-async def overdue(connection: AsyncConnection, *, ended_before: int, read_before: int, most: int) -> Sequence[str]:
+async def overdue(
+    connection: AsyncConnection, *, ended_before: int, read_before: int, now: int, most: int
+) -> Sequence[str]:
     """Subscriptions whose period has ended by our clock and that were not read since, the longest unread first."""
     statement = (
         select(subscriptions.c.id)
         .where(
             subscriptions.c.status.not_in(_OVER),
             subscriptions.c.period_end < ended_before,
-            subscriptions.c.read_at < read_before,
+            _is_before(subscriptions.c.read_at, read_before, now),
         )
         .order_by(subscriptions.c.read_at, subscriptions.c.id)
         .limit(most)
@@ -161,7 +164,7 @@ async def checkout_by_session(connection: AsyncConnection, session_id: str) -> S
 
 
 async def open_checkouts(
-    connection: AsyncConnection, *, started_before: int, asked_before: int, most: int
+    connection: AsyncConnection, *, started_before: int, asked_before: int, now: int, most: int
 ) -> Sequence[tuple[str, int]]:
     """Checkouts of which is not known how they ended, by the provider's id, and when they were started; those that
     were not asked about for the longest time first.
@@ -171,8 +174,8 @@ async def open_checkouts(
         .where(
             checkouts.c.session_id.is_not(None),
             checkouts.c.is_settled.is_(False),
-            checkouts.c.started_at < started_before,
-            checkouts.c.asked_at < asked_before,
+            _is_before(checkouts.c.started_at, started_before, now),
+            _is_before(checkouts.c.asked_at, asked_before, now),
         )
         .order_by(checkouts.c.asked_at, checkouts.c.attempt)
         .limit(most)
@@ -221,11 +224,11 @@ async def add_cancellation(connection: AsyncConnection, subscription_id: str, no
     await _add_once(connection, cancellations, {"subscription_id": subscription_id, "asked_at": now, "tried_at": 0})
 
 
-async def due_cancellations(connection: AsyncConnection, *, tried_before: int, most: int) -> Sequence[str]:
+async def due_cancellations(connection: AsyncConnection, *, tried_before: int, now: int, most: int) -> Sequence[str]:
     """Subscriptions to end, the longest untried first."""
     statement = (
         select(cancellations.c.subscription_id)
-        .where(cancellations.c.tried_at < tried_before)
+        .where(_is_before(cancellations.c.tried_at, tried_before, now))
         .order_by(cancellations.c.tried_at, cancellations.c.subscription_id)
         .limit(most)
     )
@@ -271,3 +274,8 @@ def paid_of(row: Sequence[Any]) -> PaidSubscription:
 async def _add_once(connection: AsyncConnection, table: Any, values: dict[str, object]) -> None:
     insert_into = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
     await connection.execute(insert_into(table).values(values).on_conflict_do_nothing())
+
+
+def _is_before(column: ColumnElement[int], instant: int, now: int) -> ColumnElement[bool]:
+    """Whether a stored instant lies before another one, or so far ahead that the clock was put back since."""
+    return or_(column < instant, column > now + CLOCK_DIFFERENCE_SECONDS)

@@ -11,9 +11,13 @@ from typing import Any
 from sqlalchemy import BindParameter, Row, and_, bindparam, delete, func, insert, or_, select, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from registerwatch.clock import CLOCK_DIFFERENCE_SECONDS
 from registerwatch.db.tables import accounts, deliveries, webhooks
 from registerwatch.notifications.models import AttemptResult, Delivery, EventType, Notification, Target, new_delivery_id
 from registerwatch.notifications.target_repository import TARGET, target_of
+
+MAX_HELD_SECONDS = 3_600
+"""More than any delivery is held for its batch."""
 
 _DELIVERY = select(
     deliveries.c.id,
@@ -137,13 +141,16 @@ async def claim(
     Deliveries whose targets have the fewest under way come first, then the oldest: so slow targets, however many, get
     only the capacity that quick ones leave.
 
-    When a worker dies, its deliveries fall due again at the end of the lease. Deliveries of channels that a newer
+    When a worker dies, its deliveries fall due again at the end of the lease. What would be due or leased for longer
+    than anything can be is of before the clock was put back, and due now. Deliveries of channels that a newer
     release added are left to its nodes.
     """
     values = {
         "channels": list(channels),
         "now": now,
         "lease_until": lease_until,
+        "latest_due": now + MAX_HELD_SECONDS,
+        "latest_lease": lease_until + CLOCK_DIFFERENCE_SECONDS,
         "limit": limit,
         "limit_per_target": limit_per_target,
     }
@@ -263,8 +270,10 @@ _LAST = text("UPDATE webhooks SET last_at = :now, last_ok = :is_accepted, last_e
 
 _FIRST_OF_EACH = (
     "SELECT id FROM (SELECT id, due_at, row_number() OVER (PARTITION BY webhook_id ORDER BY due_at, created_at, id)"
-    " + (SELECT count(*) FROM deliveries busy WHERE busy.webhook_id = due.webhook_id AND busy.leased_until > :now)"
-    " AS place FROM deliveries due WHERE due_at <= :now AND leased_until <= :now AND channel IN :channels)"
+    " + (SELECT count(*) FROM deliveries busy WHERE busy.webhook_id = due.webhook_id"
+    " AND busy.leased_until > :now AND busy.leased_until <= :latest_lease)"
+    " AS place FROM deliveries due WHERE (due_at <= :now OR due_at > :latest_due)"
+    " AND (leased_until <= :now OR leased_until > :latest_lease) AND channel IN :channels)"
     " ranked WHERE place <= :limit_per_target ORDER BY place, due_at LIMIT :limit"
 )
 _LEASE = "UPDATE deliveries SET leased_until = :lease_until WHERE id IN ({}) RETURNING id"
@@ -274,7 +283,8 @@ _CLAIM = {
     "postgresql": text(
         _LEASE.format(
             f"SELECT id FROM deliveries WHERE id IN ({_FIRST_OF_EACH})"  # noqa: S608  # no value of anybody is in it
-            " AND due_at <= :now AND leased_until <= :now FOR UPDATE SKIP LOCKED"
+            " AND (due_at <= :now OR due_at > :latest_due)"
+            " AND (leased_until <= :now OR leased_until > :latest_lease) FOR UPDATE SKIP LOCKED"
         )
     ).bindparams(_CHANNELS),
 }

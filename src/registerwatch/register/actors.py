@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Annotated
 
-from registerwatch.clock import Clock, iso_utc
+from registerwatch.clock import Clock, is_recent, iso_utc
 from registerwatch.errors import IndexUnavailable
 from registerwatch.register.codes import label
 from registerwatch.register.identifiers import kind
@@ -76,7 +76,7 @@ class ActorService:
         if stored is None:
             failure = await self._refresher.read_through(srn, before_read)
             stored = await self._documents.actor(srn)
-        elif not stored.actor.complete or stored.read_at < self._clock.now() - self._fresh_for:
+        elif not stored.actor.complete or not is_recent(stored.read_at, self._clock.now(), self._fresh_for):
             self._refresher.refresh_in_background(srn)
         if stored is None:
             return ActorAnswer(srn, error=_reason(failure))

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import msgspec
 
-from registerwatch.clock import Clock, iso_utc
+from registerwatch.clock import Clock, is_recent, iso_utc
 from registerwatch.register.identifiers import kind
 from registerwatch.register.ingest.refresh import NO_LONGER_LISTED, BeforeRead, Refresher
 from registerwatch.register.models import Device, field_doc
@@ -65,7 +65,7 @@ class DeviceService:
         if stored is None:
             return None
         asked_at = max(stored.read_at, stored.delisted_at or 0)
-        if not stored.in_full or asked_at < self._clock.now() - self._fresh_for:
+        if not stored.in_full or not is_recent(asked_at, self._clock.now(), self._fresh_for):
             self._refresher.refresh_in_background(udi)
         return self._answer(udi, stored)
 

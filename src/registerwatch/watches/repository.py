@@ -11,13 +11,12 @@ from typing import Any
 from sqlalchemy import BigInteger, ColumnElement, Row, bindparam, case, delete, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from registerwatch.clock import CLOCK_DIFFERENCE_SECONDS
 from registerwatch.db.tables import accounts, watches
 from registerwatch.register.identifiers import kind as kind_of_subject
 from registerwatch.watches.models import Watch
 from registerwatch.watches.snapshot import decoded
 
-CLOCK_DIFFERENCE_SECONDS = 60
-"""The clock of another node may be ahead by so much."""
 _CHUNK = 1_000
 """Ids in one statement."""
 

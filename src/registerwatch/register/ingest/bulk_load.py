@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, replace
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registerwatch.clock import Clock
+from registerwatch.clock import CLOCK_DIFFERENCE_SECONDS, Clock
 from registerwatch.db.engine import Database
 from registerwatch.errors import BulkLoadRefused
 from registerwatch.register.models import DeviceReading
@@ -93,10 +93,17 @@ class BulkLoader:
     async def claim(self, source: str, *, since: int) -> bool:
         """Whether the caller is to load a source now: it was not read to its end since then, and nobody else loads it.
 
-        A run is taken for dead when it has stored nothing for half an hour.
+        A run is taken for dead when it has stored nothing for half an hour. One that stored something in the future, or
+        ended then, is of before the clock was put back, and counts for nothing.
         """
         now = self._now()
-        asked = {"source": source, "now": now, "since": since, "dead": now - DEAD_SECONDS}
+        asked = {
+            "source": source,
+            "now": now,
+            "since": since,
+            "dead": now - DEAD_SECONDS,
+            "latest": now + CLOCK_DIFFERENCE_SECONDS,
+        }
         async with self._database.reading() as connection:
             if (await connection.execute(_IS_TAKEN, asked)).first() is not None:
                 return False
@@ -198,12 +205,16 @@ def _known_at(cursor: str, else_at: int) -> int:
     return int(parts[1]) if len(parts) == 3 else else_at
 
 
-_IS_TAKEN = text("SELECT 1 FROM fills WHERE source = :source AND (updated_at > :dead OR finished_at >= :since)")
+_IS_TAKEN = text(
+    "SELECT 1 FROM fills WHERE source = :source AND updated_at <= :latest"
+    " AND (updated_at > :dead OR finished_at >= :since)"
+)
 _CLAIM = text(
     "INSERT INTO fills (source, cursor, records, changed, started_at, updated_at)"
     " VALUES (:source, '', 0, 0, :now, :now)"
     " ON CONFLICT (source) DO UPDATE SET updated_at = excluded.updated_at"
-    " WHERE fills.updated_at <= :dead AND (fills.finished_at IS NULL OR fills.finished_at < :since)"
+    " WHERE fills.updated_at > :latest"
+    " OR (fills.updated_at <= :dead AND (fills.finished_at IS NULL OR fills.finished_at < :since))"
 )
 _RUNS = text(
     "SELECT source, cursor, records, changed, started_at, updated_at, finished_at FROM fills ORDER BY updated_at DESC"

@@ -143,7 +143,7 @@ class Refresher:
         if not self._remembered:
             return None
         entry = self._remembered.get(subject)
-        return entry[1] if entry is not None and entry[0] > self._clock.now() - MEMORY_SECONDS else None
+        return entry[1] if entry is not None and entry[0] > self._clock.monotonic() - MEMORY_SECONDS else None
 
     def problem(self, subject: str) -> str | None:
         """Why the last read of a stored subject brought nothing: a sentence; None if it went well or was not tried."""
@@ -219,7 +219,7 @@ class Refresher:
             self.results["not_found"] += 1
         elif result.is_asked:
             self.results["unreadable"] += 1
-        self._remembered[subject] = (self._clock.now(), result)
+        self._remembered[subject] = (self._clock.monotonic(), result)
         if len(self._remembered) > MAX_REMEMBERED:
             self._remembered.popitem(last=False)
 

@@ -9,17 +9,20 @@ import asyncio
 import json
 import math
 import random
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
 
 from sqlalchemy import text
 
-from registerwatch.clock import Clock, SystemClock
+from registerwatch.clock import CLOCK_DIFFERENCE_SECONDS, Clock, ClockJumps, SystemClock
 from registerwatch.db.engine import Database
 
 WINDOW_SECONDS = 60
 FIRST_PAUSE_SECONDS = 5
 MAX_PAUSE_SECONDS = 60
+MAX_TOLD_PAUSE_SECONDS = 600
+"""The register's word on a pause counts up to so much."""
 FINISHING_SECONDS = 90.0
 """More than a place in the budget takes to come free, and a request to be answered."""
 
@@ -75,6 +78,7 @@ class RequestBudget:
         self._database = database
         self._per_minute = per_minute
         self._clock: Clock = clock or SystemClock()
+        self._jumps = ClockJumps(self._clock)
         # In each process, one request of each priority asks the database; the others wait for this lock.
         self._locks = {priority: asyncio.Lock() for priority in RequestPriority}
 
@@ -114,7 +118,8 @@ class RequestBudget:
                 if retry_after is not None
                 else min(MAX_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * 4**row.throttled)
             )
-            until = max(row.paused_until, math.ceil(self._clock.now() + min(pause, 10 * MAX_PAUSE_SECONDS)))
+            now = self._clock.now()
+            until = max(_possible_pause(row.paused_until, now), math.ceil(now + min(pause, MAX_TOLD_PAUSE_SECONDS)))
             await connection.execute(_PAUSE, {"until": until, "throttled": min(row.throttled + 1, 9)})
 
     async def answered(self) -> None:
@@ -129,16 +134,48 @@ class RequestBudget:
         """Take a place now (0), or the seconds until another try makes sense, and whether we are throttled."""
         async with self._database.transaction() as connection:
             row = (await connection.execute(_LOCK[self._database.kind])).one()
-            now = self._clock.now()
-            if row.paused_until > now:
-                return row.paused_until - now, True
-            second = math.floor(now)
-            spent = {int(at): n for at, n in json.loads(row.spent).items() if int(at) >= second - WINDOW_SECONDS}
+            now, jump = self._clock.now(), self._jumps.since_last_look()
+            second, noted = math.floor(now), {int(at): n for at, n in json.loads(row.spent).items()}
+            spent = _put_right(noted, now=second, jump=round(jump))
+            paused_until = _possible_pause(row.paused_until, now)
+            if spent != noted or paused_until != row.paused_until:
+                await connection.execute(_SPEND, {"spent": json.dumps(spent)})
+                await connection.execute(_PUT_PAUSE, {"until": paused_until})
+            if paused_until > now:
+                return paused_until - now, True
+            spent = {at: n for at, n in spent.items() if at >= second - WINDOW_SECONDS}
             if sum(spent.values()) + cost > ceiling:
                 return _seconds_until_free(spent, ceiling - cost, now), False
             spent[second] = spent.get(second, 0) + cost
             await connection.execute(_SPEND, {"spent": json.dumps(spent)})
             return 0.0, False
+
+
+def _possible_pause(paused_until: int, now: float) -> int:
+    """The end of a pause; none where no pause can be so long, since the clock was put back."""
+    return paused_until if paused_until <= now + MAX_TOLD_PAUSE_SECONDS + CLOCK_DIFFERENCE_SECONDS else 0
+
+
+def _put_right(spent: dict[int, int], *, now: int, jump: int) -> dict[int, int]:
+    """The seconds at which requests were sent, as the clock counts them since it was put forward or back by `jump`.
+
+    Where it was put back before this process looked, the last of them counts as sent now: none was sent later.
+    """
+    if jump > 0:
+        put_at = now - jump
+        spent = _moved(spent, jump, lambda at: put_at - WINDOW_SECONDS <= at <= put_at)
+    elif jump < 0:
+        spent = _moved(spent, jump, lambda at: at > now + 1)
+    latest = max(spent, default=now)
+    return _moved(spent, now - latest, lambda at: at >= now - WINDOW_SECONDS) if latest > now + 2 else spent
+
+
+def _moved(spent: dict[int, int], seconds: int, is_moved: Callable[[int], bool]) -> dict[int, int]:
+    moved: dict[int, int] = {}
+    for at, number in spent.items():
+        then = at + seconds if is_moved(at) else at
+        moved[then] = moved.get(then, 0) + number
+    return moved
 
 
 def _seconds_until_free(spent: dict[int, int], allowed: int, now: float) -> float:
@@ -159,4 +196,5 @@ _LOCK = {
 }
 _SPEND = text("UPDATE register_budget SET spent = :spent WHERE id = 1")
 _PAUSE = text("UPDATE register_budget SET paused_until = :until, throttled = :throttled WHERE id = 1")
+_PUT_PAUSE = text("UPDATE register_budget SET paused_until = :until WHERE id = 1")
 _CALM = text("UPDATE register_budget SET throttled = 0 WHERE id = 1 AND throttled > 0")
