@@ -14,6 +14,7 @@ from registerwatch.bootstrap import Service, build_service
 from registerwatch.clock import iso_utc
 from registerwatch.commands.index_process import indexing_process
 from registerwatch.commands.progress import bar
+from registerwatch.db.disk import make_folder
 from registerwatch.db.migrate import upgrade
 from registerwatch.register.ingest.bulk_load import LoadProgress
 from registerwatch.register.search.indexer import rebuild_request
@@ -130,6 +131,7 @@ async def _renew_identity(settings: Settings) -> None:
 @asynccontextmanager
 async def _opened(settings: Settings) -> AsyncIterator[Service]:
     """The service's parts over an up-to-date database, without its background work."""
+    make_folder(settings.data_dir)
     service = build_service(settings)
     await upgrade(service.database)
     try:

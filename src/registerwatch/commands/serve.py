@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from registerwatch.commands.database import bring_to_schema
+from registerwatch.db.disk import make_folder
 from registerwatch.settings import load_settings, unknown_variables
 
 
@@ -28,5 +29,6 @@ def serve(
             "registerwatch: set REGISTERWATCH_CONTACT to an address at which the register's operators can reach you",
             err=True,
         )
+    make_folder(settings.data_dir)
     bring_to_schema(settings.database_address)  # here a problem is one line; in the server it would be a traceback
     server.serve(settings, host, port, background=background)

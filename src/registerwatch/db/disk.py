@@ -6,12 +6,18 @@ import shutil
 import tempfile
 from pathlib import Path
 
+from registerwatch.errors import ConfigurationError
+
 MIN_FREE_BYTES = 50_000_000
 """Less than this is too little for the log of SQLite and for a commit of the search index."""
 WRITTEN_BYTES = 65_536
 
 FULL = "The disk of the data folder is full."
 NEARLY_FULL = f"The disk of the data folder has less than {MIN_FREE_BYTES // 1_000_000} MB free."
+ADVICE = (
+    "Name a folder that the user of the service may write into: in REGISTERWATCH_DATA_DIR, or in"
+    " REGISTERWATCH_DATABASE_URL where the database has a place of its own."
+)
 NOT_WRITABLE = "The data folder cannot be written."
 
 
@@ -35,6 +41,27 @@ class DiskCheck:
             except OSError as error:
                 return FULL if error.errno in _FULL_ERRORS else NOT_WRITABLE
         return None
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder that the service can write into. Raises `ConfigurationError`, which says what to do.
+
+    A full disk is none of its matters: what is stored can be read all the same.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        _write(folder)
+    except OSError as error:
+        if error.errno not in _FULL_ERRORS:
+            raise ConfigurationError(f"The folder {folder} cannot be used: {_reason(error)}. {ADVICE}") from error
+
+
+def _reason(error: OSError) -> str:
+    if isinstance(error, (FileExistsError, NotADirectoryError)):
+        return "it, or something above it, is a file"
+    if isinstance(error, PermissionError):
+        return "this user may not write into it"
+    return "its file system is read-only" if error.errno == errno.EROFS else str(error.strerror or error)
 
 
 def _write(folder: Path) -> None:

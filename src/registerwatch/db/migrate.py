@@ -9,6 +9,7 @@ from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection
 
+from registerwatch.db.disk import make_folder
 from registerwatch.db.engine import Database
 from registerwatch.errors import DatabaseUnavailable
 
@@ -18,10 +19,11 @@ MIGRATIONS = Path(__file__).parent / "migrations"
 async def upgrade(database: Database) -> None:
     """Apply every migration that is missing. Safe to call at each start and from several processes.
 
-    Raises `DatabaseUnavailable` when the database was made by a newer program, or cannot hold every text.
+    Raises `DatabaseUnavailable` when the database was made by a newer program, or cannot hold every text, and
+    `ConfigurationError` when its folder cannot be used.
     """
     if database.sqlite_path is not None:
-        database.sqlite_path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(database.sqlite_path.parent)
     async with database.transaction() as connection:
         await connection.run_sync(_upgrade)
 
