@@ -12,7 +12,19 @@ from registerwatch.bootstrap import Service, build_service, running
 from registerwatch.mcp.description import PATH_ITEM, SCHEMAS
 from registerwatch.mcp.endpoint import PATH, ToolEndpoint
 from registerwatch.pages import routes
-from registerwatch.rest import account, billing, errors, feeds, metrics, register, sessions, system, watches, webhooks
+from registerwatch.rest import (
+    account,
+    billing,
+    errors,
+    feeds,
+    imports,
+    metrics,
+    register,
+    sessions,
+    system,
+    watches,
+    webhooks,
+)
 from registerwatch.rest.description import DescribedApi
 from registerwatch.rest.middleware import BodyRequired, HeadAsGet, LimitHeaders, OpenCors, StoredDevices
 from registerwatch.settings import Settings
@@ -25,6 +37,7 @@ ROUTERS = (
     sessions.router,
     account.router,
     watches.router,
+    imports.router,
     webhooks.router,
     billing.router,
     feeds.router,

@@ -16,6 +16,7 @@ from registerwatch.register.actors import ActorAnswer
 from registerwatch.watches import event_repository
 from registerwatch.web.responses import NO_DATABASE
 from tests.mcp.messages import TOOLS, Said, answered, asking, posted, used, using
+from tests.register.builders import a_udi
 from tests.support.harness import PASSWORD, NewAccount, ServiceHarness, auth_headers
 
 pytestmark = pytest.mark.anyio
@@ -299,14 +300,14 @@ async def test_after_the_period_watches_can_be_listed_and_nothing_else(
 async def test_at_the_cap_no_watch_is_added_and_one_that_is_there_is_told(
     harness: ServiceHarness, owner: NewAccount
 ) -> None:
-    await harness.post("/v1/import", owner.api_key, csv="\n".join(f"A{number}" for number in range(25)))
+    await harness.post("/v1/import", owner.api_key, csv="\n".join(a_udi(number) for number in range(25)))
 
     full = await used(harness, "add_watch", owner.api_key, subject=UNREGISTERED)
-    there = await used(harness, "add_watch", owner.api_key, subject="A7")
+    there = await used(harness, "add_watch", owner.api_key, subject=a_udi(7))
 
     over_rest = (await harness.post("/v1/watches", owner.api_key, subject=UNREGISTERED)).json()
     assert full == Said({"watch": None, "error": over_rest["error"]}, is_error=True)
-    assert there.payload["watch"]["subject"] == "A7"
+    assert there.payload["watch"]["subject"] == a_udi(7)
     await harness.service.accounts.admin.set_period(owner.email, PlanName.STANDARD, None)
     assert not (await used(harness, "add_watch", owner.api_key, subject=UNREGISTERED)).is_error
 

@@ -6,6 +6,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from registerwatch.register.codes import LEGISLATION_PREFIX, RISK_PREFIX, STATUS_PREFIX, label
+from registerwatch.register.identifiers import has_gs1_check_digit
 from registerwatch.register.models import ActorReference, Certificate, Completeness, Device, DeviceReading
 
 PROPERTY = settings(
@@ -104,3 +105,9 @@ def readings(draw: st.DrawFn, uuid: str = "u-1", udi: str = UDI) -> DeviceReadin
         detail_version=None if completeness is Completeness.SOME else device.version,
         lags=lags,
     )
+
+
+def a_udi(number: int) -> str:
+    """A UDI-DI of GS1 that no register has, with its check digit."""
+    digits = f"0409999{number:06d}"
+    return next(f"{digits}{last}" for last in range(10) if has_gs1_check_digit(f"{digits}{last}"))

@@ -11,6 +11,7 @@ from registerwatch.accounts import repository as account_repository
 from registerwatch.accounts.audit import Action
 from registerwatch.accounts.credentials import credential_of
 from tests.mcp.messages import using
+from tests.register.builders import a_udi
 from tests.support.harness import ERROR_FIELDS, WEBHOOK_URL, NewAccount, ServiceHarness, auth_headers
 
 pytestmark = pytest.mark.anyio
@@ -41,14 +42,14 @@ async def pages(harness: ServiceHarness, owner: NewAccount, path: str, name: str
 async def test_watches_come_page_by_page_and_whole_without_parameters(
     harness: ServiceHarness, owner: NewAccount
 ) -> None:
-    await harness.post("/v1/import", owner.api_key, csv="\n".join(f"A{number}" for number in range(23)))
+    await harness.post("/v1/import", owner.api_key, csv="\n".join(a_udi(number) for number in range(23)))
     whole = await get(harness, owner, "/v1/watches")
     seen: list[int] = []
     async for ids in pages(harness, owner, "/v1/watches?limit=10", "watches"):
         assert 0 < len(ids) <= 10
         if not seen:
             await harness.client.delete(f"/v1/watches/{ids[0]}", headers=auth_headers(owner.api_key))
-            await harness.post("/v1/import", owner.api_key, csv="B1")
+            await harness.post("/v1/import", owner.api_key, csv=a_udi(99))
         seen += ids
 
     assert set(whole) == {"watches"}
@@ -57,7 +58,7 @@ async def test_watches_come_page_by_page_and_whole_without_parameters(
 
 
 async def test_the_tool_lists_the_same_pages_of_watches(harness: ServiceHarness, owner: NewAccount) -> None:
-    await harness.post("/v1/import", owner.api_key, csv="A1\nA2\nA3")
+    await harness.post("/v1/import", owner.api_key, csv="\n".join(a_udi(number) for number in range(3)))
     expected = await get(harness, owner, "/v1/watches?limit=2")
 
     answer = await harness.client.post(

@@ -11,6 +11,7 @@ from registerwatch.register.search.index import SearchIndex
 from registerwatch.register.search.indexer import MAX_SILENT_LAG, Indexer
 from registerwatch.rest.system import ENDING, UNINDEXED
 from registerwatch_standins.register.generated import GeneratedWorld
+from tests.register.builders import a_udi
 from tests.support.harness import ServiceHarness, ServiceStarter, running_harness
 
 pytestmark = pytest.mark.anyio
@@ -79,7 +80,7 @@ async def test_a_database_whose_disk_is_full_is_told_until_it_can_be_written_aga
         pages = await _set_page_limit(harness, 1)
         harness.clock.move(KEPT_SECONDS)
         owner = await harness.sign_up()
-        refused = await harness.post("/v1/import", owner.api_key, csv="\n".join(f"A{n}".zfill(100) for n in range(400)))
+        refused = await harness.post("/v1/import", owner.api_key, csv="\n".join(a_udi(n) for n in range(500)))
         health, ready = await harness.get("/health"), await harness.get("/ready")
 
         assert (refused.status_code, health.status_code, ready.status_code) == (503, 503, 503)

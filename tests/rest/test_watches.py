@@ -11,6 +11,7 @@ from registerwatch.accounts.credentials import credential_of
 from registerwatch.accounts.plans import PlanName
 from registerwatch.watches import event_repository
 from registerwatch_standins.register.records import Certificate, Registration
+from tests.register.builders import a_udi
 from tests.support.harness import ERROR_FIELDS, PASSWORD, NewAccount, ServiceHarness, ServiceStarter, auth_headers
 
 pytestmark = pytest.mark.anyio
@@ -198,11 +199,11 @@ async def test_watches_are_counted_in_the_account_object(harness: ServiceHarness
 async def test_the_watch_cap_is_a_409_and_a_watched_subject_is_no_new_one(
     harness: ServiceHarness, owner: NewAccount
 ) -> None:
-    csv = "\n".join(f"A{number}" for number in range(25))
+    csv = "\n".join(a_udi(number) for number in range(25))
     await harness.post("/v1/import", owner.api_key, csv=csv)
 
     full = await harness.post("/v1/watches", owner.api_key, subject=UNWATCHED)
-    there = await harness.post("/v1/watches", owner.api_key, subject="A7")
+    there = await harness.post("/v1/watches", owner.api_key, subject=a_udi(7))
 
     assert full.status_code == 409
     assert set(full.json()) == ERROR_FIELDS

@@ -10,11 +10,12 @@ from registerwatch.watches import event_repository
 from registerwatch.watches.event_repository import NewEvent
 from registerwatch.watches.models import EventKind
 from tests.notifications.feeds.feed_reader import feed_of
-from tests.register.builders import UDI, a_full_reading
+from tests.register.builders import a_full_reading, a_udi
 from tests.support.harness import ServiceHarness
 from tests.watches.builders import ISSUED, OFF, ON, WITHDRAWN
 
 pytestmark = pytest.mark.anyio
+UDI = a_udi(1)
 
 
 async def test_an_event_keeps_its_kind_and_a_kind_of_a_later_release_is_listed_as_it_is(

@@ -10,7 +10,7 @@ from registerwatch.register.models import Certificate
 from registerwatch.watches import repository
 from registerwatch.watches.import_list import MAX_LINE_LENGTH, MAX_LINES, ImportResult, ImportService, identifiers
 from registerwatch.watches.models import Watch
-from tests.register.builders import PROPERTY, UDI, a_full_reading, a_row
+from tests.register.builders import PROPERTY, UDI, a_full_reading, a_row, a_udi
 from tests.support.harness import SRN, ServiceHarness
 from tests.watches.steps import tried_at
 
@@ -155,12 +155,14 @@ async def test_a_read_that_is_not_fresh_and_a_row_are_no_baseline(
 async def test_what_is_watched_already_and_what_stands_twice_is_skipped(
     harness: ServiceHarness, import_service: ImportService
 ) -> None:
-    caller = await harness.owner_watching("owner@acme.example", "A1")
-    other = await harness.owner_watching("other@acme.example", "B2")
+    first, second = a_udi(1), a_udi(2)
+    caller = await harness.owner_watching("owner@acme.example", first)
+    other = await harness.owner_watching("other@acme.example", second)
 
-    assert await import_service.add_all(caller, "A1\nB2\nB2\nB 2\n") == ImportResult(1, 3, [])
-    assert await subjects(harness, caller) == ["A1", "B2"]
-    assert await subjects(harness, other) == ["B2"]
+    csv = f"{first}\n{second}\n{second}\n{second[:4]} {second[4:]}\n"
+    assert await import_service.add_all(caller, csv) == ImportResult(1, 3, [])
+    assert await subjects(harness, caller) == [first, second]
+    assert await subjects(harness, other) == [second]
 
 
 @anyio
@@ -169,25 +171,25 @@ async def test_at_most_five_errors_are_told_and_what_is_right_is_added(
 ) -> None:
     caller = await harness.owner()
 
-    imported = await import_service.add_all(caller, "\n".join(["---"] * 7 + ["A1", "9" * 121]))
+    imported = await import_service.add_all(caller, "\n".join(["---"] * 7 + [a_udi(1), "9" * 121]))
 
     assert (imported.added, imported.skipped, len(imported.errors)) == (1, 0, 5)
     assert [error.split(":")[0] for error in imported.errors] == ["Line 1", "Line 2", "Line 3", "Line 4", "Line 9"]
-    assert await subjects(harness, caller) == ["A1"]
+    assert await subjects(harness, caller) == [a_udi(1)]
 
 
 @anyio
 async def test_reaching_the_cap_stops_the_import_and_keeps_what_was_added(
     harness: ServiceHarness, import_service: ImportService
 ) -> None:
-    caller = await harness.owner_watching("owner@acme.example", "A0")
-    lines = ["---"] * 6 + [f"A{number}" for number in range(40)]
+    caller = await harness.owner_watching("owner@acme.example", a_udi(0))
+    lines = ["---"] * 6 + [a_udi(number) for number in range(40)]
 
     imported = await import_service.add_all(caller, "\n".join(lines))
 
     assert (imported.added, imported.skipped, len(imported.errors)) == (24, 1, 5)
     assert imported.errors[-1] == "Line 32: the plan allows 25 watches; the rest was left."
-    assert await subjects(harness, caller) == [f"A{number}" for number in range(25)]
+    assert await subjects(harness, caller) == [a_udi(number) for number in range(25)]
 
 
 @anyio
@@ -195,7 +197,7 @@ async def test_a_list_of_what_is_watched_already_fits_under_a_cap_that_is_reache
     harness: ServiceHarness, import_service: ImportService
 ) -> None:
     caller = await harness.owner()
-    csv = "\n".join(f"A{number}" for number in range(25))
+    csv = "\n".join(a_udi(number) for number in range(25))
     await import_service.add_all(caller, csv)
 
     assert await import_service.add_all(caller, csv) == ImportResult(0, 25, [])
@@ -215,10 +217,12 @@ async def test_a_list_that_is_refused_adds_nothing(harness: ServiceHarness, impo
 @anyio
 async def test_an_import_asks_the_register_nothing(harness: ServiceHarness) -> None:
     owner = await harness.sign_up()
-    csv = "\n".join(device.primary_di for device in harness.unique_devices(20))
+    udis = [device.primary_di for device in harness.unique_devices(20)]
 
-    response = await harness.post("/v1/import", owner.api_key, csv=csv)
+    response = await harness.post("/v1/import", owner.api_key, csv="\n".join(udis))
 
-    assert (response.status_code, response.json()) == (200, {"added": 20, "skipped": 0, "errors": []})
+    lines = [{"line": line, "subject": udi, "fate": "added", "error": None} for line, udi in enumerate(udis, start=1)]
+    told = {"added": 20, "skipped": 0, "errors": [], "lines": lines, "dry_run": False}
+    assert (response.status_code, response.json()) == (200, told)
     await harness.finish_background_work()
     assert harness.register_log.total == 0

@@ -27,7 +27,6 @@ from registerwatch.rest.idempotency import IdempotentRoute
 from registerwatch.rest.parameters import PageParameters, RowId, only_known_parameters, row_id
 from registerwatch.watches.event_listing import EventFilter
 from registerwatch.watches.expiring import expiring
-from registerwatch.watches.import_list import ImportResult
 from registerwatch.watches.models import EventKind, EventSeverity, Expiring
 from registerwatch.web.answers import Answer, Done
 from registerwatch.web.injection import InjectedService, counted
@@ -59,15 +58,6 @@ class LabelRequest(RequestBody):
 
     label: str = Field(
         description="At most 80 characters.", examples=["Scanner, ward 3"], json_schema_extra={"minLength": 1}
-    )
-
-
-class ImportRequest(RequestBody):
-    """Many subjects to watch."""
-
-    csv: str = Field(
-        description="One identifier a line, in the first cell; commas, tabs or semicolons separate. At most 500 lines.",
-        examples=[f"udi\n{UDI}\n"],
     )
 
 
@@ -170,11 +160,3 @@ async def list_expiring(service: InjectedService, caller: KeyOrSession) -> Respo
     """Stored certificate dates from 30 days past to 180 days ahead; the register is not asked."""
     watches = await service.watches.service.all(caller)
     return private_response(ExpiringAnswer(expiring(watches, service.clock.now())))
-
-
-@router.post("/v1/import", summary="Watch a list", responses=answer(ImportResult) | BAD_REQUEST | EXPIRED)
-async def import_list(body: ImportRequest, service: InjectedService, caller: ActiveAccount) -> Response:
-    """The register is not read within the request: each baseline is what the copy has, where that is fresh, else
-    the first successful read. Reaching the cap stops the import; what was added stays.
-    """
-    return private_response(await service.watches.imports.add_all(caller, body.csv))

@@ -5,9 +5,10 @@ first successful read, by the next recheck or whoever reads the subject before.
 """
 
 import csv
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Annotated
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Literal
 
 from msgspec import Meta
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -17,6 +18,7 @@ from registerwatch.accounts.repository import locked
 from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
 from registerwatch.errors import InvalidInput
+from registerwatch.register.identifiers import as_registered, why_none
 from registerwatch.register.observation import Observation
 from registerwatch.register.store.records import RecordStore
 from registerwatch.watches import repository
@@ -27,10 +29,36 @@ from registerwatch.watches.subjects import subject as subject_of
 MAX_LINES = 500
 MAX_ERRORS = 5
 MAX_LINE_LENGTH = 2_000
+MAX_SHOWN = 120
+"""Characters of a line that are repeated in the answer."""
 HEADERS = frozenset({"udi", "srn", "udi-di", "subject", "identifier"})
+
+LineFate = Literal["added", "skipped", "error", "left"]
 
 _SEPARATORS_AS_COMMAS = str.maketrans(";\t", ",,")
 """A line may have any of three separators, and a reader of `csv` knows one. No identifier holds any of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedLine:
+    """One line of a list."""
+
+    line: Annotated[int, Meta(description="Its number, from 1.", examples=[2])]
+    subject: Annotated[str, Meta(description="What is watched, or what the line says.", examples=["04012345678901"])]
+    fate: Annotated[
+        LineFate,
+        Meta(
+            description="`skipped`: watched already. `error`: no identifier. `left`: the plan allows no more watches.",
+            examples=["added"],
+        ),
+    ]
+    error: Annotated[
+        str | None,
+        Meta(
+            description="Why the line was not used, null when it was.",
+            examples=["this has no digit, so it is no identifier."],
+        ),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +74,12 @@ class ImportResult:
             examples=[["Line 3: “...” is no identifier."]],
         ),
     ]
+    lines: Annotated[Sequence[ImportedLine], Meta(description="Every line that holds something, in order.")] = field(
+        default=(), compare=False
+    )
+    dry_run: Annotated[
+        bool, Meta(description="Whether nothing was added: the answer tells what would be.", examples=[False])
+    ] = False
 
 
 class ImportService:
@@ -57,16 +91,23 @@ class ImportService:
         self._copy = copy
         self._fresh_for = fresh_for
 
-    async def add_all(self, caller: Caller, text: str) -> ImportResult:
-        """Add what is not watched yet, until the cap is reached; what was added stays. Raises `InvalidInput`."""
-        lines = identifiers(text)
+    async def add_all(self, caller: Caller, text: str, *, dry_run: bool = False) -> ImportResult:
+        """Add what is not watched yet, until the cap is reached; what was added stays. Raises `InvalidInput`.
+
+        With `dry_run` nothing is added: the result tells what would be.
+        """
+        cells = identifiers(text)
         now = int(self._clock.now())
         async with self._database.transaction() as connection:
             await locked(connection, caller.account.id)
             present = await repository.subjects(connection, caller.account.id)
-            sorted_out = _sorted_out(lines, present, caller.account.plan.watches)
-            await repository.add(connection, caller.account.id, await self._watches(connection, sorted_out.new), now)
-        return ImportResult(len(sorted_out.new), sorted_out.skipped, _first(sorted_out.errors))
+            doubtful = [each for each in map(_subject_or_none, cells) if each is not None and why_none(each)]
+            known = present | await self._copy.listed(connection, doubtful)
+            lines = _sorted_out(cells, present, known, caller.account.plan.watches)
+            new = [line.subject for line in lines if line.fate == "added"]
+            if not dry_run:
+                await repository.add(connection, caller.account.id, await self._watches(connection, new), now)
+        return _result(lines, dry_run=dry_run)
 
     async def _watches(self, connection: AsyncConnection, subjects: Sequence[str]) -> list[NewWatch]:
         """What is added, with its baseline where the copy has a fresh one."""
@@ -78,32 +119,60 @@ class ImportService:
         return [baselines.get(subject) or NewWatch(subject) for subject in subjects]
 
 
-@dataclass(frozen=True, slots=True)
-class _SortedOut:
-    """Lines of a list: subjects to add, how many are watched already, what is wrong with others."""
+def _sorted_out(
+    cells: Sequence[tuple[int, str]], present: Collection[str], known: Collection[str], cap: int
+) -> list[ImportedLine]:
+    """What becomes of each line. What is watched or in the copy (`known`) is an identifier whatever its form."""
+    lines: list[ImportedLine] = []
+    new: set[str] = set()
+    is_full = False
+    for number, cell in cells:
+        line = _line_of(number, cell, known)
+        if line.fate == "added" and is_full:
+            line = replace(line, fate="left", error=_cap_error(cap))
+        elif line.fate == "added" and (line.subject in present or line.subject in new):
+            line = replace(line, fate="skipped")
+        elif line.fate == "added" and len(present) + len(new) >= cap:
+            line, is_full = replace(line, fate="left", error=_cap_error(cap)), True
+        elif line.fate == "added":
+            new.add(line.subject)
+        lines.append(line)
+    return lines
 
-    new: Sequence[str]
-    skipped: int
-    errors: Sequence[str]
+
+def _line_of(number: int, cell: str, known: Collection[str]) -> ImportedLine:
+    """A line that can be added, or is an error."""
+    try:
+        written = subject_of(cell)
+    except InvalidInput as error:
+        return ImportedLine(number, _shown(cell), "error", str(error))
+    subject = written if written in known else as_registered(written)
+    problem = None if subject in known else why_none(subject)
+    return ImportedLine(number, subject, "added" if problem is None else "error", problem)
 
 
-def _sorted_out(lines: Sequence[tuple[int, str]], present: Collection[str], cap: int) -> _SortedOut:
-    new: dict[str, None] = {}
-    skipped, errors = 0, []
-    for number, cell in lines:
-        try:
-            subject = subject_of(cell)
-        except InvalidInput as error:
-            errors.append(f"Line {number}: {error}")
-            continue
-        if subject in present or subject in new:
-            skipped += 1
-        elif len(present) + len(new) >= cap:
-            errors.append(f"Line {number}: the plan allows {cap:,} watches; the rest was left.")
-            break
-        else:
-            new[subject] = None
-    return _SortedOut(list(new), skipped, errors)
+def _shown(cell: str) -> str:
+    """The beginning of a cell, without half signs, which no answer can hold."""
+    return cell[:MAX_SHOWN].encode("utf-8", "replace").decode()
+
+
+def _subject_or_none(cell: tuple[int, str]) -> str | None:
+    try:
+        return as_registered(subject_of(cell[1]))
+    except InvalidInput:
+        return None
+
+
+def _cap_error(cap: int) -> str:
+    return f"the plan allows {cap:,} watches; the rest was left."
+
+
+def _result(lines: Sequence[ImportedLine], *, dry_run: bool) -> ImportResult:
+    fates = Counter(line.fate for line in lines)
+    left = next((line for line in lines if line.fate == "left"), None)
+    told = [line for line in lines if line.fate == "error" and (left is None or line.line < left.line)]
+    errors = [f"Line {line.line}: {line.error}" for line in (*told, *([left] if left else []))]
+    return ImportResult(fates["added"], fates["skipped"], _first(errors), lines, dry_run)
 
 
 def _first(errors: Sequence[str]) -> Sequence[str]:

@@ -15,7 +15,7 @@ from registerwatch.watches import event_repository
 from registerwatch.watches.diff import FieldChange
 from registerwatch.watches.event_repository import NewEvent
 from tests.notifications.feeds.feed_reader import Entry, ReadFeed, days_of, feed_of
-from tests.register.builders import a_full_reading
+from tests.register.builders import a_full_reading, a_udi
 from tests.support.harness import SRN, NewAccount, ServiceHarness, auth_headers
 
 pytestmark = pytest.mark.anyio
@@ -202,7 +202,7 @@ async def test_a_reader_that_has_the_newest_changes_is_told_so(harness: ServiceH
 async def test_a_calendar_rings_as_many_days_before_as_its_address_says(
     harness: ServiceHarness, owner: NewAccount
 ) -> None:
-    await harness.post("/v1/import", owner.api_key, csv="A1")
+    await harness.post("/v1/import", owner.api_key, csv=a_udi(1))
     ends = datetime.fromtimestamp(harness.clock.now(), UTC).date() + timedelta(days=20)
     async with harness.database.transaction() as connection:
         await connection.execute(

@@ -197,6 +197,10 @@ class RecordStore:
             *((ActorObservation(_actor(row)), row.read_at) for row in actors),
         ]
 
+    async def listed(self, connection: AsyncConnection, udis: Sequence[str]) -> set[str]:
+        """Those of some UDI-DIs that the copy has a record of."""
+        return set((await connection.execute(statements.LISTED, {"udis": list(udis)})).scalars()) if udis else set()
+
     async def store_bulk_actors(self, actors: Sequence[Actor], *, read_at: int, source: str) -> None:
         """Store actors of a bulk source; one that was read from the register itself stays as it is."""
         if actors:

@@ -42,6 +42,9 @@ FRESH_DEVICES = text(
     " AND delisted_at IS NULL AND detail_version = version_number AND document_version >= :document_version"
     " AND read_at > :since"
 ).bindparams(bindparam("subjects", expanding=True))
+LISTED = text("SELECT DISTINCT primary_di FROM devices WHERE primary_di IN :udis").bindparams(
+    bindparam("udis", expanding=True)
+)
 FRESH_ACTORS = text(
     f"SELECT {OF_ACTOR} FROM actors WHERE srn IN :subjects AND complete AND read_at > :since"
 ).bindparams(bindparam("subjects", expanding=True))
