@@ -155,7 +155,9 @@ async def events_feed(
     request: Request, parameters: Annotated[FeedParameters, Query()], service: InjectedService
 ) -> Response:
     """The newest 100 entries; the link `next` leads to earlier ones (RFC 5005). Changes that have one cause, such as a
-    new status of the manufacturer of many watched devices, are one entry.
+    new status of the manufacturer of many watched devices, are one entry. Without a filter the first page has an entry
+    for each watch, too, whose subject the register does not know (category `unknown`) or that could not be read for 3
+    days (`failing`).
     """
     chosen = EventFilter.of(parameters.kind, parameters.severity, parameters.subject)
     shown = await service.feeds.events(parameters.token, chosen, before=parameters.before)

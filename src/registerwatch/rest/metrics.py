@@ -5,7 +5,7 @@ Only for the operator's own network: an address of the internet, and whatever a 
 
 import ipaddress
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from fastapi import APIRouter
 from prometheus_client import CollectorRegistry, generate_latest
@@ -18,6 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from registerwatch.bootstrap import Service
 from registerwatch.rest.index_health import index_metrics
+from registerwatch.watches.models import HealthState
 from registerwatch.web.injection import InjectedService
 from registerwatch.web.responses import NOT_CACHED
 
@@ -81,8 +82,9 @@ async def _families(service: Service) -> list[Metric]:
     now = service.clock.now()
     waiting, oldest = await service.notifications.deliveries.waiting()
     longest_unread = await service.watches.recheck.longest_unread()
-    state = await service.records.state()
+    state, watches = await service.records.state(), await service.watches.recheck.count_by_health()
     return [
+        _by_state("registerwatch_watches", "Watches of active accounts by health.", watches),
         _by_result("registerwatch_reads", "Reads of the register.", service.refresher.results),
         _by_result("registerwatch_deliveries", "Deliveries that have ended.", service.notifications.deliveries.results),
         GaugeMetricFamily("registerwatch_deliveries_waiting", "Deliveries that have not ended.", waiting),
@@ -109,6 +111,13 @@ def _by_result(name: str, about: str, results: dict[str, int]) -> CounterMetricF
     family = CounterMetricFamily(name, about, labels=("result",))
     for result, number in results.items():
         family.add_metric((result,), number)
+    return family
+
+
+def _by_state(name: str, about: str, numbers: Mapping[HealthState, int]) -> GaugeMetricFamily:
+    family = GaugeMetricFamily(name, about, labels=("state",))
+    for state, number in numbers.items():
+        family.add_metric((state,), number)
     return family
 
 

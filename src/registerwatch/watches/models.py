@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Literal
 
 from msgspec import Meta
 
@@ -12,6 +12,14 @@ from registerwatch.watches.snapshot import Kind, Snapshot
 
 FAILING_AFTER = 3 * 24 * 3600
 """A watch whose subject could not be read for so long is failing."""
+
+
+NOT_REGISTERED = "The register has no such record."
+"""`last_error` of a watch whose subject the register said it does not have. It is stored, so it tells the state of old
+rows too: another text here would need a migration.
+"""
+
+HealthState = Literal["ok", "unknown", "failing"]
 
 
 class EventKind(StrEnum):
@@ -48,6 +56,12 @@ class Watch:
     last_error: str
     failing_since: int | None
     created_at: int
+
+    def health(self, now: float) -> HealthState:
+        """Whether it does its work: the register has no such record, it could not be read for long, or all is well."""
+        if self.last_error == NOT_REGISTERED:
+            return "unknown"
+        return "failing" if self.is_failing(now) else "ok"
 
     def is_failing(self, now: float) -> bool:
         """Whether it could not be read for so long that its owner should know."""

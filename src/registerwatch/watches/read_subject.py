@@ -9,8 +9,8 @@ from registerwatch.register.observation import ReadContext
 from registerwatch.register.outcomes import NotFound, ReadFailed
 from registerwatch.register.sources.request_budget import RequestPriority
 from registerwatch.watches import repository
+from registerwatch.watches.models import NOT_REGISTERED
 
-NOT_REGISTERED = "The register has no such record."
 UNCOMPARED = "The register was read, but not the record that answers for this subject; it is read again."
 DEFECT = "Reading it met a fault of this service, which is in the log."
 

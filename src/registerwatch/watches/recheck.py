@@ -1,5 +1,6 @@
 """Rechecking: once in a while a few watches of the whole service are read again."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import structlog
@@ -9,6 +10,7 @@ from registerwatch.db.engine import Database
 from registerwatch.register.observation import ReadContext
 from registerwatch.register.sources.request_budget import RequestPriority
 from registerwatch.watches import repository
+from registerwatch.watches.models import HealthState
 from registerwatch.watches.outbox import Outbox, release_at_end
 from registerwatch.watches.read_many import SubjectReads
 from registerwatch.watches.read_subject import SubjectReader
@@ -52,6 +54,11 @@ class RecheckService:
         """
         async with self._database.reading() as connection:
             return await repository.longest_unread(connection, int(self._clock.now()))
+
+    async def count_by_health(self) -> Mapping[HealthState, int]:
+        """How many watches of active accounts are in each state."""
+        async with self._database.reading() as connection:
+            return await repository.count_by_health(connection, int(self._clock.now()))
 
     async def run(self) -> RecheckResult:
         """One run."""

@@ -14,7 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from registerwatch.clock import CLOCK_DIFFERENCE_SECONDS
 from registerwatch.db.tables import accounts, watches
 from registerwatch.register.identifiers import kind as kind_of_subject
-from registerwatch.watches.models import Watch
+from registerwatch.watches.models import FAILING_AFTER, NOT_REGISTERED, HealthState, Watch
 from registerwatch.watches.snapshot import decoded
 
 _CHUNK = 1_000
@@ -159,6 +159,14 @@ async def longest_unread(connection: AsyncConnection, now: int) -> int | None:
     )
     row = (await connection.execute(found)).one_or_none()
     return None if row is None else (row.tried_at or row.last_sync or row.created_at)
+
+
+async def count_by_health(connection: AsyncConnection, now: int) -> Mapping[HealthState, int]:
+    """How many watches of active accounts are in each state; `Watch.health` says the same of one."""
+    failing = watches.c.failing_since <= now - FAILING_AFTER
+    state = case((watches.c.last_error == NOT_REGISTERED, "unknown"), (failing, "failing"), else_="ok").label("state")
+    found = select(state, func.count()).where(_is_active(now)).group_by(state)
+    return {"ok": 0, "unknown": 0, "failing": 0, **{row[0]: row[1] for row in await connection.execute(found)}}
 
 
 async def note_failure(connection: AsyncConnection, subject: str, error: str, now: int) -> None:

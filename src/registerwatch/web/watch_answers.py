@@ -9,7 +9,7 @@ from registerwatch.clock import iso_utc
 from registerwatch.db.row_pages import RowPage
 from registerwatch.watches.diff import FieldChange
 from registerwatch.watches.event_listing import EventPage
-from registerwatch.watches.models import Event, EventKind, EventSeverity, Watch
+from registerwatch.watches.models import Event, EventKind, EventSeverity, HealthState, Watch
 from registerwatch.watches.snapshot import Snapshot
 from registerwatch.watches.sync import SyncResult
 from registerwatch.web.answers import Answer, doc, instant, iso_or_none
@@ -25,7 +25,10 @@ _EMPTY = Snapshot()
 class WatchHealth(Answer):
     """Whether the watch does its work."""
 
-    state: Annotated[Literal["ok", "failing"], doc("`failing` when it could not be read for 3 days.")]
+    state: Annotated[
+        HealthState,
+        doc("`unknown` when the register has no such record, `failing` when it could not be read for 3 days.", "ok"),
+    ]
     since: Annotated[str | None, instant("First failed read since the last good one, UTC; null when there was none.")]
 
 
@@ -72,9 +75,7 @@ class WatchObject(Answer):
             cert_expiry=next((each.expiry for each in certificates if each.expiry), ""),
             last_sync=iso_or_none(watch.last_sync),
             last_error=watch.last_error,
-            health=WatchHealth(
-                state="failing" if watch.is_failing(now) else "ok", since=iso_or_none(watch.failing_since)
-            ),
+            health=WatchHealth(state=watch.health(now), since=iso_or_none(watch.failing_since)),
             created_at=iso_utc(watch.created_at),
         )
 

@@ -10,9 +10,11 @@ from registerwatch.notifications.feeds.models import FeedPage
 from registerwatch.register.identifiers import kind
 from registerwatch.watches.causes import EventGroup
 from registerwatch.watches.event_rules import told
+from registerwatch.watches.models import HealthState, Watch
 
 ATOM = "http://www.w3.org/2005/Atom"
 MEDIA_TYPE = "application/atom+xml; charset=utf-8"
+HEALTH_TITLES = {"unknown": "the register does not know it", "failing": "it could not be read for days"}
 MAX_SUBJECTS = 100
 """Watches that an entry names."""
 
@@ -35,12 +37,15 @@ def atom(shown: FeedPage, *, public_url: str, links: PageLinks) -> bytes:
     feed = ElementTree.Element("feed", xmlns=ATOM)
     _text(feed, "id", f"tag:{urlsplit(public_url).hostname},2026:feed/{shown.feed.id}")
     _text(feed, "title", "Changes of watched devices and manufacturers")
-    _text(feed, "updated", iso_utc(groups[0].newest.created_at if groups else shown.feed.created_at))
+    instants = [*(group.newest.created_at for group in groups[:1]), *(_since(watch) for watch, _ in shown.unhealthy)]
+    _text(feed, "updated", iso_utc(max(instants, default=shown.feed.created_at)))
     ElementTree.SubElement(ElementTree.SubElement(feed, "author"), "name").text = "Registerwatch"
     _link(feed, "alternate", f"{public_url}/", "text/html")
     for relation, address in (("self", links.this), ("first", links.first), ("next", links.next)):
         if address is not None:
             _link(feed, relation, address, "application/atom+xml")
+    for watch, state in shown.unhealthy:
+        _health_entry(feed, watch, state, public_url)
     for group in groups:
         _entry(feed, group, public_url)
     return bytes(ElementTree.tostring(feed, encoding="utf-8", xml_declaration=True))
@@ -56,12 +61,30 @@ def _entry(feed: ElementTree.Element, group: EventGroup, public_url: str) -> Non
     _text(entry, "id", f"tag:{urlsplit(public_url).hostname},2026:{name}")
     _text(entry, "title", f"{_title(group)}: {'; '.join(lines)}")
     _text(entry, "updated", iso_utc(event.created_at))
-    page = "a" if kind(told_of) == "srn" else "d"
-    _link(entry, "alternate", f"{public_url}/{page}/{quote(told_of, safe='')}", "text/html")
+    _link(entry, "alternate", _page_of(told_of, public_url), "text/html")
     about = group.most_severe
     ElementTree.SubElement(entry, "category", term=about.kind, label=f"Kind: {about.kind}")
     ElementTree.SubElement(entry, "category", term=about.severity, label=f"Severity: {about.severity}")
     _text(entry, "content", "\n".join([told_of, *lines, *_subjects(group)]))
+
+
+def _health_entry(feed: ElementTree.Element, watch: Watch, state: HealthState, public_url: str) -> None:
+    """An entry of a watch that is not healthy, as long as it is not."""
+    entry, since = ElementTree.SubElement(feed, "entry"), _since(watch)
+    _text(entry, "id", f"tag:{urlsplit(public_url).hostname},2026:watch/{watch.id}/{state}/{since}")
+    _text(entry, "title", f"{watch.label}: {HEALTH_TITLES[state]}")
+    _text(entry, "updated", iso_utc(since))
+    _link(entry, "alternate", _page_of(watch.subject, public_url), "text/html")
+    ElementTree.SubElement(entry, "category", term=state, label=f"Health: {state}")
+    _text(entry, "content", f"{watch.subject}\n{watch.last_error}")
+
+
+def _since(watch: Watch) -> int:
+    return watch.failing_since or watch.created_at
+
+
+def _page_of(subject: str, public_url: str) -> str:
+    return f"{public_url}/{'a' if kind(subject) == 'srn' else 'd'}/{quote(subject, safe='')}"
 
 
 def _title(group: EventGroup) -> str:

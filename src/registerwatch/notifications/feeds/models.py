@@ -1,8 +1,10 @@
 """Feeds: a token in an address lets a reader see one account's changes, and nothing else."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from registerwatch.watches.event_listing import GroupPage
+from registerwatch.watches.models import HealthState, Watch
 
 MAX_FEEDS = 10
 TOKEN_PREFIX = "ft_"  # noqa: S105  # how tokens begin
@@ -27,7 +29,8 @@ class NewFeed:
 
 @dataclass(frozen=True, slots=True)
 class FeedPage:
-    """A page of a feed: events by cause."""
+    """A page of a feed: events by cause. The first page of everything has the watches, too, that are not healthy."""
 
     feed: Feed
     page: GroupPage
+    unhealthy: Sequence[tuple[Watch, HealthState]] = ()

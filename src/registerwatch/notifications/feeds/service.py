@@ -63,7 +63,11 @@ class FeedService:
         async with self._database.reading() as connection:
             feed, account_id = await _holder(connection, token)
             page = await newest_groups(connection, account_id, SHOWN_ENTRIES, chosen, before=before)
-            return FeedPage(feed, page)
+            if before is not None or chosen != EventFilter():
+                return FeedPage(feed, page)
+            watches = await watch_repository.of_account(connection, account_id)
+        states = [(watch, watch.health(self._clock.now())) for watch in watches]
+        return FeedPage(feed, page, [(watch, state) for watch, state in states if state != "ok"])
 
     async def expiring(self, token: str) -> Sequence[Expiring]:
         """Certificates of the token's account that end soon. Raises `Unauthenticated`."""
