@@ -357,7 +357,7 @@ def _accounts(database: Database, clock: SteppedClock, mail: MemoryMailer) -> Ac
         api_keys=ApiKeyService(database, PLANS, clock),
         deletion=DeletionService(database, quick),
         password_reset=PasswordResetService(database, quick, PLANS, clock, mail, public_url="http://service.test"),
-        admin=AccountAdmin(database, PLANS, clock),
+        admin=AccountAdmin(database, PLANS, clock, trial_seconds=TRIAL_SECONDS, public_url="http://service.test"),
         pruner=AccountPruner(database, clock),
         idempotency=IdempotencyStore(database, clock),
         passwords=quick,

@@ -1,29 +1,20 @@
 """`registerwatch accounts …`, as an operator types it."""
 
-import asyncio
 import re
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TypeVar
 
 import pytest
 
 from registerwatch.accounts.credentials import credential_of
-from registerwatch.accounts.wiring import Accounts, build_accounts
-from registerwatch.clock import SystemClock
-from registerwatch.db.engine import Database
+from registerwatch.accounts.wiring import Accounts
 from registerwatch.errors import WrongPassword
-from registerwatch.mail.memory_mailer import MemoryMailer
-from registerwatch.settings import load_settings
+from tests.commands.steps import EMAIL, MEMBER, PASSWORD, Operator
 from tests.support import processes
-from tests.support.fakes import quick_passwords
-from tests.support.terminal import Said, Terminal
+from tests.support.terminal import Said
 
-EMAIL = "owner@acme.example"
-MEMBER = "member@acme.example"
 LONG_EMAIL = f"{'a' * 60}@{'y' * 60}.example"
-PASSWORD = "correct horse"
 INSTANT = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"
 
 ENDS = {
@@ -37,44 +28,6 @@ ENDS = {
     "9999-12-31": "9999-12-31T00:00:00Z",
 }
 """Times as they are typed, and as they are understood."""
-
-T = TypeVar("T")
-
-
-class Operator:
-    """Types commands for one service, and knows what its people do meanwhile."""
-
-    def __init__(self, terminal: Terminal) -> None:
-        self._terminal = terminal
-
-    def types(self, *words: str) -> Said:
-        """Run `registerwatch accounts …` to its end."""
-        return self._terminal.types("accounts", *words)
-
-    def meanwhile(self, act: Callable[[Accounts], Awaitable[T]]) -> T:
-        """What happens in the service between two commands."""
-
-        async def happen() -> T:
-            settings = load_settings()
-            database = Database(settings.database_address)
-            accounts = build_accounts(settings, database, SystemClock(), MemoryMailer(), quick_passwords())
-            try:
-                return await act(accounts)
-            finally:
-                await accounts.close()
-                await database.close()
-
-        return asyncio.run(happen())
-
-    def knows(self, email: str, name: str = "Acme") -> None:
-        """Somebody signed up."""
-        self.meanwhile(lambda accounts: accounts.sessions.trial(name, email, PASSWORD))
-
-
-@pytest.fixture
-def operator(monkeypatch: pytest.MonkeyPatch, terminal: Terminal, database_url: str) -> Operator:
-    monkeypatch.setenv("REGISTERWATCH_DATABASE_URL", database_url)
-    return Operator(terminal)
 
 
 def test_a_service_without_accounts_says_so(operator: Operator) -> None:
@@ -175,6 +128,12 @@ def test_the_plan_is_set_and_a_period_that_is_over_is_told_as_ended(operator: Op
         (("set", EMAIL, "--expires-at", "1800000000"), "is no time"),
         (("set", EMAIL, "--expires-at", "10000-01-01"), "is no time"),
         (("set", EMAIL, "--plan", "standard", "--expires-at", "soon"), "is no time"),
+        (("create", EMAIL), "A user with this e-mail address exists already"),
+        (("create", f" {EMAIL.upper()}", "--plan", "operator"), "A user with this e-mail address exists already"),
+        (("create", "acme"), "no e-mail address"),
+        (("create", "new@acme.example", "--expires-at", "soon"), "is no time"),
+        (("key", "nobody@acme.example"), "Nobody has the e-mail address nobody@acme.example"),
+        (("delete", "nobody@acme.example", "--yes"), "Nobody has the e-mail address nobody@acme.example"),
     ],
     ids=lambda value: value if isinstance(value, str) else " ".join(value),
 )
@@ -191,6 +150,7 @@ def test_what_cannot_be_done_is_one_line_and_changes_nothing(
     assert refused.err.startswith("registerwatch: ")
     assert refused.err.count("\n") == 1
     assert operator.types("show", EMAIL) == before
+    assert len(operator.types("list").out.splitlines()) == 2
 
 
 def test_what_is_no_command_is_explained(operator: Operator) -> None:
@@ -200,7 +160,11 @@ def test_what_is_no_command_is_explained(operator: Operator) -> None:
         (("set", EMAIL, "--expires-at"), "--expires-at"),
         (("show",), "EMAIL"),
         (("reset-link",), "EMAIL"),
-        (("delete", EMAIL), "delete"),
+        (("create",), "EMAIL"),
+        (("create", EMAIL, "--plan", "nonsense"), "'trial'"),
+        (("key",), "EMAIL"),
+        (("delete",), "EMAIL"),
+        (("rename", EMAIL), "rename"),
     ):
         refused = operator.types(*words)
 

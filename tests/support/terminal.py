@@ -1,5 +1,6 @@
 """Commands in the process of the test, as somebody types them."""
 
+import io
 import logging
 import sys
 from collections.abc import Iterator
@@ -29,8 +30,9 @@ class Terminal:
         self._monkeypatch = monkeypatch
         self._capsys = capsys
 
-    def types(self, *words: str) -> Said:
-        """Run `registerwatch …` to its end."""
+    def types(self, *words: str, typed: str = "") -> Said:
+        """Run `registerwatch …` to its end. `typed` is all that it can read from standard input."""
+        self._monkeypatch.setattr(sys, "stdin", io.StringIO(typed))
         self._monkeypatch.setattr(sys, "argv", ["registerwatch", *words])
         with logs_as_they_are(), pytest.raises(SystemExit) as ended:
             main()

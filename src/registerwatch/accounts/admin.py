@@ -3,17 +3,21 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.accounts import audit, repository
 from registerwatch.accounts.audit import Action
-from registerwatch.accounts.models import Account, Profile, Role
+from registerwatch.accounts.members import EMAIL_TAKEN
+from registerwatch.accounts.models import Account, Caller, NewAccount, Profile, Role
+from registerwatch.accounts.password_reset import new_link
 from registerwatch.accounts.plans import PlanName, Plans
 from registerwatch.accounts.queries import account_of, profile_of
-from registerwatch.accounts.validation import email_address
+from registerwatch.accounts.repository import StoredAccount
+from registerwatch.accounts.validation import company_name, email_address
 from registerwatch.clock import Clock, iso_utc
 from registerwatch.db.engine import Database
-from registerwatch.errors import NoSuchAccount
+from registerwatch.errors import InvalidInput, NoSuchAccount
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +29,36 @@ class AccountListing:
 
 
 class AccountAdmin:
-    """Reads accounts and sets their plan and period."""
+    """Makes and reads accounts, sets their plan and period."""
 
-    def __init__(self, database: Database, plans: Plans, clock: Clock) -> None:
+    def __init__(self, database: Database, plans: Plans, clock: Clock, *, trial_seconds: int, public_url: str) -> None:
         self._database = database
         self._plans = plans
         self._clock = clock
+        self._trial_seconds = trial_seconds
+        self._public_url = public_url
+
+    async def create(self, email: str, name: str, plan: PlanName, expires_at: int | None) -> NewAccount:
+        """Make an account whose owner has no password yet. Without an end of its period it lasts as long as a trial.
+
+        Raises `InvalidInput` for a bad or taken address.
+        """
+        address, now = email_address(email), self._now()
+        ends = now + self._trial_seconds if expires_at is None else expires_at
+        try:
+            async with self._database.transaction() as connection:
+                stored = await repository.add_account(
+                    connection, email=address, name=company_name(name, address), plan=plan, expires_at=ends, now=now
+                )
+                user_id = await repository.add_user(
+                    connection, stored.id, email=address, role=Role.OWNER, password_hash=None, now=now
+                )
+                await self._note(connection, stored.id, Action.ACCOUNT_OPENED, address)
+                link = await new_link(connection, user_id, self._public_url, now)
+                profile = await self._profile(connection, stored)
+        except IntegrityError:
+            raise InvalidInput(EMAIL_TAKEN) from None
+        return NewAccount(profile, link)
 
     async def all(self) -> Sequence[AccountListing]:
         """Every account, oldest first."""
@@ -41,11 +69,21 @@ class AccountAdmin:
     async def profile(self, email: str) -> Profile:
         """The account of the user with this address. Raises `NoSuchAccount`."""
         async with self._database.reading() as connection:
-            account_id = await self._account_id(connection, email)
-            stored = await repository.account(connection, account_id)
-            if stored is None:
-                raise _no_such_user(email)
-            return await profile_of(connection, account_of(stored, self._plans), Role.OWNER)
+            return await self._profile(connection, await self._stored(connection, email))
+
+    async def owned(self, email: str) -> Profile:
+        """The account of the owner with this address. Raises `NoSuchAccount`, `InvalidInput` for that of a member."""
+        profile = await self.profile(email)
+        address = email_address(email)
+        if not any(user.email == address and user.role is Role.OWNER for user in profile.users):
+            raise InvalidInput(f"{address} is a member of the account {profile.account.email}; name an owner of it.")
+        return profile
+
+    async def caller(self, email: str) -> Caller:
+        """The operator as whoever calls for the account of the user with this address. Raises `NoSuchAccount`."""
+        async with self._database.reading() as connection:
+            stored = await self._stored(connection, email)
+        return Caller(account_of(stored, self._plans), Role.OWNER, audit.OPERATOR, None)
 
     async def set_period(self, email: str, plan: PlanName | None, expires_at: int | None) -> Profile:
         """Set the plan or the end of the period (unix seconds), or both. Raises `NoSuchAccount`."""
@@ -58,15 +96,26 @@ class AccountAdmin:
                 stored, plan=plan or stored.plan, expires_at=stored.expires_at if expires_at is None else expires_at
             )
             await repository.set_period(connection, stored.id, plan=changed.plan, expires_at=changed.expires_at)
-            await repository.note(
-                connection,
-                stored.id,
-                now=int(self._clock.now()),
-                actor=audit.OPERATOR,
-                action=Action.PLAN_CHANGED,
-                subject=f"{changed.plan} until {iso_utc(changed.expires_at)}",
-            )
-            return await profile_of(connection, account_of(changed, self._plans), Role.OWNER)
+            period = f"{changed.plan} until {iso_utc(changed.expires_at)}"
+            await self._note(connection, stored.id, Action.PLAN_CHANGED, period)
+            return await self._profile(connection, changed)
+
+    async def _stored(self, connection: AsyncConnection, email: str) -> StoredAccount:
+        stored = await repository.account(connection, await self._account_id(connection, email))
+        if stored is None:
+            raise _no_such_user(email)
+        return stored
+
+    async def _profile(self, connection: AsyncConnection, stored: StoredAccount) -> Profile:
+        return await profile_of(connection, account_of(stored, self._plans), Role.OWNER)
+
+    async def _note(self, connection: AsyncConnection, account_id: int, action: Action, subject: str) -> None:
+        await repository.note(
+            connection, account_id, now=self._now(), actor=audit.OPERATOR, action=action, subject=subject
+        )
+
+    def _now(self) -> int:
+        return int(self._clock.now())
 
     async def _account_id(self, connection: AsyncConnection, email: str) -> int:
         user = await repository.user_by_email(connection, email_address(email))

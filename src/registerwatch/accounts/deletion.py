@@ -38,12 +38,16 @@ class DeletionService:
         Raises `WrongPassword` unless it is an owner's password.
         """
         await self._check_password(caller, password)
+        await self.delete_without_password(caller.account.id)
+
+    async def delete_without_password(self, account_id: int) -> None:
+        """Delete an account as `delete` does; for the operator of the service, who knows nobody's password."""
         ids: Sequence[str] = ()
         async with self._database.transaction() as connection:
-            await repository.lock_account(connection, caller.account.id)
+            await repository.lock_account(connection, account_id)
             if self._hook is not None:
-                ids = await self._hook.note(connection, caller.account.id)
-            await repository.delete_account(connection, caller.account.id)
+                ids = await self._hook.note(connection, account_id)
+            await repository.delete_account(connection, account_id)
         if self._hook is not None:
             await self._hook.end(ids)
 

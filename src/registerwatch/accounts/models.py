@@ -66,11 +66,11 @@ class Caller:
     account: Account
     role: Role
     name: str
-    """How the audit trail names them: the user's e-mail, or the masked key."""
+    """How the audit trail names them: the user's e-mail, the masked key, or `operator`."""
     user_id: int | None
-    """None for an API key."""
+    """None for an API key and for the operator."""
     session: str | None = field(default=None, repr=False)
-    """Digest of the session, None for an API key."""
+    """Digest of the session, None without one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +91,14 @@ class NewSession:
     existing: bool
     session: str = field(repr=False)
     api_key: str | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class NewAccount:
+    """An account that the operator made, and the link with which its owner sets their first password."""
+
+    profile: Profile
+    link: str = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)

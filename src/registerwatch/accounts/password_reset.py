@@ -100,16 +100,14 @@ class PasswordResetService:
 
         Raises `NoSuchAccount`, or `InvalidInput` when three were made in the last hour.
         """
-        now, token = self._now(), credentials.new_token()
+        now = self._now()
         async with self._database.transaction() as connection:
             user = await _locked_user(connection, email_address(email))
             if user is None:
                 raise NoSuchAccount(f"Nobody has the e-mail address {email}.")
             if await repository.tokens_since(connection, user.id, now - TOKEN_SECONDS) >= LINKS_PER_HOUR:
                 raise InvalidInput(f"{LINKS_PER_HOUR} links were made for this user within an hour; use one of them.")
-            digest = credentials.digest_of(token)
-            await repository.add_token(connection, user.id, digest, now=now, expires_at=now + TOKEN_SECONDS)
-        return f"{self._public_url}/password/reset?token={token}"
+            return await new_link(connection, user.id, self._public_url, now)
 
     async def reset(self, token: str, password: str) -> None:
         """Set a password by a link's token. The user's sessions and links end. Raises `InvalidInput`."""
@@ -159,6 +157,14 @@ class PasswordResetService:
 
     def _now(self) -> int:
         return int(self._clock.now())
+
+
+async def new_link(connection: AsyncConnection, user_id: int, public_url: str, now: int) -> str:
+    """A link that lets a user set a new password, once, within an hour. Its token is stored as a digest."""
+    token = credentials.new_token()
+    digest = credentials.digest_of(token)
+    await repository.add_token(connection, user_id, digest, now=now, expires_at=now + TOKEN_SECONDS)
+    return f"{public_url}/password/reset?token={token}"
 
 
 async def _locked_user(connection: AsyncConnection, email: str) -> StoredUser | None:

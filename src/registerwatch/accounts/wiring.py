@@ -55,7 +55,7 @@ def build_accounts(
         api_keys=ApiKeyService(database, table, clock),
         deletion=DeletionService(database, passwords, deletion_hook),
         password_reset=PasswordResetService(database, passwords, table, clock, mailer, public_url=settings.public_url),
-        admin=AccountAdmin(database, table, clock),
+        admin=AccountAdmin(database, table, clock, trial_seconds=trial_seconds, public_url=settings.public_url),
         pruner=AccountPruner(database, clock),
         passwords=passwords,
         idempotency=IdempotencyStore(database, clock),

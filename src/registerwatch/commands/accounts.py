@@ -1,4 +1,4 @@
-"""`registerwatch accounts …`: showing accounts, setting their plan and period."""
+"""`registerwatch accounts …`: making, showing, setting and deleting accounts."""
 
 import asyncio
 import sys
@@ -12,8 +12,9 @@ from rich.console import Console
 from rich.table import Column, Table
 
 from registerwatch import logs
-from registerwatch.accounts.models import Account, Profile
+from registerwatch.accounts.models import Account, NewAccount, NewKey, Profile
 from registerwatch.accounts.plans import PlanName
+from registerwatch.accounts.validation import MAX_LABEL_LENGTH
 from registerwatch.accounts.wiring import Accounts
 from registerwatch.bootstrap import build_service
 from registerwatch.clock import iso_utc
@@ -24,14 +25,17 @@ from registerwatch.settings import load_settings
 UNBROKEN = 1_000
 """Characters of a line: enough for an e-mail address, a name and the other columns."""
 
-app = typer.Typer(help="Accounts: who is there, plans, periods.", no_args_is_help=True)
+app = typer.Typer(help="Accounts: who is there, plans, periods, keys.", no_args_is_help=True)
 
 Email = Annotated[str, typer.Argument(help="E-mail address of one of the account's users.", metavar="EMAIL")]
+PeriodEnd = Annotated[
+    str | None, typer.Option(help="End of the period: 2027-01-31, or 2027-01-31T12:00:00Z. UTC unless it says so.")
+]
 
 
 @app.callback()
 def _group() -> None:
-    """Accounts: who is there, plans, periods."""
+    """Accounts: who is there, plans, periods, keys."""
 
 
 @app.command("list")
@@ -50,14 +54,50 @@ def show(email: Email) -> None:
 def set_period(
     email: Email,
     plan: Annotated[PlanName | None, typer.Option(help="The plan that the caps follow.")] = None,
-    expires_at: Annotated[
-        str | None, typer.Option(help="End of the period: 2027-01-31, or 2027-01-31T12:00:00Z. UTC unless it says so.")
-    ] = None,
+    expires_at: PeriodEnd = None,
 ) -> None:
     """Set the plan or the end of the period, or both."""
     if plan is None and expires_at is None:
         raise InvalidInput("Say what to set: --plan, --expires-at, or both.")
-    asyncio.run(_set(email, plan, None if expires_at is None else instant(expires_at)))
+    asyncio.run(_set(email, plan, _instant_if_given(expires_at)))
+
+
+@app.command("create")
+def create(
+    email: Annotated[str, typer.Argument(help="E-mail address of the account's owner.", metavar="EMAIL")],
+    plan: Annotated[PlanName, typer.Option(help="The plan that the caps follow.")] = PlanName.TRIAL,
+    name: Annotated[str, typer.Option(help="Company name; by default the domain of the address.")] = "",
+    expires_at: PeriodEnd = None,
+) -> None:
+    """Make an account, and print a link with which its owner sets a password, once, within an hour.
+
+    Without --expires-at the account lasts as long as a trial.
+    """
+    made = asyncio.run(_create(email, name, plan, _instant_if_given(expires_at)))
+    typer.echo(made.link)
+    typer.echo(f"The account {made.profile.account.email} is made, {_until(made.profile.account)}.", err=True)
+
+
+@app.command("delete")
+def delete(
+    email: Annotated[str, typer.Argument(help="E-mail address of an owner of the account.", metavar="EMAIL")],
+    yes: Annotated[bool, typer.Option("--yes", help="Delete without asking.")] = False,
+) -> None:
+    """Delete an account with all that is in it, for good, and cancel its subscription."""
+    account = asyncio.run(_owned(email))
+    if not yes:
+        typer.confirm(_deletion_question(account), abort=True, err=True)
+    asyncio.run(_delete(account.account.id))
+    typer.echo(f"The account {account.account.email} is deleted.")
+
+
+@app.command("key")
+def key(
+    email: Email,
+    label: Annotated[str, typer.Option(help=f"What the key is for; trimmed to {MAX_LABEL_LENGTH} characters.")] = "",
+) -> None:
+    """Make an API key of an account and print it: the only time that it is shown."""
+    typer.echo(asyncio.run(_key(email, label)).secret)
 
 
 @app.command("reset-link")
@@ -73,6 +113,16 @@ def instant(text: str) -> int:
         return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
     except (ValueError, OverflowError):
         raise InvalidInput(f"“{text}” is no time; write 2027-01-31 or 2027-01-31T12:00:00Z.") from None
+
+
+def _instant_if_given(text: str | None) -> int | None:
+    return None if text is None else instant(text)
+
+
+def _deletion_question(profile: Profile) -> str:
+    users = f"{len(profile.users)} user{'s' if len(profile.users) > 1 else ''}"
+    account = f"{profile.account.email} ({profile.account.name})"
+    return f"Delete the account {account} with its {users}, keys, watches and events, for good?"
 
 
 async def _list() -> None:
@@ -95,6 +145,26 @@ async def _show(email: str) -> None:
 async def _set(email: str, plan: PlanName | None, expires_at: int | None) -> None:
     async with _opened() as accounts:
         _print(await accounts.admin.set_period(email, plan, expires_at))
+
+
+async def _create(email: str, name: str, plan: PlanName, expires_at: int | None) -> NewAccount:
+    async with _opened() as accounts:
+        return await accounts.admin.create(email, name, plan, expires_at)
+
+
+async def _owned(email: str) -> Profile:
+    async with _opened() as accounts:
+        return await accounts.admin.owned(email)
+
+
+async def _delete(account_id: int) -> None:
+    async with _opened() as accounts:
+        await accounts.deletion.delete_without_password(account_id)
+
+
+async def _key(email: str, label: str) -> NewKey:
+    async with _opened() as accounts:
+        return await accounts.api_keys.create(await accounts.admin.caller(email), label)
 
 
 async def _reset_link(email: str) -> None:
