@@ -38,6 +38,12 @@ class OwnerOnly(RegisterwatchError):
     code = "owner-only"
 
 
+class SignupClosed(RegisterwatchError):
+    """The operator of the service keeps to themselves who gets an account, or who is added to one."""
+
+    code = "signup-closed"
+
+
 class PeriodEnded(RegisterwatchError):
     """The account's period is over; stored data can still be read."""
 

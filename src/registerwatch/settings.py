@@ -95,6 +95,11 @@ class Settings(BaseSettings):
         False,
         description="Whether webhooks may go to private networks and over http, for receivers on the same network.",
     )
+    signup: Literal["open", "invite", "off"] = Field(
+        "open",
+        description="Who may sign up: `open` (anybody opens a trial), `invite` (owners add members, the operator makes "
+        "accounts), or `off` (the operator alone).",
+    )
     trial_days: int = Field(7, ge=1, le=3650, description="Days that a trial lasts.")
     trial_watch_cap: int = Field(25, ge=0, le=1_000_000, description="Most watches that a trial may have.")
     payment_api_key: SecretStr | None = Field(

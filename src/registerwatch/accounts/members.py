@@ -15,9 +15,10 @@ from registerwatch.accounts.validation import email_address
 from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
 from registerwatch.db.row_pages import RowPage
-from registerwatch.errors import InvalidInput, Unauthenticated
+from registerwatch.errors import InvalidInput, SignupClosed, Unauthenticated
 
 EMAIL_TAKEN = "A user with this e-mail address exists already."
+USERS_CLOSED = "Nobody can be added here: only who runs this service says who gets in. Ask them."
 NO_USER = "The account has no user with this id."
 LAST_OWNER = "The last owner of an account cannot be removed. To end the account, delete it."
 
@@ -25,12 +26,21 @@ LAST_OWNER = "The last owner of an account cannot be removed. To end the account
 class MemberService:
     """Reads the account and changes its users. The surface checks whether the caller may."""
 
-    def __init__(self, database: Database, passwords: Passwords, plans: Plans, clock: Clock) -> None:
+    def __init__(
+        self,
+        database: Database,
+        passwords: Passwords,
+        plans: Plans,
+        clock: Clock,
+        *,
+        owners_may_add_users: bool = True,
+    ) -> None:
         self._database = database
         self._queries = AccountQueries(database)
         self._passwords = passwords
         self._plans = plans
         self._clock = clock
+        self._owners_may_add_users = owners_may_add_users
 
     async def profile(self, caller: Caller) -> Profile:
         """The account as the caller sees it."""
@@ -60,7 +70,13 @@ class MemberService:
             return RowPage.cut(found, limit)
 
     async def add_user(self, caller: Caller, email: str, password: str) -> Profile:
-        """Add a member. Raises `InvalidInput` (bad or taken address, short password) or `CapReached`."""
+        """Add a member.
+
+        Raises `InvalidInput` (bad or taken address, short password), `CapReached`, or `SignupClosed` where owners may
+        not add users.
+        """
+        if not self._owners_may_add_users:
+            raise SignupClosed(USERS_CLOSED)
         address = email_address(email)
         password_hash = await self._passwords.hashed(acceptable(password))
         try:

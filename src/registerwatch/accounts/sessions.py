@@ -15,12 +15,15 @@ from registerwatch.accounts.repository import StoredUser
 from registerwatch.accounts.validation import company_name, email_address
 from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
-from registerwatch.errors import InvalidInput, Unauthenticated, WrongPassword
+from registerwatch.errors import InvalidInput, SignupClosed, Unauthenticated, WrongPassword
 
 SESSION_SECONDS = 14 * 24 * 3600
 FIRST_KEY = "first key"
 
 WRONG_LOGIN = "Email or password is wrong."
+SIGNUP_CLOSED = (
+    "Nobody can open an account here by themselves: ask who runs this service. If you have one, the password is wrong."
+)
 ACCOUNT_EXISTS = "An account with this e-mail address exists already, and the password is not its own. Sign in instead."
 
 
@@ -28,7 +31,14 @@ class SessionService:
     """Opens accounts and sessions."""
 
     def __init__(
-        self, database: Database, passwords: Passwords, plans: Plans, clock: Clock, *, trial_seconds: int
+        self,
+        database: Database,
+        passwords: Passwords,
+        plans: Plans,
+        clock: Clock,
+        *,
+        trial_seconds: int,
+        anybody_may_sign_up: bool = True,
     ) -> None:
         self._database = database
         self._reads = AccountQueries(database)
@@ -36,16 +46,19 @@ class SessionService:
         self._plans = plans
         self._clock = clock
         self._trial_seconds = trial_seconds
+        self._anybody_may_sign_up = anybody_may_sign_up
         self._throttle = LoginThrottle()
 
     async def trial(self, name: str, email: str, password: str) -> NewSession:
         """Open an account with its first key, or sign in where a user has this address and password.
 
-        Raises `InvalidInput` for a bad address, a short password, and a known address with another password.
+        Raises `InvalidInput` for a bad address, a short password, and a known address with another password. Where not
+        anybody may sign up, raises `SignupClosed` for an unknown address and for a wrong password alike, after the
+        same time: a stranger does not learn who has an account.
         """
         address = email_address(email)
         user = await self._reads.user_by_email(address)
-        if user is None:
+        if user is None and self._anybody_may_sign_up:
             password_hash = await self._passwords.hashed(acceptable(password))
             try:
                 return await self._open(company_name(name, address), address, password_hash)
@@ -54,7 +67,7 @@ class SessionService:
         try:
             return await self._sign_in(user, password)
         except WrongPassword:
-            raise InvalidInput(ACCOUNT_EXISTS) from None
+            raise (InvalidInput(ACCOUNT_EXISTS) if self._anybody_may_sign_up else SignupClosed(SIGNUP_CLOSED)) from None
 
     async def login(self, email: str, password: str) -> NewSession:
         """Open a session. Raises `WrongPassword`, in the same words and time whatever was wrong, or `Overloaded`."""

@@ -50,8 +50,17 @@ def build_accounts(
     table = plans(settings.trial_watch_cap)
     trial_seconds = settings.trial_days * 24 * 3600
     return Accounts(
-        sessions=SessionService(database, passwords, table, clock, trial_seconds=trial_seconds),
-        members=MemberService(database, passwords, table, clock),
+        sessions=SessionService(
+            database,
+            passwords,
+            table,
+            clock,
+            trial_seconds=trial_seconds,
+            anybody_may_sign_up=settings.signup == "open",
+        ),
+        members=MemberService(
+            database, passwords, table, clock, owners_may_add_users=settings.signup in ("open", "invite")
+        ),
         api_keys=ApiKeyService(database, table, clock),
         deletion=DeletionService(database, passwords, deletion_hook),
         password_reset=PasswordResetService(database, passwords, table, clock, mailer, public_url=settings.public_url),

@@ -42,6 +42,7 @@ async def _run(folder: Path, *, port: int, devices: int, seed: int) -> None:
         database_url=None,
         public_url=f"http://localhost:{port}",
         contact="demo@localhost",
+        signup="open",
         register_url=f"http://127.0.0.1:{register_port}/eudamed",
         datalake_url=f"http://127.0.0.1:{register_port}/datalake",
         register_requests_per_minute=100_000,

@@ -25,6 +25,7 @@ from registerwatch.rest.description import (
     FORBIDDEN,
     OTHER_ERROR,
     RATE_LIMITED,
+    SIGNUP_CLOSED,
     UNAUTHENTICATED,
     UNAVAILABLE,
     RequestBody,
@@ -104,10 +105,10 @@ async def delete_account(body: DeleteRequest, service: InjectedService, caller: 
 
 
 @router.post(
-    "/v1/users", summary="Add a member", responses=answer(AccountObject) | BAD_REQUEST | FORBIDDEN | CAP_REACHED
+    "/v1/users", summary="Add a member", responses=answer(AccountObject) | BAD_REQUEST | SIGNUP_CLOSED | CAP_REACHED
 )
 async def add_user(body: UserRequest, service: InjectedService, caller: OwnerOrKey) -> Response:
-    """The password is not mailed; tell it to them. For an owner or an API key."""
+    """The password is not mailed; tell it to them. For an owner or an API key, unless the operator forbids it."""
     return await _account(service, await service.accounts.members.add_user(caller, body.email, _secret(body)))
 
 

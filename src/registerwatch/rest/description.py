@@ -51,6 +51,11 @@ BAD_REQUEST = error(400, "The request cannot be understood; the message says wha
 UNAUTHENTICATED = error(401, "Missing or unknown key or session.")
 EXPIRED = error(402, "The account's period has ended.")
 FORBIDDEN = error(403, "A member may not do this; or the POST had no body.")
+SIGNUP_CLOSED = error(
+    403,
+    "`signup-closed`: the operator lets nobody do this by themselves (setting REGISTERWATCH_SIGNUP);"
+    " or what any 403 says: a member may not do this, or the POST had no body.",
+)
 CAP_REACHED = error(409, "The account has as many as its plan allows.")
 RATE_LIMITED = error(429, "Too many requests of this address; `Retry-After` says when to try again.")
 UNAVAILABLE = error(503, "The database or the index is out of reach; try again shortly.")

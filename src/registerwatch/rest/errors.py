@@ -24,6 +24,7 @@ STATUS_BY_CODE = {
     "wrong-password": 401,
     "period-ended": 402,
     "owner-only": 403,
+    "signup-closed": 403,
     "cap-reached": 409,
     "idempotency-conflict": 409,
     "rate-limited": 429,

@@ -20,6 +20,7 @@ from registerwatch.rest.description import (
     NO_FIELDS,
     OTHER_ERROR,
     RATE_LIMITED,
+    SIGNUP_CLOSED,
     UNAUTHENTICATED,
     UNAVAILABLE,
     RequestBody,
@@ -86,13 +87,14 @@ class ResetRequest(RequestBody):
 @router.post(
     "/v1/trial",
     summary="Open a trial account",
-    responses=answer(TrialAccount) | BAD_REQUEST,
+    responses=answer(TrialAccount) | BAD_REQUEST | SIGNUP_CLOSED,
     dependencies=[Depends(counted(Limit.TRIAL))],
 )
 async def trial(body: TrialRequest, service: InjectedService) -> Response:
     """A trial needs no card and renews into no charge. The answer carries a session and, for a new account, its
     first API key. The address of somebody who has an account signs in when the password is right, and is 400
-    when it is not. Limit: 8 requests per address and hour.
+    when it is not. Where the operator has closed sign-up, an unknown address and a wrong password are the same 403.
+    Limit: 8 requests per address and hour.
     """
     opened = await service.accounts.sessions.trial(body.name or "", body.email, body.password.get_secret_value())
     return private_response(await trial_account(service, opened))
