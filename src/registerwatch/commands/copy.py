@@ -12,6 +12,7 @@ from rich.console import Console
 from registerwatch import logs
 from registerwatch.bootstrap import Service, build_service
 from registerwatch.clock import iso_utc
+from registerwatch.commands.contact import warn_without_contact
 from registerwatch.commands.index_process import indexing_process
 from registerwatch.commands.progress import bar
 from registerwatch.db.disk import make_folder
@@ -74,7 +75,10 @@ def reindex(
 
 
 async def _fill(settings: Settings, source: str, *, restart: bool) -> LoadProgress:
-    async with _opened(settings) as service:
+    built = build_service(settings)
+    if source in built.bulk_sources:  # else it is a file
+        warn_without_contact(settings)
+    async with _opened(built) as service:
         chosen = service.bulk_source(source)
         if restart:
             await service.bulk_loader.forget(chosen.load_name)
@@ -91,7 +95,7 @@ async def _fill(settings: Settings, source: str, *, restart: bool) -> LoadProgre
 
 
 async def _status(settings: Settings) -> None:
-    async with _opened(settings) as service:
+    async with _opened(build_service(settings)) as service:
         state, runs = await service.records.state(), await service.bulk_loader.runs()
         service.index.refresh()
         indexed, lag = service.index.documents, await service.indexer.lag()
@@ -112,7 +116,7 @@ async def _status(settings: Settings) -> None:
 
 
 async def _reindex(settings: Settings) -> bool:
-    async with _opened(settings) as service:
+    async with _opened(build_service(settings)) as service:
         rebuild_request(service.index.folder).parent.mkdir(parents=True, exist_ok=True)
         rebuild_request(service.index.folder).touch()
         started = time.monotonic()
@@ -124,15 +128,14 @@ async def _reindex(settings: Settings) -> bool:
 
 
 async def _renew_identity(settings: Settings) -> None:
-    async with _opened(settings) as service:
+    async with _opened(build_service(settings)) as service:
         await service.records.renew_identity()
 
 
 @asynccontextmanager
-async def _opened(settings: Settings) -> AsyncIterator[Service]:
-    """The service's parts over an up-to-date database, without its background work."""
-    make_folder(settings.data_dir)
-    service = build_service(settings)
+async def _opened(service: Service) -> AsyncIterator[Service]:
+    """The service over an up-to-date database, without its background work."""
+    make_folder(service.settings.data_dir)
     await upgrade(service.database)
     try:
         yield service

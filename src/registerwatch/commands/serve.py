@@ -4,6 +4,8 @@ from typing import Annotated
 
 import typer
 
+from registerwatch import logs
+from registerwatch.commands.contact import warn_without_contact
 from registerwatch.commands.database import bring_to_schema
 from registerwatch.db.disk import make_folder
 from registerwatch.settings import load_settings, unknown_variables
@@ -24,11 +26,8 @@ def serve(
     settings = load_settings()
     for name in unknown_variables():
         typer.echo(f"registerwatch: there is no setting {name}; see `registerwatch settings`", err=True)
-    if settings.reads_real_register and not settings.contact:
-        typer.echo(
-            "registerwatch: set REGISTERWATCH_CONTACT to an address at which the register's operators can reach you",
-            err=True,
-        )
+    logs.set_up(settings.log_format)
+    warn_without_contact(settings)
     make_folder(settings.data_dir)
     bring_to_schema(settings.database_address)  # here a problem is one line; in the server it would be a traceback
     server.serve(settings, host, port, background=background)

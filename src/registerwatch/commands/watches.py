@@ -6,6 +6,7 @@ import typer
 
 from registerwatch import logs
 from registerwatch.bootstrap import build_service
+from registerwatch.commands.contact import warn_without_contact
 from registerwatch.db.migrate import upgrade
 from registerwatch.settings import Settings, load_settings
 from registerwatch.watches.recheck import RecheckResult
@@ -23,6 +24,7 @@ def recheck() -> None:
     """Recheck now: read the watches that were not read for the longest time, as the background does by itself."""
     settings = load_settings()
     logs.set_up(settings.log_format)
+    warn_without_contact(settings)
     done = asyncio.run(_recheck(settings))
     typer.echo(f"{done.tried} subjects tried, {done.found} read. What changed goes out from `serve` or `work`.")
 
