@@ -13,6 +13,8 @@ Known = tuple[int, str, Role, int | None]
 """As whom somebody is known: the account's id, a name, a role, the user's id."""
 Rows = dict[str, list[tuple[Any, ...]]]
 """Rows of tables, by the table's name."""
+NO_PASSWORD = ""
+"""Of somebody who has none: nobody gets in with it, nor with any other."""
 
 
 @dataclass(eq=False)
@@ -40,7 +42,7 @@ class Firm:
 
 @dataclass(eq=False)
 class Person:
-    """A user."""
+    """A user; `NO_PASSWORD` until they have set one."""
 
     id: int
     email: str

@@ -23,7 +23,7 @@ from registerwatch.accounts.audit import OPERATOR, Action
 from registerwatch.accounts.credentials import credential_of, masked
 from registerwatch.accounts.deletion import DeletionService
 from registerwatch.accounts.idempotency import IdempotencyStore
-from registerwatch.accounts.members import MemberService
+from registerwatch.accounts.members import EMAIL_TAKEN, MemberService
 from registerwatch.accounts.models import Caller, NewSession, Profile, Role
 from registerwatch.accounts.password_reset import LINKS_PER_HOUR, TOKEN_SECONDS, PasswordResetService
 from registerwatch.accounts.plans import Plan, PlanName, Plans
@@ -33,7 +33,7 @@ from registerwatch.accounts.wiring import Accounts
 from registerwatch.db.engine import Database
 from registerwatch.errors import CapReached, InvalidInput, NoSuchAccount, Unauthenticated, WrongPassword
 from registerwatch.mail.memory_mailer import MemoryMailer
-from tests.accounts.plain_model import COLUMNS, Firm, Known, Model, Opener, Person, Rows
+from tests.accounts.plain_model import COLUMNS, NO_PASSWORD, Firm, Known, Model, Opener, Person, Rows
 from tests.register.builders import PROPERTY
 from tests.support.fakes import SteppedClock, quick_passwords
 
@@ -178,7 +178,7 @@ class People(RuleBasedStateMachine):
     @rule(which=which, guess=guesses)
     def an_account_is_deleted(self, which: int, guess: str | None) -> None:
         caller, firm = self.manager(which)
-        password = guess or firm.owners[-1].password
+        password = guess or firm.owners[-1].password or "password one"
         refused = password not in {owner.password for owner in firm.owners}
         self.outcome(self.accounts.deletion.delete(caller, password), WrongPassword if refused else None)
         if not refused:
@@ -240,6 +240,45 @@ class People(RuleBasedStateMachine):
             firm.trail.append((self.now, OPERATOR, Action.PLAN_CHANGED))
             self._seen(firm, profile)
 
+    @rule(who=which, lasts=st.none() | st.integers(-DAY, DAY))
+    def the_operator_makes_an_account(self, who: int, lasts: int | None) -> None:
+        email, person, _password = self.somebody(who)
+        ends = None if lasts is None else self.now + lasts
+        asked = self.accounts.admin.create(email.upper(), "Firm", PlanName.STANDARD, ends)
+        made = self.outcome(asked, InvalidInput if person is not None else None, EMAIL_TAKEN)
+        if made is not None:
+            account = made.profile.account
+            firm = Firm(account.id, email, PlanName.STANDARD, self.now + TRIAL_SECONDS if ends is None else ends)
+            firm.people.append(Person(made.profile.users[0].id, email, NO_PASSWORD, Role.OWNER, firm))
+            firm.trail.append((self.now, OPERATOR, Action.ACCOUNT_OPENED))
+            self.model.firms.append(firm)
+            self.model.add_link(firm.people[0], _token(made.link), self.now + TOKEN_SECONDS)
+            self._seen(firm, made.profile)
+
+    @precondition(lambda self: self.model.people)
+    @rule(which=which)
+    def the_operator_makes_a_key(self, which: int) -> None:
+        firm = _one(self.model.people, which).firm
+        caller = self.run(self.accounts.admin.caller(_one(firm.people, which).email))
+        refused = len(firm.active_keys) >= PLANS[firm.plan].keys
+        made = self.outcome(self.accounts.api_keys.create(caller, "ERP"), CapReached if refused else None)
+        if made is not None:
+            profile = self.run(self.accounts.members.profile(caller))
+            self.model.add_key(firm, profile.keys[-1].id, made.secret)
+            self._done(firm, caller, Action.KEY_CREATED, profile)
+            assert firm.trail[-1][1] == OPERATOR
+
+    @precondition(lambda self: self.model.people)
+    @rule(which=which)
+    def the_operator_deletes_an_account(self, which: int) -> None:
+        person = _one(self.model.people, which)
+        asked = self.accounts.admin.owned(person.email)
+        profile = self.outcome(asked, InvalidInput if person.role is Role.MEMBER else None, "is a member")
+        if profile is not None:
+            self._seen(person.firm, profile)
+            self.run(self.accounts.deletion.delete_without_password(profile.account.id))
+            self.model.delete(person.firm)
+
     @rule(seconds=spans)
     def time_passes(self, seconds: int) -> None:
         self.clock.move(seconds)
@@ -299,7 +338,7 @@ class People(RuleBasedStateMachine):
         """An address, who has it, and a password that is theirs or not."""
         email = _one([*(person.email for person in self.model.people), *ADDRESSES], which)
         person = self.model.person(email)
-        return email, person, guess or (person.password if person else "password one")
+        return email, person, guess or (person.password if person else "") or "password one"
 
     def managers(self) -> Sequence[Opener]:
         """Those that may manage users and keys."""
