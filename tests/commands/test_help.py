@@ -12,6 +12,7 @@ from tests.support.terminal import Terminal
     [
         (("serve",), {"DATABASE_URL": "mysql://x"}, "sqlite:// or postgresql://"),
         (("serve",), {"REGISTER_REQUESTS_PER_MINUTE": "0"}, "REGISTERWATCH_REGISTER_REQUESTS_PER_MINUTE"),
+        (("serve",), {"SIGNUP": "closed"}, "REGISTERWATCH_SIGNUP"),
         (("serve",), {"TRUSTED_PROXIES": "here"}, "REGISTERWATCH_TRUSTED_PROXIES"),
         (("settings",), {"DATABASE_URL_FILE": "/nowhere/at/all"}, "REGISTERWATCH_DATABASE_URL_FILE"),
         (("copy", "fill", "--source", "nowhere.jsonl"), {}, "There is no file"),
