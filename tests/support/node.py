@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
-PINS = Path(__file__).parents[1] / "mcp" / "node"
-"""Folder with `package.json`, its lock file and what is run beside them."""
+TESTS = Path(__file__).parents[1]
+PINS = TESTS / "mcp" / "node"
+GENERATORS = TESTS / "clients" / "node"
+"""Folders with `package.json`, its lock file and what is run beside them."""
 
 OLDEST = 20
 """The oldest version of Node.js that the pinned packages run on."""
@@ -37,24 +39,24 @@ def _version(engine: str) -> int:
     return int(told.removeprefix("v").partition(".")[0])
 
 
-def installed() -> Path:
-    """A folder with the pinned packages. It is kept for other runs, under the user's cache, by what is pinned."""
+def installed(pins: Path = PINS) -> Path:
+    """A folder with packages that are pinned. It is kept for other runs, under the user's cache, by what is pinned."""
     npm = program("npm")
-    digest = hashlib.sha256(b"".join((PINS / name).read_bytes() for name in ("package.json", "package-lock.json")))
+    digest = hashlib.sha256(b"".join((pins / name).read_bytes() for name in ("package.json", "package-lock.json")))
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "registerwatch-tests"
     kept = cache / f"node-{digest.hexdigest()[:16]}"
     if not kept.exists():
         cache.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=cache) as fresh:
-            _install(npm, Path(fresh) / "packages")
+            _install(npm, pins, Path(fresh) / "packages")
             _move(Path(fresh) / "packages", kept)
     return kept
 
 
-def _install(npm: str, folder: Path) -> None:
+def _install(npm: str, pins: Path, folder: Path) -> None:
     folder.mkdir()
     for name in ("package.json", "package-lock.json"):
-        shutil.copyfile(PINS / name, folder / name)
+        shutil.copyfile(pins / name, folder / name)
     done = subprocess.run(
         [npm, *INSTALL], cwd=folder, capture_output=True, text=True, timeout=INSTALL_SECONDS, check=False
     )

@@ -128,11 +128,18 @@ def answer_schemas() -> dict[str, dict[str, Any]]:
         schema.pop("title", None)
         for about in schema["properties"].values():
             about.pop("default", None)
+            _name_constant(about)
             _put_format_on_strings(about)
             _add_example(about)
         schema["required"] = [field for field in schema["properties"] if not _may_be_missing(reached[name], field)]
         schema["additionalProperties"] = False
     return schemas
+
+
+def _name_constant(about: dict[str, Any]) -> None:
+    """Describe a boolean that is always the same as a constant: generators of clients know no list of booleans."""
+    if about.get("enum") in ([True], [False]):
+        about["type"], about["const"] = "boolean", about.pop("enum")[0]
 
 
 def _put_format_on_strings(about: dict[str, Any]) -> None:
@@ -145,9 +152,16 @@ def _put_format_on_strings(about: dict[str, Any]) -> None:
 def _add_example(about: dict[str, Any]) -> None:
     """Give a field that has one of a few values an example, where it has none of its own."""
     choices = [about, *about.get("anyOf", ())]
-    values = [value for each in choices for value in (each.get("enum") or [True] * (each.get("type") == "boolean"))]
+    values = [value for each in choices for value in _values(each)]
     if values:
         about.setdefault("examples", values[:1])
+
+
+def _values(schema: dict[str, Any]) -> list[Any]:
+    """The values of a schema that has few; of a boolean one of two."""
+    if "const" in schema:
+        return [schema["const"]]
+    return schema.get("enum") or [True] * (schema.get("type") == "boolean")
 
 
 def _objects(types: Any) -> list[Any]:
