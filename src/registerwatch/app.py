@@ -28,6 +28,7 @@ from registerwatch.rest import (
 from registerwatch.rest.description import DescribedApi
 from registerwatch.rest.middleware import BodyRequired, HeadAsGet, LimitHeaders, OpenCors, StoredDevices
 from registerwatch.settings import Settings
+from registerwatch.web.compression import Compression
 from registerwatch.web.rate_limits import build_limits
 from registerwatch.web.request_ids import AccessLog, RequestIds
 from registerwatch.web.route_table import install_route_table
@@ -99,6 +100,7 @@ def app_over(service: Service, *, background: bool = True) -> FastAPI:
             *([Middleware(AccessLog, trusted_proxies=settings.trusted_proxies)] if settings.access_log else ()),
             Middleware(metrics.CountedRequests, counts=counts),
             Middleware(HeadAsGet),
+            Middleware(Compression),
             Middleware(OpenCors),
             Middleware(BodyRequired),
             Middleware(StoredDevices, devices=service.devices),

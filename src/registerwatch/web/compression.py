@@ -1,0 +1,110 @@
+"""Compressed answers, for the public pages and reads alone.
+
+An answer that holds a secret beside text of somebody else's choice must not be compressed: its length would tell the
+secret bit by bit (the BREACH attack). So the paths are listed, and a request or an answer with a cookie is left alone.
+"""
+
+import zlib
+from collections.abc import Sequence
+from functools import lru_cache
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+PUBLIC_PATHS = frozenset({"/", "/openapi.json", "/robots.txt", "/v1/search"})
+PUBLIC_PREFIXES = ("/v1/devices/", "/v1/actors/", "/d/", "/a/", "/static/")
+COMPRESSED_TYPES = (b"text/", b"application/json", b"image/svg+xml")
+MIN_BYTES = 1400
+"""What fits into one packet with its headers arrives no sooner when it is shorter."""
+LEVEL = 4
+"""Of a page, level 4 takes half the time of level 6 and 3 % more bytes."""
+_GZIP = 31
+"""zlib's `wbits` for the largest window with gzip's header."""
+
+_VARY = (b"vary", b"Accept-Encoding")
+
+RawHeaders = Sequence[tuple[bytes, bytes]]
+
+
+class Compression:
+    """Compresses what is public, long enough and text, for clients that take gzip.
+
+    `Vary` is on every answer at these paths, short ones and 304 too. Every `ETag` is weak, so both forms share one.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or not is_public(scope["path"]):
+            await self._app(scope, receive, send)
+            return
+        packs = _takes_packed(scope["headers"])
+        held: Message | None = None
+
+        async def send_packed(message: Message) -> None:
+            nonlocal held
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message["headers"], _VARY]
+                if packs and _is_packable(message["headers"]):
+                    held = message
+                    return
+            elif held is not None:
+                start, held = held, None
+                if not message.get("more_body"):
+                    start, message = _packed(start, message)
+                await send(start)
+            await send(message)
+
+        await self._app(scope, receive, send_packed)
+
+
+def is_public(path: str) -> bool:
+    """Whether answers at this path hold nothing that only one caller may see."""
+    return path in PUBLIC_PATHS or path.startswith(PUBLIC_PREFIXES)
+
+
+@lru_cache(maxsize=256)  # clients send one of few headers, with every request
+def accepts_gzip(accepted: str) -> bool:
+    """Whether an `Accept-Encoding` header takes gzip (RFC 9110, 12.5.3)."""
+    qualities = dict(_coding(each) for each in accepted.lower().split(","))
+    return qualities.get("gzip", qualities.get("*", 0.0)) > 0
+
+
+def _coding(text: str) -> tuple[str, float]:
+    """The name of a coding and its quality: 1 where none is given, 0 where it is no number."""
+    name, _, parameter = text.partition(";")
+    given = parameter.strip().removeprefix("q=")
+    try:
+        return name.strip(), float(given) if given else 1.0
+    except ValueError:
+        return name.strip(), 0.0
+
+
+def _takes_packed(request_headers: RawHeaders) -> bool:
+    accepted = b""
+    for name, value in request_headers:
+        if name == b"accept-encoding":
+            accepted = value
+        elif name == b"cookie":
+            return False
+    return accepts_gzip(accepted.decode("latin-1"))
+
+
+def _is_packable(headers: RawHeaders) -> bool:
+    """Whether a whole answer with these headers gains by it. What is streamed tells no length and is left alone."""
+    long_enough = is_text = False
+    for name, value in headers:
+        if name in (b"content-encoding", b"set-cookie"):
+            return False
+        if name == b"content-length":
+            long_enough = int(value) >= MIN_BYTES
+        elif name == b"content-type":
+            is_text = value.startswith(COMPRESSED_TYPES)
+    return long_enough and is_text
+
+
+def _packed(start: Message, message: Message) -> tuple[Message, Message]:
+    body = zlib.compress(message["body"], LEVEL, _GZIP)
+    others = [each for each in start["headers"] if each[0] != b"content-length"]
+    headers = [*others, (b"content-length", b"%d" % len(body)), (b"content-encoding", b"gzip")]
+    return {**start, "headers": headers}, {**message, "body": body}
