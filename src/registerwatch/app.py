@@ -12,6 +12,7 @@ from registerwatch.bootstrap import Service, build_service, running
 from registerwatch.mcp.description import PATH_ITEM, SCHEMAS
 from registerwatch.mcp.endpoint import PATH, ToolEndpoint
 from registerwatch.pages import routes
+from registerwatch.pages.sitemap import Sitemap
 from registerwatch.rest import (
     account,
     billing,
@@ -110,6 +111,7 @@ def app_over(service: Service, *, background: bool = True) -> FastAPI:
     )
     app.state.service, app.state.limits, app.state.readiness = service, limits, system.Readiness()
     app.state.request_counts, app.state.has_index = counts, True
+    app.state.sitemap = Sitemap.of(service) if settings.reads_real_register else None
     app.describe(PATH, PATH_ITEM, SCHEMAS)
     for router in ROUTERS:
         app.router.routes.extend(router.routes)  # `include_router` would build each of them anew, which takes 30 ms

@@ -1,5 +1,6 @@
 """What holds for every page: markup, headers, files, limits, errors."""
 
+import struct
 from collections.abc import Mapping
 from typing import Any
 
@@ -85,10 +86,28 @@ async def test_files_are_served_as_what_they_are(site: SiteMaker) -> None:
         kinds = {name: (await harness.get(asset_address(name))).headers["content-type"] for name in assets()}
 
         assert kinds == {
+            "card.png": "image/png",
+            "favicon.ico": "image/vnd.microsoft.icon",
             "icon.svg": "image/svg+xml",
             "site.js": "text/javascript; charset=utf-8",
             "style.css": "text/css; charset=utf-8",
         }
+
+
+async def test_the_icon_is_where_it_is_looked_for_unasked(site: SiteMaker) -> None:
+    async with site() as harness:
+        icon = await harness.get("/favicon.ico")
+
+    reserved, kind, images = struct.unpack_from("<HHH", icon.content)
+    assert (icon.status_code, icon.headers["content-type"]) == (200, "image/vnd.microsoft.icon")
+    assert (reserved, kind, images) == (0, 1, 3)
+    for number, size in enumerate((16, 32, 48)):
+        entry = struct.unpack_from("<BBBBHHII", icon.content, 6 + 16 * number)
+        length, start = entry[6:]
+        image = icon.content[start : start + length]
+        assert entry[:2] == (size, size)
+        assert image.startswith(b"\x89PNG\r\n\x1a\n")
+        assert struct.unpack_from(">II", image, 16) == (size, size)
 
 
 async def test_an_older_page_still_gets_its_stylesheet_but_nobody_keeps_it(site: SiteMaker) -> None:
@@ -118,7 +137,8 @@ async def test_robots_may_read_records_but_not_search(site: SiteMaker) -> None:
         robots = await harness.get("/robots.txt")
 
         assert robots.headers["content-type"].startswith("text/plain")
-        assert {"Disallow: /v1/", "Disallow: /?"} <= set(robots.text.splitlines())
+        forbidden = {"/v1/", "/mcp", "/?q=", "/?status=", "/?risk=", "/?page="}
+        assert forbidden == {line.partition(": ")[2] for line in robots.text.splitlines() if "Disallow" in line}
 
 
 async def test_pages_are_limited_and_say_when_to_come_back(site: SiteMaker) -> None:

@@ -30,18 +30,23 @@ SECURITY_HEADERS = {
     "Referrer-Policy": "same-origin",
 }
 
+UNINDEXED = {"X-Robots-Tag": "noindex"}
+"""On pages that are about nothing, and on every page where records are not EUDAMED's."""
+
 FIRST_STRONG_ISOLATE, POP_ISOLATE = "\u2068", "\u2069"
 
 
 def page(request: Request, template: str, *, settled: bool = True, **context: Any) -> Response:
     """A page with an `ETag` of its content, or a 304. One that is not `settled` will change soon and is not cached."""
-    html = render(template, source_note=_source_note(request), **context)
+    note = _source_note(request)
+    html = render(template, source_note=note, **context)
     tag = f'W/"{blake2b(html.encode(), digest_size=12).hexdigest()}"'
     shared = {
         **SECURITY_HEADERS,
         "ETag": tag,
         "Cache-Control": REVALIDATED if settled else NOT_CACHED,
         "Vary": FRAGMENT_HEADER,
+        **(UNINDEXED if note else {}),
     }
     if matches(request.headers.get("if-none-match"), tag):
         return Response(status_code=304, headers=shared)
@@ -52,7 +57,7 @@ def unindexed_page(
     request: Request, template: str, status: int, headers: Mapping[str, str] | None = None, **context: Any
 ) -> Response:
     """A page that neither caches nor search engines keep: something is missing or went wrong."""
-    shared = {**SECURITY_HEADERS, "Cache-Control": NOT_CACHED, "X-Robots-Tag": "noindex", "Vary": FRAGMENT_HEADER}
+    shared = {**SECURITY_HEADERS, "Cache-Control": NOT_CACHED, **UNINDEXED, "Vary": FRAGMENT_HEADER}
     html = render(template, source_note=_source_note(request), **context)
     return HTMLResponse(html, status, {**shared, **(headers or {})})
 

@@ -6,7 +6,7 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
-from registerwatch.pages import site_files
+from registerwatch.pages import site_files, sitemap
 from registerwatch.pages.public import actor, billing, device, password, search
 from registerwatch.pages.rendering import FRAGMENT_HEADER, unindexed_page
 from registerwatch.web.request_ids import current_request_id
@@ -22,7 +22,7 @@ UNEXPECTED = "Something went wrong"
 
 
 router = APIRouter(include_in_schema=False)
-for part in (search, device, actor, password, billing, site_files):
+for part in (search, device, actor, password, billing, site_files, sitemap):
     router.include_router(part.router)
 
 

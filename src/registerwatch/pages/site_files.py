@@ -1,4 +1,4 @@
-"""Files of the site: stylesheet, script and icon, each under an address that changes with its content; robots.txt."""
+"""Files of the site, each under an address that changes with its content; favicon.ico and robots.txt."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,11 +10,16 @@ from fastapi import APIRouter
 from starlette.exceptions import HTTPException
 from starlette.responses import PlainTextResponse, Response
 
+from registerwatch.web.injection import InjectedService
+
 MEDIA_TYPES = {
     "css": "text/css; charset=utf-8",
     "js": "text/javascript; charset=utf-8",
     "svg": "image/svg+xml",
+    "png": "image/png",
+    "ico": "image/vnd.microsoft.icon",
 }
+KEPT_FOR_A_DAY = "public, max-age=86400"
 KEPT_FOR_A_YEAR = "public, max-age=31536000, immutable"
 REVALIDATED = "no-cache"
 FILE_HEADERS = {"X-Content-Type-Options": "nosniff", "Cross-Origin-Resource-Policy": "same-origin"}
@@ -23,8 +28,12 @@ ROBOTS = """\
 User-agent: *
 Disallow: /v1/
 Disallow: /mcp
-Disallow: /?
+Disallow: /?q=
+Disallow: /?status=
+Disallow: /?risk=
+Disallow: /?page=
 """
+"""A bare `/?` would forbid everything: parsers that drop an empty query read it as `/`, Python's among them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +76,22 @@ async def asset(stamped: str) -> Response:
     return Response(found.body, 200, {**FILE_HEADERS, "Cache-Control": kept}, found.media_type)
 
 
+@router.get("/favicon.ico")
+async def favicon() -> Response:
+    """The icon, where browsers, feed readers and search engines look for it unasked."""
+    icon = assets()["favicon.ico"]
+    return Response(icon.body, 200, {**FILE_HEADERS, "Cache-Control": KEPT_FOR_A_DAY}, icon.media_type)
+
+
 @router.get("/robots.txt")
-async def robots() -> Response:
-    """Records may be indexed, endless searches and the interface for programs need not be."""
-    return PlainTextResponse(ROBOTS, headers={"Cache-Control": "public, max-age=86400"})
+async def robots(service: InjectedService) -> Response:
+    """Records may be indexed, endless searches and the interface for programs need not be.
+
+    Records that are not EUDAMED's may be fetched all the same: a page that is not fetched cannot say `noindex`.
+    """
+    settings = service.settings
+    listed = f"\nSitemap: {settings.public_url}/sitemap.xml\n" if settings.reads_real_register else ""
+    return PlainTextResponse(ROBOTS + listed, headers={"Cache-Control": KEPT_FOR_A_DAY})
 
 
 def _asset(name: str, body: bytes) -> Asset:
