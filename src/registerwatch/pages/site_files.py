@@ -22,7 +22,6 @@ MEDIA_TYPES = {
 KEPT_FOR_A_DAY = "public, max-age=86400"
 KEPT_FOR_A_YEAR = "public, max-age=31536000, immutable"
 REVALIDATED = "no-cache"
-FILE_HEADERS = {"X-Content-Type-Options": "nosniff", "Cross-Origin-Resource-Policy": "same-origin"}
 
 ROBOTS = """\
 User-agent: *
@@ -49,6 +48,12 @@ class Asset:
         """What it is, for the `Content-Type`."""
         return MEDIA_TYPES[self.name.rpartition(".")[2]]
 
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """Headers of every answer with it: images may be shown by other sites, as previews of links are."""
+        site = "cross-origin" if self.media_type.startswith("image/") else "same-origin"
+        return {"X-Content-Type-Options": "nosniff", "Cross-Origin-Resource-Policy": site}
+
 
 @cache
 def assets() -> Mapping[str, Asset]:
@@ -73,14 +78,14 @@ async def asset(stamped: str) -> Response:
     if found is None:
         raise HTTPException(404)
     kept = KEPT_FOR_A_YEAR if stamped == found.stamped else REVALIDATED
-    return Response(found.body, 200, {**FILE_HEADERS, "Cache-Control": kept}, found.media_type)
+    return Response(found.body, 200, {**found.headers, "Cache-Control": kept}, found.media_type)
 
 
 @router.get("/favicon.ico")
 async def favicon() -> Response:
     """The icon, where browsers, feed readers and search engines look for it unasked."""
     icon = assets()["favicon.ico"]
-    return Response(icon.body, 200, {**FILE_HEADERS, "Cache-Control": KEPT_FOR_A_DAY}, icon.media_type)
+    return Response(icon.body, 200, {**icon.headers, "Cache-Control": KEPT_FOR_A_DAY}, icon.media_type)
 
 
 @router.get("/robots.txt")

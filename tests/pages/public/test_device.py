@@ -201,7 +201,7 @@ async def test_structured_data_describes_the_device(site: SiteMaker) -> None:
     async with site(registration(UDI, "Stem"), public_url="https://register.example/") as harness:
         page = await _page(harness)
 
-        assert page.structured["@type"] == "MedicalDevice"
+        assert page.structured["@type"] == ["MedicalDevice", "Product"]
         assert page.structured["name"] == "Stem"
         assert page.structured["identifier"][0]["value"] == UDI
         assert (

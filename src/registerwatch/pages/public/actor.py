@@ -10,12 +10,14 @@ from registerwatch.pages.countries import country_name
 from registerwatch.pages.paging import Paging
 from registerwatch.pages.public.parameters import PageQuery, query_of
 from registerwatch.pages.public.structured_data import organization, script_text
+from registerwatch.pages.public.summaries import actor_summary, origin_of
 from registerwatch.pages.rendering import page, unindexed_page
 from registerwatch.register.actors import DEVICE_ROWS, NOT_REGISTERED, ActorAnswer
 from registerwatch.register.identifiers import is_actor_of_devices, kind, subject
 from registerwatch.register.models import ActorReference
 from registerwatch.register.search.index import Filters
 from registerwatch.register.search.queries import SearchPage
+from registerwatch.settings import Settings
 from registerwatch.web.injection import InjectedService, limits_of
 from registerwatch.web.rate_limits import Limit
 
@@ -82,7 +84,7 @@ async def actor(request: Request, srn: str, service: InjectedService) -> Respons
     if answer.read_at is None:
         return _no_actor(request, answer)
     devices = await service.search.search(code, query.filters, page=query.page)
-    return _actor_page(request, service.settings.public_url, ActorView(answer, devices, query))
+    return _actor_page(request, service.settings, ActorView(answer, devices, query))
 
 
 @router.post("/a/{srn:path}")
@@ -94,9 +96,9 @@ async def read_again(request: Request, srn: str, service: InjectedService) -> Re
     return RedirectResponse(actor_address(code), 303)
 
 
-def _actor_page(request: Request, public_url: str, view: ActorView) -> Response:
-    actor = view.actor
-    described = organization(ActorReference(actor.srn, actor.name), actor.country, public_url)
+def _actor_page(request: Request, settings: Settings, view: ActorView) -> Response:
+    actor, summary = view.actor, actor_summary(view, origin_of(settings))
+    described = organization(ActorReference(actor.srn, actor.name), actor.country, summary)
     return page(
         request,
         "actor.html",
@@ -104,8 +106,8 @@ def _actor_page(request: Request, public_url: str, view: ActorView) -> Response:
         view=view,
         actor=actor,
         parameters=view.parameters,
+        summary=summary,
         structured=script_text(described) if actor.name else None,
-        canonical=public_url + actor_address(actor.srn),
     )
 
 

@@ -17,6 +17,7 @@ from registerwatch.pages.public.certificates import (
     shown_certificates,
 )
 from registerwatch.pages.public.structured_data import medical_device, script_text
+from registerwatch.pages.public.summaries import device_summary, origin_of
 from registerwatch.pages.rendering import page, unindexed_page
 from registerwatch.register.codes import REGULATIONS, segment
 from registerwatch.register.devices import DeviceAnswer, NoDevice, ServedDevice
@@ -132,15 +133,15 @@ async def read_again(request: Request, udi: str, service: InjectedService) -> Re
 def _device_page(service: Service, request: Request, answer: DeviceAnswer) -> Response:
     today = datetime.fromtimestamp(service.clock.now(), UTC).date()
     view = DeviceView(_served.decode(answer.body), in_full=answer.in_full, today=today)
-    public_url = service.settings.public_url
+    summary = device_summary(view, origin_of(service.settings))
     return page(
         request,
         "device.html",
         settled=view.in_full and view.device.error is None,
         view=view,
         device=view.device,
-        structured=script_text(medical_device(view.device, view.name, public_url)),
-        canonical=public_url + device_address(view.device.udi),
+        summary=summary,
+        structured=script_text(medical_device(view.device, view.name, summary)),
         in_eudamed=EUDAMED_DEVICE + view.device.uuid if service.settings.reads_real_register else None,
     )
 

@@ -11,6 +11,7 @@ from registerwatch.pages.addresses import actor_address, device_address, search_
 from registerwatch.pages.paging import Paging
 from registerwatch.pages.public.examples import Example, examples
 from registerwatch.pages.public.parameters import PageQuery, query_of
+from registerwatch.pages.public.summaries import origin_of, search_summary
 from registerwatch.pages.rendering import FRAGMENT_HEADER, page
 from registerwatch.register.codes import RiskFilter, StatusFilter
 from registerwatch.register.identifiers import kind, udi_spellings
@@ -94,13 +95,14 @@ async def search(request: Request, service: InjectedService) -> Response:
     await limits_of(request).check(request, Limit.PAGES)
     query = query_of(request.query_params)
     fragment = FRAGMENT_HEADER in request.headers
+    results = None if query.is_nothing else await _results(service, query)
     return page(
         request,
         "results.html" if fragment else "search.html",
         parameters=query,
         introduction=await _introduction(service) if query.is_nothing else None,
-        results=None if query.is_nothing else await _results(service, query),
-        canonical=service.settings.public_url + "/",
+        results=results,
+        summary=search_summary(results, origin_of(service.settings)),
     )
 
 

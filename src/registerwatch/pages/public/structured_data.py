@@ -5,7 +5,9 @@ from typing import Any
 import msgspec
 from markupsafe import Markup
 
-from registerwatch.pages.addresses import actor_address, device_address
+from registerwatch.pages.addresses import actor_address
+from registerwatch.pages.public.summaries import PageSummary
+from registerwatch.register.identifiers import has_gs1_check_digit
 from registerwatch.register.models import ActorReference, Device
 
 CONTEXT = "https://schema.org"
@@ -17,19 +19,21 @@ def script_text(content: dict[str, Any]) -> Markup:
     return Markup(msgspec.json.encode(content).decode().translate(_HARMLESS))  # noqa: S704  # escaped for its place
 
 
-def medical_device(device: Device, name: str, public_url: str) -> dict[str, Any]:
+def medical_device(device: Device, name: str, summary: PageSummary) -> dict[str, Any]:
     """A device. It is a `Product` too, which is where schema.org has manufacturer, model and part number."""
+    public_url = summary.origin.public_url
     others = [text for text in dict.fromkeys(device.trade_names.values()) if text and text != name]
     identifiers = [_identifier("UDI-DI", device.udi), _identifier("Basic UDI-DI", device.basic_udi)]
     maker = ActorReference(device.manufacturer_srn, device.manufacturer_name)
     return _told(
         {
             "@context": CONTEXT,
-            "@type": "MedicalDevice",
-            "additionalType": f"{CONTEXT}/Product",
+            "@type": ["MedicalDevice", "Product"],
             "name": name,
+            "description": summary.text,
             "alternateName": others,
-            "url": public_url + device_address(device.udi),
+            "url": summary.address,
+            "gtin14": device.udi if is_gtin_14(device.udi) else "",
             "identifier": [each for each in identifiers if each["value"]],
             "manufacturer": _organization(maker, public_url),
             "model": device.device_model,
@@ -41,10 +45,11 @@ def medical_device(device: Device, name: str, public_url: str) -> dict[str, Any]
     )
 
 
-def organization(actor: ActorReference, country: str, public_url: str) -> dict[str, Any]:
+def organization(actor: ActorReference, country: str, summary: PageSummary) -> dict[str, Any]:
     """An actor. `country` is an ISO code of two letters, or empty."""
+    about = {**(_organization(actor, summary.origin.public_url) or {}), "description": summary.text}
     address = {"@type": "PostalAddress", "addressCountry": country} if country else None
-    return {"@context": CONTEXT} | _told({**(_organization(actor, public_url) or {}), "address": address})
+    return {"@context": CONTEXT} | _told({**about, "address": address})
 
 
 def _organization(actor: ActorReference, public_url: str) -> dict[str, Any] | None:
@@ -55,6 +60,11 @@ def _organization(actor: ActorReference, public_url: str) -> dict[str, Any] | No
         "url": public_url + actor_address(actor.srn),
     }
     return {"@type": "Organization", "name": actor.name, **(known if actor.srn else {})}
+
+
+def is_gtin_14(udi: str) -> bool:
+    """Whether a UDI-DI is a GTIN of 14 digits; those of other issuing entities, and slips of the pen, are none."""
+    return len(udi) == 14 and udi.isascii() and udi.isdigit() and has_gs1_check_digit(udi)
 
 
 def _identifier(kind: str, value: str) -> dict[str, str]:

@@ -1,0 +1,102 @@
+"""What a page says of itself outside of itself: in search results, in previews of links, at the head of a print."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from markupsafe import Markup
+
+from registerwatch.pages.addresses import actor_address, device_address, search_address
+from registerwatch.pages.rendering import day, isolated
+from registerwatch.settings import Settings
+
+if TYPE_CHECKING:
+    from registerwatch.pages.public.actor import ActorView
+    from registerwatch.pages.public.device import DeviceView
+    from registerwatch.pages.public.search import Results
+
+MAX_NAME = 100
+"""Characters of a name: some trade names are as long as a paragraph."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where the service is, and whether its records are EUDAMED's."""
+
+    public_url: str
+    is_eudamed: bool
+
+    @property
+    def name(self) -> str:
+        """The source, for a sentence."""
+        return "EUDAMED" if self.is_eudamed else "a source that is not EUDAMED"
+
+
+def origin_of(settings: Settings) -> Origin:
+    """The origin that these settings make."""
+    return Origin(settings.public_url, settings.reads_real_register)
+
+
+@dataclass(frozen=True, slots=True)
+class PageSummary:
+    """The title and text of a page, and its address. `read_at` is when its record was read, None without one."""
+
+    title: str
+    text: str
+    address: str
+    origin: Origin
+    read_at: str | None = None
+    is_canonical: bool = True
+    """Whether search engines may keep it under this address."""
+
+
+def device_summary(view: "DeviceView", origin: Origin) -> PageSummary:
+    """Of a device."""
+    device = view.device
+    kind = f"{device.risk_class} medical device" if device.risk_class else "medical device"
+    maker = f" of {_name(device.manufacturer_name)}" if device.manufacturer_name else ""
+    status = device.status or "not known"
+    text = f"{_name(view.name)}: {kind}{maker}, UDI-DI {device.udi}. Market status: {status}."
+    return PageSummary(
+        title=f"{_name(view.name)} · {device.udi}",
+        text=f"{text} {_reading(device.read_at, origin, in_full=view.in_full)}",
+        address=origin.public_url + device_address(device.udi),
+        origin=origin,
+        read_at=device.read_at,
+    )
+
+
+def actor_summary(view: "ActorView", origin: Origin) -> PageSummary:
+    """Of an actor."""
+    actor = view.actor
+    role = (view.role or "Actor") + (f" in {view.country}" if view.country else "")
+    status = f" Status: {actor.manufacturer_status}." if actor.manufacturer_status else ""
+    return PageSummary(
+        title=f"{_name(view.name)} · {actor.srn}",
+        text=f"{_name(view.name)}: {role}, SRN {actor.srn}.{status} {_reading(actor.read_at, origin)}",
+        address=origin.public_url + actor_address(actor.srn),
+        origin=origin,
+        read_at=actor.read_at,
+    )
+
+
+def search_summary(results: "Results | None", origin: Origin) -> PageSummary:
+    """Of the search page, with results or without."""
+    if results is None:
+        about = "EUDAMED, the public EU register of medical devices" if origin.is_eudamed else origin.name
+        text = f"Search a stored copy of {about}, by name, UDI-DI, SRN or catalogue reference."
+        return PageSummary("Registerwatch", text, f"{origin.public_url}/", origin)
+    asked = results.parameters
+    title = _name(asked.query) or "Devices"
+    text = f"{results.headline}, in a stored copy of {origin.name}."
+    address = origin.public_url + search_address(asked.query, asked.filters, asked.page)
+    return PageSummary(title, text, address, origin, is_canonical=False)
+
+
+def _reading(read_at: str | None, origin: Origin, *, in_full: bool = True) -> str:
+    on = f" on {Markup(day(read_at[:10])).striptags()}" if read_at else ""  # noqa: S704  # a day, escaped
+    return f"Read {'' if in_full else 'in part '}from {origin.name}{on}."
+
+
+def _name(text: str) -> str:
+    whole = " ".join(text.split())
+    return isolated(whole if len(whole) <= MAX_NAME else whole[: MAX_NAME - 1].rstrip() + "…")
