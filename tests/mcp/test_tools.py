@@ -40,8 +40,9 @@ UNKNOWN_TOOL = {"content": [{"type": "text", "text": '{"error":"Unknown tool."}'
 
 
 async def of_rest(harness: ServiceHarness, path: str, credential: str = "", **parameters: str) -> Any:
-    """What a GET of REST says."""
-    return (await harness.client.get(path, headers=auth_headers(credential), params=parameters)).json()
+    """What a GET of REST says to who waits for a whole record, as tools do."""
+    headers = {**auth_headers(credential), "Prefer": "wait=3"}
+    return (await harness.client.get(path, headers=headers, params=parameters)).json()
 
 
 async def ended(harness: ServiceHarness, owner: NewAccount) -> None:

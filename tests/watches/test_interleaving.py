@@ -170,7 +170,7 @@ async def test_deleting_an_account_and_observing_its_watches_wait_in_no_circle(h
         observation = DeviceObservation(a_device("u-1", UDI, version=1, status_code=OFF))
         async with harness.database.transaction() as connection:
             await WatchObserver(harness.service.notifications.outbox).observe(
-                connection, [observation], ReadContext(), unconfirmed=[OTHER], now=now
+                connection, [observation], ReadContext(), unconfirmed=[OTHER], now=now, read_at=now
             )
 
     async with asyncio.timeout(20):

@@ -23,13 +23,15 @@ devices = Table(
     Column("legislation_code", Text, nullable=False, doc="last segment of the register's code, or empty"),
     Column("detail_version", Integer, doc="version whose detail was read from the register, null if never"),
     Column("revision", BigInteger, nullable=False, index=True, doc="number of the change that stored this"),
-    Column("read_at", BigInteger, nullable=False, doc="last successful reading, unix seconds"),
+    Column("read_at", BigInteger, nullable=False, doc="before the first request of the read that brought it"),
     Column("document", Text, nullable=False, doc="the device as the service serves it"),
     Column("source", Text, doc="the source that brought the document, null where it was stored before 0005"),
     Column(
         "document_version", Integer, nullable=False, server_default="1", doc="DOCUMENT_VERSION at its last full read"
     ),
     Column("delisted_at", BigInteger, doc="first read in which the register listed it no more, null while it does"),
+    Column("detail_read_at", BigInteger, doc="the same of the detail, null if never read or read before 0011"),
+    Column("certs_read_at", BigInteger, doc="the same of the certificates, all of them; null as with the detail"),
     UniqueConstraint("primary_di", "uuid", name="uq_devices_primary_di_uuid"),
 )
 
@@ -168,7 +170,9 @@ watches = Table(
     Column("label", Text, nullable=False),
     Column("is_renamed", Boolean, nullable=False, doc="whether a person gave the label"),
     Column("snapshot", Text, doc="watches.snapshot.Snapshot in JSON, null before the first successful read"),
-    Column("last_sync", BigInteger, doc="end of the last successful read of the subject, null when there was none"),
+    Column(
+        "last_sync", BigInteger, doc="before the first request of the last successful read, null when there was none"
+    ),
     Column("tried_at", BigInteger, nullable=False, index=True, doc="last try to read it, 0 when it is due at once"),
     Column("last_error", Text, nullable=False, doc="why the last read failed, empty when it did not"),
     Column("failing_since", BigInteger, doc="first failure since the last success, null when there was none"),

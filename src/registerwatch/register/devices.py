@@ -1,7 +1,7 @@
 """Reading one device by UDI-DI: from the copy at once, from the register where the copy has none."""
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -13,6 +13,14 @@ from registerwatch.register.outcomes import NotFound, ReadFailed
 from registerwatch.register.store.documents import DocumentReader, StoredDocument
 
 MAX_UDI_LENGTH = 50
+MAX_WAIT_SECONDS = 3
+"""How long somebody who asks for it is kept waiting for the rest of a record of which a part is stored."""
+RETRY_SECONDS = 900
+"""How soon a record is read again of which the certificates could not be read."""
+
+
+Part = Literal["certificates", "dates", "names"]
+"""A part of a record that a bulk load does not bring; `names` are trade names in other languages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +30,7 @@ class DeviceAnswer:
     body: bytes
     tag: bytes
     in_full: bool
-    """Whether it was ever read from the register itself, with its detail and certificates."""
+    """Whether every part of it was read from the register itself."""
     problem: str | None = None
     """Why the last refresh failed, if it did; the body says it too."""
 
@@ -30,7 +38,39 @@ class DeviceAnswer:
 class ServedDevice(Device, frozen=True, kw_only=True, gc=False):
     """One device, as the register has it: the stored document with the time of its last reading."""
 
-    read_at: Annotated[str, field_doc("When this was last read, UTC.", "2026-11-21T03:38:00Z", form="date-time")]
+    read_at: Annotated[
+        str,
+        field_doc(
+            "When this was last read, UTC: the instant before the first request.",
+            "2026-11-21T03:38:00Z",
+            form="date-time",
+        ),
+    ]
+    certs_read_at: Annotated[
+        str | None,
+        field_doc(
+            "The same of `certs`: earlier than `read_at` where the last read could not bring them, null when they were"
+            " never read in full.",
+            "2026-11-21T03:38:00Z",
+            form="date-time",
+        ),
+    ]
+    complete: Annotated[
+        bool,
+        field_doc(
+            "Whether every part of the record was read. Until then the parts that `missing` names may be empty only"
+            " because nobody has read them; the record is being read now. `Prefer: wait=3` waits for it.",
+            True,
+        ),
+    ]
+    missing: Annotated[
+        list[Part],
+        field_doc(
+            "Parts that were never read: `certificates`, `dates` (`status_date`, `updated`), `names` (trade names in"
+            " other languages, and searches for them). Empty when `complete`.",
+            [],
+        ),
+    ]
     error: Annotated[
         str | None,
         field_doc(
@@ -64,14 +104,21 @@ class DeviceService:
         stored = await self._documents.device(udi)
         if stored is None:
             return None
-        asked_at = max(stored.read_at, stored.delisted_at or 0)
-        if not stored.in_full or not is_recent(asked_at, self._clock.now(), self._fresh_for):
+        if self._is_due(stored):
             self._refresher.refresh_in_background(udi)
         return self._answer(udi, stored)
 
-    async def read(self, udi: str, *, before_read: BeforeRead | None = None) -> DeviceAnswer | NoDevice:
-        """The device, read from the register when the copy has none. Takes a bounded time."""
+    async def read(
+        self, udi: str, *, before_read: BeforeRead | None = None, wait_seconds: float = 0
+    ) -> DeviceAnswer | NoDevice:
+        """The device, read from the register when the copy has none. Takes a bounded time.
+
+        Of a device of which only a part was read the rest is waited for, `wait_seconds` at most.
+        """
         answer = await self.stored(udi)
+        if answer is not None and wait_seconds and not answer.in_full:
+            await self._refresher.settle(udi, wait_seconds)
+            answer = await self.stored(udi)
         if answer is not None:
             return answer
         if not could_be_udi(udi):
@@ -84,13 +131,48 @@ class DeviceService:
         """The device without asking the register: what is stored, or why the last read brought nothing."""
         return await self.stored(udi) or _no_device(udi, self._refresher.remembered(udi))
 
+    def _is_due(self, stored: StoredDocument) -> bool:
+        """Whether a record is to be read again: it is old, or a part of it is."""
+        now = self._clock.now()
+        asked_at = max(stored.read_at, stored.delisted_at or 0)
+        if not stored.has_detail or not is_recent(asked_at, now, self._fresh_for):
+            return True
+        has_certificates = stored.certs_read_at is not None and is_recent(stored.certs_read_at, now, self._fresh_for)
+        return not has_certificates and not is_recent(asked_at, now, RETRY_SECONDS)
+
     def _answer(self, udi: str, stored: StoredDocument) -> DeviceAnswer:
         problem = NO_LONGER_LISTED if stored.delisted_at is not None else self._refresher.failure(udi)
-        error = b"null" if problem is None else msgspec.json.encode(problem)
-        body = b'%s,"read_at":"%s","error":%s}' % (stored.document[:-1], iso_utc(stored.read_at).encode(), error)
+        body = b'%s,"read_at":"%s",%s,"error":%s}' % (
+            stored.document[:-1],
+            iso_utc(stored.read_at).encode(),
+            _knowledge(stored),
+            b"null" if problem is None else msgspec.json.encode(problem),
+        )
         tag = b'W/"%d.%d%s"' % (stored.revision, stored.read_at, b"" if problem is None else b".e")
         return DeviceAnswer(body, tag, stored.in_full, problem)
 
+
+def _knowledge(stored: StoredDocument) -> bytes:
+    """The fields that say how much of the record was read, in JSON."""
+    if stored.certs_read_at is None:
+        return b'"certs_read_at":null,"complete":false,"missing":%s' % _MISSING[stored.has_detail, False]
+    is_complete = b"true" if stored.has_detail else b"false"
+    missing = _MISSING[stored.has_detail, True]
+    return b'"certs_read_at":"%s","complete":%s,"missing":%s' % (
+        iso_utc(stored.certs_read_at).encode(),
+        is_complete,
+        missing,
+    )
+
+
+_OF_DETAIL: list[Part] = ["dates", "names"]
+_MISSING = {
+    (True, True): b"[]",
+    (True, False): msgspec.json.encode(["certificates"]),
+    (False, True): msgspec.json.encode(_OF_DETAIL),
+    (False, False): msgspec.json.encode(["certificates", *_OF_DETAIL]),
+}
+"""Parts that are missing, in JSON, by whether there are the detail and the certificates."""
 
 NOT_REGISTERED = "The register has no device with this UDI-DI."
 UNREADABLE = "This device is not in the copy, and the register could not be read."

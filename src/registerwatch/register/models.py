@@ -128,7 +128,11 @@ class Device(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         ActorReference | None, field_doc("Null when the manufacturer is in the EU.")
     ] = None
     certs: Annotated[
-        tuple[Certificate, ...], field_doc("Certificates; empty never means uncertified, only that none is named.")
+        tuple[Certificate, ...],
+        field_doc(
+            "Certificates. Empty never means uncertified: with `complete` true the register names none for the device,"
+            " with `certificates` among what is `missing` they were not read yet."
+        ),
     ] = ()
     uuid: Annotated[str, field_doc("The register's own id of the record.", "c7418f9f-3f31-4329-b2c1-956377dbe23b")]
     source: Annotated[Literal["eudamed-public"], field_doc("The register's public name.")] = "eudamed-public"
@@ -164,6 +168,18 @@ class DeviceReading(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     searched: bool = True
     """Whether the certificate search was read. Where its filter does not filter, certificates are those that the
     Basic UDI-DI record lists and those that were stored: what a search finds later need not be new."""
+    keeps_detail: bool = False
+    """Whether the fields of the detail are those that were stored, since the detail was left out."""
+
+    @property
+    def brings_detail(self) -> bool:
+        """Whether the detail was read."""
+        return self.detail_version is not None and not self.keeps_detail
+
+    @property
+    def brings_certificates(self) -> bool:
+        """Whether every place was read where the register lists certificates."""
+        return self.completeness is Completeness.EVERYTHING and self.searched
 
 
 class Actor(msgspec.Struct, frozen=True, kw_only=True):

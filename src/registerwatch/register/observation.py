@@ -110,11 +110,12 @@ class Observer(Protocol):
         *,
         unconfirmed: Sequence[str] = (),
         now: int,
+        read_at: int,
     ) -> None:
         """Take in what a read found, in the transaction that stores it.
 
         `unconfirmed` are subjects that may have changed, without proof: read from a bulk source that lags, seen only in
-        part, or read while a later read was stored.
+        part, or read while a later read was stored. `read_at` is the instant before the first request of the read.
         """
 
 
@@ -129,5 +130,6 @@ class NullObserver:
         *,
         unconfirmed: Sequence[str] = (),
         now: int,
+        read_at: int,
     ) -> None:
         """Do nothing."""

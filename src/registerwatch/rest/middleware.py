@@ -8,7 +8,7 @@ from registerwatch.errors import InvalidInput, RegisterwatchError
 from registerwatch.register.devices import DeviceService
 from registerwatch.register.identifiers import MAX_LENGTH
 from registerwatch.web.rate_limits import noted_headers
-from registerwatch.web.responses import CACHE_RECORD, MAX_BODY_BYTES, error_response, matches
+from registerwatch.web.responses import CACHE_NOTHING_YET, CACHE_RECORD, MAX_BODY_BYTES, error_response, matches
 
 OPEN_PATHS = ("/v1/", "/mcp")
 ALLOWED_METHODS = b"GET, POST, DELETE, OPTIONS"
@@ -132,13 +132,16 @@ class StoredDevices:
         await self._app(scope, receive, send)
 
     async def _answered(self, udi: str, scope: Scope, send: Send) -> bool:
+        if any(name == b"prefer" for name, _ in scope["headers"]):
+            return False  # who prefers to wait is kept waiting by the route
         try:
             answer = await self._devices.stored(udi)
         except (RegisterwatchError, UnicodeEncodeError):
             return False  # the route meets the same error and answers it
         if answer is None:
             return False
-        headers = [(b"etag", answer.tag), (b"cache-control", _CACHE)]
+        cache = _CACHE if answer.in_full else _CACHE_NOTHING_YET
+        headers = [(b"etag", answer.tag), (b"cache-control", cache), _VARY]
         if any(
             name == b"if-none-match" and matches(value.decode("latin-1"), answer.tag.decode())
             for name, value in scope["headers"]
@@ -152,7 +155,8 @@ class StoredDevices:
         return True
 
 
-_CACHE = CACHE_RECORD.encode()
+_CACHE, _CACHE_NOTHING_YET = CACHE_RECORD.encode(), CACHE_NOTHING_YET.encode()
+_VARY = b"vary", b"Prefer"
 
 
 class LimitHeaders:

@@ -3,13 +3,13 @@
 from typing import Annotated, Any
 
 import msgspec
-from fastapi import APIRouter, Depends, Path, Query, Request
+from fastapi import APIRouter, Depends, Header, Path, Query, Request
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
 from registerwatch.register.actors import ActorAnswer
 from registerwatch.register.codes import RiskFilter, StatusFilter
-from registerwatch.register.devices import DeviceAnswer, NoDevice, ServedDevice
+from registerwatch.register.devices import MAX_WAIT_SECONDS, DeviceAnswer, NoDevice, ServedDevice
 from registerwatch.register.identifiers import MAX_LENGTH, subject
 from registerwatch.register.refresh_service import RefreshOutcome
 from registerwatch.register.search.index import Filters
@@ -27,9 +27,11 @@ from registerwatch.rest.description import (
 from registerwatch.rest.parameters import only_known_parameters, unknown_message, unknown_parameters
 from registerwatch.web.answers import Answer, doc
 from registerwatch.web.injection import InjectedService, counted, limits_of
+from registerwatch.web.preferences import wait_seconds
 from registerwatch.web.rate_limits import Limit
 from registerwatch.web.register_answers import DeviceNotFound, SearchAnswer, actor_answer
 from registerwatch.web.responses import (
+    CACHE_NOTHING_YET,
     CACHE_RECORD,
     CACHE_SEARCH,
     JSON,
@@ -48,6 +50,14 @@ NOT_MODIFIED: Responses = {
 
 UNCACHED = {"Cache-Control": NOT_CACHED}
 ONLY_KNOWN = Depends(only_known_parameters)
+PREFERENCE_APPLIED = "Preference-Applied"
+_SERVED_DEVICE = answer(ServedDevice)
+_SERVED_DEVICE[200]["headers"] = {
+    PREFERENCE_APPLIED: {
+        "description": "The preference that was heeded, such as `wait=3`.",
+        "schema": {"type": "string"},
+    }
+}
 
 router = APIRouter(tags=["register"], responses=OTHER_ERROR, generate_unique_id_function=operation_id)
 
@@ -123,7 +133,7 @@ async def refresh(
 @router.get(
     "/v1/devices/{udi:path}",
     summary="Read one device by UDI-DI",
-    responses=answer(ServedDevice)
+    responses=_SERVED_DEVICE
     | NOT_MODIFIED
     | BAD_REQUEST
     | answer(DeviceNotFound, status=404, description="No such device among the readable records.")
@@ -135,14 +145,31 @@ async def read_device(
     request: Request,
     udi: Annotated[str, Path(description="UDI-DI, percent-encoded.", examples=["04012345678901"], **IDENTIFIER)],
     service: InjectedService,
+    prefer: Annotated[
+        list[str] | None,
+        Header(
+            alias="Prefer",
+            description=f"`wait=N` (RFC 7240): wait up to N seconds, {MAX_WAIT_SECONDS} at most, for the parts of the"
+            " record that were never read.",
+            examples=["wait=3"],
+        ),
+    ] = None,
 ) -> Response:
     """Answered from the copy at once; a record older than the cache time is refreshed in the background.
     A device that is not in the copy is read from the register within the request (at most 20 such reads per
-    address and minute).
+    address and minute). Of a device that a bulk load brought, certificates, dates and names in other languages are
+    read in the background when somebody first asks for it: until then `complete` is false, and `Prefer: wait=3` waits
+    for them.
     """
     code = subject(udi)
-    found = await service.devices.read(code, before_read=lambda: limits_of(request).check(request, Limit.REGISTER_READ))
-    return device_response(request, found)
+    wait = wait_seconds(prefer or (), MAX_WAIT_SECONDS)
+    found = await service.devices.read(
+        code, before_read=lambda: limits_of(request).check(request, Limit.REGISTER_READ), wait_seconds=wait
+    )
+    response = device_response(request, found)
+    if wait:
+        response.headers[PREFERENCE_APPLIED] = f"wait={wait}"
+    return response
 
 
 @router.get(
@@ -178,7 +205,8 @@ def device_response(request: Request, found: DeviceAnswer | NoDevice) -> Respons
     """A device, the client's own copy of it, or a 404."""
     if isinstance(found, NoDevice):
         return json_response(DeviceNotFound.of(found), 404, UNCACHED)
-    shared = {"ETag": found.tag.decode(), "Cache-Control": CACHE_RECORD}
+    cache_control = CACHE_RECORD if found.in_full else CACHE_NOTHING_YET
+    shared = {"ETag": found.tag.decode(), "Cache-Control": cache_control, "Vary": "Prefer"}
     if matches(request.headers.get("if-none-match"), found.tag.decode()):
         return Response(status_code=304, headers=shared)
     return Response(found.body, 200, shared, JSON)

@@ -45,6 +45,7 @@ class WatchObserver:
         *,
         unconfirmed: Sequence[str] = (),
         now: int,
+        read_at: int,
     ) -> None:
         """Compare and store; watches on `unconfirmed` subjects become due."""
         seen = {observation.subject: observation for observation in observations}
@@ -52,7 +53,9 @@ class WatchObserver:
             return
         found = await repository.watched(connection, [*seen, *unconfirmed], now)
         await repository.make_due(connection, [watch.id for watch in found if watch.subject not in seen])
-        await self._compare(connection, [watch for watch in found if _is_comparable(seen, watch)], seen, context, now)
+        comparable = [watch for watch in found if _is_comparable(seen, watch)]
+        await _store_read(connection, comparable, seen, now, read_at)
+        await self._compare(connection, comparable, seen, context, now)
 
     async def _compare(
         self,
@@ -66,7 +69,6 @@ class WatchObserver:
             return
         comparison = _Comparison(seen)
         compared = [(watch, comparison.of(watch)) for watch in watched]
-        await _store_read(connection, watched, seen, now)
         await repository.set_snapshots(
             connection, [_kept(watch, result) for watch, result in compared if _is_new(watch, result)]
         )
@@ -133,7 +135,7 @@ def _is_comparable(seen: Mapping[str, Observation], watch: Watched) -> bool:
 
 
 async def _store_read(
-    connection: AsyncConnection, watched: Sequence[Watched], seen: Mapping[str, Observation], now: int
+    connection: AsyncConnection, watched: Sequence[Watched], seen: Mapping[str, Observation], now: int, read_at: int
 ) -> None:
     """Store when the watches were read, and whether their certificates were not. A read in part counts as none."""
     whole, without = [], []
@@ -143,8 +145,8 @@ async def _store_read(
             without.append(watch.id)
         elif observation.in_full:
             whole.append(watch.id)
-    await repository.note_seen(connection, whole, now)
-    await repository.note_seen_without(connection, without, NO_CERTIFICATES, now)
+    await repository.note_seen(connection, whole, now, read_at)
+    await repository.note_seen_without(connection, without, NO_CERTIFICATES, now, read_at)
 
 
 def _is_new(watch: Watched, result: _Compared) -> bool:

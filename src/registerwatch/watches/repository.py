@@ -222,15 +222,17 @@ async def watched(connection: AsyncConnection, seen_subjects: Sequence[str], now
     return [Watched(*row) for row in await connection.execute(found)]
 
 
-async def note_seen(connection: AsyncConnection, watch_ids: Sequence[int], now: int) -> None:
-    """A read of the subject was compared with these watches."""
-    seen = {"tried_at": now, "last_sync": now, "last_error": "", "failing_since": None}
+async def note_seen(connection: AsyncConnection, watch_ids: Sequence[int], now: int, read_at: int) -> None:
+    """A read of the subject that began at `read_at` was compared with these watches."""
+    seen = {"tried_at": now, "last_sync": read_at, "last_error": "", "failing_since": None}
     await _set(connection, watch_ids, seen)
 
 
-async def note_seen_without(connection: AsyncConnection, watch_ids: Sequence[int], missing: str, now: int) -> None:
+async def note_seen_without(
+    connection: AsyncConnection, watch_ids: Sequence[int], missing: str, now: int, read_at: int
+) -> None:
     """The same of a read that could not read all of it; `missing` is a sentence."""
-    seen = {"tried_at": now, "last_sync": now, "last_error": missing}
+    seen = {"tried_at": now, "last_sync": read_at, "last_error": missing}
     await _set(connection, watch_ids, {**seen, "failing_since": func.coalesce(watches.c.failing_since, now)})
 
 

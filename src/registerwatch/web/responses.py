@@ -12,6 +12,8 @@ from registerwatch.web.request_ids import current_request_id
 
 JSON = "application/json"
 CACHE_RECORD = "public, max-age=60"
+CACHE_NOTHING_YET = "no-cache"
+"""Of a record of which a part is missing: it may be there the next moment."""
 CACHE_SEARCH = "public, max-age=30"
 NOT_CACHED = "no-store"
 

@@ -5,7 +5,7 @@ from typing import Annotated
 import msgspec
 
 from registerwatch.mcp.tools.registry import ToolContext, ToolResult, payload, text_argument, tool
-from registerwatch.register.devices import NoDevice
+from registerwatch.register.devices import MAX_WAIT_SECONDS, NoDevice
 from registerwatch.register.identifiers import MAX_LENGTH, subject
 from registerwatch.register.search.index import Filters
 from registerwatch.register.search.queries import MAX_QUERY_LENGTH
@@ -18,7 +18,11 @@ _DEVICE = (
     " Gives trade name, manufacturer (name, SRN, status), market status and its date, risk class, Basic UDI-DI,"
     " legislation, catalogue reference, version, and `certs`: the certificates with number, revision, status and, where"
     " the register has one, expiry. `found: false` means that there is no such record or that the register could not be"
-    " read; `error` says which. An empty `certs` means that the register lists none."
+    " read; `error` says which. `complete: true` means that every part of the record was read; an empty `certs` then"
+    " means that the register names no certificate for the device, which never means that it has none. `complete:"
+    " false` means that the parts in `missing` (`certificates`, `dates`, `names`: trade names in other languages) were"
+    " not read yet: say so, and call again in a moment; an empty `certs` then says nothing. `certs_read_at` says how"
+    " old `certs` is."
 )
 
 
@@ -64,7 +68,8 @@ class SrnArguments(msgspec.Struct):
     " manufacturer's devices), words of the trade, device or manufacturer name (the last word may be a beginning), then"
     " catalogue references. Gives `results` (udi, trade_name, manufacturer_name, manufacturer_srn, status, risk_class),"
     " `total` of all that match, and `match`, which says what the query was taken for. Nothing found: try fewer or"
-    " other words. Use get_device for certificates.",
+    " other words. Names in other languages are found once a device was read in full, as get_device does. Use"
+    " get_device for certificates.",
     SearchArguments,
     asks_register=False,
 )
@@ -113,7 +118,9 @@ async def get_actor(arguments: SrnArguments, context: ToolContext) -> ToolResult
 
 async def _device(arguments: UdiArguments, context: ToolContext) -> ToolResult:
     answer = await context.service.devices.read(
-        subject(arguments.udi), before_read=lambda: context.count(Limit.REGISTER_READ)
+        subject(arguments.udi),
+        before_read=lambda: context.count(Limit.REGISTER_READ),
+        wait_seconds=MAX_WAIT_SECONDS,
     )
     if isinstance(answer, NoDevice):
         return payload(DeviceNotFound.of(answer), answer.reason)

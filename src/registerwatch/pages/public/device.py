@@ -50,10 +50,9 @@ class TradeName:
 
 @dataclass(frozen=True, slots=True)
 class DeviceView:
-    """A device as it is shown on a day. `in_full` false: only a part of its record was ever read."""
+    """A device as it is shown on a day."""
 
     device: ServedDevice
-    in_full: bool
     today: date
 
     @property
@@ -100,9 +99,19 @@ class DeviceView:
         return count_by_state(self.certificates)
 
     @property
+    def in_full(self) -> bool:
+        """Whether every part of its record was read."""
+        return self.device.complete
+
+    @property
+    def has_detail(self) -> bool:
+        """Whether its dates and its names in other languages were read."""
+        return "dates" not in self.device.missing
+
+    @property
     def certificates_unread(self) -> bool:
-        """Whether it shows no certificates because nobody has read them yet."""
-        return not self.in_full and not self.device.certs
+        """Whether nobody has read its certificates yet; some of them can be shown all the same."""
+        return "certificates" in self.device.missing
 
 
 router = APIRouter()
@@ -132,7 +141,7 @@ async def read_again(request: Request, udi: str, service: InjectedService) -> Re
 
 def _device_page(service: Service, request: Request, answer: DeviceAnswer) -> Response:
     today = datetime.fromtimestamp(service.clock.now(), UTC).date()
-    view = DeviceView(_served.decode(answer.body), in_full=answer.in_full, today=today)
+    view = DeviceView(_served.decode(answer.body), today=today)
     summary = device_summary(view, origin_of(service.settings))
     return page(
         request,

@@ -143,10 +143,12 @@ class BulkLoader:
         reading = asyncio.ensure_future(anext(upcoming, None))
         try:
             while (step := await reading) is not None:
-                batch, since = step
+                batch, since, read_at = step
                 now = self._now()
                 async with self._database.transaction() as connection:
-                    changes = await self._copy.store_in(connection, batch.readings, read_at=now, since=since)
+                    changes = await self._copy.store_in(
+                        connection, batch.readings, read_at=read_at, now=now, since=since
+                    )
                     known = known + 1 if await self._is_known(connection, batch.readings, start.known_at) else 0
                     ended = not batch.cursor or known == KNOWN_BATCHES_TO_STOP
                     run = replace(
@@ -171,15 +173,18 @@ class BulkLoader:
             await connection.execute(_NOTE, asdict(replace(run, cursor="", updated_at=now, finished_at=now)))
         return progress
 
-    async def _batches(self, source: BulkSource, cursor: str) -> AsyncIterator[tuple[RecordBatch, int | None]]:
-        """Batches, each with the copy's revision before it was asked for; None for a source that lags anyway."""
+    async def _batches(self, source: BulkSource, cursor: str) -> AsyncIterator[tuple[RecordBatch, int | None, int]]:
+        """Batches, each with the copy's revision before it was asked for (None for a source that lags anyway), and
+        when that was.
+        """
         batches = source.batches(cursor)
         while True:
             since = None if source.lags else await self._copy.revision()
+            read_at = self._now()
             batch = await anext(batches, None)
             if batch is None:
                 return
-            yield batch, since
+            yield batch, since, read_at
 
     async def _is_known(
         self, connection: AsyncConnection, readings: Sequence[DeviceReading], known_at: int | None

@@ -7,6 +7,7 @@ be read) are remembered briefly, so that a page that is reloaded does not cost a
 import asyncio
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 import structlog
@@ -160,6 +161,14 @@ class Refresher:
         is_failure = entry is not None and isinstance(entry[1], ReadFailed)
         return self.problem(subject) if is_failure else None
 
+    async def settle(self, subject: str, timeout_seconds: float) -> None:
+        """Wait until no read of the subject is under way, so long at most."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(timeout_seconds):
+                while (running := self._running.get(subject)) is not None:
+                    await asyncio.wait([running.task])
+                    await asyncio.sleep(0)  # its end is noted by a callback
+
     async def settled(self) -> None:
         """Wait until no read is under way."""
         while self._running:
@@ -227,27 +236,35 @@ class Refresher:
         self, udi: str, priority: RequestPriority, context: ReadContext, place_wait: PlaceWait | None
     ) -> RefreshResult:
         since = await self._copy.revision()
-        known = await self._copy.known(udi)
+        known, read_at = await self._copy.known(udi), int(self._clock.now())
         result = await self._source.read_device(udi, known=known, priority=priority, place_wait=place_wait)
         now = int(self._clock.now())
         if isinstance(result, NotFound) and known:
-            await self._copy.delist(udi, read_at=now, since=since)
+            await self._copy.delist(udi, read_at=read_at, since=since)
         if not isinstance(result, Found):
             return result
-        changes = await self._copy.store(result.value, read_at=now, lists_all=True, context=context, since=since)
+        changes = await self._copy.store(
+            result.value, read_at=read_at, now=now, lists_all=True, context=context, since=since
+        )
         return Refreshed(any(change.is_current for change in changes))
 
     async def _actor(
         self, srn: str, priority: RequestPriority, context: ReadContext, place_wait: PlaceWait | None
     ) -> RefreshResult:
         since, reads_before = await self._copy.revision(), await self._copy.actor_reads(srn)
+        read_at = int(self._clock.now())
         result = await self._source.read_actor(srn, priority=priority, place_wait=place_wait)
         if not isinstance(result, Found):
             return result
         now = int(self._clock.now())
-        changes = await self._copy.store(result.value.rows, read_at=now, context=context, since=since)
+        changes = await self._copy.store(result.value.rows, read_at=read_at, now=now, context=context, since=since)
         changed = await self._copy.store_actor(
-            result.value.actor, read_at=now, source=self._source.name, context=context, since=reads_before
+            result.value.actor,
+            read_at=read_at,
+            now=now,
+            source=self._source.name,
+            context=context,
+            since=reads_before,
         )
         return Refreshed(changed or bool(changes))
 

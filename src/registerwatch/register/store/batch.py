@@ -52,6 +52,10 @@ class StoredRow:
     delisted_at: int | None
     """The first read in which the register listed the record no more, None while it does."""
 
+    detail_read_at: int | None = None
+    certs_read_at: int | None = None
+    """When the read that brought the certificates began, None where they were never read in full."""
+
     is_altered: bool = False
     """Whether the record was delisted just now."""
 
@@ -124,6 +128,8 @@ class _Merged:
             source=kept.source if kept and self.is_stored() else reading.source,
             document_version=kept.document_version if kept else DOCUMENT_VERSION,
             delisted_at=self.delisted_at,
+            detail_read_at=read_at if reading.brings_detail else before.detail_read_at if before else None,
+            certs_read_at=read_at if reading.brings_certificates else before.certs_read_at if before else None,
         )
 
 
@@ -208,6 +214,8 @@ class Batch:
                 row.source,
                 row.document_version,
                 row.delisted_at,
+                row.detail_read_at,
+                row.certs_read_at,
             )
         )
 

@@ -17,10 +17,17 @@ class StoredDocument:
     document: bytes
     revision: int
     read_at: int
-    in_full: bool
-    """Whether it was ever read from the register itself, with its detail and certificates."""
+    has_detail: bool
+    """Whether its detail was ever read, which alone has dates and names in other languages."""
+    certs_read_at: int | None
+    """When its certificates were last read, all of them; None when they never were."""
     delisted_at: int | None = None
     """The first read in which the register listed it no more, None while it does."""
+
+    @property
+    def in_full(self) -> bool:
+        """Whether every part of it was read from the register itself."""
+        return self.has_detail and self.certs_read_at is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +88,7 @@ class DocumentReader(Protocol):
 
 
 DEVICE = (
-    "SELECT document, revision, read_at, detail_version IS NOT NULL, document_version, delisted_at"
+    "SELECT document, revision, read_at, detail_version IS NOT NULL, certs_read_at, delisted_at, document_version"
     " FROM devices WHERE primary_di = {} AND is_current"
 )
 ACTOR = "SELECT srn, name, country, status_code, device_total, complete, read_at FROM actors WHERE srn = {}"

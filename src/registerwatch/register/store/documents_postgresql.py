@@ -27,7 +27,7 @@ class PostgresDocumentReader:
 
     async def device(self, udi: str) -> StoredDocument | None:
         row = await self._reads.one(DEVICE.format("$1"), udi)
-        return StoredDocument(completed(row[0].encode(), row[4]), row[1], row[2], row[3], row[5]) if row else None
+        return StoredDocument(completed(row[0].encode(), row[6]), *row[1:6]) if row else None
 
     async def rows(self, ids: Sequence[int]) -> list[bytes]:
         rows = await self._reads.all(_ROWS, list(ids))

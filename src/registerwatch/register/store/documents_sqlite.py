@@ -30,10 +30,10 @@ class SqliteDocumentReader:
         row = await self._reads.one(_DEVICE, udi)
         if row is None:
             return None
-        document, revision, read_at, in_full, version, delisted_at = row
+        document, revision, read_at, has_detail, certs_read_at, delisted_at, version = row
         if version < DOCUMENT_VERSION:  # asked here: a call would cost the most frequent read 3 % more
             document = completed(document, version)
-        return StoredDocument(document, revision, read_at, bool(in_full), delisted_at)
+        return StoredDocument(document, revision, read_at, bool(has_detail), certs_read_at, delisted_at)
 
     async def rows(self, ids: Sequence[int]) -> list[bytes]:
         found = [await self._reads.one(_ROW, row_id) for row_id in ids]

@@ -70,6 +70,7 @@ class RecordStore:
         readings: Iterable[DeviceReading],
         *,
         read_at: int,
+        now: int | None = None,
         lists_all: bool = False,
         context: ReadContext | None = None,
         since: int | None = None,
@@ -77,13 +78,14 @@ class RecordStore:
         """Store the readings of one read or one batch of one source, in one transaction with what observers make of it.
 
         `lists_all` tells that the readings are every record of their UDI-DIs: a stored one that is not among them is
-        delisted, so it does not answer for its UDI-DI. `since` is the copy's revision when the read
-        began: what was stored of a record after that may be newer than the read, so the read is not stored.
+        delisted, so it does not answer for its UDI-DI. `since` is the copy's revision when the read began: what was
+        stored of a record after that may be newer than the read, so the read is not stored. `read_at` is the instant
+        before the first request of the read, `now` the present where that is another.
         """
         context = context or ReadContext()
         async with context.storing(), self._database.transaction() as connection:
             return await self.store_in(
-                connection, readings, read_at=read_at, lists_all=lists_all, context=context, since=since
+                connection, readings, read_at=read_at, now=now, lists_all=lists_all, context=context, since=since
             )
 
     async def store_in(
@@ -92,6 +94,7 @@ class RecordStore:
         readings: Iterable[DeviceReading],
         *,
         read_at: int,
+        now: int | None = None,
         lists_all: bool = False,
         context: ReadContext | None = None,
         since: int | None = None,
@@ -105,7 +108,9 @@ class RecordStore:
         stored = await _stored(connection, {udi for udi, _ in by_key})
         if lists_all and any(is_overtaken(row, since) for row in stored.values()):
             overtaken = list({udi for udi, _ in by_key})
-            await self._observer.observe(connection, [], context or ReadContext(), unconfirmed=overtaken, now=read_at)
+            await self._observer.observe(
+                connection, [], context or ReadContext(), unconfirmed=overtaken, now=now or read_at, read_at=read_at
+            )
             return []
         if lists_all:
             stored = {key: row if key in by_key else row.delisted(read_at) for key, row in stored.items()}
@@ -114,7 +119,12 @@ class RecordStore:
         await self._write(connection, batch)
         await _name_actors(connection, [change.new for change in batch.changes], read_at, source)
         await self._observer.observe(
-            connection, batch.observations, context or ReadContext(), unconfirmed=batch.unconfirmed, now=read_at
+            connection,
+            batch.observations,
+            context or ReadContext(),
+            unconfirmed=batch.unconfirmed,
+            now=now or read_at,
+            read_at=read_at,
         )
         return batch.changes
 
@@ -143,25 +153,36 @@ class RecordStore:
         return (await connection.execute(statements.NEWEST, asked)).scalar_one() or 0
 
     async def store_actor(
-        self, actor: Actor, *, read_at: int, source: str, context: ReadContext | None = None, since: int | None = None
+        self,
+        actor: Actor,
+        *,
+        read_at: int,
+        source: str,
+        now: int | None = None,
+        context: ReadContext | None = None,
+        since: int | None = None,
     ) -> bool:
         """Store an actor that was read, with what observers make of it. True when a field changed.
 
-        `since` is how often the actor had been read when this read began.
+        `read_at` and `now` are as for `store`. `since` is how often the actor had been read when this read began.
         """
         context = context or ReadContext()
         async with context.storing(), self._database.transaction() as connection:
             await connection.execute(statements.LOCK[self._database.kind])
             before = (await connection.execute(statements.ACTOR, {"srn": actor.srn})).one_or_none()
             if before is not None and since is not None and before.reads > since:
-                await self._observer.observe(connection, [], context, unconfirmed=[actor.srn], now=read_at)
+                await self._observer.observe(
+                    connection, [], context, unconfirmed=[actor.srn], now=now or read_at, read_at=read_at
+                )
                 return False
             known_code = before.status_code if before is not None else ""
             kept = msgspec.structs.replace(actor, status_code=actor.status_code or known_code)
             is_changed = before is None or _actor(before) != kept
             await connection.execute(statements.UPSERT_ACTOR, _actor_row(kept, read_at, source))
             await connection.execute(statements.READ, {"read_at": read_at})
-            await self._observer.observe(connection, [ActorObservation(kept)], context, now=read_at)
+            await self._observer.observe(
+                connection, [ActorObservation(kept)], context, now=now or read_at, read_at=read_at
+            )
         return is_changed
 
     async def renew_identity(self) -> None:
@@ -227,6 +248,8 @@ def _row(row: Row[Any]) -> StoredRow:
         row.source,
         row.document_version,
         row.delisted_at,
+        row.detail_read_at,
+        row.certs_read_at,
     )
 
 

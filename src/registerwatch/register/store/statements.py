@@ -27,6 +27,8 @@ WRITTEN = (
     "source",
     "document_version",
     "delisted_at",
+    "detail_read_at",
+    "certs_read_at",
 )
 """Columns of `devices` in the order in which rows of a batch have their values."""
 BY_UDI = text(f"SELECT {', '.join(WRITTEN)} FROM devices WHERE primary_di IN :udis").bindparams(

@@ -94,6 +94,7 @@ def reading_of_device(
         latest_version=row.latest_version is not False,
         detail_version=row.version_number or 0,
         searched=searched and certificates is not None,
+        keeps_detail=detail is None,
     )
 
 
