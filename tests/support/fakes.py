@@ -1,10 +1,12 @@
 """What stands in memory for time, slow password hashing, the network to the register and receivers of webhooks."""
 
 import asyncio
+import json
 import time
 from collections import Counter, defaultdict
-from collections.abc import AsyncIterable
+from collections.abc import AsyncIterable, Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import httpcore2
 import httpx2
@@ -61,6 +63,8 @@ class HeldTransport(httpx2.AsyncBaseTransport):
         """The same for answers: the register has answered already, and it arrives when `let` is set."""
         self.broken: set[str] = set()
         """Parts of addresses; a request for such an address meets a defect."""
+        self.rewrites: dict[str, Callable[[Any], Any]] = {}
+        """What becomes of the JSON that an address with this part is answered with."""
         self.reached, self.let = asyncio.Event(), asyncio.Event()
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
@@ -71,11 +75,13 @@ class HeldTransport(httpx2.AsyncBaseTransport):
         if any(part in address for part in self.held):
             self.reached.set()
             await self.let.wait()
-        answer = await self._inner.handle_async_request(request)
+        response = await self._inner.handle_async_request(request)
         if any(part in address for part in self.held_answers):
             self.reached.set()
             await self.let.wait()
-        return answer
+        for rewrite in [rewrite for part, rewrite in self.rewrites.items() if part in address]:
+            response = httpx2.Response(response.status_code, json=rewrite(json.loads(await response.aread())))
+        return response
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,7 +72,7 @@ def problems(node: object) -> list[str]:
 
 def _summary(udi: str = DEVICE.udi, *, is_eudamed: bool = True) -> PageSummary:
     read_at = "2026-11-21T03:38:00Z"
-    served = ServedDevice(udi=udi, uuid="u", read_at=read_at, certs_read_at=read_at, complete=True, missing=())
+    served = ServedDevice(udi=udi, uuid="u", read_at=read_at, certs_read_at=read_at, complete=True, missing=[])
     view = DeviceView(served, today=TODAY)
     return device_summary(view, Origin(SITE, is_eudamed))
 

@@ -236,7 +236,8 @@ class Refresher:
         self, udi: str, priority: RequestPriority, context: ReadContext, place_wait: PlaceWait | None
     ) -> RefreshResult:
         since = await self._copy.revision()
-        known, read_at = await self._copy.known(udi), int(self._clock.now())
+        read_at = int(self._clock.now())
+        known = await self._copy.known(udi, now=read_at)
         result = await self._source.read_device(udi, known=known, priority=priority, place_wait=place_wait)
         now = int(self._clock.now())
         if isinstance(result, NotFound) and known:

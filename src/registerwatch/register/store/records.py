@@ -35,6 +35,9 @@ from registerwatch.register.sources.source import KnownRecord
 from registerwatch.register.store import statements
 from registerwatch.register.store.batch import Batch, DeviceChange, Key, StoredRow, is_overtaken, without_outdated
 
+DETAIL_SECONDS = 7 * 24 * 3600
+"""A stored detail is read again after so long: dates in it can change without a new version."""
+
 
 @dataclass(frozen=True, slots=True)
 class CopyState:
@@ -59,11 +62,13 @@ class RecordStore:
             row = (await connection.execute(statements.STATE)).one()
         return CopyState(row.copy_id, row.revision, row.devices, row.last_read_at)
 
-    async def known(self, udi: str) -> dict[str, KnownRecord]:
-        """The stored records of a UDI-DI, by uuid. The detail of one of an older document version has to be read."""
+    async def known(self, udi: str, *, now: int = 0) -> dict[str, KnownRecord]:
+        """The stored records of a UDI-DI, by uuid. A detail that is a week old, or of an older document version, has
+        to be read.
+        """
         async with self._database.reading() as connection:
             rows = (await connection.execute(statements.KNOWN, {"udi": udi})).all()
-        return {row.uuid: KnownRecord(from_document(row.document), _known_detail(row)) for row in rows}
+        return {row.uuid: KnownRecord(from_document(row.document), _known_detail(row, now)) for row in rows}
 
     async def store(
         self,
@@ -253,9 +258,10 @@ def _row(row: Row[Any]) -> StoredRow:
     )
 
 
-def _known_detail(row: Row[Any]) -> int | None:
-    """The version whose detail is stored with every field that documents have today."""
-    return row.detail_version if row.document_version >= DOCUMENT_VERSION else None
+def _known_detail(row: Row[Any], now: int) -> int | None:
+    """The version whose detail is stored with every field that documents have today, if it was read lately."""
+    is_due = row.detail_read_at is None or row.detail_read_at <= now - DETAIL_SECONDS
+    return None if is_due or row.document_version < DOCUMENT_VERSION else row.detail_version
 
 
 def _key(device: Device) -> Key:

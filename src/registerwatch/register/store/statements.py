@@ -37,7 +37,9 @@ BY_UDI = text(f"SELECT {', '.join(WRITTEN)} FROM devices WHERE primary_di IN :ud
 NEWEST = text("SELECT max(revision) FROM devices WHERE primary_di IN :udis").bindparams(
     bindparam("udis", expanding=True)
 )
-KNOWN = text("SELECT uuid, document, detail_version, document_version FROM devices WHERE primary_di = :udi")
+KNOWN = text(
+    "SELECT uuid, document, detail_version, detail_read_at, document_version FROM devices WHERE primary_di = :udi"
+)
 OF_ACTOR = "srn, name, country, status_code, device_total, complete, read_at, reads"
 FRESH_DEVICES = text(
     "SELECT document, read_at FROM devices WHERE primary_di IN :subjects AND is_current"

@@ -92,10 +92,16 @@ def reading_of_device(
         completeness=Completeness.ALL_BUT_CERTIFICATES if certificates is None else Completeness.EVERYTHING,
         source=NAME,
         latest_version=row.latest_version is not False,
-        detail_version=row.version_number or 0,
+        detail_version=_detail_version(row, detail),
         searched=searched and certificates is not None,
         keeps_detail=detail is None,
     )
+
+
+def _detail_version(row: wire.DeviceRow, detail: wire.DeviceDetail | None) -> int:
+    """The version whose detail this is: a detail can be behind its row. 0 where neither has one."""
+    own = detail.version_number if detail else None
+    return (row.version_number if own is None else own) or 0
 
 
 def detail_fields(detail: wire.DeviceDetail) -> dict[str, Any]:
