@@ -63,6 +63,7 @@ class Service:
     indexer: Indexer
     bulk_sources: Mapping[str, BulkSource]
     """Sources that list all their records, by what `copy fill --source` calls them."""
+    eudamed: EudamedClient
     refresher: Refresher
     devices: DeviceService
     actors: ActorService
@@ -150,6 +151,7 @@ def build_service(
         index=index,
         indexer=indexer,
         bulk_sources=by_name,
+        eudamed=register,
         refresher=refresher,
         devices=devices,
         actors=actors,

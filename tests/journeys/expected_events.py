@@ -42,6 +42,8 @@ class Seen:
     fields: Mapping[str, Value]
     certificates: Certificates | None = None
     searched: bool = False
+    in_record: frozenset[CertificateKey] = frozenset()
+    """Those that the device's own record lists, which is read every time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,10 @@ class Told:
     searched: bool = False
     listed: frozenset[CertificateKey] = frozenset()
     """The certificates that were listed last, not gone."""
+    by_search: frozenset[CertificateKey] = frozenset()
+    """Those of them that a search listed in the last read, and no record: a read without a search proves nothing of
+    them.
+    """
 
     @property
     def present(self) -> frozenset[CertificateKey]:
@@ -82,46 +88,58 @@ def kept(told: Told | None, seen: Seen) -> Told:
     if seen.certificates is None:
         return replace(before, fields=fields)
     if before.certificates is None:
-        return Told(fields, seen.certificates, seen.searched, frozenset(seen.certificates))
-    pairs, gone, come = _matched(before, seen.certificates, joins_strangers=_may_be_new(before, seen))
+        listed = frozenset(seen.certificates)
+        return Told(fields, seen.certificates, seen.searched, listed, _by_search(seen))
+    pairs, gone, come = _matched(before, seen)
     certificates = {key: before.certificates[key] for key in gone} | {key: seen.certificates[key] for key in come}
     certificates |= {now: _filled(before.certificates[old], seen.certificates[now]) for old, now in pairs}
-    proves = seen.searched or not before.searched
-    listed = frozenset(seen.certificates) | (frozenset() if proves else before.listed)
-    return Told(fields, certificates, before.searched or seen.searched, listed)
+    staying = _staying(before, seen)
+    listed = frozenset(seen.certificates) | staying
+    return Told(fields, certificates, before.searched or seen.searched, listed, _by_search(seen) | staying)
 
 
 def _certificate_changes(told: Told, seen: Seen) -> list[FieldChange]:
     if told.certificates is None or seen.certificates is None:
         return []
-    may_be_new = _may_be_new(told, seen)
-    pairs, _, come = _matched(told, seen.certificates, joins_strangers=may_be_new)
+    pairs, _, come = _matched(told, seen)
     changes = [change for old, now in pairs for change in _within(told.certificates[old], seen.certificates[now])]
-    return changes + [(NUMBER, "", key[0], key[0]) for key in come if may_be_new]
+    return changes + [(NUMBER, "", key[0], key[0]) for key in come if _may_be_new(told, seen, key)]
 
 
-def _may_be_new(told: Told, seen: Seen) -> bool:
-    """Whether a certificate that was not there before is new; it is not where they are searched for the first time."""
-    return told.searched or not seen.searched
+def _may_be_new(told: Told, seen: Seen, key: CertificateKey) -> bool:
+    """Whether a certificate that was not there before is new; one is not that the first search of all finds."""
+    return told.searched or not seen.searched or key in seen.in_record
+
+
+def _by_search(seen: Seen) -> frozenset[CertificateKey]:
+    return frozenset(seen.certificates or ()) - seen.in_record if seen.searched else frozenset()
+
+
+def _staying(told: Told, seen: Seen) -> frozenset[CertificateKey]:
+    """What is not named now, but may be listed by a search that could not be read."""
+    return told.by_search - frozenset(seen.certificates or ()) if told.searched and not seen.searched else frozenset()
 
 
 def _matched(
-    told: Told, now: Certificates, *, joins_strangers: bool
+    told: Told, seen: Seen
 ) -> tuple[list[tuple[CertificateKey, CertificateKey]], list[CertificateKey], list[CertificateKey]]:
     """Pairs by number and revision; of one number alone; the only one gone with the only one come; then gone, come."""
-    before = told.certificates or {}
+    before, now, staying = told.certificates or {}, seen.certificates or {}, _staying(told, seen)
     pairs = [(key, key) for key in before if key in now]
     missing, come = [key for key in before if key not in now], [key for key in now if key not in before]
     gone = [key for key in missing if key in told.present]
+    were_gone = [key for key in missing if key not in told.present]
     for number in sorted({key[0] for key in gone}):
         old, new = ([key for key in keys if key[0] == number] for keys in (gone, come))
         if len(old) == len(new) == 1:
             pairs.append((old[0], new[0]))
             gone.remove(old[0])
             come.remove(new[0])
-    if joins_strangers and len(gone) == len(come) == 1:
-        pairs.append((gone.pop(), come.pop()))
-    return pairs, [*gone, *(key for key in missing if key not in told.present)], come
+    went = [key for key in gone if key not in staying]
+    if len(went) == len(come) == 1 and _may_be_new(told, seen, come[0]):
+        gone.remove(went[0])
+        pairs.append((went[0], come.pop()))
+    return pairs, [*gone, *were_gone], come
 
 
 def _within(old: WatchedCertificate, now: WatchedCertificate) -> Iterable[FieldChange]:

@@ -224,8 +224,8 @@ class Memory:
 
     details: dict[str, Value] = field(default_factory=dict)
     """Status dates, by uuid."""
-    certificates: dict[str, Certificates] = field(default_factory=dict)
-    """Certificates of records that were read in full, by uuid."""
+    searched: dict[str, Certificates] = field(default_factory=dict)
+    """Certificates of records that the last search brought and their record did not list, by uuid."""
 
 
 def seen_of(read: Read, memory: Memory) -> Seen | None:
@@ -308,11 +308,10 @@ def _device_seen(read: Read, memory: Memory) -> Seen | None:
     fields["status_date"] = plain(told.status_date) if told is not None else memory.details[row.uuid]
     memory.details[row.uuid] = fields["status_date"]
     certificates, searched = _certificates_read(read, basic.truth, memory)
+    listed = frozenset(_listed(basic.truth))
     if certificates is not None:
-        memory.certificates[row.uuid] = certificates
-    else:
-        memory.certificates.setdefault(row.uuid, _listed(basic.truth))
-    return Seen(fields, certificates, searched)
+        memory.searched[row.uuid] = {key: each for key, each in certificates.items() if key not in listed}
+    return Seen(fields, certificates, searched, listed)
 
 
 def _certificates_read(read: Read, record: Registration, memory: Memory) -> tuple[Certificates | None, bool]:
@@ -325,7 +324,7 @@ def _certificates_read(read: Read, record: Registration, memory: Memory) -> tupl
         return (None, False) if search.fault else ({**listed, **search.truth}, True)
     if probe is not None and probe.fault and probe.fault not in _UNFILTERED:
         return None, False
-    return {**memory.certificates.get(record.uuid, {}), **listed}, False
+    return {**memory.searched.get(record.uuid, {}), **listed}, False
 
 
 def _listed(record: Registration) -> dict[CertificateKey, WatchedCertificate]:

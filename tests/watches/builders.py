@@ -11,9 +11,11 @@ ON, OFF = STATUS_PREFIX + "on-the-market", STATUS_PREFIX + "no-longer-on-the-mar
 ISSUED, WITHDRAWN = "refdata.certificate-status.issued", "refdata.certificate-status.withdrawn"
 
 
-def a_certificate(number: str = "Z-1", revision: str = "", expiry: str = "", status_code: str = "") -> SeenCertificate:
+def a_certificate(
+    number: str = "Z-1", revision: str = "", expiry: str = "", status_code: str = "", **more: Any
+) -> SeenCertificate:
     """A certificate with nothing but its number and what is given; a code brings its label along."""
-    return SeenCertificate(number, revision, expiry, label(status_code), status_code)
+    return SeenCertificate(number, revision, expiry, label(status_code), status_code, **more)
 
 
 def a_snapshot(*certs: SeenCertificate, searched: bool = True, **differs: Any) -> Snapshot:
@@ -38,6 +40,22 @@ certificates = st.builds(
     status_code=st.sampled_from(["", ISSUED, WITHDRAWN]),
 )
 certificate_lists = st.lists(certificates, max_size=4, unique_by=lambda each: (each.number, each.revision)).map(tuple)
+
+
+alike = st.lists(
+    st.builds(
+        a_certificate,
+        number=st.sampled_from(["Z-1", "Z-1", "Z-2"]),
+        revision=st.sampled_from(["", "", "01"]),
+        expiry=st.sampled_from(["", "2030-01-01", "2031-01-01", "2032-01-01"]),
+        status_code=st.sampled_from(["", ISSUED, WITHDRAWN]),
+        notified_body=st.sampled_from(["0123", "0123", "0482"]),
+        listed_in=st.sampled_from(["record", "search", ""]),
+    ),
+    max_size=6,
+    unique_by=lambda each: (each.identity, each.told),
+).map(tuple)
+"""Certificates of which several have the same notified body, number and revision."""
 
 
 read_or_not = certificate_lists | st.none()

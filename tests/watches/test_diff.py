@@ -17,6 +17,7 @@ from tests.watches.builders import (
     WITHDRAWN,
     a_certificate,
     a_snapshot,
+    alike,
     certificate_lists,
     snapshots,
     without_certificates,
@@ -260,6 +261,70 @@ def test_the_order_of_certificates_does_not_matter(seen: Snapshot, now: Snapshot
 
     assert _sorted(others) == _sorted(changes)
     assert also_kept == kept
+
+
+@PROPERTY
+@given(snapshots(alike), snapshots(alike), st.randoms(use_true_random=False))
+def test_the_order_of_certificates_that_are_alike_does_not_matter(
+    seen: Snapshot, now: Snapshot, random: Random
+) -> None:
+    changes, kept = compare(seen, now)
+
+    others, also_kept = compare(_shuffled(seen, random), _shuffled(now, random))
+
+    assert _sorted(others) == _sorted(changes)
+    assert also_kept == kept
+
+
+@PROPERTY
+@given(st.lists(snapshots(alike), min_size=2, max_size=4))
+def test_reading_certificates_that_are_alike_twice_gives_nothing_the_second_time(reads: list[Snapshot]) -> None:
+    kept = reads[0]
+    for read in reads[1:]:
+        _, kept = compare(kept, read)
+
+    assert compare(kept, reads[-1]) == ([], kept)
+    assert compare(kept, _shuffled(reads[-1], Random(1)))[0] == []
+
+
+@PROPERTY
+@given(snapshots(alike))
+def test_certificates_that_are_alike_and_the_same_as_before_are_no_change(snapshot: Snapshot) -> None:
+    assert compare(snapshot, snapshot)[0] == []
+
+
+LATER_FIELDS = {"notified_body": "0123", "listed_in": "record"}
+
+
+def test_a_snapshot_of_an_earlier_release_knows_neither_body_nor_place_and_makes_no_change() -> None:
+    earlier = a_snapshot(Z1, Z2), a_snapshot(replace(Z1, **LATER_FIELDS), replace(Z2, **LATER_FIELDS))
+
+    changes, kept = compare(*earlier)
+
+    assert changes == []
+    assert kept.certs == earlier[1].certs
+
+
+def test_what_the_record_lists_is_new_and_replaced_whether_or_not_the_search_was_read() -> None:
+    old, new = (a_certificate(number, listed_in="record") for number in ("OLD", "NEW"))
+    found = a_certificate("Z-9", listed_in="search")
+    marked = replace(found, is_unconfirmed=True)
+
+    assert compare(a_snapshot(old, found), a_snapshot(new, marked, searched=False))[0] == [
+        FieldChange(NUMBER, "OLD", "NEW", "NEW")
+    ]
+    assert compare(a_snapshot(old, searched=False), a_snapshot(old, new, found))[0] == [
+        FieldChange(NUMBER, "", "NEW", "NEW")
+    ], "the search may have had Z-9 all the time"
+
+
+def test_a_certificate_that_is_no_longer_confirmed_is_replaced_by_none() -> None:
+    marked, new = a_certificate("Z-9", listed_in="search", is_unconfirmed=True), a_certificate("N", listed_in="record")
+
+    changes, kept = compare(a_snapshot(marked), a_snapshot(new, searched=False))
+
+    assert changes == [FieldChange(NUMBER, "", "N", "N")]
+    assert [each.number for each in kept.shown_certs] == ["N"]
 
 
 def test_a_certificate_that_went_long_ago_is_not_what_a_new_one_replaces() -> None:

@@ -36,12 +36,17 @@ StatusCode = Annotated[
 RiskClass = Annotated[str, field_doc("Risk class in English.", "Class IIa")]
 
 
+CertificatePlace = Literal["", "record", "search"]
+"""Where the register lists a certificate: in the device's Basic UDI-DI record, or in its certificate search."""
+
+
 class Certificate(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """A certificate that the register names for the device."""
 
     number: Annotated[str, field_doc("Certificate number.", "Z-25-052-S-IX-E")]
-    revision: Annotated[str, field_doc("Revision, missing when the register has none.", "2")] = msgspec.field(
-        default=""
+    # A default that is made is never left out of what is encoded, unlike one that is given.
+    revision: Annotated[str, field_doc("Revision, empty when the register has none.", "2")] = msgspec.field(
+        default_factory=str
     )
     expiry: Annotated[str | None, field_doc("Date of expiry, missing when the register has none.", "2030-09-16")] = None
     status: Annotated[str, field_doc("Status in English, missing when the register has none.", "Issued")] = ""
@@ -54,11 +59,45 @@ class Certificate(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     ] = ""
     notified_body: Annotated[str, field_doc("Number of the notified body.", "0633")] = ""
     notified_body_name: Annotated[str, field_doc("Name of the notified body.", "TÜV SÜD Product Service GmbH")] = ""
+    listed_in: Annotated[
+        CertificatePlace,
+        field_doc(
+            "Where the register lists it: `record`, the device's own Basic UDI-DI record; `search`, the certificate"
+            " search by its Basic UDI-DI. Missing when not known.",
+            "search",
+        ),
+    ] = ""
+    confirmed: Annotated[
+        bool,
+        field_doc(
+            "False where only an earlier certificate search named it and the last read could not search: the register"
+            " may have withdrawn it since. It is left out after 30 days. Missing otherwise.",
+            False,
+        ),
+    ] = True
+    unconfirmed_since: Annotated[
+        str | None,
+        field_doc(
+            "The first read that could not confirm it, UTC; missing when it is confirmed.",
+            "2026-11-21T03:38:00Z",
+            form="date-time",
+        ),
+    ] = None
 
     @property
     def key(self) -> tuple[str, str]:
-        """What identifies it among the device's certificates: number and revision."""
+        """Number and revision, by which certificates are listed."""
         return self.number, self.revision
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        """Sorts a device's certificates; those that are alike in number and revision too."""
+        told = self.notified_body, self.expiry or "", self.status_code, self.valid_from or "", self.type_code
+        return *self.key, *told, self.listed_in
+
+    def is_like(self, other: "Certificate") -> bool:
+        """Whether both have the same number and revision, and no two notified bodies."""
+        return self.key == other.key and len({self.notified_body, other.notified_body} - {""}) < 2
 
 
 class ActorReference(msgspec.Struct, frozen=True, gc=False):
@@ -80,8 +119,9 @@ class SearchRow(msgspec.Struct, frozen=True, gc=False):
     risk_class: RiskClass
 
 
-DOCUMENT_VERSION = 1
-"""Version of stored documents; one more whenever `Device` gains a field that a read of the detail fills.
+DOCUMENT_VERSION = 2
+"""Version of stored documents; one more whenever `Device` gains a field that a read of the detail fills, or is encoded
+in another way. Since 2 certificates always have a `revision`.
 
 A record of an older version is served with the field's default, and its detail is read when it is next refreshed.
 """

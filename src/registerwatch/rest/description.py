@@ -186,4 +186,5 @@ def _may_be_missing(model: type, name: str) -> bool:
     if not issubclass(model, msgspec.Struct):
         return False
     field = next(each for each in msgspec.structs.fields(model) if each.encode_name == name)
-    return field.default is msgspec.UNSET or (model.__struct_config__.omit_defaults and not field.required)
+    is_left_out = model.__struct_config__.omit_defaults and not field.required and field.default_factory is not str
+    return field.default is msgspec.UNSET or is_left_out

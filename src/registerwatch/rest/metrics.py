@@ -97,6 +97,11 @@ async def _families(service: Service) -> list[Metric]:
             _age(longest_unread, now),
         ),
         GaugeMetricFamily("registerwatch_copy_devices", "Stored registrations.", state.devices),
+        GaugeMetricFamily(
+            "registerwatch_certificate_search_ignored",
+            "1 while the register ignores the filter of its certificate search.",
+            float(service.eudamed.certificate_search == "ignored"),
+        ),
     ]
 
 

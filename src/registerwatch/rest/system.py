@@ -12,6 +12,7 @@ from starlette.responses import Response
 from registerwatch import __version__
 from registerwatch.bootstrap import Service
 from registerwatch.errors import DatabaseUnavailable
+from registerwatch.register.sources.eudamed.client import CertificateSearch
 from registerwatch.rest.description import answer, error, operation_id
 from registerwatch.rest.index_health import HealthIndex, index_health
 from registerwatch.web.answers import Answer, doc, instant, iso_or_none
@@ -70,6 +71,15 @@ class HealthRegister(Answer):
     ]
     reads: Annotated[
         dict[str, int], doc("Reads of this process by result: found, not_found, unreadable.", {"found": 12})
+    ]
+    certificate_search: Annotated[
+        CertificateSearch,
+        doc(
+            "`read` when certificates that only the certificate search lists are read; `ignored` while the register"
+            " ignores the filter by Basic UDI-DI, so that they are not (it is probed every five minutes); `unknown`"
+            " before this process first asked.",
+            "read",
+        ),
     ]
 
 
@@ -155,7 +165,9 @@ async def health_of(service: Service) -> Health:
         database=HealthDatabase(service.database.kind),
         stored_copy=copy,
         index=index,
-        register=HealthRegister(iso_or_none(last_read_at), dict(service.refresher.results)),
+        register=HealthRegister(
+            iso_or_none(last_read_at), dict(service.refresher.results), service.eudamed.certificate_search
+        ),
     )
 
 

@@ -5,13 +5,13 @@ field that vanishes and returns makes no noise. Certificates that were not read 
 gone is no change; one gone and one come in the same read is a change of number.
 """
 
-from collections.abc import Iterator, Sequence
-from operator import attrgetter
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Annotated
 
 import msgspec
 from msgspec import Meta
 
+from registerwatch.watches.certificate_matching import matched
 from registerwatch.watches.snapshot import CODED, COMPARED, FILLED_SINCE, SeenCertificate, Snapshot
 
 NUMBER, EXPIRY, STATUS = "certificate", "cert_expiry", "cert_status"
@@ -47,8 +47,6 @@ def summary_of(changes: Sequence[FieldChange]) -> str:
     return "; ".join(f"{change.field}: {change.old} → {change.new}" for change in changes)
 
 
-_Certificates = list[SeenCertificate]
-_KEY = attrgetter("key")
 _PLAIN = tuple(name for name in Snapshot.__struct_fields__ if name not in ("certs", "searched"))
 
 
@@ -70,43 +68,40 @@ def _differs(name: str, seen: Snapshot, now: Snapshot) -> bool:
 def _compare_certificates(seen: Snapshot, now: Snapshot) -> tuple[list[FieldChange], tuple[SeenCertificate, ...]]:
     """Changes of certificates, and those to keep: present ones, and ones that are gone, in case they come back.
 
-    Where only one of the two reads could search, what is missing or new proves nothing.
+    What a search found proves nothing where only one of the two reads could search. What the record itself lists is
+    read every time.
     """
     if seen.certs is None:
-        return [], tuple(sorted(now.certs or (), key=_KEY))
-    pairs, going, gone, come = _paired(seen, now.certs or ())
-    is_comparable = seen.searched or not now.searched  # else what came may have been there all the time
-    replaced = [(going.pop(), come.pop())] if is_comparable and len(going) == len(come) == 1 else []
-    changes = [change for before, after in pairs + replaced for change in _changes_of(before, after)]
-    if is_comparable:
-        changes += [FieldChange(NUMBER, "", each.number, each.number) for each in come]
-    if now.searched or not seen.searched:
-        going = [msgspec.structs.replace(each, is_gone=True) for each in going]
-    present = [*(_filled(before, after) for before, after in pairs), *(after for _, after in replaced)]
-    return changes, tuple(sorted((*present, *come, *going, *gone), key=_KEY))
+        return [], _sorted(now.certs or ())
+    shown = seen.shown_certs
+    found = matched(shown, [each for each in seen.certs if each not in shown], now.certs or (), _is_unchanged)
+    staying = [] if now.searched or not seen.searched else [each for each in found.going if _may_be_listed(each)]
+    going = [each for each in found.going if each not in staying]
+    new = [each for each in found.come if seen.searched or not now.searched or each.listed_in == "record"]
+    replaced = []
+    if len(going) == len(found.come) == len(new) == 1 and not going[0].is_unconfirmed:
+        replaced = [(going.pop(), new.pop())]
+    changes = [change for before, after in found.pairs + replaced for change in _changes_of(before, after)]
+    changes += [FieldChange(NUMBER, "", each.number, each.number) for each in new]
+    going = [msgspec.structs.replace(each, is_gone=True) for each in going]
+    present = [_filled(before, after) for before, after in found.pairs] + found.come
+    return changes, _sorted([*present, *staying, *going, *found.gone])
 
 
-def _paired(
-    seen: Snapshot, now: Sequence[SeenCertificate]
-) -> tuple[list[tuple[SeenCertificate, SeenCertificate]], _Certificates, _Certificates, _Certificates]:
-    """Certificates before and after, by number and revision, else by number where one of each is left; those that go;
-    those that went before; those that come.
+def _may_be_listed(certificate: SeenCertificate) -> bool:
+    """Whether a certificate that a read without a search does not name may still be listed by the search.
 
-    Where the register listed none any more, what went before counts as going now: its list may have been incomplete.
+    One that stays unconfirmed for long is left out of what is read, see `sources/eudamed/certificates.py`.
     """
-    after = {each.key: each for each in now}
-    pairs = [(each, after.pop(each.key)) for each in seen.certs or () if each.key in after]
-    matched = {before.key for before, _ in pairs}
-    missing, come = [each for each in seen.certs or () if each.key not in matched], list(after.values())
-    going = [each for each in missing if each in seen.shown_certs]
-    gone = [each for each in missing if each not in going]
-    for before in list(going):
-        revised = [each for each in come if each.number == before.number]
-        if len(revised) == 1 and sum(each.number == before.number for each in going) == 1:
-            pairs.append((before, revised[0]))
-            going.remove(before)
-            come.remove(revised[0])
-    return pairs, going, gone, come
+    return certificate.listed_in == "search" and not certificate.is_unconfirmed
+
+
+def _is_unchanged(before: SeenCertificate, after: SeenCertificate) -> bool:
+    return next(_changes_of(before, after), None) is None
+
+
+def _sorted(certificates: Iterable[SeenCertificate]) -> tuple[SeenCertificate, ...]:
+    return tuple(sorted(certificates, key=lambda each: each.order))
 
 
 def _changes_of(before: SeenCertificate, after: SeenCertificate) -> Iterator[FieldChange]:
@@ -121,10 +116,9 @@ def _changes_of(before: SeenCertificate, after: SeenCertificate) -> Iterator[Fie
 
 def _filled(before: SeenCertificate, after: SeenCertificate) -> SeenCertificate:
     """The certificate as it is now, with what it had before where it has nothing now."""
-    return SeenCertificate(
-        after.number,
-        after.revision,
-        after.expiry or before.expiry,
-        after.status or before.status,
-        after.status_code or before.status_code,
+    return msgspec.structs.replace(
+        after,
+        expiry=after.expiry or before.expiry,
+        status=after.status or before.status,
+        status_code=after.status_code or before.status_code,
     )

@@ -21,7 +21,8 @@ def _of(watch: Watch, today: date) -> Iterator[Expiring]:
     for certificate in certificates:
         days = _days_until(certificate.expiry, today)
         if days is not None and -PAST_DAYS <= days <= AHEAD_DAYS:
-            yield Expiring(watch.subject, watch.label, certificate.number, certificate.expiry, days)
+            is_confirmed = not certificate.is_unconfirmed
+            yield Expiring(watch.subject, watch.label, certificate.number, certificate.expiry, days, is_confirmed)
 
 
 def _days_until(expiry: str, today: date) -> int | None:

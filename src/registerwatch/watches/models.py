@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Literal
 
-from msgspec import Meta
+from msgspec import Meta, Struct
 
 from registerwatch.watches.diff import FieldChange
 from registerwatch.watches.snapshot import Kind, Snapshot
@@ -87,8 +87,7 @@ class Event:
     """The same for all events of the account that people are told of as one, see `watches.causes`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Expiring:
+class Expiring(Struct, frozen=True, omit_defaults=True):
     """A certificate of a watched device that ends soon or ended lately."""
 
     subject: Annotated[str, Meta(description="UDI-DI.", examples=["04012345678901"])]
@@ -96,3 +95,11 @@ class Expiring:
     certificate: Annotated[str, Meta(description="Certificate number.", examples=["Z-25-052"])]
     expiry: Annotated[str, Meta(description="Date.", examples=["2026-12-24"])]
     days: Annotated[int, Meta(description="Days until then, negative when past.", examples=[33])]
+    confirmed: Annotated[
+        bool,
+        Meta(
+            description="False where only an earlier certificate search named it and the last read could not search;"
+            " missing otherwise.",
+            examples=[False],
+        ),
+    ] = True

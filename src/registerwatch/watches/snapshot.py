@@ -9,14 +9,14 @@ from typing import Literal
 import msgspec
 
 from registerwatch.register.codes import label as label_of_code
-from registerwatch.register.models import Actor, Certificate, Device
+from registerwatch.register.models import Actor, Certificate, CertificatePlace, Device
 from registerwatch.register.observation import ActorObservation, Observation
 
 Kind = Literal["udi", "srn"]
 
 
 class SeenCertificate(msgspec.Struct, frozen=True, omit_defaults=True, array_like=True):
-    """What is compared of a certificate. Number and revision tell it from others."""
+    """What is compared of a certificate. Snapshots of earlier releases end before its notified body."""
 
     number: str
     revision: str = ""
@@ -25,11 +25,26 @@ class SeenCertificate(msgspec.Struct, frozen=True, omit_defaults=True, array_lik
     status_code: str = ""
     is_gone: bool = False
     """Whether the register lists it no more."""
+    notified_body: str = ""
+    listed_in: CertificatePlace = ""
+    is_unconfirmed: bool = False
+    """Whether only an earlier search named it, and the last read could not search."""
 
     @property
-    def key(self) -> tuple[str, str]:
-        """What tells it from the device's other certificates."""
-        return self.number, self.revision
+    def identity(self) -> tuple[str, str, str]:
+        """What tells it from others, but for those that are alike."""
+        return self.notified_body, self.number, self.revision
+
+    @property
+    def told(self) -> tuple[str, str, str]:
+        """What can change of it."""
+        return self.expiry, self.status, self.status_code
+
+    @property
+    def order(self) -> tuple[str | bool, ...]:
+        """Sorts certificates, by number and revision first."""
+        body_and_flags = self.notified_body, self.listed_in, self.is_gone, self.is_unconfirmed
+        return self.number, self.revision, *self.told, *body_and_flags
 
 
 class Snapshot(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -111,7 +126,7 @@ def snapshot_of_device(device: Device, *, certificates_read: bool, searched: boo
         reference=device.reference,
         manufacturer_status=device.manufacturer_status,
         version="" if device.version is None else str(device.version),
-        certs=tuple(_seen(certificate) for certificate in device.certs) if certificates_read else None,
+        certs=tuple(dict.fromkeys(map(_seen, device.certs))) if certificates_read else None,
         searched=certificates_read and searched,
         status_code=device.status_code,
         risk_class_code=device.risk_class_code,
@@ -167,4 +182,7 @@ def _seen(certificate: Certificate) -> SeenCertificate:
         certificate.expiry or "",
         certificate.status,
         certificate.status_code,
+        notified_body=certificate.notified_body,
+        listed_in=certificate.listed_in,
+        is_unconfirmed=not certificate.confirmed,
     )

@@ -1,6 +1,7 @@
 """How certificates stand on a day."""
 
 from datetime import date
+from typing import Any
 
 import pytest
 
@@ -17,7 +18,7 @@ TODAY = date(2026, 11, 21)
 STATUS = "refdata.certificate-status."
 
 
-def _certificate(expiry: str | None, status: str = "issued", **more: str) -> Certificate:
+def _certificate(expiry: str | None, status: str = "issued", **more: Any) -> Certificate:
     return Certificate("G10 1", expiry=expiry, status_code=STATUS + status, status=status.capitalize(), **more)
 
 

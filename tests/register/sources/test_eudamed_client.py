@@ -12,6 +12,7 @@ from registerwatch.db.engine import Database
 from registerwatch.register.models import Completeness
 from registerwatch.register.outcomes import Found, NotFound, ReadFailed, RegisterFailure
 from registerwatch.register.sources.eudamed.client import EudamedClient
+from registerwatch.register.sources.eudamed.guards import REPROBE_SECONDS
 from registerwatch_standins.register.generated import GeneratedWorld
 from registerwatch_standins.register.records import Certificate, Registration
 from registerwatch_standins.register.world import World
@@ -180,7 +181,7 @@ async def test_a_filter_that_stops_filtering_after_its_probe_brings_nobody_elses
     assert "ignored the filter" in result.reason
 
 
-async def test_a_refuted_certificate_filter_is_left_alone_for_a_day_and_costs_the_device_nothing(
+async def test_a_refuted_certificate_filter_is_left_alone_for_minutes_and_costs_the_device_nothing(
     world: World, database: Database, clock: SteppedClock
 ) -> None:
     record = a_record(world, certificates=(LEGACY, SEARCHED))
@@ -190,7 +191,7 @@ async def test_a_refuted_certificate_filter_is_left_alone_for_a_day_and_costs_th
         assert told.completeness is Completeness.EVERYTHING
         assert [each.number for each in told.device.certs] == ["D-1"], "what the Basic UDI-DI record lists"
 
-        clock.move(DAY - 60)
+        clock.move(REPROBE_SECONDS - 60)
         await reader.found(record.primary_di)
         assert reader.asked().keys() & {"certificates", "certificates probe"} == set()
 

@@ -5,7 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from registerwatch.register.outcomes import RegisterFailure
-from registerwatch.register.sources.eudamed.guards import MAX_ROWS, FilterProofs, check_page, check_probe
+from registerwatch.register.sources.eudamed.guards import (
+    MAX_ROWS,
+    REPROBE_SECONDS,
+    FilterProofs,
+    check_page,
+    check_probe,
+)
 from registerwatch.register.sources.eudamed.wire import DeviceRow, Page
 from tests.register.builders import PROPERTY
 
@@ -92,14 +98,14 @@ def test_a_proof_holds_for_a_day_and_for_its_own_filter() -> None:
     assert not proofs.is_proven("srn", 1_000.0)
 
 
-def test_a_refutation_holds_for_a_day_and_replaces_the_proof() -> None:
+def test_a_refutation_holds_for_minutes_and_replaces_the_proof() -> None:
     proofs = FilterProofs()
     proofs.prove("basicUdi", 1_000.0)
 
     proofs.refute("basicUdi", 2_000.0)
 
     assert not proofs.is_proven("basicUdi", 2_000.0)
-    assert proofs.is_refuted("basicUdi", 2_000.0 + DAY - 1)
-    assert not proofs.is_refuted("basicUdi", 2_000.0 + DAY)
+    assert proofs.is_refuted("basicUdi", 2_000.0 + REPROBE_SECONDS - 1)
+    assert not proofs.is_refuted("basicUdi", 2_000.0 + REPROBE_SECONDS)
     proofs.prove("basicUdi", 3_000.0)
     assert not proofs.is_refuted("basicUdi", 3_000.0)

@@ -7,7 +7,7 @@ Basic UDI-DI record; the detail is left out when its version is already stored.
 import re
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import msgspec
 import structlog
@@ -18,9 +18,11 @@ from registerwatch.register.identifiers import is_actor_of_devices
 from registerwatch.register.models import Actor, DeviceReading, precedence_of
 from registerwatch.register.outcomes import Found, NoSuchRecord, NotFound, ReadFailed, RegisterFailure
 from registerwatch.register.sources.eudamed import mapping, wire
+from registerwatch.register.sources.eudamed.certificates import unconfirmed
 from registerwatch.register.sources.eudamed.guards import (
     EMPTY_PAGE,
     PROBE_VALUE,
+    REPROBE_SECONDS,
     FilterProofs,
     check_answered,
     check_page,
@@ -45,6 +47,10 @@ PAGE_SIZE = 300
 ACTOR_PAGE_SIZE = 20
 CERTIFICATE_PAGE_SIZE = 100
 MAX_TWINS = 8
+BASIC_UDI = "basicUdi"
+"""The filter of the certificate search that nobody has proven of the real register."""
+CertificateSearch = Literal["unknown", "read", "ignored"]
+"""`unknown` before the first control probe, `ignored` while the register ignores the filter."""
 EOS_COST = 2
 """The register tolerates half as many actor searches as device searches a minute."""
 
@@ -71,6 +77,12 @@ class EudamedClient:
         self._base = base_url.rstrip("/")
         self._clock = clock
         self._proofs = FilterProofs()
+
+    @property
+    def certificate_search(self) -> CertificateSearch:
+        """Whether the certificate search can be asked for one Basic UDI-DI, by the last control probe."""
+        heeds_filter = self._proofs.last.get(BASIC_UDI)
+        return "unknown" if heeds_filter is None else "read" if heeds_filter else "ignored"
 
     async def read_device(
         self,
@@ -295,7 +307,7 @@ class _Read:
             basic,
             searched.rows,
             known.device if known and has_detail else None,
-            kept=known.device.certs if known and not searched.is_proven else (),
+            kept=unconfirmed(known.device.certs, self._clock.now()) if known and not searched.is_proven else (),
             searched=searched.is_proven,
         )
 
@@ -350,11 +362,13 @@ class _Read:
                 raise RegisterFailure("The register names more certificates of this device than it can be asked for.")
 
         try:
-            if not await self._is_proven("basicUdi", path, params):
+            if not await self._is_proven(BASIC_UDI, path, params):
                 return _Searched([], is_proven=False)
-            page = await self.ask(path, {"basicUdi": basic_udi, **params}, _certificate_page, check=check)
+            page = await self.ask(path, {BASIC_UDI: basic_udi, **params}, _certificate_page, check=check)
         except RegisterFailure as failure:
             log.info("certificate search could not be read", basic_udi=basic_udi, reason=failure.reason)
+            if not failure.transient:  # the filter may have ceased to filter
+                self._proofs.doubt(BASIC_UDI)
             return _Searched(None)
         return _Searched(page.content)
 
@@ -370,15 +384,19 @@ class _Read:
         self._proofs.prove(name, now)
 
     async def _is_proven(self, name: str, path: str, params: dict[str, str]) -> bool:
-        """Whether an optional filter filters; a refuted one is not tried again for a day."""
+        """Whether an optional filter filters; a refuted one is probed again after some minutes."""
         now = self._clock.now()
         if self._proofs.is_refuted(name, now):
             return False
         if not self._proofs.is_proven(name, now):
             page = await self.ask(path, {name: PROBE_VALUE, **params}, _listing, check=check_answered)
             if not finds_nothing(page):
+                if self._proofs.last.get(name) is not False:
+                    log.warning("the register ignores a filter", filter=name, path=path, probed_every=REPROBE_SECONDS)
                 self._proofs.refute(name, now)
                 return False
+            if self._proofs.last.get(name) is False:
+                log.warning("the register heeds a filter again", filter=name, path=path)
             self._proofs.prove(name, now)
         return True
 

@@ -2,7 +2,8 @@
 
 An ignored filter answers with other devices and status 200. So every exact filter is guarded three ways:
 each row must carry the value that was asked for; a filter that claims more than 100,000 rows is not believed; and
-before a filter is first relied on, and once a day, a control probe with a made-up value must find nothing.
+before a filter is first relied on, once a day, and after an answer that it cannot have given, a control probe with a
+made-up value must find nothing.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,6 +14,8 @@ from registerwatch.register.sources.eudamed.wire import Page, Row
 
 MAX_ROWS = 100_000
 PROBE_SECONDS = 24 * 3600
+REPROBE_SECONDS = 300
+"""A filter that one probe refuted is probed again after so long: the answer may have been an odd one."""
 PROBE_VALUE = "RW-CONTROL-00000000"
 
 EMPTY_PAGE = "The register is throttling requests (an empty page)."
@@ -65,21 +68,29 @@ class FilterProofs:
 
     _until: dict[str, float] = field(default_factory=dict)
     _refuted_until: dict[str, float] = field(default_factory=dict)
+    last: dict[str, bool] = field(default_factory=dict)
+    """Whether the last probe of a filter, if there was one, showed that it filters."""
 
     def is_proven(self, filter_name: str, now: float) -> bool:
         """Whether the last probe of this filter is less than a day old and found nothing."""
         return self._until.get(filter_name, 0.0) > now
 
     def is_refuted(self, filter_name: str, now: float) -> bool:
-        """Whether the last probe showed, less than a day ago, that this filter does not filter."""
+        """Whether the last probe showed, a moment ago, that this filter does not filter."""
         return self._refuted_until.get(filter_name, 0.0) > now
 
     def prove(self, filter_name: str, now: float) -> None:
         """A probe found nothing."""
         self._until[filter_name] = now + PROBE_SECONDS
+        self.last[filter_name] = True
         self._refuted_until.pop(filter_name, None)
 
     def refute(self, filter_name: str, now: float) -> None:
         """A probe found something."""
-        self._refuted_until[filter_name] = now + PROBE_SECONDS
+        self._refuted_until[filter_name] = now + REPROBE_SECONDS
+        self.last[filter_name] = False
+        self.doubt(filter_name)
+
+    def doubt(self, filter_name: str) -> None:
+        """An answer cannot be one of a filter that filters: it is probed before it is relied on again."""
         self._until.pop(filter_name, None)

@@ -13,6 +13,7 @@ from registerwatch.register.models import (
     DeviceReading,
 )
 from registerwatch.register.sources.eudamed import wire
+from registerwatch.register.sources.eudamed.certificates import together
 from registerwatch.register.sources.fields import key, preferred_name, text
 from registerwatch.register.times import date_of, utc_from_brussels
 
@@ -78,7 +79,7 @@ def reading_of_device(
         device_name=text(basic.device_name),
         device_model=text(basic.device_model),
         authorised_representative=actor_reference(basic.authorised_representative),
-        certs=_merged(kept, certificates_of(basic), certificate_rows(certificates or ())),
+        certs=together(kept, certificates_of(basic), certificate_rows(certificates or ())),
         **of_detail,
         **_coded(
             status=row.device_status_type or status.type or (wire.Code(known.status_code) if known else None),
@@ -132,6 +133,7 @@ def certificates_of(basic: wire.BasicUdiRecord) -> list[Certificate]:
             type_code=code(entry.certificate_type),
             notified_body=text(entry.notified_body.srn) if entry.notified_body else "",
             notified_body_name=actor_name(entry.notified_body.name) if entry.notified_body else "",
+            listed_in="record",
         )
         for entry in basic.device_certificate_info_list or ()
         if text(entry.certificate_number)
@@ -150,6 +152,7 @@ def certificate_rows(rows: Iterable[wire.CertificateRow]) -> list[Certificate]:
             status_code=code(row.certificate_status),
             type_code=code(row.certificate_type),
             notified_body=text(row.notified_body_srn),
+            listed_in="search",
         )
         for row in rows
         if text(row.certificate_number) and row.latest_version is not False
@@ -206,11 +209,6 @@ def _coded(**codes: wire.Code | None) -> dict[str, Any]:
 
 def _emdn(terms: list[wire.Nomenclature] | None) -> tuple[str, ...]:
     return tuple(text(term.code) for term in terms or () if text(term.code))
-
-
-def _merged(*sources: Iterable[Certificate]) -> tuple[Certificate, ...]:
-    by_key = {certificate.key: certificate for source in sources for certificate in source}
-    return tuple(sorted(by_key.values(), key=lambda certificate: certificate.key))
 
 
 def _first(*values: str | None) -> str:

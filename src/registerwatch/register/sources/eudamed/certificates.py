@@ -1,0 +1,39 @@
+"""What a device's certificates are after a read: those of its Basic UDI-DI record, and those of the certificate search.
+
+What the record lists is read every time, so it always takes the place of what it listed before. The search can only be
+read while a control probe proves that its filter filters. In between, what it found last is kept and marked.
+"""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from registerwatch.clock import iso_utc
+from registerwatch.register.models import Certificate
+
+UNCONFIRMED_SECONDS = 30 * 24 * 3600
+"""A certificate that no search could confirm for so long is left out."""
+
+
+def together(*places: Iterable[Certificate]) -> tuple[Certificate, ...]:
+    """Certificates of several places, in order; of one that several list, what the last of them says.
+
+    Certificates that one place lists under the same notified body, number and revision are several, unless they are the
+    same in everything.
+    """
+    found: list[Certificate] = []
+    for place in places:
+        listed = list(dict.fromkeys(place))
+        found = [each for each in found if not any(each.is_like(other) for other in listed)] + listed
+    return tuple(sorted(found, key=lambda each: each.order))
+
+
+def unconfirmed(stored: Iterable[Certificate], now: float) -> list[Certificate]:
+    """Of the certificates that are stored those that a search brought, for a read that could not search."""
+    marked = [
+        msgspec.structs.replace(each, confirmed=False, unconfirmed_since=each.unconfirmed_since or iso_utc(int(now)))
+        for each in stored
+        if each.listed_in != "record"
+    ]
+    oldest = iso_utc(int(now) - UNCONFIRMED_SECONDS)
+    return [each for each in marked if (each.unconfirmed_since or "") > oldest]

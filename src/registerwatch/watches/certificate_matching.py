@@ -1,0 +1,116 @@
+"""Which certificate of one read is which of the next.
+
+Notified body, number and revision tell certificates apart. The register lists some that are alike in all three: those
+are compared as a set, so that the order in which they are listed decides nothing.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from registerwatch.watches.snapshot import SeenCertificate
+
+Pair = tuple[SeenCertificate, SeenCertificate]
+"""A certificate before and after."""
+
+Comparison = Callable[[SeenCertificate, SeenCertificate], bool]
+"""A question about a certificate before and one now."""
+
+
+@dataclass(slots=True)
+class Matching:
+    """Certificates before and after: `pairs`; those `going` now; those `gone` before; those that `come`."""
+
+    going: list[SeenCertificate]
+    gone: list[SeenCertificate]
+    come: list[SeenCertificate]
+    pairs: list[Pair] = field(default_factory=list)
+
+    def pair_alike(self, before: list[SeenCertificate], are_alike: Comparison, is_unchanged: Comparison) -> None:
+        """Pair certificates of `before`, which is `going` or `gone`, with those that come and are alike."""
+        for first in list(before):
+            come = [each for each in self.come if are_alike(first, each)]
+            alike = [each for each in before if come and are_alike(first, each)]
+            self._take(_pairs(alike, come, is_unchanged), before)
+
+    def pair_revisions(self) -> None:
+        """Pair a certificate that goes with one that comes under its number, where one of each is left."""
+        for each in list(self.going):
+            come = [other for other in self.come if _same_number(each, other)]
+            if len(come) == 1 and sum(_same_number(other, come[0]) for other in self.going) == 1:
+                self._take([(each, come[0])], self.going)
+
+    def _take(self, pairs: Iterable[Pair], before: list[SeenCertificate]) -> None:
+        for each, after in pairs:
+            self.pairs.append((each, after))
+            before.remove(each)
+            self.come.remove(after)
+
+
+def matched(
+    listed: Iterable[SeenCertificate],
+    gone: Iterable[SeenCertificate],
+    now: Iterable[SeenCertificate],
+    is_unchanged: Comparison,
+) -> Matching:
+    """Match certificates that were `listed` last, and those that were `gone`, with those that are listed now.
+
+    What was listed goes before what was gone. A certificate whose notified body one of the reads did not tell is found
+    by its number and revision. `is_unchanged` says whether a certificate has no new value now.
+    """
+    found = Matching(_sorted(listed), _sorted(gone), _sorted(now))
+    for are_alike in (_same_identity, _same_but_for_an_unknown_body):
+        for before in (found.going, found.gone):
+            found.pair_alike(before, are_alike, is_unchanged)
+    found.pair_revisions()
+    return found
+
+
+def _pairs(before: Sequence[SeenCertificate], now: Sequence[SeenCertificate], is_unchanged: Comparison) -> list[Pair]:
+    """Pairs of certificates that are alike: the same ones, those that changed nothing, then the latest dates first."""
+    pairs = _assigned(before, now, lambda one, other: one.told == other.told)
+    for comparison in (is_unchanged, lambda _one, _other: True):
+        left, come = _without(before, [each for each, _ in pairs]), _without(now, [after for _, after in pairs])
+        pairs += _assigned(left[::-1], come[::-1], comparison)
+    return pairs
+
+
+def _assigned(before: Sequence[SeenCertificate], now: Sequence[SeenCertificate], fits: Comparison) -> list[Pair]:
+    """As many pairs that fit as there can be (augmenting paths; a device has few certificates that are alike)."""
+    partner: dict[int, int] = {}
+
+    def has_place(place: int, tried: set[int]) -> bool:
+        for other, each in enumerate(before):
+            if other not in tried and fits(each, now[place]):
+                tried.add(other)
+                if other not in partner or has_place(partner[other], tried):
+                    partner[other] = place
+                    return True
+        return False
+
+    for place in range(len(now)):
+        has_place(place, set())
+    return [(before[other], now[place]) for other, place in sorted(partner.items())]
+
+
+def _without(certificates: Sequence[SeenCertificate], taken: Iterable[SeenCertificate]) -> list[SeenCertificate]:
+    left = list(certificates)
+    for each in taken:
+        left.remove(each)
+    return left
+
+
+def _sorted(certificates: Iterable[SeenCertificate]) -> list[SeenCertificate]:
+    return sorted(certificates, key=lambda each: each.order)
+
+
+def _same_identity(one: SeenCertificate, other: SeenCertificate) -> bool:
+    return one.identity == other.identity
+
+
+def _same_but_for_an_unknown_body(one: SeenCertificate, other: SeenCertificate) -> bool:
+    return _same_number(one, other) and one.revision == other.revision
+
+
+def _same_number(one: SeenCertificate, other: SeenCertificate) -> bool:
+    """Whether two certificates have the same number, and no two notified bodies."""
+    return one.number == other.number and len({one.notified_body, other.notified_body} - {""}) < 2
