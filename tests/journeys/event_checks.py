@@ -20,6 +20,8 @@ from tests.journeys.expected_events import (
     EXPIRY,
     NUMBER,
     STATUS,
+    CertificateKey,
+    Certificates,
     FieldChange,
     Seen,
     Told,
@@ -106,6 +108,8 @@ class EventChecks:
     """When full reads were stored, by subject."""
     _part_at: dict[str, int] = field(default_factory=dict)
     """When parts were stored, by subject."""
+    _certificates: dict[str, list[tuple[CertificateKey, WatchedCertificate]]] = field(default_factory=dict)
+    """Every certificate that a read brought, by UDI-DI."""
     _part_told_at: dict[Watcher, int] = field(default_factory=dict)
     _last_event: int = 0
 
@@ -141,18 +145,23 @@ class EventChecks:
         self.parts = {}
 
     async def adopt(self, account_id: int, subjects: Iterable[str]) -> None:
-        """Judge the baselines that an import took from the copy: no certificates, nothing that was never said."""
+        """Judge the baselines that an import took from the copy: nothing that was never said."""
         snapshots = await self._snapshots()
         for watcher in [(account_id, subject) for subject in subjects]:
             snapshot = snapshots.get(watcher)
             if snapshot is None or self.told[watcher] is not None:
                 continue
-            baseline = Told(_fields_in(snapshot))
+            baseline = _baseline_in(snapshot)
             said = [fields for _, fields in self._past.get(watcher[1], [])]
             was_said = all(any(state.get(name) == value for state in said) for name, value in baseline.fields.items())
-            if snapshot.get("certs") is not None or not (is_srn(watcher[1]) or was_said):
+            if not (is_srn(watcher[1]) or (was_said and self._were_seen(watcher[1], baseline.certificates or {}))):
                 raise WrongYear(f"{watcher}: the import's baseline {snapshot} is none")
             self.told[watcher] = baseline
+
+    def _were_seen(self, udi: str, certificates: Certificates) -> bool:
+        """Whether reads brought each of these certificates."""
+        seen = self._certificates.get(udi, [])
+        return all((key, each) in seen for key, each in certificates.items())
 
     async def agree(self) -> None:
         """Every stored snapshot is what was told."""
@@ -194,6 +203,8 @@ class EventChecks:
         seen = None
         if not (is_late and uses_earlier_read):
             seen = seen_of(read, Memory() if is_late else self._memory)
+            if seen is not None:
+                self._certificates.setdefault(read.subject, []).extend(seen.brought.items())
             if read.is_said_to_be_stored != (seen is not None):
                 raise WrongYear(f"read of {read.subject}: {read.task.result()}, but it was answered {read.questions}")
         if is_late:
@@ -354,6 +365,15 @@ def _says(snapshot: Snapshot, told: Told | None) -> bool:
     stored = {name: value.words for name, value in _fields_in(snapshot).items()}
     words = {name: value.words for name, value in told.fields.items() if value.words}
     return (stored, _certificates_in(snapshot)) == (words, told.certificates)
+
+
+def _baseline_in(snapshot: dict[str, Any]) -> Told:
+    """What an import took from the copy."""
+    certificates = _certificates_in(snapshot)
+    places = {(entry[0], entry[1]): entry[7] for entry in snapshot.get("certs") or ()}
+    is_searched = bool(snapshot.get("searched"))
+    by_search = frozenset(key for key, place in places.items() if is_searched and place == "search")
+    return Told(_fields_in(snapshot), certificates, is_searched, frozenset(places), by_search)
 
 
 _CODES = {"status": "status_code", "risk_class": "risk_class_code", "manufacturer_status": "manufacturer_status_code"}

@@ -44,6 +44,8 @@ class Seen:
     searched: bool = False
     in_record: frozenset[CertificateKey] = frozenset()
     """Those that the device's own record lists, which is read every time."""
+    brought: Certificates = field(default_factory=dict)
+    """Every certificate that the read brought, where they could not be read in full too."""
 
 
 @dataclass(frozen=True, slots=True)

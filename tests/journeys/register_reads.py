@@ -308,10 +308,10 @@ def _device_seen(read: Read, memory: Memory) -> Seen | None:
     fields["status_date"] = plain(told.status_date) if told is not None else memory.details[row.uuid]
     memory.details[row.uuid] = fields["status_date"]
     certificates, searched = _certificates_read(read, basic.truth, memory)
-    listed = frozenset(_listed(basic.truth))
+    listed = _listed(basic.truth)
     if certificates is not None:
         memory.searched[row.uuid] = {key: each for key, each in certificates.items() if key not in listed}
-    return Seen(fields, certificates, searched, listed)
+    return Seen(fields, certificates, searched, frozenset(listed), {**listed, **(certificates or {})})
 
 
 def _certificates_read(read: Read, record: Registration, memory: Memory) -> tuple[Certificates | None, bool]:

@@ -28,6 +28,7 @@ WATCH_FIELDS = {
     "risk_class",
     "certificate",
     "cert_expiry",
+    "complete",
     "last_sync",
     "last_error",
     "health",

@@ -9,30 +9,11 @@ from registerwatch.clock import iso_utc
 from registerwatch.register.sources.eudamed.guards import PROBE_VALUE
 from registerwatch_standins.register.records import Certificate, Registration
 from tests.support.harness import NOW, NewAccount, ServiceHarness, ServiceStarter
+from tests.watches.steps import SEARCHED, a_registered_certificate, sync
 
 pytestmark = pytest.mark.anyio
 
 DAY = 24 * 3600
-
-
-def a_certificate(number: str, listed_in: Any = "basic-udi-record", **differs: Any) -> Certificate:
-    """A certificate in one of the two places that list some."""
-    fields = {
-        "number": number,
-        "revision": None,
-        "expiry": "2027-05-01",
-        "starting_validity": "2026-05-01",
-        "issue_date": "2026-05-01",
-        "notified_body": "0123",
-        "notified_body_name": "Body",
-        "type": "MDR_QUALITY_MANAGEMENT_SYSTEM" if listed_in == "certificate-search" else "MDD_II_EX_4",
-        "status": "issued",
-        "listed_in": listed_in,
-    }
-    return Certificate(**{**fields, **differs})
-
-
-SEARCHED = a_certificate("Z-2", "certificate-search")
 
 
 async def watched(harness: ServiceHarness, *certificates: Certificate) -> tuple[NewAccount, Registration]:
@@ -43,12 +24,6 @@ async def watched(harness: ServiceHarness, *certificates: Certificate) -> tuple[
     await harness.service.accounts.admin.set_period(owner.email, None, harness.now + 1000 * DAY)
     await harness.post_watches(owner.api_key, record.primary_di)
     return owner, record
-
-
-async def sync(harness: ServiceHarness, owner: NewAccount, after: float = 60) -> list[str]:
-    """What a sync tells some time later."""
-    harness.clock.move(after)
-    return [event["summary"] for event in (await harness.post_sync(owner.api_key))["events"]]
 
 
 async def served(harness: ServiceHarness, record: Registration) -> dict[str, dict[str, Any]]:
@@ -68,9 +43,9 @@ async def expiring(harness: ServiceHarness, owner: NewAccount) -> dict[str, bool
 async def test_a_certificate_that_the_record_replaced_is_replaced_although_the_search_cannot_be_read(
     harness: ServiceHarness,
 ) -> None:
-    owner, record = await watched(harness, a_certificate("OLD"), SEARCHED)
+    owner, record = await watched(harness, a_registered_certificate("OLD"), SEARCHED)
     harness.faults.fail("certificates", "ignored-filter")
-    harness.world.change(record.uuid, certificates=(a_certificate("NEW"), SEARCHED))
+    harness.world.change(record.uuid, certificates=(a_registered_certificate("NEW"), SEARCHED))
 
     told = await sync(harness, owner, DAY + 1)
 
@@ -84,8 +59,8 @@ async def test_where_the_search_was_never_read_the_records_own_certificates_are_
     start_service: ServiceStarter,
 ) -> None:
     async with start_service(basic_udi_filter_works=False) as harness:
-        owner, record = await watched(harness, a_certificate("OLD"))
-        harness.world.change(record.uuid, certificates=(a_certificate("NEW"),))
+        owner, record = await watched(harness, a_registered_certificate("OLD"))
+        harness.world.change(record.uuid, certificates=(a_registered_certificate("NEW"),))
 
         told = await sync(harness, owner)
 
@@ -97,7 +72,7 @@ async def test_where_the_search_was_never_read_the_records_own_certificates_are_
 async def test_what_a_search_once_brought_is_marked_until_it_is_confirmed_or_a_month_old(
     harness: ServiceHarness,
 ) -> None:
-    owner, record = await watched(harness, a_certificate("D-1"), SEARCHED)
+    owner, record = await watched(harness, a_registered_certificate("D-1"), SEARCHED)
     assert "confirmed" not in (await served(harness, record))["Z-2"]
     harness.faults.fail("certificates", "ignored-filter")
     await sync(harness, owner, DAY + 1)
@@ -126,7 +101,7 @@ async def test_an_odd_answer_to_a_probe_is_told_and_the_search_is_read_again_som
     harness: ServiceHarness,
 ) -> None:
     harness.faults.fail("certificates", "ignored-filter", times=1, contains=PROBE_VALUE)
-    owner, record = await watched(harness, a_certificate("D-1"), SEARCHED)
+    owner, record = await watched(harness, a_registered_certificate("D-1"), SEARCHED)
 
     before = (await harness.get(f"/v1/devices/{record.primary_di}")).json()
     health = (await harness.get("/health")).json()["register"]
@@ -145,9 +120,9 @@ async def test_an_odd_answer_to_a_probe_is_told_and_the_search_is_read_again_som
 
 
 async def test_a_filter_that_ceases_to_filter_is_noticed_with_the_next_read(harness: ServiceHarness) -> None:
-    owner, record = await watched(harness, a_certificate("OLD"), SEARCHED)
+    owner, record = await watched(harness, a_registered_certificate("OLD"), SEARCHED)
     harness.faults.fail("certificates", "ignored-filter")
-    harness.world.change(record.uuid, certificates=(a_certificate("NEW"), SEARCHED))
+    harness.world.change(record.uuid, certificates=(a_registered_certificate("NEW"), SEARCHED))
 
     told = await sync(harness, owner) + await sync(harness, owner)
 
@@ -157,7 +132,7 @@ async def test_a_filter_that_ceases_to_filter_is_noticed_with_the_next_read(harn
 # Certificates that are alike
 
 
-ALIKE = [a_certificate("1833/MDD", expiry=f"20{year}-05-26") for year in (27, 28, 29)]
+ALIKE = [a_registered_certificate("1833/MDD", expiry=f"20{year}-05-26") for year in (27, 28, 29)]
 
 
 async def test_certificates_that_are_alike_are_all_shown(harness: ServiceHarness) -> None:
@@ -174,7 +149,7 @@ async def test_certificates_that_are_alike_are_compared_whatever_their_order(
     harness: ServiceHarness, order: tuple[int, ...]
 ) -> None:
     owner, record = await watched(harness, *ALIKE[:2])
-    changed = [ALIKE[0], a_certificate("1833/MDD", expiry="2030-12-31")]
+    changed = [ALIKE[0], a_registered_certificate("1833/MDD", expiry="2030-12-31")]
 
     harness.world.change(record.uuid, certificates=tuple(ALIKE[each] for each in order))
     unchanged = await sync(harness, owner)
@@ -202,9 +177,9 @@ async def test_of_certificates_that_are_alike_one_that_goes_is_silent_and_one_th
 
 
 async def test_one_number_of_two_notified_bodies_is_two_certificates(harness: ServiceHarness) -> None:
-    bodies = [a_certificate("N-1", notified_body=body) for body in ("0123", "0482")]
+    bodies = [a_registered_certificate("N-1", notified_body=body) for body in ("0123", "0482")]
     owner, record = await watched(harness, *bodies)
-    withdrawn = a_certificate("N-1", notified_body="0482", status="withdrawn")
+    withdrawn = a_registered_certificate("N-1", notified_body="0482", status="withdrawn")
 
     harness.world.change(record.uuid, certificates=(withdrawn, bodies[0]))
 
@@ -212,7 +187,7 @@ async def test_one_number_of_two_notified_bodies_is_two_certificates(harness: Se
 
 
 async def test_a_certificate_always_has_a_revision(harness: ServiceHarness) -> None:
-    _, record = await watched(harness, a_certificate("D-1"), a_certificate("D-2", revision="02"))
+    _, record = await watched(harness, a_registered_certificate("D-1"), a_registered_certificate("D-2", revision="02"))
 
     certificates = await served(harness, record)
 

@@ -79,7 +79,7 @@ def _compare_certificates(seen: Snapshot, now: Snapshot) -> tuple[list[FieldChan
     going = [each for each in found.going if each not in staying]
     new = [each for each in found.come if seen.searched or not now.searched or each.listed_in == "record"]
     replaced = []
-    if len(going) == len(found.come) == len(new) == 1 and not going[0].is_unconfirmed:
+    if len(going) == len(found.come) == len(new) == 1 and (now.searched or not going[0].is_unconfirmed):
         replaced = [(going.pop(), new.pop())]
     changes = [change for before, after in found.pairs + replaced for change in _changes_of(before, after)]
     changes += [FieldChange(NUMBER, "", each.number, each.number) for each in new]

@@ -1,7 +1,8 @@
 """Importing watches from a list: one identifier a line, in the first cell.
 
 Nothing is read from the register within the request: the baseline is what the copy has, where that is fresh, else the
-first successful read, by the next recheck or whoever reads the subject before.
+first successful read, by the next recheck or whoever reads the subject before. What the copy knows of certificates is
+part of it; where not all of them were read, that read completes it.
 """
 
 import csv
@@ -19,7 +20,7 @@ from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
 from registerwatch.errors import InvalidInput
 from registerwatch.register.identifiers import as_registered, why_none
-from registerwatch.register.observation import Observation
+from registerwatch.register.observation import ActorObservation, Observation
 from registerwatch.register.store.records import RecordStore
 from registerwatch.watches import repository
 from registerwatch.watches.repository import NewWatch
@@ -181,8 +182,12 @@ def _first(errors: Sequence[str]) -> Sequence[str]:
 
 
 def _with_baseline(observation: Observation, read_at: int) -> NewWatch:
-    snapshot = snapshot_of(observation)
-    return NewWatch(observation.subject, label_of(snapshot, observation.subject), encoded(snapshot), read_at)
+    """A watch with what the copy knows. It counts as read where that is complete; else the first full read completes
+    the baseline.
+    """
+    snapshot, subject = snapshot_of(observation), observation.subject
+    is_complete = isinstance(observation, ActorObservation) or snapshot.has_all_certs
+    return NewWatch(subject, label_of(snapshot, subject), encoded(snapshot), read_at if is_complete else None)
 
 
 def identifiers(text: str) -> list[tuple[int, str]]:

@@ -63,6 +63,11 @@ class Watch:
             return "unknown"
         return "failing" if self.is_failing(now) else "ok"
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether every part of the subject was read that is compared."""
+        return self.snapshot is not None and (self.kind == "srn" or self.snapshot.has_all_certs)
+
     def is_failing(self, now: float) -> bool:
         """Whether it could not be read for so long that its owner should know."""
         return self.failing_since is not None and now - self.failing_since >= FAILING_AFTER

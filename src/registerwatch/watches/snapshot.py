@@ -73,6 +73,11 @@ class Snapshot(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """`FIELD_SET` when it was made; 0 for what only a part of a record told."""
 
     @property
+    def has_all_certs(self) -> bool:
+        """Whether every place was read that lists certificates: until then a first search is part of the baseline."""
+        return self.certs is not None and self.searched
+
+    @property
     def shown_certs(self) -> Sequence[SeenCertificate]:
         """The certificates that the register lists; those that are gone count only where it lists no other."""
         certs = self.certs or ()

@@ -46,6 +46,14 @@ class WatchObject(Answer):
     risk_class: Annotated[str, doc("Can be empty.", "Class IIa")]
     certificate: Annotated[str, doc("Number of the first certificate that has one, or empty.", "Z-25-052")]
     cert_expiry: Annotated[str, doc("Date of the first certificate that has one, or empty.", "2030-09-16")]
+    complete: Annotated[
+        bool,
+        doc(
+            "Whether every part of the subject was read that is compared. Until then certificates that are found for"
+            " the first time are part of the baseline and make no event.",
+            True,
+        ),
+    ]
     last_sync: Annotated[str | None, instant("Last successful read, UTC; null before the first.")]
     last_error: Annotated[
         str,
@@ -73,6 +81,7 @@ class WatchObject(Answer):
             risk_class=seen.risk_class,
             certificate=next((each.number for each in certificates if each.number), ""),
             cert_expiry=next((each.expiry for each in certificates if each.expiry), ""),
+            complete=watch.is_complete,
             last_sync=iso_or_none(watch.last_sync),
             last_error=watch.last_error,
             health=WatchHealth(state=watch.health(now), since=iso_or_none(watch.failing_since)),

@@ -208,9 +208,10 @@ class RecordStore:
     async def fresh(
         self, connection: AsyncConnection, subjects: Sequence[str], *, since: int
     ) -> list[tuple[Observation, int]]:
-        """What the copy has of subjects that were read in full after an instant, and when.
+        """What the copy has of subjects that were read with their details after an instant, and when.
 
-        Without certificates, since the copy does not say whether they could be read.
+        Where the certificates of a device could not be read then, those that are known are told as such: what a search
+        finds later need not be new.
         """
         if not subjects:
             return []
@@ -219,7 +220,7 @@ class RecordStore:
         devices = (await connection.execute(statements.FRESH_DEVICES, of_devices)).all()
         actors = (await connection.execute(statements.FRESH_ACTORS, asked)).all()
         return [
-            *((DeviceObservation(from_document(row.document)), row.read_at) for row in devices),
+            *((_known_device(row, since), row.read_at) for row in devices),
             *((ActorObservation(_actor(row)), row.read_at) for row in actors),
         ]
 
@@ -262,6 +263,11 @@ def _known_detail(row: Row[Any], now: int) -> int | None:
     """The version whose detail is stored with every field that documents have today, if it was read lately."""
     is_due = row.detail_read_at is None or row.detail_read_at <= now - DETAIL_SECONDS
     return None if is_due or row.document_version < DOCUMENT_VERSION else row.detail_version
+
+
+def _known_device(row: Row[Any], since: int) -> DeviceObservation:
+    were_searched = row.certs_read_at is not None and row.certs_read_at > since
+    return DeviceObservation(from_document(row.document), certificates_read=True, searched=were_searched)
 
 
 def _key(device: Device) -> Key:
