@@ -200,7 +200,7 @@ class EventChecks:
         self.outcome.reads += 1
         is_late = self._stored_at.get(read.subject, 0) > read.began
         uses_earlier_read = not is_srn(read.subject) and not read.of("detail")
-        seen = None
+        seen, searched_before = None, dict(self._memory.searched)
         if not (is_late and uses_earlier_read):
             seen = seen_of(read, Memory() if is_late else self._memory)
             if seen is not None:
@@ -215,6 +215,8 @@ class EventChecks:
         self.outcome.found += 1
         self.outcome.partial += seen.certificates is None and not is_srn(read.subject)
         self._stored_at[read.subject] = read.ended
+        if self._part_came_after(read) and not self._was_stored(read.subject, seen, snapshots):
+            self._memory.searched = searched_before
         for watcher in self._watchers(read.subject):
             if self._part_came_after(read):
                 self._judge_overtaken(watcher, read, seen, queues[watcher], snapshots[watcher])
@@ -224,6 +226,10 @@ class EventChecks:
                 self._judge_exactly(watcher, seen, queues[watcher])
             for name in () if self._part_came_after(read) else seen.fields:
                 self._since[watcher, name] = max(self._since.get((watcher, name), 0), read.began)
+
+    def _was_stored(self, subject: str, seen: Seen, snapshots: Snapshots) -> bool:
+        """Whether a read that a part overtook was stored all the same, by what its watchers know."""
+        return any(_says(snapshots[each], kept(self.told[each], seen)) for each in self._watchers(subject))
 
     def _judge_exactly(self, watcher: Watcher, seen: Seen, queue: list[Stored]) -> None:
         told = self.told[watcher]
