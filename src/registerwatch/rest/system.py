@@ -12,7 +12,7 @@ from starlette.responses import Response
 from registerwatch import __version__
 from registerwatch.bootstrap import Service
 from registerwatch.errors import DatabaseUnavailable
-from registerwatch.register.sources.eudamed.client import CertificateSearch
+from registerwatch.register.sources.source import CertificateSearch
 from registerwatch.rest.description import answer, error, operation_id
 from registerwatch.rest.index_health import HealthIndex, index_health
 from registerwatch.web.answers import Answer, doc, instant, iso_or_none

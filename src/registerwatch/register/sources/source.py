@@ -6,11 +6,16 @@ A source is a module or package beside this one that `bootstrap.py` builds. It r
 
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Literal, Protocol
 
 from registerwatch.register.models import Actor, Device, DeviceReading
 from registerwatch.register.outcomes import Found, NotFound, ReadFailed
 from registerwatch.register.sources.request_budget import PlaceWait, RequestPriority
+
+CertificateSearch = Literal["unknown", "read", "ignored"]
+"""Whether certificates are read that only a search lists: `unknown` before the first control probe, `ignored` while the
+register ignores the filter.
+"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ Basic UDI-DI record; the detail is left out when its version is already stored.
 import re
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeVar
+from typing import TypeVar
 
 import msgspec
 import structlog
@@ -34,7 +34,7 @@ from registerwatch.register.sources.fields import key, text
 from registerwatch.register.sources.request_budget import PlaceWait, RequestPriority
 from registerwatch.register.sources.requests import ApiRequest, RegisterHttpClient
 from registerwatch.register.sources.rows import readable
-from registerwatch.register.sources.source import ActorReading, KnownRecord, RecordBatch, no_actors
+from registerwatch.register.sources.source import ActorReading, CertificateSearch, KnownRecord, RecordBatch, no_actors
 
 log = structlog.get_logger(__name__)
 
@@ -49,8 +49,6 @@ CERTIFICATE_PAGE_SIZE = 100
 MAX_TWINS = 8
 BASIC_UDI = "basicUdi"
 """The filter of the certificate search that nobody has proven of the real register."""
-CertificateSearch = Literal["unknown", "read", "ignored"]
-"""`unknown` before the first control probe, `ignored` while the register ignores the filter."""
 EOS_COST = 2
 """The register tolerates half as many actor searches as device searches a minute."""
 
