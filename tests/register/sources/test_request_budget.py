@@ -187,12 +187,16 @@ async def test_who_cannot_be_served_before_the_deadline_is_told_at_once_when_to_
 
 
 class HeldClock(SteppedClock):
-    """A clock on which whoever sleeps goes on sleeping."""
+    """A clock on which whoever sleeps goes on sleeping until all are woken."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.awake = asyncio.Event()
 
     async def sleep(self, seconds: float) -> None:
-        """Sleep until cancelled."""
+        """Sleep until woken or cancelled."""
         self.slept.append(seconds)
-        await asyncio.Event().wait()
+        await self.awake.wait()
 
 
 async def test_who_has_little_time_is_told_at_once_even_while_others_of_the_same_process_wait_longer(
@@ -212,6 +216,45 @@ async def test_who_has_little_time_is_told_at_once_even_while_others_of_the_same
     finally:
         patient.cancel()
         await asyncio.wait([patient])
+
+
+async def test_who_waits_for_a_place_gets_it_before_who_comes_when_it_is_free(database: Database) -> None:
+    clock = HeldClock()
+    budget = RequestBudget(database, 1, clock)
+    await budget.take(RequestPriority.INTERACTIVE, deadline=clock.now())
+    first = asyncio.create_task(budget.take(RequestPriority.INTERACTIVE, deadline=FOREVER))
+    while not clock.slept:
+        await asyncio.sleep(0)
+
+    clock.move(62)
+    newcomer = asyncio.create_task(budget.take(RequestPriority.INTERACTIVE, deadline=FOREVER))
+    await asyncio.wait([newcomer], timeout=0.3)
+    assert not newcomer.done()
+    clock.awake.set()
+    await asyncio.wait_for(first, 10)
+
+    clock.awake.clear()
+    await asyncio.wait([newcomer], timeout=0.3)
+    assert not newcomer.done()
+    newcomer.cancel()
+    await asyncio.wait([newcomer])
+
+
+async def test_who_waits_in_line_gives_up_when_there_is_no_time_left(database: Database) -> None:
+    clock = HeldClock()
+    budget = RequestBudget(database, 1, clock)
+    await budget.take(RequestPriority.INTERACTIVE, deadline=clock.now())
+    patient = asyncio.create_task(budget.take(RequestPriority.INTERACTIVE, deadline=FOREVER))
+    while not clock.slept:
+        await asyncio.sleep(0)
+    clock.move(61.9)
+
+    with pytest.raises(BudgetSpent):
+        async with asyncio.timeout(5):
+            await budget.take(RequestPriority.INTERACTIVE, deadline=clock.monotonic() + 0.2)
+
+    patient.cancel()
+    await asyncio.wait([patient])
 
 
 async def test_a_pause_after_throttling_holds_for_every_process(

@@ -12,8 +12,9 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Any
 
-from sqlalchemy import text
+from sqlalchemy import Row, text
 
 from registerwatch.clock import CLOCK_DIFFERENCE_SECONDS, Clock, ClockJumps, SystemClock
 from registerwatch.db.engine import Database
@@ -79,8 +80,10 @@ class RequestBudget:
         self._per_minute = per_minute
         self._clock: Clock = clock or SystemClock()
         self._jumps = ClockJumps(self._clock)
-        # In each process, one request of each priority asks the database; the others wait for this lock.
+        # In each process, one request of each priority asks the database; the others wait for this lock, in order.
         self._locks = {priority: asyncio.Lock() for priority in RequestPriority}
+        self._awaited = dict.fromkeys(RequestPriority, False)
+        """Whether the one who has the lock waits for a place to come free."""
 
     @property
     def clock(self) -> Clock:
@@ -94,20 +97,32 @@ class RequestBudget:
         `cost` is how many places the request counts for: actor searches count double, as the register tolerates half.
         """
         ceiling = max(cost, math.floor(self._per_minute * priority.value))
-        if self._locks[priority].locked():  # a request that cannot be sent in time fails without waiting for the lock
-            wait, throttled = await self._try(ceiling, cost)
-            if wait <= 0:
-                return
-            if self._clock.monotonic() + wait > deadline:
-                raise BudgetSpent(wait, throttled)
-        async with self._locks[priority]:
-            while True:
-                wait, throttled = await self._try(ceiling, cost)
-                if wait <= 0:
-                    return
-                if self._clock.monotonic() + wait > deadline:
-                    raise BudgetSpent(wait, throttled)
-                await self._clock.sleep(wait + random.uniform(0, 0.05))  # so that nodes do not wake together
+        if self._awaited[priority]:  # a request that cannot be sent in time fails without standing in line
+            async with self._database.reading() as connection:
+                now = _State.of((await connection.execute(_ROW)).one(), self._clock.now(), 0)
+            self._check(now.wait(ceiling, cost), deadline)
+        await self._stand_in_line(priority, deadline)
+        try:
+            while (wait := await self._try(ceiling, cost)).seconds > 0:
+                self._check(wait, deadline)
+                self._awaited[priority] = True
+                await self._clock.sleep(wait.seconds + random.uniform(0, 0.05))  # so that nodes do not wake together
+        finally:
+            self._awaited[priority] = False
+            self._locks[priority].release()
+
+    def _check(self, wait: "_Wait", deadline: float) -> None:
+        if self._clock.monotonic() + wait.seconds > deadline:
+            raise BudgetSpent(wait.seconds, wait.throttled)
+
+    async def _stand_in_line(self, priority: RequestPriority, deadline: float) -> None:
+        """Come to the head of those of this process who wait for a place: who came first gets the next one."""
+        left = max(0.1, deadline - self._clock.monotonic())
+        try:
+            async with asyncio.timeout(left):
+                await self._locks[priority].acquire()
+        except TimeoutError:
+            raise BudgetSpent(WINDOW_SECONDS, throttled=False) from None
 
     async def throttled(self, retry_after: float | None) -> None:
         """The register throttled us: no request is sent before `retry_after` seconds, else 5 s, 20 s, 60 s."""
@@ -130,25 +145,59 @@ class RequestBudget:
             async with self._database.transaction() as connection:
                 await connection.execute(_CALM)
 
-    async def _try(self, ceiling: int, cost: int) -> tuple[float, bool]:
-        """Take a place now (0), or the seconds until another try makes sense, and whether we are throttled."""
+    async def _try(self, ceiling: int, cost: int) -> "_Wait":
+        """Take a place now, or tell how long to wait for one."""
         async with self._database.transaction() as connection:
             row = (await connection.execute(_LOCK[self._database.kind])).one()
-            now, jump = self._clock.now(), self._jumps.since_last_look()
-            second, noted = math.floor(now), {int(at): n for at, n in json.loads(row.spent).items()}
-            spent = _put_right(noted, now=second, jump=round(jump))
-            paused_until = _possible_pause(row.paused_until, now)
-            if spent != noted or paused_until != row.paused_until:
-                await connection.execute(_SPEND, {"spent": json.dumps(spent)})
-                await connection.execute(_PUT_PAUSE, {"until": paused_until})
-            if paused_until > now:
-                return paused_until - now, True
-            spent = {at: n for at, n in spent.items() if at >= second - WINDOW_SECONDS}
-            if sum(spent.values()) + cost > ceiling:
-                return _seconds_until_free(spent, ceiling - cost, now), False
-            spent[second] = spent.get(second, 0) + cost
-            await connection.execute(_SPEND, {"spent": json.dumps(spent)})
-            return 0.0, False
+            state = _State.of(row, self._clock.now(), round(self._jumps.since_last_look()))
+            wait = state.wait(ceiling, cost)
+            if wait.seconds <= 0:
+                state.spend(cost)
+            if wait.seconds <= 0 or state.is_put_right:
+                values = {"spent": json.dumps(state.spent), "until": state.paused_until}
+                await connection.execute(_SPEND, values)
+            return wait
+
+
+@dataclass(frozen=True, slots=True)
+class _Wait:
+    """Seconds until another try for a place makes sense, 0 for now; whether the register throttles us."""
+
+    seconds: float = 0.0
+    throttled: bool = False
+
+
+@dataclass(slots=True)
+class _State:
+    """The row of the budget at an instant: requests sent by second, the end of a pause."""
+
+    now: float
+    spent: dict[int, int]
+    paused_until: int
+    is_put_right: bool
+
+    @classmethod
+    def of(cls, row: Row[Any], now: float, jump: int) -> "_State":
+        """What the row says, put right where the clock was put forward or back (`jump` seconds)."""
+        noted = {int(at): number for at, number in json.loads(row.spent).items()}
+        spent, paused_until = _put_right(noted, now=math.floor(now), jump=jump), _possible_pause(row.paused_until, now)
+        return cls(now, spent, paused_until, spent != noted or paused_until != row.paused_until)
+
+    def wait(self, ceiling: int, cost: int) -> _Wait:
+        """How long who needs `cost` places of `ceiling` has to wait."""
+        if self.paused_until > self.now:
+            return _Wait(self.paused_until - self.now, throttled=True)
+        spent = self._spent_lately()
+        is_free = sum(spent.values()) + cost <= ceiling
+        return _Wait() if is_free else _Wait(_seconds_until_free(spent, ceiling - cost, self.now))
+
+    def spend(self, cost: int) -> None:
+        """Take places; what is older than the window is forgotten."""
+        second, self.spent = math.floor(self.now), self._spent_lately()
+        self.spent[second] = self.spent.get(second, 0) + cost
+
+    def _spent_lately(self) -> dict[int, int]:
+        return {at: number for at, number in self.spent.items() if at >= math.floor(self.now) - WINDOW_SECONDS}
 
 
 def _possible_pause(paused_until: int, now: float) -> int:
@@ -194,7 +243,6 @@ _LOCK = {
     "sqlite": _ROW,
     "postgresql": text("SELECT spent, paused_until, throttled FROM register_budget WHERE id = 1 FOR UPDATE"),
 }
-_SPEND = text("UPDATE register_budget SET spent = :spent WHERE id = 1")
+_SPEND = text("UPDATE register_budget SET spent = :spent, paused_until = :until WHERE id = 1")
 _PAUSE = text("UPDATE register_budget SET paused_until = :until, throttled = :throttled WHERE id = 1")
-_PUT_PAUSE = text("UPDATE register_budget SET paused_until = :until WHERE id = 1")
 _CALM = text("UPDATE register_budget SET throttled = 0 WHERE id = 1 AND throttled > 0")
