@@ -17,6 +17,8 @@ from registerwatch.watches.read_subject import SubjectReader
 
 SIDE_BY_SIDE = 5
 """Subjects that a run reads at a time, so that one which fails with its pauses does not hold up the others."""
+START_SECONDS = 420.0
+"""So long a run waits for the request budget to begin reads: it is through before the next one, ten minutes later."""
 HELD_SECONDS = 900
 """A run that was killed holds its deliveries back for so long."""
 
@@ -66,7 +68,8 @@ class RecheckService:
         async with self._database.reading() as connection:
             due = await repository.due(connection, now, self._watches_per_run)
         context = ReadContext(held_until=now + HELD_SECONDS, is_recheck=True)
-        reads = SubjectReads(self._reader, due, RequestPriority.RECHECK, context, self._reader.limits())
+        limits = self._reader.limits(start_until=self._clock.monotonic() + START_SECONDS)
+        reads = SubjectReads(self._reader, due, RequestPriority.RECHECK, context, limits)
         async with release_at_end(context, self._outbox):
             await reads.read_all(SIDE_BY_SIDE)
         result = RecheckResult(reads.tried, reads.found, reads.unread)

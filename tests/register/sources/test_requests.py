@@ -14,10 +14,12 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sqlalchemy import text
 from structlog.testing import capture_logs
 
+from registerwatch.db.engine import Database
 from registerwatch.register.outcomes import NoSuchRecord, RegisterFailure
-from registerwatch.register.sources.request_budget import RequestPriority
+from registerwatch.register.sources.request_budget import PlaceWait, RequestBudget, RequestPriority
 from registerwatch.register.sources.requests import (
     MAX_BODY_BYTES,
     RETRY_POLICIES,
@@ -522,6 +524,44 @@ async def test_a_read_ends_by_its_deadline_however_long_one_request_may_take(
 
     granted = [request.extensions["timeout"]["read"] for request in register.asked]
     assert clock.now() - begin <= 25 or granted[-1] <= 25 - 20.4, "the second try may take what is left, not 20 s more"
+
+
+class BusyClock(SteppedClock):
+    """A clock on which people use up all places but one, again and again, while somebody else sleeps."""
+
+    def __init__(self, database: Database) -> None:
+        super().__init__(NOW)
+        self._database = database
+
+    async def sleep(self, seconds: float) -> None:
+        """Let time pass."""
+        await super().sleep(seconds)
+        await self.use_up()
+
+    async def use_up(self) -> None:
+        """All places of this second but one."""
+        async with self._database.transaction() as connection:
+            spent = f'{{"{int(self.now())}": 9}}'
+            await connection.execute(text("UPDATE register_budget SET spent = :spent"), {"spent": spent})
+
+
+async def test_a_read_in_the_background_goes_on_while_people_use_up_all_that_is_theirs(database: Database) -> None:
+    clock = BusyClock(database)
+    await clock.use_up()
+    requests = RegisterHttpClient(
+        httpx2.AsyncClient(transport=in_turn(GOOD)),
+        RequestBudget(database, 10, clock),
+        user_agent="Registerwatch",
+        timeout=5.0,
+    )
+    wait = PlaceWait.until(clock.monotonic() + 300, clock.monotonic())
+
+    answer = await requests.get(
+        a_question(), priority=RequestPriority.RECHECK, deadline=clock.monotonic() + 180, place_wait=wait
+    )
+
+    assert answer
+    assert 60 <= clock.monotonic() - NOW <= 70, "it has left the last place to people for a minute"
 
 
 async def test_reads_end_sooner_for_whoever_waits_than_for_the_recheck_and_the_mirror(sender: Sender) -> None:

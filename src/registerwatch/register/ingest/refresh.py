@@ -96,7 +96,9 @@ class Refresher:
         and gets no place for its next request within `limits` goes on by itself; for who asks, it was not read.
         """
         limits = limits or ReadLimits()
-        place_wait = None if limits.start_until is None else PlaceWait.until(limits.start_until)
+        place_wait = (
+            None if limits.start_until is None else PlaceWait.until(limits.start_until, self._clock.monotonic())
+        )
         while True:
             running = self._running.get(subject)
             if running is not None and running.priority is not priority and priority is RequestPriority.INTERACTIVE:

@@ -24,6 +24,8 @@ FIRST_PAUSE_SECONDS = 5
 MAX_PAUSE_SECONDS = 60
 MAX_TOLD_PAUSE_SECONDS = 600
 """The register's word on a pause counts up to so much."""
+PATIENCE_SECONDS = 65.0
+"""More than it takes until every place of the budget has come free once."""
 FINISHING_SECONDS = 90.0
 """More than a place in the budget takes to come free, and a request to be answered."""
 
@@ -55,18 +57,30 @@ class PlaceWait:
     It waits for its first place until `start_until`. From then on the register was asked, and what it said would be
     lost: for the others it waits until `finish_until`, and sets `overdue` where that is after `start_until`.
     The time that it waits does not count as time of the read, which ends at `finish_until` at the latest.
+
+    From `whole_from` on, and once it has begun, such a read may use the whole budget, whatever its priority: so work in
+    the background goes on while people use up all the rest.
     """
 
     start_until: float
     finish_until: float
+    whole_from: float = math.inf
     has_begun: bool = False
     waited: float = 0.0
     overdue: asyncio.Event = field(default_factory=asyncio.Event)
 
     @classmethod
-    def until(cls, instant: float) -> "PlaceWait":
-        """The wait of a read that should begin before an instant, and may end after it."""
-        return cls(instant, instant + FINISHING_SECONDS)
+    def until(cls, instant: float, now: float) -> "PlaceWait":
+        """The wait of a read that is asked for now, should begin before an instant, and may end after it."""
+        return cls(instant, instant + FINISHING_SECONDS, now + PATIENCE_SECONDS)
+
+    def steps(self) -> list[tuple[float, bool]]:
+        """Until when the next place is waited for, and whether of the whole budget; then until when else."""
+        if self.whole_from == math.inf:
+            return [(self.start_until, False)]
+        if self.has_begun:
+            return [(self.start_until, True), (self.finish_until, True)]
+        return [(min(self.start_until, self.whole_from), False), (self.start_until, True)]
 
 
 class RequestBudget:
@@ -90,13 +104,15 @@ class RequestBudget:
         """The clock that deadlines are measured by, as it only goes forward."""
         return self._clock
 
-    async def take(self, priority: RequestPriority, *, deadline: float, cost: int = 1) -> None:
+    async def take(self, priority: RequestPriority, *, deadline: float, cost: int = 1, whole: bool = False) -> None:
         """Wait for a place. Raises `BudgetSpent` when none comes free before `deadline`, in seconds of the clock that
         only goes forward.
 
         `cost` is how many places the request counts for: actor searches count double, as the register tolerates half.
+        With `whole` it may use the whole budget, whatever its priority.
         """
-        ceiling = max(cost, math.floor(self._per_minute * priority.value))
+        share = RequestPriority.INTERACTIVE if whole else priority
+        ceiling = max(cost, math.floor(self._per_minute * share.value))
         if self._awaited[priority]:  # a request that cannot be sent in time fails without standing in line
             async with self._database.reading() as connection:
                 now = _State.of((await connection.execute(_ROW)).one(), self._clock.now(), 0)

@@ -145,13 +145,16 @@ class RegisterHttpClient:
         wait.waited += self._budget.clock.monotonic() - began_at
 
     async def _take(self, request: ApiRequest[Answer], priority: RequestPriority, wait: PlaceWait) -> None:
+        first, *others = wait.steps()
         try:
-            await self._budget.take(priority, deadline=wait.start_until, cost=request.cost)
+            await self._budget.take(priority, deadline=first[0], cost=request.cost, whole=first[1])
         except BudgetSpent:
-            if not wait.has_begun or wait.finish_until <= wait.start_until:
+            if not others:
                 raise
-            wait.overdue.set()
-            await self._budget.take(priority, deadline=wait.finish_until, cost=request.cost)
+            if wait.has_begun:
+                wait.overdue.set()
+            [(until, whole)] = others
+            await self._budget.take(priority, deadline=until, cost=request.cost, whole=whole)
 
     async def _send(self, url: str, params: dict[str, str], seconds: float) -> httpx2.Response:
         try:
