@@ -107,7 +107,7 @@ async def test_the_same_change_seen_by_the_next_run_is_an_entry_of_its_own(
 
 
 async def test_an_entry_stays_the_same_one_while_the_run_goes_on(harness: ServiceHarness, owner: NewAccount) -> None:
-    devices = {f"u-{number}": f"0409999999999{number}" for number in range(3)}
+    devices = {f"u-{number}": a_udi(number) for number in range(3)}
     await harness.post("/v1/import", owner.api_key, csv="\n".join(devices.values()))
     changes, _ = await addresses(harness, owner)
     context = ReadContext(held_until=harness.now + 900, is_recheck=True)
