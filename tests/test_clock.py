@@ -187,3 +187,23 @@ async def test_the_register_sees_no_more_requests_a_minute_because_the_clock_was
 
         assert len(sent) > 5 * 20, "the clock that is put holds up little"
         assert max(sum(begin <= at < begin + 60 for at in sent) for begin in sent) <= 20
+
+
+@anyio
+@both_ways
+@pytest.mark.parametrize("database_kind", ["sqlite"])
+async def test_filters_are_probed_again_after_a_day_whatever_the_clock_says(harness: ServiceHarness, jump: int) -> None:
+    [device] = harness.unique_devices(1)
+
+    async def requests_of_a_read() -> int:
+        before = harness.register_log.total
+        await harness.service.refresher.refresh(device.primary_di)
+        return harness.register_log.total - before
+
+    await requests_of_a_read()
+    without_probes = await requests_of_a_read()
+    harness.clock.put(jump)
+    assert await requests_of_a_read() == without_probes
+    harness.clock.move(25 * 3_600)
+
+    assert await requests_of_a_read() > without_probes

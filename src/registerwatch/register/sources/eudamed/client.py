@@ -374,7 +374,7 @@ class _Read:
         self, name: str, path: str, params: dict[str, str], *, parameter: str | None = None, cost: int = 1
     ) -> None:
         """Make sure that a filter filters, by a control probe where the last one is a day old."""
-        now = self._clock.now()
+        now = self._clock.monotonic()
         if self._proofs.is_proven(name, now):
             return
         probe = {parameter or name: PROBE_VALUE, **params}
@@ -383,7 +383,7 @@ class _Read:
 
     async def _is_proven(self, name: str, path: str, params: dict[str, str]) -> bool:
         """Whether an optional filter filters; a refuted one is probed again after some minutes."""
-        now = self._clock.now()
+        now = self._clock.monotonic()
         if self._proofs.is_refuted(name, now):
             return False
         if not self._proofs.is_proven(name, now):

@@ -64,7 +64,9 @@ def finds_nothing(page: "Page[Row]") -> bool:
 
 @dataclass
 class FilterProofs:
-    """Which filters a control probe has proven, and until when (unix seconds). One process keeps its own."""
+    """Which filters a control probe has proven, and until when, by the clock that only goes forward. One process keeps
+    its own.
+    """
 
     _until: dict[str, float] = field(default_factory=dict)
     _refuted_until: dict[str, float] = field(default_factory=dict)
