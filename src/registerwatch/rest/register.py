@@ -146,7 +146,7 @@ async def read_device(
     udi: Annotated[str, Path(description="UDI-DI, percent-encoded.", examples=["04012345678901"], **IDENTIFIER)],
     service: InjectedService,
     prefer: Annotated[
-        list[str] | None,
+        str | None,  # generators of clients know no header that is a list
         Header(
             alias="Prefer",
             description=f"`wait=N` (RFC 7240): wait up to N seconds, {MAX_WAIT_SECONDS} at most, for the parts of the"
@@ -162,7 +162,7 @@ async def read_device(
     for them.
     """
     code = subject(udi)
-    wait = wait_seconds(prefer or (), MAX_WAIT_SECONDS)
+    wait = wait_seconds(request.headers.getlist("prefer"), MAX_WAIT_SECONDS) if prefer else 0
     found = await service.devices.read(
         code, before_read=lambda: limits_of(request).check(request, Limit.REGISTER_READ), wait_seconds=wait
     )
