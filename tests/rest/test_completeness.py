@@ -88,7 +88,7 @@ async def test_who_prefers_to_wait_gets_the_whole_record_at_once(harness: Servic
     response = await harness.client.get(f"/v1/devices/{record.primary_di}", headers={"Prefer": prefer})
 
     assert response.headers["preference-applied"] == "wait=3"
-    assert response.headers["vary"] == "Prefer"
+    assert "Prefer" in response.headers["vary"]
     assert response.json()["complete"] is True
     assert len(response.json()["certs"]) == len(record.certificates)
 
@@ -162,9 +162,14 @@ async def test_a_device_whose_certificate_search_could_not_be_read_is_not_comple
     first = await device(harness, record.primary_di, WAIT)
     page = (await harness.get(f"/d/{record.primary_di}")).text
     harness.faults.clear()
-    harness.clock.move(3600)
+    await device(harness, record.primary_di, WAIT)
+    harness.clock.move(61)
+    await device(harness, record.primary_di)
+    await harness.finish_background_work()
+    asked = harness.register_log.kinds["basic"]
     second = await device(harness, record.primary_di, WAIT)
 
+    assert asked == 1, "the register is not asked at every look"
     assert knowledge(first) == {"complete": False, "missing": ["certificates"], "certs_read_at": None}
     assert first["read_at"] == iso_utc(NOW)
     assert "None named" not in page

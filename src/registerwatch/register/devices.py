@@ -17,6 +17,8 @@ MAX_WAIT_SECONDS = 3
 """How long somebody who asks for it is kept waiting for the rest of a record of which a part is stored."""
 RETRY_SECONDS = 900
 """How soon a record is read again of which the certificates could not be read."""
+RETRY_SECONDS_OF_WAITING = 60
+"""The same for somebody who waits for it."""
 
 
 Part = Literal["certificates", "dates", "names"]
@@ -97,14 +99,16 @@ class DeviceService:
         self._clock = clock
         self._fresh_for = fresh_for
 
-    async def stored(self, udi: str) -> DeviceAnswer | None:
-        """What the copy has, None for nothing; an old record is refreshed in the background."""
+    async def stored(self, udi: str, *, retry_seconds: float = RETRY_SECONDS) -> DeviceAnswer | None:
+        """What the copy has, None for nothing; an old record is refreshed in the background, as is one of which a part
+        is missing that nobody asked for within `retry_seconds`.
+        """
         if not (udi.isascii() and udi.isprintable()):
             return None
         stored = await self._documents.device(udi)
         if stored is None:
             return None
-        if self._is_due(stored):
+        if self._is_due(stored, retry_seconds):
             self._refresher.refresh_in_background(udi)
         return self._answer(udi, stored)
 
@@ -115,7 +119,7 @@ class DeviceService:
 
         Of a device of which only a part was read the rest is waited for, `wait_seconds` at most.
         """
-        answer = await self.stored(udi)
+        answer = await self.stored(udi, retry_seconds=RETRY_SECONDS_OF_WAITING if wait_seconds else RETRY_SECONDS)
         if answer is not None and wait_seconds and not answer.in_full:
             await self._refresher.settle(udi, wait_seconds)
             answer = await self.stored(udi)
@@ -131,14 +135,14 @@ class DeviceService:
         """The device without asking the register: what is stored, or why the last read brought nothing."""
         return await self.stored(udi) or _no_device(udi, self._refresher.remembered(udi))
 
-    def _is_due(self, stored: StoredDocument) -> bool:
+    def _is_due(self, stored: StoredDocument, retry_seconds: float) -> bool:
         """Whether a record is to be read again: it is old, or a part of it is."""
         now = self._clock.now()
         asked_at = max(stored.read_at, stored.delisted_at or 0)
         if not stored.has_detail or not is_recent(asked_at, now, self._fresh_for):
             return True
         has_certificates = stored.certs_read_at is not None and is_recent(stored.certs_read_at, now, self._fresh_for)
-        return not has_certificates and not is_recent(asked_at, now, RETRY_SECONDS)
+        return not has_certificates and not is_recent(asked_at, now, retry_seconds)
 
     def _answer(self, udi: str, stored: StoredDocument) -> DeviceAnswer:
         problem = NO_LONGER_LISTED if stored.delisted_at is not None else self._refresher.failure(udi)

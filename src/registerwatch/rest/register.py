@@ -103,8 +103,9 @@ class RefreshAnswer(Answer):
 async def search(
     request: Request, parameters: Annotated[SearchParameters, Query()], service: InjectedService
 ) -> Response:
-    """Names match by word and by the beginning of the last word, without regard to case and diacritics. A query
-    or a filter is required. Limit: 40 requests per address and minute.
+    """Names match by word and by the beginning of the last word, without regard to case and diacritics. Names in other
+    languages are found of devices that were read in full (`complete` of the device). A query or a filter is required.
+    Limit: 40 requests per address and minute.
     """
     filters = Filters(parameters.status, parameters.risk)
     found = await service.search.search(parameters.q, filters, page=parameters.page)

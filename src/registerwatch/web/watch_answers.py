@@ -54,7 +54,7 @@ class WatchObject(Answer):
             True,
         ),
     ]
-    last_sync: Annotated[str | None, instant("Last successful read, UTC; null before the first.")]
+    last_sync: Annotated[str | None, instant("When the last successful read began, UTC; null before the first.")]
     last_error: Annotated[
         str,
         doc(

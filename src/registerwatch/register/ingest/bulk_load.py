@@ -77,8 +77,10 @@ class BulkLoader:
         """
         try:
             done = await self._store_devices(source, await self._start(source), watch)
+            read_at = self._now()
             async for actors in source.actors():
-                await self._copy.store_bulk_actors(actors, read_at=self._now(), source=source.name)
+                await self._copy.store_bulk_actors(actors, read_at=read_at, source=source.name)
+                read_at = self._now()
         except RegisterFailure as failure:
             raise BulkLoadRefused(
                 f"{failure.reason} What was read is stored; the same command goes on there, with --restart anew."
