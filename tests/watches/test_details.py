@@ -25,7 +25,7 @@ async def test_a_status_date_that_moves_without_a_version_is_an_event_within_a_w
 
     harness.clock.move(WEEK - 60)
     early = await harness.post_sync(owner.api_key)
-    harness.clock.move(60)
+    harness.clock.move(61)
     late = await harness.post_sync(owner.api_key)
 
     assert early["events"] == []

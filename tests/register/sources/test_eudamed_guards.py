@@ -98,6 +98,15 @@ def test_a_proof_holds_for_a_day_and_for_its_own_filter() -> None:
     assert not proofs.is_proven("srn", 1_000.0)
 
 
+def test_a_clock_that_was_put_back_lets_every_filter_be_probed_again() -> None:
+    proofs = FilterProofs()
+    proofs.prove("primaryDi", 10 * DAY)
+    proofs.refute("basicUdi", 10 * DAY)
+
+    assert not proofs.is_proven("primaryDi", 2 * DAY)
+    assert not proofs.is_refuted("basicUdi", 2 * DAY)
+
+
 def test_a_refutation_holds_for_minutes_and_replaces_the_proof() -> None:
     proofs = FilterProofs()
     proofs.prove("basicUdi", 1_000.0)

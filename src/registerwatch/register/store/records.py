@@ -14,6 +14,7 @@ import msgspec
 from sqlalchemy import Row
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from registerwatch.clock import is_recent
 from registerwatch.db.engine import Database
 from registerwatch.register.models import (
     DOCUMENT_VERSION,
@@ -261,7 +262,7 @@ def _row(row: Row[Any]) -> StoredRow:
 
 def _known_detail(row: Row[Any], now: int) -> int | None:
     """The version whose detail is stored with every field that documents have today, if it was read lately."""
-    is_due = row.detail_read_at is None or row.detail_read_at <= now - DETAIL_SECONDS
+    is_due = row.detail_read_at is None or not is_recent(row.detail_read_at, now, DETAIL_SECONDS)
     return None if is_due or row.document_version < DOCUMENT_VERSION else row.detail_version
 
 

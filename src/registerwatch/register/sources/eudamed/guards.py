@@ -75,11 +75,11 @@ class FilterProofs:
 
     def is_proven(self, filter_name: str, now: float) -> bool:
         """Whether the last probe of this filter is less than a day old and found nothing."""
-        return self._until.get(filter_name, 0.0) > now
+        return now < self._until.get(filter_name, 0.0) <= now + PROBE_SECONDS
 
     def is_refuted(self, filter_name: str, now: float) -> bool:
         """Whether the last probe showed, a moment ago, that this filter does not filter."""
-        return self._refuted_until.get(filter_name, 0.0) > now
+        return now < self._refuted_until.get(filter_name, 0.0) <= now + REPROBE_SECONDS
 
     def prove(self, filter_name: str, now: float) -> None:
         """A probe found nothing."""
