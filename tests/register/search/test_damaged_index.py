@@ -1,5 +1,6 @@
 """An index that is deleted or damaged, at the start or while it is used: told everywhere, and built anew by itself."""
 
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -8,6 +9,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from registerwatch.bootstrap import running
+from registerwatch.errors import IndexUnavailable
 from registerwatch.register.search.fields import LAYOUT
 from registerwatch.rest.system import UNINDEXED
 from tests.mcp.messages import used
@@ -121,6 +123,27 @@ async def test_damage_is_found_at_the_next_look_told_everywhere_and_mended(
     assert await metric(harness, "registerwatch_index_complete") == 1
 
 
+async def test_files_that_are_cut_off_while_they_are_loaded_end_no_process_and_are_told_at_once(
+    harness: ServiceHarness, database_url: str, tmp_path: Path
+) -> None:
+    await harness.fill_copy()
+    before = await total(harness)
+    other = build_harness(database_url, tmp_path)
+    assert not await other.service.indexer.catch_up(), "the first process writes"
+    for path in (tmp_path / "index" / LAYOUT).glob("*.*"):
+        if path.suffix != ".json":
+            os.truncate(path, 4)
+
+    found = (await other.get("/v1/search", q="set")).json()
+
+    assert found["total"] == 0
+    assert "is being built" in found["error"]
+    await harness.update_index()
+    await other.service.indexer.step()
+    assert await total(harness) == await total(other) == before
+    await other.close()
+
+
 @pytest.mark.parametrize("damage", DAMAGES)
 async def test_a_service_starts_over_a_damaged_index_and_builds_it_anew(
     database_url: str, tmp_path: Path, damage: Damage
@@ -173,3 +196,25 @@ async def test_a_second_process_tells_that_the_index_which_it_reads_is_gone(
     assert await total(other) == before
     assert (await other.get("/ready")).status_code == 200
     await other.close()
+
+
+async def test_an_index_that_cannot_be_written_is_told_and_what_it_has_stays_findable(
+    harness: ServiceHarness, tmp_path: Path
+) -> None:
+    await harness.fill_copy()
+    before = await total(harness)
+    shutil.rmtree(tmp_path / "index")
+    (tmp_path / "index").write_text("a file stands where the folder should be")
+    record = harness.unique_devices(1)[0]
+    harness.world.change(record.uuid, reference="NEW-1")
+    await harness.get("/v1/refresh", q=record.primary_di)
+
+    with pytest.raises(IndexUnavailable):
+        await harness.update_index()
+
+    found = (await harness.get("/v1/search", **QUERY)).json()
+    assert found["total"] == before
+    assert found["error"].startswith("The search index cannot be written; 1")
+    (tmp_path / "index").unlink()
+    await harness.update_index()
+    assert await total(harness) == before

@@ -14,6 +14,7 @@ from tantivy import Occur, Order, Query
 from registerwatch.errors import IndexUnavailable
 from registerwatch.register.codes import RiskFilter, StatusFilter
 from registerwatch.register.search.fields import LAYOUT, analyzer, facet, indexable, reference_key, schema
+from registerwatch.register.search.index_files import META, LoadedFiles
 from registerwatch.register.search.ties import rows_in_order
 
 MAX_EXPANSIONS = 48
@@ -53,6 +54,9 @@ class SearchIndex:
         self._analyzer = analyzer()
         self._schema = schema()
         self._committed = b""
+        self._files = LoadedFiles()
+        self._damaged: bytes | None = None
+        """A commit whose files were cut off while it was loaded; it is not loaded again."""
         self._loaded = ("", 0)
         """Copy and revision that the loaded index has at least."""
 
@@ -64,11 +68,15 @@ class SearchIndex:
         """
         noted = self._noted()  # before the commit that it may belong to is loaded, so that it is never too late
         try:
-            committed = (self.folder / "meta.json").read_bytes()
+            committed = (self.folder / META).read_bytes()
+            if committed == self._damaged:
+                return False
             if self._index is None:
                 self._index = self.open()
             elif committed != self._committed:
                 self._index.reload()
+            if committed != self._committed:
+                self._files.note(self.folder, committed)
             self._committed, self._loaded = committed, noted
         except FileNotFoundError:
             self._index = None
@@ -85,7 +93,7 @@ class SearchIndex:
 
     def close(self) -> None:
         """Use the loaded index no more. Searches find nothing until another one is loaded."""
-        self._index = None
+        self._index, self._committed = None, b""
 
     def open(self) -> tantivy.Index:
         """Open the index on disk, making an empty one where there is none."""
@@ -188,7 +196,12 @@ class SearchIndex:
 
     def _ready(self) -> bool:
         with suppress(IndexUnavailable):  # the indexer meets it too, and says so
-            return self._index is not None or self.refresh()
+            if self._index is None:
+                return self.refresh()
+            if self._files.are_intact():
+                return True
+            self._damaged = self._committed
+            self.close()
         return False
 
     def _searcher(self) -> tantivy.Searcher:
@@ -290,10 +303,11 @@ Result = TypeVar("Result")
 
 
 def without_panics(work: Callable[..., Result], *arguments: object) -> Result:
-    """Do work of the library. What it calls a panic, as over files that were changed, is `IndexUnavailable`."""
+    """Do work of the library. Where files that were changed make it fail or, as it says, panic: `IndexUnavailable`."""
     try:
         return work(*arguments)
     except BaseException as error:
-        if type(error).__name__ != "PanicException":  # the library names it nowhere, and it is no `Exception`
+        # The library names its panics nowhere, and they are no `Exception`.
+        if type(error).__name__ != "PanicException" and not isinstance(error, ValueError):
             raise
         raise IndexUnavailable(f"The search index cannot be used: {error}") from error

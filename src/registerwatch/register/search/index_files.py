@@ -1,4 +1,4 @@
-"""The files of the index on disk: whether they are what was written.
+"""The files of the index on disk: whether they are what was written, and whether they still are what was loaded.
 
 `meta.json` names the segments of the last commit. A file of a segment is written once and never again; its footer, in
 JSON, has the checksum of everything before it, and after it come the footer's length and a fixed number.
@@ -6,8 +6,10 @@ JSON, has the checksum of everything before it, and after it come the footer's l
 
 import json
 import struct
+import time
 import zlib
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
@@ -15,6 +17,8 @@ META = "meta.json"
 PARTS = ("fast", "fieldnorm", "idx", "pos", "store", "term")
 """Files that every segment has."""
 TRIES = 3
+LOOK_SECONDS = 0.05
+"""Loaded files are looked at no more often: it takes some 50 µs."""
 
 _END = struct.Struct("<II")
 _MAGIC = 1337
@@ -69,6 +73,37 @@ class IndexFiles:
             known[name] = stamp
         self._known = known
         return None
+
+
+class LoadedFiles:
+    """The files of a loaded index, which are mapped into memory: reading one that was cut off ends the process."""
+
+    def __init__(self) -> None:
+        self._stamps: dict[Path, Stamp] = {}
+        self._looked_at = 0.0
+
+    def note(self, folder: Path, committed: bytes) -> None:
+        """These files are loaded, of a commit as `meta.json` names it."""
+        self._stamps = {}
+        for name in _names(committed):
+            with suppress(OSError):  # a merge that ended meanwhile has removed it
+                self._stamps[folder / name] = _stamp(folder / name)
+
+    def are_intact(self) -> bool:
+        """Whether none of them has another size. One that was deleted or replaced stays as it was in memory."""
+        now = time.monotonic()
+        if now - self._looked_at < LOOK_SECONDS:
+            return True
+        self._looked_at = now
+        return all(_has_its_size(path, stamp) for path, stamp in self._stamps.items())
+
+
+def _has_its_size(path: Path, stamp: Stamp) -> bool:
+    try:
+        inode, size, _ = _stamp(path)
+    except OSError:
+        return True
+    return inode != stamp[0] or size == stamp[1]
 
 
 def _names(committed: bytes) -> Iterator[str]:

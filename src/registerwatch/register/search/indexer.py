@@ -1,9 +1,9 @@
 """Keeping the search index up to date with the copy: by revision, in batches, committed within a second or two."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -43,6 +43,8 @@ class Indexer:
         self._acquisitions = 0
         self._is_building = False
         """Whether the index was begun anew, so that searches lack what it had before."""
+        self._is_failing = False
+        """Whether the last try to write failed."""
         self.has_caught_up = False
         """Whether the index was up to date (nearly) once since the start, so that searches can be trusted."""
         self._lock = asyncio.Lock()
@@ -53,9 +55,10 @@ class Indexer:
         """Why searches cannot show everything right now: a sentence, None when they can."""
         lag = self._target_revision - self._position
         is_missing = not self._index.is_open and self._target_revision > 0
-        if lag <= MAX_SILENT_LAG and not self._is_building and not is_missing:
+        if lag <= MAX_SILENT_LAG and not self._is_building and not is_missing and not (self._is_failing and lag):
             return None
-        return f"The search index is being built; {lag:,} of {self._target_revision:,} changes are not findable yet."
+        state = "cannot be written" if self._is_failing else "is being built"
+        return f"The search index {state}; {lag:,} of {self._target_revision:,} changes are not findable yet."
 
     @property
     def rebuilds(self) -> int:
@@ -76,7 +79,7 @@ class Indexer:
         `progress` is called with the revision reached and the one to reach.
         """
         while True:
-            async with self._lock:
+            async with self._writing():
                 if not await self._step():
                     return False
                 if progress:
@@ -86,9 +89,9 @@ class Indexer:
                     return True
 
     async def catch_up_where_near(self) -> None:
-        """Make what was just stored findable, where the index lacks no more than one batch. Never fails."""
+        """Make what was just stored findable, unless the index lacks so much that searches say so. Never fails."""
         with suppress(IndexUnavailable):  # the background meets it too, and says so
-            if await self.lag() <= BATCH:
+            if await self.lag() <= MAX_SILENT_LAG:
                 await self.catch_up()
 
     @property
@@ -98,7 +101,7 @@ class Indexer:
 
     async def step(self) -> bool:
         """Index the next batch of changed rows, without waiting for the commit. False when another process writes."""
-        async with self._lock:
+        async with self._writing():
             return await self._step()
 
     async def lag(self) -> int:
@@ -110,6 +113,17 @@ class Indexer:
         """Stop writing; merges that are under way are finished."""
         async with self._lock:
             await self._in_thread(self._writer.finish)
+
+    @asynccontextmanager
+    async def _writing(self) -> AsyncIterator[None]:
+        """One task at a time; whether it could write is noted."""
+        async with self._lock:
+            try:
+                yield
+            except IndexUnavailable:
+                self._is_failing = True
+                raise
+            self._is_failing = False
 
     async def _step(self) -> bool:
         copy_id, self._target_revision = await self._documents.revision()
