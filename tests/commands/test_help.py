@@ -1,9 +1,11 @@
 """What commands say about themselves, and why they do nothing."""
 
 import re
+from pathlib import Path
 
 import pytest
 
+from registerwatch.register.search.fields import LAYOUT
 from tests.support.terminal import Terminal
 
 
@@ -48,3 +50,17 @@ def test_every_command_explains_itself(terminal: Terminal, words: tuple[str, ...
 
     assert told.code == 0
     assert re.search(f"Usage: .*{' '.join(words)}.* \\[OPTIONS\\]", told.out)
+
+
+def test_the_status_of_the_copy_says_that_the_search_index_is_damaged_and_shows_the_rest(
+    terminal: Terminal, tmp_path: Path
+) -> None:
+    damaged = tmp_path / "index" / LAYOUT / "meta.json"
+    damaged.parent.mkdir(parents=True)
+    damaged.write_text("{")
+
+    told = terminal.types("copy", "status")
+
+    assert told.code == 0
+    assert "index      damaged" in told.out
+    assert "0 registrations" in told.out

@@ -17,6 +17,7 @@ from registerwatch.commands.index_process import indexing_process
 from registerwatch.commands.progress import bar
 from registerwatch.db.disk import make_folder
 from registerwatch.db.migrate import upgrade
+from registerwatch.errors import IndexUnavailable
 from registerwatch.register.ingest.bulk_load import LoadProgress
 from registerwatch.register.search.indexer import rebuild_request
 from registerwatch.settings import Settings, load_settings
@@ -97,12 +98,11 @@ async def _fill(settings: Settings, source: str, *, restart: bool) -> LoadProgre
 async def _status(settings: Settings) -> None:
     async with _opened(build_service(settings)) as service:
         state, runs = await service.records.state(), await service.bulk_loader.runs()
-        service.index.refresh()
-        indexed, lag = service.index.documents, await service.indexer.lag()
+        index = await _index_status(service)
     console = Console(highlight=False)
     console.print(f"database   {service.database.kind}, revision {state.revision:,}")
     console.print(f"copy       {state.devices:,} registrations")
-    console.print(f"index      {indexed:,} devices, {lag:,} changes behind")
+    console.print(f"index      {index}")
     console.print(f"register   last read {iso_utc(state.last_read_at) if state.last_read_at else 'never'}")
     if runs:
         for run in runs:
@@ -113,6 +113,15 @@ async def _status(settings: Settings) -> None:
             console.print(f"fill       {run.source}: {counts}, {ended}", soft_wrap=True)
     elif not state.devices:
         console.print("The copy is empty; fill it with `registerwatch copy fill`.")
+
+
+async def _index_status(service: Service) -> str:
+    """Size and lag of the search index, or that it is damaged."""
+    try:
+        service.index.refresh()
+    except IndexUnavailable:
+        return "damaged; `registerwatch serve` and `registerwatch copy reindex` build it anew"
+    return f"{service.index.documents:,} devices, {await service.indexer.lag():,} changes behind"
 
 
 async def _reindex(settings: Settings) -> bool:
