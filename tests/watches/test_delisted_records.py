@@ -188,3 +188,18 @@ async def test_a_watch_of_a_denied_device_keeps_its_snapshot_and_sees_what_chang
     [event] = (await harness.post_sync(owner.api_key))["events"]
 
     assert "BACK-1" in event["summary"]
+
+
+async def test_a_device_that_a_bulk_source_lists_more_than_a_day_after_the_register_denied_it_is_back_in_lists(
+    harness: ServiceHarness, world: ForgetfulWorld
+) -> None:
+    record = await denied(harness, world)
+    await harness.fill_copy()
+    everything = {each.primary_di for each in world.newest(0, 120)}
+    assert harness.service.index.documents == len(everything) - 1, "the bulk source may be from before the denial"
+    harness.clock.move(25 * 3600)
+
+    await harness.fill_copy()
+
+    assert harness.service.index.documents == len(everything)
+    assert (await harness.get(f"/v1/devices/{record.primary_di}")).json()["error"] is None

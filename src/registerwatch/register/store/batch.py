@@ -147,7 +147,11 @@ class Batch:
         """UDI-DIs that may have changed, without proof."""
         self.added = 0
         self.is_read_in_full = any(reading.completeness is not Completeness.SOME for reading in readings.values())
-        merged = {key: result for key, reading in readings.items() if (result := _merged(reading, stored.get(key)))}
+        listed = {udi for (udi, _), row in stored.items() if row.delisted_at is None}
+        results = {
+            key: _merged(reading, stored.get(key), is_denied=key[0] not in listed) for key, reading in readings.items()
+        }
+        merged = {key: result for key, result in results.items() if result is not None}
         present: dict[Key, StoredRow | _Merged] = {**stored, **merged}
         current = _current_keys(present)
         records = Counter(udi for (udi, _), record in present.items() if record.delisted_at is None)
@@ -241,15 +245,21 @@ def without_outdated(
     }
 
 
-def _merged(reading: DeviceReading, row: StoredRow | None) -> _Merged | None:
-    """The record after a reading, None when the reading changes nothing."""
+def _merged(reading: DeviceReading, row: StoredRow | None, *, is_denied: bool) -> _Merged | None:
+    """The record after a reading, None when the reading changes nothing.
+
+    `is_denied` tells that no stored record of its UDI-DI is listed.
+    """
     before = from_document(row.device_json) if row else None
+    delisted_at = _delisted_at(row, reading, is_denied=is_denied)
     device = merge(before, reading, stored_detail_version=row.detail_version if row else None)
+    if device is None and row is not None and delisted_at != row.delisted_at:
+        device = before  # all that it brings is that the record is listed
     if device is None:
         return None
     latest = is_latest(_precedence(row), reading)
     precedence = RecordPrecedence(device.uuid, latest, device.legislation_code, device.version or 0)
-    return _Merged(reading, device, document(device).decode(), precedence, _delisted_at(row, reading), row)
+    return _Merged(reading, device, document(device).decode(), precedence, delisted_at, row)
 
 
 def _was_asked_for(row: StoredRow, since: int) -> bool:
@@ -257,11 +267,16 @@ def _was_asked_for(row: StoredRow, since: int) -> bool:
     return (row.detail_version is not None and row.read_at > since) or (row.delisted_at or 0) > since
 
 
-def _delisted_at(row: StoredRow | None, reading: DeviceReading) -> int | None:
-    """Since when a record is not listed after a reading. A source that lags lists it again by a newer version alone."""
+def _delisted_at(row: StoredRow | None, reading: DeviceReading, *, is_denied: bool) -> int | None:
+    """Since when a record is not listed after a reading.
+
+    A source that lags lists it again where the register has denied the whole UDI-DI (a day ago and more, since younger
+    readings are left out before), so that a passing fault of the register hides a device for no longer; else by a newer
+    version alone.
+    """
     if row is None or not reading.lags or (reading.device.version or 0) > row.precedence.version_number:
         return None
-    return row.delisted_at
+    return None if is_denied and reading.latest_version else row.delisted_at
 
 
 def _precedence(row: StoredRow | None) -> RecordPrecedence | None:
