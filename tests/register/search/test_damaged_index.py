@@ -2,8 +2,11 @@
 
 import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
+from subprocess import PIPE
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
@@ -13,14 +16,22 @@ from registerwatch.errors import IndexUnavailable
 from registerwatch.register.search.fields import LAYOUT
 from registerwatch.rest.system import UNINDEXED
 from tests.mcp.messages import used
+from tests.register.builders import a_device
+from tests.register.search.index_folder import indexed
 from tests.support.harness import ServiceHarness, ServiceStarter, build_harness
 
-pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("database_kind", ["sqlite"])]
+pytestmark = pytest.mark.anyio
 
-DEVICES = 120
+ROOT = Path(__file__).parents[3]
 QUERY = {"status": "on"}
 
 Damage = Callable[[Path], None]
+
+
+@pytest.fixture(params=["sqlite"])
+def database_kind(request: pytest.FixtureRequest) -> str:
+    """The index does not meet the database itself; one kind is enough."""
+    return str(request.param)
 
 
 def segment_file(folder: Path, part: str) -> Path:
@@ -123,7 +134,7 @@ async def test_damage_is_found_at_the_next_look_told_everywhere_and_mended(
     assert await metric(harness, "registerwatch_index_complete") == 1
 
 
-async def test_files_that_are_cut_off_while_they_are_loaded_end_no_process_and_are_told_at_once(
+async def test_files_that_are_written_over_while_they_are_loaded_are_told_at_once(
     harness: ServiceHarness, database_url: str, tmp_path: Path
 ) -> None:
     await harness.fill_copy()
@@ -132,7 +143,7 @@ async def test_files_that_are_cut_off_while_they_are_loaded_end_no_process_and_a
     assert not await other.service.indexer.catch_up(), "the first process writes"
     for path in (tmp_path / "index" / LAYOUT).glob("*.*"):
         if path.suffix != ".json":
-            os.truncate(path, 4)
+            os.truncate(path, path.stat().st_size + 4)
 
     found = (await other.get("/v1/search", q="set")).json()
 
@@ -142,6 +153,20 @@ async def test_files_that_are_cut_off_while_they_are_loaded_end_no_process_and_a
     await other.service.indexer.step()
     assert await total(harness) == await total(other) == before
     await other.close()
+
+
+def test_a_search_over_files_that_are_cut_off_while_they_are_loaded_ends_no_process(tmp_path: Path) -> None:
+    index = indexed(tmp_path, [a_device(f"u-{each}", f"di-{each}", trade_name="Alpha") for each in range(3000)])
+    command = [sys.executable, "-m", "tests.register.search.searching_process", str(tmp_path / "index")]
+    with subprocess.Popen(command, stdin=PIPE, stdout=PIPE, text=True, cwd=ROOT) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "here\n"
+        for part in ("fast", "fieldnorm", "idx", "term"):
+            os.truncate(next(index.folder.glob(f"*.{part}")), 4)
+
+        said, _ = process.communicate("search\n", timeout=30)
+
+    assert (said, process.returncode) == ("0\n", 0)
 
 
 @pytest.mark.parametrize("damage", DAMAGES)

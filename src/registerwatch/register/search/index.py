@@ -99,6 +99,7 @@ class SearchIndex:
         """Open the index on disk, making an empty one where there is none."""
         index = tantivy.Index(self._schema, str(self.folder), reuse=True)
         index.register_tokenizer("words", self._analyzer)
+        index.config_reader("manual")  # else a thread of the library loads what is committed too, damaged or not
         return index
 
     @property
