@@ -150,7 +150,7 @@ async def health(service: InjectedService) -> Response:
 
 async def health_of(service: Service) -> Health:
     """What `/health` tells."""
-    problems = await service.health.problems()
+    problems = {**await service.health.problems(), "index": service.indexer.fault()}
     try:
         copy, index, last_read_at = await _contents(service)
     except DatabaseUnavailable as failure:

@@ -121,16 +121,18 @@ async def test_damage_is_found_at_the_next_look_told_everywhere_and_mended(
     assert "is being built" in (await harness.get("/", **QUERY)).text
     ready = await harness.get("/ready")
     assert (ready.status_code, ready.json()["error"]) == (503, UNINDEXED)
-    health = (await harness.get("/health")).json()["index"]
+    health = (await harness.get("/health")).json()
+    assert (health["status"], health["parts"]["index"]["status"]) == ("failing", "failing")
     assert "is being built" in health["error"]
-    assert (health["rebuilds"], await metric(harness, "registerwatch_index_rebuilds_total")) == (1, 1)
+    assert (health["index"]["rebuilds"], await metric(harness, "registerwatch_index_rebuilds_total")) == (1, 1)
     assert await metric(harness, "registerwatch_index_complete") == 0
 
     await harness.update_index()
 
     assert await total(harness) == before
     assert (await harness.get("/ready")).status_code == 200
-    assert (await harness.get("/health")).json()["index"]["error"] is None
+    healthy = (await harness.get("/health")).json()
+    assert (healthy["status"], healthy["index"]["error"]) == ("ok", None)
     assert await metric(harness, "registerwatch_index_complete") == 1
 
 

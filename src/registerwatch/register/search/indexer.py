@@ -54,11 +54,19 @@ class Indexer:
     def problem(self) -> str | None:
         """Why searches cannot show everything right now: a sentence, None when they can."""
         lag = self._target_revision - self._position
-        is_missing = not self._index.is_open and self._target_revision > 0
-        if lag <= MAX_SILENT_LAG and not self._is_building and not is_missing and not (self._is_failing and lag):
+        if lag <= MAX_SILENT_LAG and not self._is_broken():
             return None
         state = "cannot be written" if self._is_failing else "is being built"
         return f"The search index {state}; {lag:,} of {self._target_revision:,} changes are not findable yet."
+
+    def fault(self) -> str | None:
+        """The same, but None for an index that is merely behind, as while the copy is filled."""
+        return self.problem() if self._is_broken() else None
+
+    def _is_broken(self) -> bool:
+        """Whether the index is being begun anew, cannot be read, or cannot take what is stored."""
+        is_missing = not self._index.is_open and self._target_revision > 0
+        return self._is_building or is_missing or (self._is_failing and self._position < self._target_revision)
 
     @property
     def rebuilds(self) -> int:
