@@ -134,7 +134,8 @@ class EventChecks:
             queues[event.watcher].append(event)
         reads, self.requests.finished = self.requests.finished, []
         self._note_rows(reads)
-        snapshots = await self._snapshots() if any(self._part_came_after(read) for read in reads) else {}
+        mixed = any(self._part_came_after(read) or read.subject in self.parts for read in reads)
+        snapshots = await self._snapshots() if mixed else {}
         for read in reads:
             self._judge(read, queues, snapshots)
         await self._judge_parts(queues)
@@ -221,7 +222,7 @@ class EventChecks:
             if self._part_came_after(read):
                 self._judge_overtaken(watcher, read, seen, queues[watcher], snapshots[watcher])
             elif read.subject in self.parts:
-                self._judge_mixed(watcher, seen, queues[watcher])
+                self._judge_mixed(watcher, seen, queues[watcher], snapshots[watcher])
             else:
                 self._judge_exactly(watcher, seen, queues[watcher])
             for name in () if self._part_came_after(read) else seen.fields:
@@ -256,11 +257,17 @@ class EventChecks:
         if told is None or (not is_late and _says(snapshot, after)):
             self.told[watcher] = after if _says(snapshot, after) else None
 
-    def _judge_mixed(self, watcher: Watcher, seen: Seen, queue: list[Stored]) -> None:
-        """A part was told in the same step, before or after: together they told what there was to tell, once."""
+    def _judge_mixed(self, watcher: Watcher, seen: Seen, queue: list[Stored], snapshot: Snapshot) -> None:
+        """A part was told in the same step, before or after: together they told what there was to tell, once.
+
+        Or the part proved nothing and came while the read went on: then neither told anything, and the next read does.
+        """
         told = self.told[watcher]
         if told is None:
             self.told[watcher] = kept(None, seen)  # what came of it is judged with the parts
+            return
+        if not queue and _says(snapshot, told) and not _says(snapshot, kept(told, seen)):
+            self.outcome.late += 1
             return
         certificates = [change for event in queue for change in event.changes if change[0] in _CERTIFICATE_FIELDS]
         wanted = [change for change in expected(told, seen) if change[0] in _CERTIFICATE_FIELDS]
