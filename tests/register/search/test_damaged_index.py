@@ -205,14 +205,15 @@ async def test_a_running_service_notices_within_seconds_that_its_index_was_delet
         assert await total(harness) == before
 
 
+@pytest.mark.parametrize("damage", [delete_layout, cut_meta])
 async def test_a_second_process_tells_that_the_index_which_it_reads_is_gone(
-    harness: ServiceHarness, database_url: str, tmp_path: Path
+    harness: ServiceHarness, database_url: str, tmp_path: Path, damage: Damage
 ) -> None:
     await harness.fill_copy()
     other = build_harness(database_url, tmp_path)
     assert not await other.service.indexer.catch_up(), "the first process writes"
     before = await total(other)
-    delete_layout(tmp_path / "index")
+    damage(tmp_path / "index")
 
     await other.service.indexer.step()
 
@@ -245,3 +246,19 @@ async def test_an_index_that_cannot_be_written_is_told_and_what_it_has_stays_fin
     (tmp_path / "index").unlink()
     await harness.update_index()
     assert await total(harness) == before
+
+
+async def test_of_two_processes_whose_index_was_deleted_with_its_lock_one_builds_it_for_both(
+    harness: ServiceHarness, database_url: str, tmp_path: Path
+) -> None:
+    await harness.fill_copy()
+    before = await total(harness)
+    other = build_harness(database_url, tmp_path)
+    assert not await other.service.indexer.catch_up(), "the first process writes"
+    delete_all(tmp_path / "index")
+
+    assert await other.service.indexer.catch_up()
+    assert not await harness.service.indexer.catch_up(), "its lock is not the one in the folder any more"
+
+    assert await total(harness) == await total(other) == before
+    await other.close()

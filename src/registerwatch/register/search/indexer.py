@@ -155,7 +155,10 @@ class Indexer:
 
     async def _follow(self, copy_id: str) -> None:
         """Load what another process writes."""
-        is_open = await self._in_thread(self._index.refresh)
+        try:
+            is_open = await self._in_thread(self._index.refresh)
+        except IndexUnavailable:  # the process that writes says so in the log
+            is_open = False
         self._position = self._index.indexed_revision(copy_id) if is_open else 0
         self._note_building(self._position == 0 < self._target_revision)
         self.has_caught_up |= self.problem() is None
