@@ -14,7 +14,10 @@ class HealthIndex(Answer):
 
     devices: Annotated[int, doc("Devices that can be found.", 3150000)]
     lag: Annotated[int, doc("Stored changes that cannot be found yet.", 0)]
-    error: Annotated[str | None, doc("Why searches cannot show everything right now, null when they can.", None)]
+    error: Annotated[
+        str | None,
+        doc("Why searches cannot show everything right now, null when they can.", "The search index is being built."),
+    ]
     rebuilds: Annotated[int, doc("How often this process found the index damaged and began it anew.", 0)]
 
 
