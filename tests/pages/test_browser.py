@@ -209,6 +209,27 @@ def test_a_record_that_is_being_read_appears_in_full_by_itself(page: Page, serve
     assert _trouble(page) == []
 
 
+def test_a_print_has_its_address_and_the_time_of_reading_instead_of_forms(page: Page, served: Served) -> None:
+    page.goto(f"/d/{NAMED}")
+    printed = page.locator(".printed")
+    expect(printed).to_be_hidden()
+    page.emulate_media(media="print")
+
+    expect(printed).to_contain_text(f"/d/{NAMED}")
+    expect(printed).to_contain_text(re.compile("Read from .*: 15 Jan 2027, 08:00 UTC"))
+    expect(page.get_by_role("button")).to_have_count(0)
+    expect(page.get_by_text("These records are not EUDAMED's")).to_be_visible()
+
+    page.emulate_media(media="screen")
+    page.goto("/")
+    page.get_by_label("Name, UDI-DI, SRN or catalogue reference").press_sequentially("titanium st")
+    expect(page).to_have_url(f"{served.address}/?q=titanium+st")
+    page.emulate_media(media="print")
+    expect(printed).to_contain_text(f"{served.address}/?q=titanium+st")
+    expect(page.get_by_role("searchbox")).to_have_count(0)
+    assert _trouble(page) == []
+
+
 def test_without_a_script_the_form_the_links_and_the_button_work(browser: Browser, served: Served) -> None:
     plain = browser.new_context(base_url=served.address, java_script_enabled=False)
     page = plain.new_page()

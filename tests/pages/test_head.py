@@ -82,6 +82,24 @@ async def test_names_are_cut_and_stay_text(site: SiteMaker) -> None:
     assert len(said["description"]) < 400
 
 
+@pytest.mark.parametrize(
+    ("path", "source", "expected"),
+    [
+        (f"/d/{UDI}", EUDAMED, "Read from EUDAMED: 15 Jan 2027, 08:00 UTC"),
+        (f"/a/{SRN}?risk=iii&page=2", OTHER, "Read from a source that is not EUDAMED: 15 Jan 2027, 08:00 UTC"),
+        ("/?q=stem&status=on", EUDAMED, ""),
+    ],
+)
+async def test_a_print_begins_with_its_address_and_the_time_of_reading(
+    site: SiteMaker, path: str, source: str, expected: str
+) -> None:
+    settings = REAL if source == EUDAMED else {"public_url": SITE}
+    async with site(registration(UDI, "Stem"), **settings) as harness:
+        page = await _page(harness, path)
+
+    assert page.one("p", **{"class": "printed"}).text == f"Registerwatch, {SITE}{path} {expected}".strip()
+
+
 async def test_only_pages_that_may_be_indexed_name_their_one_address(site: SiteMaker) -> None:
     async with site(registration(UDI, "Stem"), **REAL) as harness:
         named = {

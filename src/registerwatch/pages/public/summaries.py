@@ -45,6 +45,8 @@ class PageSummary:
     address: str
     origin: Origin
     read_at: str | None = None
+    part: str = ""
+    """The address of just this part, where filters or a page number make it another."""
     is_canonical: bool = True
     """Whether search engines may keep it under this address."""
 
@@ -76,6 +78,7 @@ def actor_summary(view: "ActorView", origin: Origin) -> PageSummary:
         address=origin.public_url + actor_address(actor.srn),
         origin=origin,
         read_at=actor.read_at,
+        part=origin.public_url + view.address_of(view.parameters.page),
     )
 
 

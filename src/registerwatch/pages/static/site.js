@@ -9,6 +9,7 @@ const announcement = document.getElementById("announcement");
 const search = document.getElementById("search");
 const showPassword = document.getElementById("show");
 const content = document.getElementById("content");
+const addressInPrint = document.querySelector("[data-address]");
 
 function searchAsOneTypes(form, results) {
   let timer = 0;
@@ -30,6 +31,7 @@ function searchAsOneTypes(form, results) {
       if (answer.ok) {
         shown = address;
         history.replaceState(null, "", address);
+        addressInPrint.textContent = location.href;
       }
       tell(results.firstElementChild);
     } catch (error) {
