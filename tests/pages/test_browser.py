@@ -144,7 +144,7 @@ def test_filters_apply_at_once_and_an_empty_box_brings_the_introduction_back(pag
 
     page.get_by_label("Market status").select_option("")
 
-    expect(page.get_by_text("keeps a copy of EUDAMED")).to_be_visible()
+    expect(page.get_by_text("keeps a copy of a source that is not EUDAMED")).to_be_visible()
     expect(page).to_have_url(re.compile(r"/$"))
     assert _trouble(page) == []
 
@@ -241,7 +241,7 @@ def test_without_a_script_the_form_the_links_and_the_button_work(browser: Browse
     page.get_by_role("link", name="Next").click()
     expect(page.get_by_role("row")).to_have_count(3)
     page.get_by_role("link", name="Titanium stem").first.click()
-    page.get_by_role("button", name="Read it from EUDAMED again").click()
+    page.get_by_role("button", name="Read it from the register again").click()
     expect(page.get_by_text("Read in part.")).to_have_count(0)
     page.get_by_role("main").get_by_role("link", name="Muster GmbH").click()
     page.get_by_label("Market status").select_option("off")

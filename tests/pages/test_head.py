@@ -1,5 +1,7 @@
 """What pages say of themselves to search engines, in previews of links, and at the head of a print."""
 
+import re
+
 import httpx2
 import pytest
 
@@ -110,11 +112,13 @@ async def test_only_pages_that_may_be_indexed_name_their_one_address(site: SiteM
     assert list(named.values()) == [[f"{SITE}/"], [f"{SITE}/d/{UDI}"], [f"{SITE}/a/{SRN}"], [], []]
 
 
-async def test_a_page_has_no_word_of_eudamed_in_its_title_where_records_are_not_eudameds(site: SiteMaker) -> None:
+async def test_a_page_claims_nothing_of_eudamed_where_records_are_not_eudameds(site: SiteMaker) -> None:
     async with site(registration(UDI, "Stem")) as harness:
-        titles = [(await _page(harness, path)).title for path in ("/", f"/d/{UDI}", f"/a/{SRN}", "/?q=stem")]
+        pages = [await _page(harness, path) for path in ("/", f"/d/{UDI}", f"/a/{SRN}", "/?q=stem")]
     async with site(registration(UDI, "Stem"), **REAL) as harness:
-        real = (await _page(harness, "/")).title
+        real = await _page(harness, "/")
 
-    assert not [title for title in titles if "EUDAMED" in title]
-    assert real == "Registerwatch: search EUDAMED"
+    assert not [page.title for page in pages if "EUDAMED" in page.title]
+    assert not [page.main for page in pages if re.search("(?<!not )(?<!Not )EUDAMED", page.main)]
+    assert real.title == "Registerwatch: search EUDAMED"
+    assert "keeps a copy of EUDAMED, the public EU register" in real.main

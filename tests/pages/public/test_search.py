@@ -30,7 +30,7 @@ async def test_the_first_visit_says_what_this_is_and_every_example_finds_somethi
     async with site(registration(gtin(1), "Titanium stem", risk_class=CLASS_III)) as harness:
         page = await _page(harness, "/")
 
-        assert "keeps a copy of EUDAMED" in page.main
+        assert "keeps a copy of a source that is not EUDAMED" in page.main
         assert "1 device can be found here" in page.main
         assert list(page.facts) == ["Name", "UDI-DI", "Manufacturer’s SRN", "Filters"]
         for example in page.facts.values():
@@ -184,7 +184,7 @@ async def test_the_fragment_of_nothing_asked_is_the_introduction(site: SiteMaker
         fragment = await harness.client.get("/", headers=FRAGMENT)
 
         assert "<main" not in fragment.text
-        assert "keeps a copy of EUDAMED" in fragment.text
+        assert "keeps a copy of a source that is not EUDAMED" in fragment.text
 
 
 async def test_an_error_while_typing_is_a_fragment_too(site: SiteMaker) -> None:
