@@ -5,6 +5,7 @@ import re
 import httpx2
 import pytest
 
+from registerwatch.register.ingest.refresh import NO_LONGER_LISTED
 from registerwatch.settings import EUDAMED_URL
 from tests.pages.conftest import SiteMaker
 from tests.pages.markup import Markup
@@ -82,6 +83,16 @@ async def test_names_are_cut_and_stay_text(site: SiteMaker) -> None:
     assert said["og:title"].startswith('\u2068"><meta name="robots"')
     assert said["og:title"].endswith(f"…\u2069 · {UDI}")
     assert len(said["description"]) < 400
+
+
+async def test_a_record_that_the_register_lists_no_more_is_described_as_such(site: SiteMaker) -> None:
+    async with site(registration(UDI, "Stem"), **REAL) as harness:
+        revision = (await harness.service.records.state()).revision
+        await harness.service.records.delist(UDI, read_at=harness.now, since=revision)
+        page = await _page(harness, f"/d/{UDI}")
+
+    assert _meta(page)["description"].endswith(NO_LONGER_LISTED)
+    assert page.structured["description"].endswith(NO_LONGER_LISTED)
 
 
 @pytest.mark.parametrize(

@@ -138,6 +138,21 @@ async def test_of_several_records_of_a_udi_di_one_address_is_listed(site: Servic
     assert (await _pages(site)).count(f"/d/{udi}") == 1
 
 
+async def test_a_device_that_the_register_lists_no_more_is_not_listed(site: ServiceHarness) -> None:
+    kept, gone, alone = _udis(3)
+    await site.store(_device(kept), _device(gone))
+    site.clock.move(3600)
+    revision = (await site.service.records.state()).revision
+    await site.service.records.delist(gone, read_at=site.now, since=revision)
+
+    assert [path for path in await _pages(site) if path.startswith("/d/")] == [f"/d/{kept}"]
+
+    await site.service.records.delist(kept, read_at=site.now, since=revision + 1)
+    await site.store(_device(alone))
+    site.clock.move(3600)
+    assert [path for path in await _pages(site) if path.startswith("/d/")] == [f"/d/{alone}"]
+
+
 async def test_a_file_is_made_once_an_hour_whatever_the_clock_does(site: ServiceHarness) -> None:
     await site.store(_device(_udis(1)[0]))
     before = await _pages(site)

@@ -60,7 +60,7 @@ def device_summary(view: "DeviceView", origin: Origin) -> PageSummary:
     text = f"{_name(view.name)}: {kind}{maker}, UDI-DI {device.udi}. Market status: {status}."
     return PageSummary(
         title=f"{_name(view.name)} · {device.udi}",
-        text=f"{text} {_reading(device.read_at, origin, in_full=view.in_full)}",
+        text=" ".join(filter(None, (text, _reading(device.read_at, origin, in_full=view.in_full), device.error))),
         address=origin.public_url + device_address(device.udi),
         origin=origin,
         read_at=device.read_at,

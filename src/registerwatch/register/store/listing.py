@@ -1,4 +1,4 @@
-"""Everything that is stored, in parts of a bounded size and in the order of keys, a batch at a time."""
+"""All that is stored and that the register lists, in parts of a bounded size, in the order of keys, in batches."""
 
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
@@ -82,9 +82,10 @@ def _page_of(statement: Select[*tuple[Any, ...]]) -> PreparedSelect:
     return PreparedSelect(statement.limit(most).offset(skipped))
 
 
-_CURRENT = select(devices.c.id).where(devices.c.id > bindparam("after"), devices.c.is_current).order_by(devices.c.id)
-_FIRST_DEVICE = _page_of(_CURRENT)
-_DEVICES = _page_of(_CURRENT.add_columns(devices.c.document).where(devices.c.id <= bindparam("last")))
+_LISTED = devices.c.is_current & devices.c.delisted_at.is_(None)
+_DEVICE = select(devices.c.id).where(devices.c.id > bindparam("after"), _LISTED).order_by(devices.c.id)
+_FIRST_DEVICE = _page_of(_DEVICE)
+_DEVICES = _page_of(_DEVICE.add_columns(devices.c.document).where(devices.c.id <= bindparam("last")))
 _FROM = select(actors.c.srn).where(actors.c.srn >= bindparam("first")).order_by(actors.c.srn)
 _ACTOR_AT = _page_of(_FROM)
 _ACTORS = _page_of(_FROM.where(actors.c.srn > bindparam("after")))
