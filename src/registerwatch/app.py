@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
+from functools import partial
 
 from fastapi import FastAPI
 from starlette.middleware import Middleware
@@ -28,6 +29,7 @@ from registerwatch.rest import (
 )
 from registerwatch.rest.description import DescribedApi
 from registerwatch.rest.middleware import BodyRequired, HeadAsGet, LimitHeaders, OpenCors, StoredDevices
+from registerwatch.rest.webhook_description import describe_webhooks
 from registerwatch.settings import Settings
 from registerwatch.web.compression import Compression
 from registerwatch.web.rate_limits import build_limits
@@ -87,6 +89,7 @@ def app_over(service: Service, *, background: bool = True) -> FastAPI:
     limits = build_limits(settings, service.clock)
     counts: metrics.RequestCounts = Counter()
     app = DescribedApi(
+        describe_more=partial(describe_webhooks, service_name=settings.service_name),
         title="Registerwatch",
         version=__version__,
         description="\n\n".join(filter(None, (settings.source_note, DESCRIPTION))),

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx2
+import jsonschema_rs
 import pytest
 
 from tests.notifications.steps import expected_signatures
@@ -328,3 +329,24 @@ async def test_private_networks_are_closed_unless_a_setting_opens_them(
         told = (await harness.post(f"/v1/webhooks/{kept['id']}/test", owner.session)).json()
     assert (told["ok"], told["status"]) == (False, None)
     assert box.connections == 0
+
+
+@pytest.mark.parametrize("database_kind", ["sqlite"])
+async def test_deliveries_are_described_as_they_are_sent(harness: ServiceHarness, box: Receiver) -> None:
+    owner = await harness.sign_up()
+    await harness.post("/v1/webhook", owner.api_key, url=box.url)
+    await harness.post("/v1/webhook/test", owner.api_key)
+    [sent] = box.requests
+    description = harness.app.openapi()
+    schemas = description["components"]["schemas"]
+
+    assert set(description["webhooks"]) == {"watch.changed", "watch.test"}
+    operation = description["webhooks"]["watch.test"]["post"]
+    names = {each["name"].lower() for each in operation["parameters"]}
+    assert names == {name for name in sent.headers if name.startswith("x-")}
+    assert operation["requestBody"]["content"]["application/json"]["schema"]["$ref"].endswith("/DeliveryBody")
+    body = schemas["DeliveryBody"]
+    jsonschema_rs.validate({**body, "components": description["components"]}, json.loads(sent.body))
+    assert set(body["properties"]) == set(json.loads(sent.body))
+    assert set(schemas["DeliveredEvent"]["properties"]) == {"id", "subject", "label", "summary", "changes"}
+    assert body["properties"]["events"]["items"] == {"$ref": "#/components/schemas/DeliveredEvent"}

@@ -3,6 +3,7 @@
 FastAPI describes requests from their pydantic models; answers are msgspec structs, whose schemas are added here.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -76,8 +77,10 @@ NO_FIELDS: dict[str, Any] = {
 class DescribedApi(FastAPI):
     """FastAPI whose description holds the schemas of all answers, and paths that are no routes."""
 
-    def __init__(self, **options: Any) -> None:
+    def __init__(self, *, describe_more: Callable[[dict[str, Any]], None], **options: Any) -> None:
+        """`describe_more` adds to the description when all else is in it."""
         super().__init__(**options)
+        self._describe_more = describe_more
         self._paths: dict[str, Any] = {}
         self._schemas: dict[str, dict[str, Any]] = {}
 
@@ -93,6 +96,7 @@ class DescribedApi(FastAPI):
             _describe_idempotency(description)
             description["paths"].update(self._paths)
             description["components"]["schemas"].update(answer_schemas(), **self._schemas)
+            self._describe_more(description)
         assert self.openapi_schema is not None, "FastAPI keeps what it built"
         return self.openapi_schema
 
@@ -126,6 +130,8 @@ def answer_schemas() -> dict[str, dict[str, Any]]:
     reached = {each.cls.__name__: each.cls for each in _objects(msgspec.inspect.multi_type_info(types))}
     for name, schema in schemas.items():
         schema.pop("title", None)
+        if name not in reached:  # a list of values
+            continue
         for about in schema["properties"].values():
             about.pop("default", None)
             _name_constant(about)

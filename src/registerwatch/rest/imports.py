@@ -42,7 +42,9 @@ class ImportRequest(RequestBody):
         description="One identifier a line, in the first cell; commas, tabs or semicolons separate. At most 500 lines.",
         examples=[f"udi\n{UDI}\n"],
     )
-    dry_run: bool = Field(False, description="Add nothing; the answer tells what would become of each line.")
+    dry_run: bool = Field(
+        False, description="Add nothing; the answer tells what would become of each line.", examples=[True]
+    )
 
 
 @router.post(

@@ -1,6 +1,7 @@
 """Webhooks: signed JSON, posted to a public https address."""
 
 from collections.abc import Sequence
+from typing import Annotated
 
 import msgspec
 
@@ -8,7 +9,9 @@ from registerwatch.clock import iso_utc
 from registerwatch.net.addresses import target as checked_address
 from registerwatch.net.safe_http import SafeHttpClient
 from registerwatch.notifications.channels.webhook_signature import headers, new_secret
-from registerwatch.notifications.models import AttemptResult, Notification, Target
+from registerwatch.notifications.models import AttemptResult, EventType, Notification, Target
+from registerwatch.register.models import field_doc
+from registerwatch.watches.diff import FieldChange
 from registerwatch.watches.models import Event
 
 ATTEMPT_SECONDS = 5.0
@@ -60,25 +63,39 @@ class WebhookChannel:
         return AttemptResult(answer.is_accepted, answer.status, answer.error)
 
 
+class DeliveredEvent(msgspec.Struct):
+    """A change, as deliveries tell it."""
+
+    id: Annotated[int, field_doc("Number of the event, also in `GET /v1/events`.", 311)]
+    subject: Annotated[str, field_doc("UDI-DI or SRN.", "04012345678901")]
+    label: Annotated[str, field_doc("Name of the watch.", "Ceramill Zolid HT+")]
+    summary: Annotated[str, field_doc("`field: old → new`, for people.", "cert_expiry: 2029-01-31 → 2030-09-16")]
+    changes: Annotated[Sequence[FieldChange], field_doc("Every changed field.")]
+
+
+class DeliveryBody(msgspec.Struct):
+    """The body of a delivery."""
+
+    id: Annotated[str, field_doc("The same in `X-Service-Delivery`; a repeated delivery keeps it.", "whd_…")]
+    type: Annotated[EventType, field_doc("What it is about.", "watch.changed")]
+    created_at: Annotated[str, field_doc("UTC.", "2026-11-28T03:38:00Z", form="date-time")]
+    email: Annotated[str, field_doc("E-mail address of the account.", "someone@example.org")]
+    events: Annotated[list[msgspec.Raw], field_doc("The changes; empty in a test.")]
+
+
 def event_json(event: Event) -> str:
     """An event in the body of a delivery: JSON, in one line."""
-    told = {
-        "id": event.id,
-        "subject": event.subject,
-        "label": event.label,
-        "summary": event.summary,
-        "changes": event.changes,
-    }
+    told = DeliveredEvent(event.id, event.subject, event.label, event.summary, event.changes)
     return _encoder.encode(told).decode()
 
 
 def body_of(notification: Notification, events: Sequence[str]) -> str:
     """The body of a delivery with what `event_json` made of its events."""
-    body = {
-        "id": notification.id,
-        "type": notification.type,
-        "created_at": iso_utc(notification.created_at),
-        "email": notification.email,
-        "events": [msgspec.Raw(event.encode()) for event in events],
-    }
+    body = DeliveryBody(
+        id=notification.id,
+        type=notification.type,
+        created_at=iso_utc(notification.created_at),
+        email=notification.email,
+        events=[msgspec.Raw(event.encode()) for event in events],
+    )
     return _encoder.encode(body).decode()

@@ -1,0 +1,54 @@
+"""How `/openapi.json` describes what the service sends to webhooks: the `webhooks` of OpenAPI 3.1."""
+
+from typing import Any
+
+from registerwatch.notifications.channels.webhook import DeliveredEvent, DeliveryBody
+from registerwatch.notifications.models import EventType
+from registerwatch.rest.description import schema_of
+
+SUMMARIES = {
+    EventType.CHANGED: "A sync or recheck found changes",
+    EventType.TEST: "A test, asked for over REST; `events` is empty",
+}
+SIGNATURE = (
+    "`sha256=` and the HMAC-SHA256 of timestamp, dot and body in hex; two, with a space between, for a day after a new"
+    " secret."
+)
+BODY, EVENT = schema_of(DeliveryBody), schema_of(DeliveredEvent)
+
+
+def describe_webhooks(description: dict[str, Any], service_name: str) -> None:
+    """Add both kinds of deliveries to a description, with the headers as the service names them."""
+    description["webhooks"] = {kind.value: {"post": _delivery(kind, service_name)} for kind in EventType}
+    body = description["components"]["schemas"][DeliveryBody.__name__]
+    body["properties"]["events"]["items"] = EVENT  # they are kept as JSON, and have no type of their own
+
+
+def _delivery(kind: EventType, service_name: str) -> dict[str, Any]:
+    headers = {
+        "Timestamp": ("Unix seconds, part of what is signed.", "1795837080"),
+        "Signature": (SIGNATURE, "sha256=…"),
+        "Event": ("As `type` in the body.", kind.value),
+        "Delivery": ("As `id` in the body.", "whd_…"),
+    }
+    return {
+        "tags": ["webhooks"],
+        "operationId": f"receive_{kind.name.lower()}",
+        "summary": SUMMARIES[kind],
+        "description": "Posted to each saved address; docs/webhooks.md says how to verify the signature.",
+        "parameters": [
+            {
+                "name": f"X-{service_name}-{name}",
+                "in": "header",
+                "required": True,
+                "description": about,
+                "schema": {"type": "string"},
+                "example": example,
+            }
+            for name, (about, example) in headers.items()
+        ],
+        "requestBody": {"required": True, "content": {"application/json": {"schema": BODY}}},
+        "responses": {
+            "2XX": {"description": "Accepted. Any other answer, a redirect too, is tried again, three times in all."}
+        },
+    }
