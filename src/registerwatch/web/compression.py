@@ -1,7 +1,7 @@
 """Compressed answers, for the public pages and reads alone.
 
 An answer that holds a secret beside text of somebody else's choice must not be compressed: its length would tell the
-secret bit by bit (the BREACH attack, docs/decisions/0025-compression.md). So the paths are listed, and a request or an
+secret bit by bit (the BREACH attack, docs/decisions/0026-compression.md). So the paths are listed, and a request or an
 answer with a cookie is left alone.
 """
 
