@@ -149,13 +149,18 @@ class Refresher:
         return entry[1] if entry is not None and entry[0] > self._clock.monotonic() - MEMORY_SECONDS else None
 
     def problem(self, subject: str) -> str | None:
-        """Why the last read of a stored subject brought nothing: a sentence; None if it went well or was not tried."""
+        """Why the last read of a stored subject brought nothing: a sentence; None if it went well.
+
+        That the register was not asked, for want of a place in the request budget, is told as long as it is not tried
+        again.
+        """
         entry = self._remembered.get(subject) if self._remembered else None
         if entry is None:
             return None
-        if isinstance(entry[1], ReadFailed):
-            return entry[1].reason if entry[1].is_asked else None
-        return NO_LONGER_LISTED
+        if isinstance(entry[1], NotFound):
+            return NO_LONGER_LISTED
+        is_told = entry[1].is_asked or self.remembered(subject) is not None
+        return entry[1].reason if is_told else None
 
     def failure(self, subject: str) -> str | None:
         """Why the register could not be read for a subject at the last try; None where it could or was not tried."""
