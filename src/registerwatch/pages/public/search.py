@@ -44,6 +44,8 @@ class Results:
     @property
     def headline(self) -> str:
         """What was found and how, in a sentence."""
+        if self.found.error and not self.paging.total:
+            return "No longer listed" if self.found.is_delisted else "The search could not look everywhere"
         return headline(self.match_kind, self.paging.total)
 
     @property

@@ -56,6 +56,8 @@ class Indexer:
         lag = self._target_revision - self._position
         if lag <= MAX_SILENT_LAG and not self._is_broken():
             return None
+        # What is written and not committed cannot be found either.
+        lag = lag or self._target_revision - self._index.loaded_revision(self._copy_id)
         state = "cannot be written" if self._is_failing else "is being built"
         return f"The search index {state}; {lag:,} of {self._target_revision:,} changes are not findable yet."
 

@@ -34,6 +34,11 @@ class SearchPage:
     code: str | None
     error: str | None
 
+    @property
+    def is_delisted(self) -> bool:
+        """Whether it was a search for a device that the register no longer lists."""
+        return self.error == DELISTED
+
 
 class SearchService:
     """Searches one copy through one index. `problem` says why the index cannot answer in full, None if it can."""
