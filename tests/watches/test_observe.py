@@ -503,7 +503,7 @@ async def test_a_failed_read_keeps_the_snapshot_and_says_why_to_active_accounts(
 
     answer = await harness.post_sync(owner.api_key)
 
-    assert answer == {"synced": 0, "events": [], "error": None}
+    assert answer == {"synced": 0, "events": [], "error": None, "failed": 1}
     [watch] = await harness.get_list(owner.api_key, "watches")
     assert "500" in watch["last_error"]
     assert watch["health"]["state"] == "ok"

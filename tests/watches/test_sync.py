@@ -118,7 +118,7 @@ async def test_a_read_that_fails_fails_neither_the_sync_nor_the_other_watches(ha
 
     answer = await harness.post_sync(owner.api_key)
 
-    assert answer == {"synced": 2, "events": [], "error": None}
+    assert answer == {"synced": 2, "events": [], "error": None, "failed": 1}
     listing = await harness.get_list(owner.api_key, "watches")
     assert [bool(watch["last_error"]) for watch in listing] == [True, False, False]
 
@@ -132,7 +132,7 @@ async def test_a_defect_in_reading_one_watch_fails_neither_the_sync_nor_the_othe
     with capture_logs() as logs:
         answer = await harness.post_sync(owner.api_key)
 
-    assert answer == {"synced": 2, "events": [], "error": None}
+    assert answer == {"synced": 2, "events": [], "error": None, "failed": 1}
     listing = await harness.get_list(owner.api_key, "watches")
     assert [bool(watch["last_error"]) for watch in listing] == [True, False, False]
     assert "refresh failed unexpectedly" in {entry["event"] for entry in logs}

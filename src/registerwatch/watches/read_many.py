@@ -39,6 +39,11 @@ class SubjectReads:
         """Subjects that were not tried."""
         return self._total - self.tried
 
+    @property
+    def failed(self) -> int:
+        """Subjects that were tried in vain."""
+        return self.tried - self.found
+
     async def read_all(self, side_by_side: int) -> None:
         """Read until none is left. When several reads fail unexpectedly, the first error is raised."""
         try:

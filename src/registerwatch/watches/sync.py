@@ -25,12 +25,15 @@ GRACE_SECONDS = 60
 
 @dataclass(frozen=True, slots=True)
 class SyncResult:
-    """A sync: how many watches were read, every event that no sync had listed, how many were not tried and why."""
+    """A sync: how many watches were read, every event that no sync had listed, how many were not tried and why, and how
+    many were tried in vain.
+    """
 
     synced: int
     events: Sequence[Event]
     error: str | None
     unread: int = 0
+    failed: int = 0
 
 
 class SyncService:
@@ -71,7 +74,7 @@ class SyncService:
                     await reads.read_all(self._side_by_side)
         async with self._database.transaction() as connection:
             events = await event_repository.take_awaiting(connection, account_id)
-        return SyncResult(reads.found, events, _shortfall(reads, self._time_limit), reads.unread)
+        return SyncResult(reads.found, events, _shortfall(reads, self._time_limit), reads.unread, reads.failed)
 
 
 def side_by_side(requests_per_minute: int) -> int:

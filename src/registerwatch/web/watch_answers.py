@@ -189,6 +189,14 @@ class SyncAnswer(Answer):
         int | UnsetType,
         doc("Watches that were not tried, so their state is as before; left out when there are none.", 3),
     ] = UNSET
+    failed: Annotated[
+        int | UnsetType,
+        doc(
+            "Watches that were tried in vain: the register could not be read, or has no such record. `last_error` of"
+            " each says why. Left out when there are none.",
+            1,
+        ),
+    ] = UNSET
 
     @classmethod
     def of(cls, result: SyncResult) -> "SyncAnswer":
@@ -198,4 +206,5 @@ class SyncAnswer(Answer):
             events=[SyncEvent.of(each) for each in result.events],
             error=result.error,
             unread=result.unread or UNSET,
+            failed=result.failed or UNSET,
         )

@@ -87,8 +87,9 @@ async def add_watch(arguments: SubjectArguments, context: ToolContext) -> ToolRe
 @tool(
     "Read all watches now",
     "Read every watched device and actor from the register now, which can take up to a minute, and tell what changed."
-    " Empty `events` mean that nothing did. The background does the same by itself, so call this only when the answer"
-    " must be of this moment." + _WITH_KEY,
+    " Empty `events` mean that nothing did in the `synced` watches. Nothing new is known of `failed` and `unread` ones,"
+    " which are left out when there are none; list_watches says why. The background does the same by"
+    " itself, so call this only when the answer must be of this moment." + _WITH_KEY,
     NoArguments,
     asks_register=True,
     is_read_only=False,
