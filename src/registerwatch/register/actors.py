@@ -33,6 +33,14 @@ class ActorAnswer:
     devices: Annotated[list[SearchRow], field_doc("At most 20 of the devices, by `page`.")] = field(
         default_factory=list
     )
+    complete: Annotated[
+        bool,
+        field_doc(
+            "Whether the actor itself was read. Until then country and status may be empty, and `device_total` and"
+            " `devices` are what other reads happened to store; it is being read now. `Prefer: wait=3` waits for it.",
+            True,
+        ),
+    ] = False
     read_at: Annotated[
         str | None,
         field_doc(
@@ -67,9 +75,18 @@ class ActorService:
         self._problem = problem
 
     async def read(
-        self, srn: str, filters: Filters | None = None, *, page: int = 1, before_read: BeforeRead | None = None
+        self,
+        srn: str,
+        filters: Filters | None = None,
+        *,
+        page: int = 1,
+        before_read: BeforeRead | None = None,
+        wait_seconds: float = 0,
     ) -> ActorAnswer:
-        """The actor with one page (1-based, 20 rows) of its devices; read from the register when the copy has none."""
+        """The actor with one page (1-based, 20 rows) of its devices; read from the register when the copy has none.
+
+        Where only its devices were read, its own record is waited for, `wait_seconds` at most.
+        """
         if kind(srn) != "srn":
             return ActorAnswer(srn, error="This is no SRN. An SRN has the form CC-XX-digits, such as DE-MF-000006413.")
         failure, stored = None, await self._documents.actor(srn)
@@ -78,9 +95,15 @@ class ActorService:
             stored = await self._documents.actor(srn)
         elif not stored.actor.complete or not is_recent(stored.read_at, self._clock.now(), self._fresh_for):
             self._refresher.refresh_in_background(srn)
+            stored = stored if stored.actor.complete else await self._waited_for(srn, wait_seconds)
         if stored is None:
             return ActorAnswer(srn, error=_reason(failure))
         return await self._answer(stored, filters or Filters(), page)
+
+    async def _waited_for(self, srn: str, wait_seconds: float) -> StoredActor | None:
+        if wait_seconds:
+            await self._refresher.settle(srn, wait_seconds)
+        return await self._documents.actor(srn)
 
     async def _answer(self, stored: StoredActor, filters: Filters, page: int) -> ActorAnswer:
         actor = stored.actor
@@ -99,6 +122,7 @@ class ActorService:
             manufacturer_status_code=actor.status_code,
             device_total=total,
             devices=listed.rows,
+            complete=actor.complete,
             read_at=iso_utc(stored.read_at),
             error=problem or self._problem(),
         )

@@ -51,13 +51,14 @@ NOT_MODIFIED: Responses = {
 UNCACHED = {"Cache-Control": NOT_CACHED}
 ONLY_KNOWN = Depends(only_known_parameters)
 PREFERENCE_APPLIED = "Preference-Applied"
-_SERVED_DEVICE = answer(ServedDevice)
-_SERVED_DEVICE[200]["headers"] = {
-    PREFERENCE_APPLIED: {
-        "description": "The preference that was heeded, such as `wait=3`.",
-        "schema": {"type": "string"},
+_SERVED_DEVICE, _SERVED_ACTOR = answer(ServedDevice), answer(ActorAnswer)
+for _served in (_SERVED_DEVICE, _SERVED_ACTOR):
+    _served[200]["headers"] = {
+        PREFERENCE_APPLIED: {
+            "description": "The preference that was heeded, such as `wait=3`.",
+            "schema": {"type": "string"},
+        }
     }
-}
 
 router = APIRouter(tags=["register"], responses=OTHER_ERROR, generate_unique_id_function=operation_id)
 
@@ -176,7 +177,7 @@ async def read_device(
 @router.get(
     "/v1/actors/{srn:path}",
     summary="Read one actor by SRN",
-    responses=answer(ActorAnswer) | NOT_MODIFIED | RATE_LIMITED | UNAVAILABLE,
+    responses=_SERVED_ACTOR | NOT_MODIFIED | RATE_LIMITED | UNAVAILABLE,
 )
 async def read_actor(
     request: Request,
@@ -185,12 +186,22 @@ async def read_actor(
     status: Annotated[str, Query(description="Only devices with this market status: `on`, `off`, `not-eu`.")] = "",
     risk: Annotated[str, Query(description="Only devices of this risk class: `i` to `iii`, `a` to `d`.")] = "",
     page: Annotated[str, Query(description="Page of the devices, from 1, 20 rows each.")] = "1",
+    prefer: Annotated[
+        str | None,
+        Header(
+            alias="Prefer",
+            description=f"`wait=N` (RFC 7240): wait up to N seconds, {MAX_WAIT_SECONDS} at most, for an actor of which"
+            " only devices were read.",
+            examples=["wait=3"],
+        ),
+    ] = None,
 ) -> Response:
     """Always status 200: an unreadable register, an unknown actor, an unknown filter and an unknown parameter are
-    told in `error`.
+    told in `error`. Until the actor itself was read, `complete` is false, and `Prefer: wait=3` waits for it.
     """
     if unknown := unknown_parameters(request):
         return json_response(ActorAnswer(srn[:MAX_LENGTH], error=unknown_message(unknown)), 200, UNCACHED)
+    wait = wait_seconds(request.headers.getlist("prefer"), MAX_WAIT_SECONDS) if prefer else 0
     found = await actor_answer(
         service.actors,
         srn,
@@ -198,8 +209,14 @@ async def read_actor(
         status=status,
         risk=risk,
         page=page,
+        wait_seconds=wait,
     )
-    return tagged_response(request, found, CACHE_RECORD if found.error is None else NOT_CACHED)
+    kept = CACHE_RECORD if found.complete else CACHE_NOTHING_YET
+    response = tagged_response(request, found, kept if found.error is None else NOT_CACHED)
+    response.headers["Vary"] = "Prefer"
+    if wait:
+        response.headers[PREFERENCE_APPLIED] = f"wait={wait}"
+    return response
 
 
 def device_response(request: Request, found: DeviceAnswer | NoDevice) -> Response:

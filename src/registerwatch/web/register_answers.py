@@ -68,10 +68,11 @@ async def actor_answer(
     status: str = "",
     risk: str = "",
     page: str = "",
+    wait_seconds: float = 0,
 ) -> ActorAnswer:
     """An actor; invalid parameters are reported in `error`. `count` is awaited before the register is read."""
     try:
         code, filters, number = subject(srn), filters_of(status, risk), page_of(page)
     except InvalidInput as error:
         return ActorAnswer(srn[:MAX_LENGTH], error=str(error))
-    return await actors.read(code, filters, page=number, before_read=count)
+    return await actors.read(code, filters, page=number, before_read=count, wait_seconds=wait_seconds)

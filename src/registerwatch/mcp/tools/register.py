@@ -106,13 +106,20 @@ async def get_device(arguments: UdiArguments, context: ToolContext) -> ToolResul
     "Read an actor",
     "Read one actor of the EU register (manufacturer, authorised representative, importer, producer of procedure packs)"
     " by its SRN. Gives name, country, status, the number of its registered devices (`device_total`) and the first 20"
-    " of them. An empty `name` with `error` means that there is no such actor or that the register could not be read.",
+    " of them. An empty `name` with `error` means that there is no such actor or that the register could not be read."
+    " `complete: false` means that only records of its devices were read, not its own: say so, and call again in a"
+    " moment.",
     SrnArguments,
     asks_register=True,
 )
 async def get_actor(arguments: SrnArguments, context: ToolContext) -> ToolResult:
     """An actor with its first devices."""
-    answer = await actor_answer(context.service.actors, arguments.srn, lambda: context.count(Limit.REGISTER_READ))
+    answer = await actor_answer(
+        context.service.actors,
+        arguments.srn,
+        lambda: context.count(Limit.REGISTER_READ),
+        wait_seconds=MAX_WAIT_SECONDS,
+    )
     return payload(answer, answer.error)
 
 

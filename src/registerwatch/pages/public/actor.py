@@ -102,7 +102,7 @@ def _actor_page(request: Request, settings: Settings, view: ActorView) -> Respon
     return page(
         request,
         "actor.html",
-        settled=actor.error is None,
+        settled=actor.error is None and actor.complete,
         view=view,
         actor=actor,
         parameters=view.parameters,
