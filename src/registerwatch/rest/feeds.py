@@ -175,11 +175,13 @@ async def events_feed(
 async def expiring_calendar(
     request: Request, parameters: Annotated[CalendarParameters, Query()], service: InjectedService
 ) -> Response:
-    """From 30 days past to 180 days ahead."""
+    """From 30 days past to 180 days ahead. While certificates of a watched device were not all read, or could not be
+    read at the last try, the calendar's description names it.
+    """
     days = calendar.alarm_days(parameters.alarms)
-    items = await service.feeds.expiring(parameters.token)
+    items, unsure = await service.feeds.expiring(parameters.token)
     public_url, now = service.settings.public_url, service.clock.now()
-    body = calendar.calendar(items, public_url=public_url, made_at=now, alarm_days=days)
+    body = calendar.calendar(items, unsure, public_url=public_url, made_at=now, alarm_days=days)
     return _tagged(request, body, calendar.MEDIA_TYPE, calendar.without_time(body))
 
 

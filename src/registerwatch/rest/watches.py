@@ -3,7 +3,7 @@
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 from pydantic import Field
 from starlette.responses import Response
 
@@ -26,9 +26,9 @@ from registerwatch.rest.description import (
 from registerwatch.rest.idempotency import IdempotentRoute
 from registerwatch.rest.parameters import PageParameters, RowId, only_known_parameters, row_id
 from registerwatch.watches.event_listing import EventFilter
-from registerwatch.watches.expiring import expiring
+from registerwatch.watches.expiring import expiring, unsure
 from registerwatch.watches.models import EventKind, EventSeverity, Expiring
-from registerwatch.web.answers import Answer, Done
+from registerwatch.web.answers import Answer, Done, doc
 from registerwatch.web.injection import InjectedService, counted
 from registerwatch.web.rate_limits import Limit
 from registerwatch.web.responses import NOT_CACHED, json_response, private_response
@@ -78,6 +78,14 @@ class ExpiringAnswer(Answer):
     """Certificates from 30 days past to 180 days ahead."""
 
     items: Annotated[list[Expiring], Meta(description="The most urgent first.")]
+    unsure: Annotated[
+        list[str] | UnsetType,
+        doc(
+            "UDI-DIs of watched devices whose certificates were not all read or could not be read at the last try, so"
+            " that some may be missing or outdated here; left out when there are none.",
+            [UDI],
+        ),
+    ] = UNSET
 
 
 @router.get("/v1/watches", summary="The account's watches", responses=answer(WatchList) | BAD_REQUEST)
@@ -129,8 +137,8 @@ async def remove_watch(id: RowId, service: InjectedService, caller: KeyOrSession
     openapi_extra=NO_FIELDS,
 )
 async def sync(service: InjectedService, caller: KeyOrSession) -> Response:
-    """Reads past every cache. Empty `events` means that the baseline held. A watch that could not be read says why
-    in its `last_error`; webhooks follow when there are changes.
+    """Reads past every cache. Empty `events` means that the baseline held. A watch that could not be read is counted in
+    `failed` and says why in its `last_error`; webhooks follow when there are changes.
     """
     try:
         caller.account.require_active(service.clock.now())
@@ -159,4 +167,5 @@ async def list_events(
 async def list_expiring(service: InjectedService, caller: KeyOrSession) -> Response:
     """Stored certificate dates from 30 days past to 180 days ahead; the register is not asked."""
     watches = await service.watches.service.all(caller)
-    return private_response(ExpiringAnswer(expiring(watches, service.clock.now())))
+    items, in_doubt = expiring(watches, service.clock.now()), [watch.subject for watch in unsure(watches)]
+    return private_response(ExpiringAnswer(items, in_doubt or UNSET))

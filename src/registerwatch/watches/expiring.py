@@ -16,6 +16,11 @@ def expiring(watches: Sequence[Watch], now: float) -> list[Expiring]:
     return sorted(found, key=lambda item: (item.days, item.subject, item.certificate))
 
 
+def unsure(watches: Sequence[Watch]) -> list[Watch]:
+    """Watched devices of which certificates may be missing or outdated: not all were read, or the last read failed."""
+    return [watch for watch in watches if watch.kind == "udi" and (watch.last_error or not watch.is_complete)]
+
+
 def _of(watch: Watch, today: date) -> Iterator[Expiring]:
     certificates = watch.snapshot.shown_certs if watch.snapshot is not None else ()
     for certificate in certificates:

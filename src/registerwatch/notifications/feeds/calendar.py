@@ -9,23 +9,34 @@ from urllib.parse import quote, urlsplit
 from icalendar import Alarm, Calendar, Event
 
 from registerwatch.errors import InvalidInput
-from registerwatch.watches.models import Expiring
+from registerwatch.watches.models import Expiring, Watch
 
 MEDIA_TYPE = "text/calendar; charset=utf-8"
 MAX_ALARMS, MAX_ALARM_DAYS = 5, 180
+MAX_NAMED = 20
+"""Devices that the description names."""
 
 _MADE_AT = re.compile(rb"DTSTAMP:[0-9TZ]+\r\n")
 
 
-def calendar(items: Sequence[Expiring], *, public_url: str, made_at: float, alarm_days: Collection[int] = ()) -> bytes:
+def calendar(
+    items: Sequence[Expiring],
+    unsure: Sequence[Watch] = (),
+    *,
+    public_url: str,
+    made_at: float,
+    alarm_days: Collection[int] = (),
+) -> bytes:
     """The calendar. An event keeps its UID while its certificate keeps number and date. Each has an alarm so many days
-    before.
+    before. The description names watches that are `unsure`: some of their certificates may be missing or outdated.
     """
     made = Calendar()
     made.add("prodid", "-//Registerwatch//Expiring certificates//EN")
     made.add("version", "2.0")
     made.add("method", "PUBLISH")
     made.add("x-wr-calname", "Certificates that end soon")
+    if unsure:
+        made.add("x-wr-caldesc", _doubt(unsure))
     for item in items:
         event = _event(item, public_url, datetime.fromtimestamp(int(made_at), UTC))
         for days in sorted(alarm_days, reverse=True):
@@ -45,6 +56,12 @@ def alarm_days(text: str) -> Sequence[int]:
 def without_time(made: bytes) -> bytes:
     """The calendar but for when it was made, to see whether two say the same."""
     return _MADE_AT.sub(b"", made)
+
+
+def _doubt(unsure: Sequence[Watch]) -> str:
+    named = ", ".join(watch.subject for watch in unsure[:MAX_NAMED])
+    more = f" and {len(unsure) - MAX_NAMED:,} more" if len(unsure) > MAX_NAMED else ""
+    return f"Certificates may be missing or outdated, since not all could be read: {named}{more}."
 
 
 def _days(text: str) -> int:

@@ -17,8 +17,8 @@ from registerwatch.notifications.feeds.models import MAX_FEEDS, TOKEN_PREFIX, Fe
 from registerwatch.watches import repository as watch_repository
 from registerwatch.watches.event_listing import EventFilter
 from registerwatch.watches.event_repository import newest_groups
-from registerwatch.watches.expiring import expiring
-from registerwatch.watches.models import Expiring
+from registerwatch.watches.expiring import expiring, unsure
+from registerwatch.watches.models import Expiring, Watch
 
 MAX_TOKEN_LENGTH = 100
 SHOWN_ENTRIES = 100
@@ -69,12 +69,15 @@ class FeedService:
         states = [(watch, watch.health(self._clock.now())) for watch in watches]
         return FeedPage(feed, page, [(watch, state) for watch, state in states if state != "ok"])
 
-    async def expiring(self, token: str) -> Sequence[Expiring]:
-        """Certificates of the token's account that end soon. Raises `Unauthenticated`."""
+    async def expiring(self, token: str) -> tuple[Sequence[Expiring], Sequence[Watch]]:
+        """Certificates of the token's account that end soon, and watches of which some may be missing or outdated.
+
+        Raises `Unauthenticated`.
+        """
         async with self._database.reading() as connection:
             _, account_id = await _holder(connection, token)
             watches = await watch_repository.of_account(connection, account_id)
-        return expiring(watches, self._clock.now())
+        return expiring(watches, self._clock.now()), unsure(watches)
 
     async def _note(self, connection: AsyncConnection, caller: Caller, action: Action, subject: str) -> None:
         now = int(self._clock.now())
