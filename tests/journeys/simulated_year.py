@@ -13,9 +13,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 from random import Random
-from uuid import UUID
 
-from msgspec.structs import replace
 from sqlalchemy import ColumnElement, func, update
 
 from registerwatch.accounts import repository
@@ -34,12 +32,11 @@ from registerwatch_standins.register.faults import Kind
 from registerwatch_standins.register.filters import DeviceFilter
 from registerwatch_standins.register.generated import GeneratedWorld
 from registerwatch_standins.register.identifiers import sibling_udi_di
-from registerwatch_standins.register.random_changes import make_random_changes
-from registerwatch_standins.register.records import DIRECTIVES, Certificate, Registration
 from registerwatch_standins.register.transport import InProcessTransport
 from registerwatch_standins.register.world import BRUSSELS, World
 from tests.journeys.event_checks import FORMER_WORDS, EventChecks, Outcome
 from tests.journeys.event_readers import EventReaders
+from tests.journeys.register_changes import RegisterChanges
 from tests.journeys.register_reads import Hold, RegisterReads, is_srn, row_fields
 from tests.support.fakes import SteppedClock, quick_passwords
 from tests.support.harness import harness_settings
@@ -48,7 +45,6 @@ BEGINS = datetime(2026, 1, 1, 8, tzinfo=BRUSSELS).timestamp()
 DAY = 86_400.0
 FOR_EVER = int(BEGINS + 4_000 * DAY)
 PATIENT = {priority: RetryPolicy(tries=2, pause=1.0, limit=3_600.0) for priority in RequestPriority}
-MAX_RECORDS = 4
 PAGE = 300
 
 
@@ -117,7 +113,7 @@ class Year:
         """Accounts that watch actors alone: reading an actor and its devices at once has no order to judge by."""
         self._subjects: list[str] = []
         self._written = 0
-        self._removed: dict[str, Certificate] = {}
+        self._changes = RegisterChanges(world, self._rng)
 
     async def run(self) -> Outcome:
         """Let the year pass, judge all of it. Raises `WrongYear`."""
@@ -403,9 +399,7 @@ class Year:
 
     def _change_world(self, times: int, among: Sequence[str] = ()) -> None:
         devices = [each for each in among or self._subjects if not is_srn(each)]
-        kinds = (self._change_any, self._change_records, self._change_certificates, self._rename_actor)
-        for _ in range(times):
-            self._rng.choices(kinds, _CHANGE_WEIGHTS)[0](devices)
+        self._changes.make(times, devices)
         self._note_changes()
 
     def _note_changes(self) -> None:
@@ -417,66 +411,5 @@ class Year:
             udis |= {record.primary_di for record in self._world.search(DeviceFilter(srn=srn), 0, 10_000)[1]}
         self.checks.note_world(sorted(udis))
 
-    def _change_any(self, devices: Sequence[str]) -> None:
-        make_random_changes(self._world, self._rng, 1, devices)
 
-    def _change_records(self, devices: Sequence[str]) -> None:
-        """Another record of a UDI-DI comes, or steps back or forward; or a UDI-DI that was not there is registered."""
-        udi = self._rng.choice(devices)
-        records = self._world.by_primary_di(udi)
-        if not records:
-            self._world.register(replace(self._world.newest(0, 1)[0], uuid=self._uuid(), primary_di=udi))
-        elif len(records) < MAX_RECORDS and self._rng.random() < 0.5:
-            self._add_record(self._rng.choice(records))
-        elif len(records) > 1:
-            record = self._rng.choice(records)
-            self._world.change(record.uuid, latest_version=not record.latest_version, new_version=False)
-
-    def _add_record(self, record: Registration) -> None:
-        if self._rng.random() < 0.5:
-            other = "mdr" if record.legislation in DIRECTIVES else "mdd"
-            self._world.register(replace(record, uuid=self._uuid(), legislation=other))
-            return
-        newer = replace(record, uuid=self._uuid(), version_number=record.version_number + 1, latest_version=True)
-        self._world.register(newer)
-        self._world.change(record.uuid, latest_version=False, new_version=False)
-
-    def _change_certificates(self, devices: Sequence[str]) -> None:
-        """A certificate goes, comes back, gets another number, another revision, no expiry, a revision beside it."""
-        rng = self._rng
-        records = self._world.by_primary_di(rng.choice(devices))
-        if not records:
-            return
-        record = rng.choice(records)
-        listed, removed = list(record.certificates), self._removed.pop(record.uuid, None)
-        if removed is not None:
-            listed = [each for each in listed if (each.number, each.revision) != (removed.number, removed.revision)]
-            listed.append(removed)
-        elif listed:
-            old = listed.pop(rng.randrange(len(listed)))
-            what = rng.randrange(5)
-            if what == 0:
-                self._removed[record.uuid] = old
-            if what in (1, 4):
-                listed.append(replace(old, revision=f"R{rng.randrange(10**6)}"))
-            if what == 2:
-                listed.append(replace(old, number=f"N-{rng.randrange(10**6)}"))
-            if what == 3:
-                listed.append(replace(old, expiry=None))
-            if what == 4:
-                listed.append(old)
-        self._world.change(record.uuid, certificates=tuple(listed))
-
-    def _rename_actor(self, devices: Sequence[str]) -> None:
-        records = self._world.by_primary_di(self._rng.choice(devices))
-        if records:
-            srn = records[0].manufacturer.srn
-            name = (self._world.actor(srn) or records[0].manufacturer).name
-            self._world.change_actor(srn, name=f"{name.split(' No.')[0]} No. {self._rng.randrange(1_000)}")
-
-    def _uuid(self) -> str:
-        return str(UUID(int=self._rng.getrandbits(128), version=4))
-
-
-_CHANGE_WEIGHTS = (16, 6, 4, 1)
 _OF_A_DEVICE: tuple[Kind, ...] = ("search", "detail", "basic", "certificates")
