@@ -19,12 +19,15 @@ class RegisterChanges:
     def __init__(self, world: World, rng: Random) -> None:
         self._world, self._rng = world, rng
         self._removed: dict[str, Certificate] = {}
+        self._twins: set[str] = set()
+        """Keys of records that came beside others, and may go."""
 
     def make(self, times: int, devices: Sequence[str]) -> None:
         """Make some changes of these devices."""
         kinds = {
             self._change_any: 16,
             self._change_records: 6,
+            self._change_twins: 4,
             self._change_certificates: 4,
             self._rename_actor: 1,
         }
@@ -46,12 +49,23 @@ class RegisterChanges:
             record = self._rng.choice(records)
             self._world.change(record.uuid, latest_version=not record.latest_version, new_version=False)
 
+    def _change_twins(self, devices: Sequence[str]) -> None:
+        """A record beside others is deleted, and they stay as they are, latest versions or not; else one comes."""
+        records = self._world.by_primary_di(self._rng.choice(devices))
+        twins = [each for each in records if each.uuid in self._twins]
+        if twins and len(records) > 1:
+            self._world.remove(self._rng.choice(twins).uuid)
+        elif records and len(records) < MAX_RECORDS:
+            self._add_record(self._rng.choice(records))
+
     def _add_record(self, record: Registration) -> None:
+        uuid = self._uuid()
+        self._twins.add(uuid)
         if self._rng.random() < 0.5:
             other = "mdr" if record.legislation in DIRECTIVES else "mdd"
-            self._world.register(replace(record, uuid=self._uuid(), legislation=other))
+            self._world.register(replace(record, uuid=uuid, legislation=other))
             return
-        newer = replace(record, uuid=self._uuid(), version_number=record.version_number + 1, latest_version=True)
+        newer = replace(record, uuid=uuid, version_number=record.version_number + 1, latest_version=True)
         self._world.register(newer)
         self._world.change(record.uuid, latest_version=False, new_version=False)
 

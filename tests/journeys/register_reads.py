@@ -184,7 +184,7 @@ class RegisterReads(Faults):
             modes.remove("wrong-record")
         if kind == "basic":
             record, other = self._world.by_uuid(key), self._world.newest(0, 1)[0]
-            if record is not None and record.manufacturer.srn == other.manufacturer.srn:
+            if record is None or record.manufacturer.srn == other.manufacturer.srn:
                 modes.remove("wrong-record")
         if kind == "certificates" and key != PROBE:
             owners = {each.manufacturer.srn for each in self._world.search_certificates(CertificateFilter(), 0, 3)[1]}
@@ -299,7 +299,11 @@ def _device_seen(read: Read, memory: Memory) -> Seen | None:
         return None
     row = answering(search.truth)
     basic, detail = read.of("basic").get(row.uuid), read.of("detail").get(row.uuid)
-    if basic is None or basic.truth.risk_class != row.risk_class:
+    records = [*read.of("detail").values(), *read.of("basic").values()]
+    if any(each.truth is None for each in records):
+        return None  # it was deleted while it was read
+    shown = {each.uuid: each.risk_class for each in search.truth}
+    if basic is None or any(each.truth.risk_class != shown[uuid] for uuid, each in read.of("basic").items()):
         return None
     told = detail.truth if detail else None
     fields = row_fields(row)

@@ -161,3 +161,29 @@ def busiest(world: World) -> str:
     """The SRN of the manufacturer with the most devices."""
     srns = [record.manufacturer.srn for record in world.newest(0, world.count)]
     return max(set(srns), key=srns.count)
+
+
+def test_a_registration_that_is_taken_out_leaves_those_beside_it(world: World) -> None:
+    record = world.newest(0, 1)[0]
+    first, second = (replace(record, uuid=f"{digit * 8}-0000-4000-8000-000000000000") for digit in "12")
+    count = world.count
+    world.register(first)
+    world.register(second)
+    world.change(second.uuid, reference="KEPT")
+    world.remove(first.uuid)
+    assert world.count == count + 1
+    assert world.by_uuid(first.uuid) is None
+    assert [each.uuid for each in world.by_primary_di(record.primary_di)] == [second.uuid, record.uuid]
+    found = world.by_uuid(second.uuid)
+    assert found is not None
+    assert found.reference == "KEPT"
+
+
+def test_a_detail_can_stay_behind_its_registration(world: World) -> None:
+    record = world.newest(0, 1)[0]
+    world.hold_detail(record.uuid)
+    after = world.change(record.uuid, reference="NEW-1")
+    assert world.detail(record.uuid) == record
+    assert world.by_uuid(record.uuid) == after
+    world.release_details()
+    assert world.detail(record.uuid) == after

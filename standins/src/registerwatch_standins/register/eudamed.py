@@ -49,11 +49,11 @@ class Eudamed:
 
     async def device(self, request: Request) -> Response:
         """The detail of a device."""
-        return self._record(request, devices.detail)
+        return self._record(request, self._world.detail, devices.detail)
 
     async def basic_udi_record(self, request: Request) -> Response:
         """The Basic UDI-DI record of a device; the uuid is the device's."""
-        return self._record(request, self._basic)
+        return self._record(request, self._world.by_uuid, self._basic)
 
     async def search_actors(self, request: Request) -> Response:
         """A page of the actor search."""
@@ -78,9 +78,14 @@ class Eudamed:
         """Any other path."""
         return no_such_record()
 
-    def _record(self, request: Request, render: Callable[[Registration], object]) -> Response:
+    def _record(
+        self,
+        request: Request,
+        find: Callable[[str], Registration | None],
+        render: Callable[[Registration], object],
+    ) -> Response:
         require(request.query_params, "languageIso2Code", 400)
-        record = self._world.by_uuid(request.path_params["uuid"])
+        record = find(request.path_params["uuid"])
         return no_such_record() if record is None else json_response(render(record))
 
     def _basic(self, record: Registration) -> dict[str, object]:

@@ -46,6 +46,7 @@ class World:
         self.change_log = ChangeLog()
         self.withheld: dict[tuple[str, str], object] = {}
         """What random changes have taken away, by uuid and field, and will bring back."""
+        self._held_details: dict[str, Registration] = {}
 
     # Reading
 
@@ -69,6 +70,11 @@ class World:
             return self._row(-1 - self._added_at[uuid])
         position = self._archive.position_of_uuid(uuid)
         return None if position is None else self._row(position)
+
+    def detail(self, uuid: str) -> Registration | None:
+        """What the device detail of this key shows; it can be behind the search's row."""
+        present = self.by_uuid(uuid)
+        return present and self._held_details.get(uuid, present)
 
     def by_primary_di(self, primary_di: str) -> list[Registration]:
         """All registrations of this UDI-DI; more than one is no mistake."""
@@ -168,6 +174,26 @@ class World:
         srn = record.manufacturer.srn
         self.change_log.write(Change(now, record.uuid, record.primary_di, srn, "registration", None, "made"))
         return record
+
+    def remove(self, uuid: str) -> None:
+        """Take out a registration that was made since. Raises `KeyError` for any other."""
+        at = self._added_at.pop(uuid)
+        record = self._added.pop(at)
+        self._added_at = {each.uuid: place for place, each in enumerate(self._added)}
+        for kept in (self._changed, self._history, self._held_details):
+            kept.pop(uuid, None)
+        self.withheld = {key: value for key, value in self.withheld.items() if key[0] != uuid}
+        srn = record.manufacturer.srn
+        self.change_log.write(Change(self.now(), uuid, record.primary_di, srn, "registration", "made", None))
+
+    def hold_detail(self, uuid: str) -> None:
+        """Let the detail of a registration show what it is now, whatever changes, until `release_details`."""
+        if (record := self.by_uuid(uuid)) is not None:
+            self._held_details[uuid] = record
+
+    def release_details(self) -> None:
+        """Let every detail show what its registration is."""
+        self._held_details.clear()
 
     def now(self) -> str:
         """The present moment as the register writes it."""
