@@ -30,6 +30,8 @@ class RegisterChanges:
             self._change_twins: 4,
             self._change_certificates: 4,
             self._rename_actor: 1,
+            self._hold_detail: 3,
+            self._release_details: 2,
         }
         for _ in range(times):
             self._rng.choices(list(kinds), list(kinds.values()))[0](devices)
@@ -94,6 +96,15 @@ class RegisterChanges:
             if what == 4:
                 listed.append(old)
         self._world.change(record.uuid, certificates=tuple(listed))
+
+    def _hold_detail(self, devices: Sequence[str]) -> None:
+        """The detail of a record falls behind its row, for a while."""
+        for record in self._world.by_primary_di(self._rng.choice(devices)):
+            self._world.hold_detail(record.uuid)
+            self._change_any([record.uuid])
+
+    def _release_details(self, devices: Sequence[str]) -> None:
+        self._world.release_details()
 
     def _rename_actor(self, devices: Sequence[str]) -> None:
         records = self._world.by_primary_di(self._rng.choice(devices))

@@ -206,7 +206,7 @@ class RegisterReads(Faults):
             return self._world.actor_by_uuid(key)
         if kind == "certificates":
             return _searched(self._world, key)
-        return self._world.by_uuid(key)
+        return self._world.detail(key) if kind == "detail" else self._world.by_uuid(key)
 
 
 class _ObservedTransport(httpx2.AsyncBaseTransport):
@@ -222,8 +222,8 @@ class _ObservedTransport(httpx2.AsyncBaseTransport):
 class Memory:
     """What successful reads have brought so far, which later reads build upon."""
 
-    details: dict[str, Value] = field(default_factory=dict)
-    """Status dates, by uuid."""
+    details: dict[str, tuple[Value, int]] = field(default_factory=dict)
+    """Status dates, and the versions whose details told them, by uuid."""
     searched: dict[str, Certificates] = field(default_factory=dict)
     """Certificates of records that the last search brought and their record did not list, by uuid."""
 
@@ -307,10 +307,12 @@ def _device_seen(read: Read, memory: Memory) -> Seen | None:
         return None
     told = detail.truth if detail else None
     fields = row_fields(row)
-    if not row.reference and told is not None:
-        fields["reference"] = plain(told.reference)
-    fields["status_date"] = plain(told.status_date) if told is not None else memory.details[row.uuid]
-    memory.details[row.uuid] = fields["status_date"]
+    if told is not None:
+        fields["reference"] = plain(row.reference or told.reference)
+        fields["trade_name"] = plain(row.trade_name or told.trade_name)
+        memory.details[row.uuid] = plain(told.status_date), told.version_number
+    fields["status_date"], version = memory.details[row.uuid]
+    assert told is not None or version == row.version_number, f"the detail of {row.uuid} is behind, and not read again"
     certificates, searched = _certificates_read(read, basic.truth, memory)
     listed = _listed(basic.truth)
     if certificates is not None:

@@ -182,6 +182,7 @@ class Year:
     async def _end(self) -> None:
         """A calm day after two on which nothing is proven any more: everything is read once, then nothing is new."""
         self._reads.share = 0.0
+        self._world.release_details()
         self._clock.move(2 * DAY)
         for account in self._accounts:
             await self._set_active(account, is_active=True)

@@ -1,7 +1,7 @@
 """A year of watching in which everything goes wrong that can: every true change is told once, nothing else is.
 
-`YEAR_PLAN`, a plan in JSON, takes the place of the usual plans; `YEAR_OUTCOME` names a file for what happened. So the
-bench runs a longer year.
+`YEAR_PLAN`, a plan in JSON, takes the place of the usual plans, `YEAR_DATABASE` says over which kind of database;
+`YEAR_OUTCOME` names a file for what happened. So the bench runs a longer year.
 """
 
 import os
@@ -20,7 +20,7 @@ PLANS: tuple[tuple[str, Plan], ...] = (
     ("postgresql", Plan(seed=3, steps=60)),
 )
 if "YEAR_PLAN" in os.environ:
-    PLANS = (("sqlite", msgspec.json.decode(os.environ["YEAR_PLAN"], type=Plan)),)
+    PLANS = ((os.environ.get("YEAR_DATABASE", "sqlite"), msgspec.json.decode(os.environ["YEAR_PLAN"], type=Plan)),)
 
 
 @pytest.mark.parametrize(("database_kind", "plan"), PLANS, ids=lambda each: each if isinstance(each, str) else "year")
