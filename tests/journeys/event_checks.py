@@ -201,7 +201,7 @@ class EventChecks:
         self.outcome.reads += 1
         is_late = self._stored_at.get(read.subject, 0) > read.began
         uses_earlier_read = not is_srn(read.subject) and not read.of("detail")
-        seen, searched_before = None, dict(self._memory.searched)
+        seen, memory_before = None, self._memory.before()
         if not (is_late and uses_earlier_read):
             seen = seen_of(read, Memory() if is_late else self._memory)
             if seen is not None:
@@ -217,7 +217,7 @@ class EventChecks:
         self.outcome.partial += seen.certificates is None and not is_srn(read.subject)
         self._stored_at[read.subject] = read.ended
         if self._part_came_after(read) and not self._was_stored(read.subject, seen, snapshots):
-            self._memory.searched = searched_before
+            self._memory = memory_before
         for watcher in self._watchers(read.subject):
             if self._part_came_after(read):
                 self._judge_overtaken(watcher, read, seen, queues[watcher], snapshots[watcher])

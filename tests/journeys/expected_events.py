@@ -61,6 +61,9 @@ class Told:
     """Those of them that a search listed in the last read, and no record: a read without a search proves nothing of
     them.
     """
+    unconfirmed: frozenset[CertificateKey] = frozenset()
+    """Those that were listed last by an earlier search alone: what goes of them was not replaced, as far as is known.
+    """
 
     @property
     def present(self) -> frozenset[CertificateKey]:
@@ -91,13 +94,14 @@ def kept(told: Told | None, seen: Seen) -> Told:
         return replace(before, fields=fields)
     if before.certificates is None:
         listed = frozenset(seen.certificates)
-        return Told(fields, seen.certificates, seen.searched, listed, _by_search(seen))
+        return Told(fields, seen.certificates, seen.searched, listed, _by_search(seen), _unconfirmed(seen))
     pairs, gone, come = _matched(before, seen)
     certificates = {key: before.certificates[key] for key in gone} | {key: seen.certificates[key] for key in come}
     certificates |= {now: _filled(before.certificates[old], seen.certificates[now]) for old, now in pairs}
     staying = _staying(before, seen)
     listed = frozenset(seen.certificates) | staying
-    return Told(fields, certificates, before.searched or seen.searched, listed, _by_search(seen) | staying)
+    searched = before.searched or seen.searched
+    return Told(fields, certificates, searched, listed, _by_search(seen) | staying, _unconfirmed(seen))
 
 
 def _certificate_changes(told: Told, seen: Seen) -> list[FieldChange]:
@@ -115,6 +119,10 @@ def _may_be_new(told: Told, seen: Seen, key: CertificateKey) -> bool:
 
 def _by_search(seen: Seen) -> frozenset[CertificateKey]:
     return frozenset(seen.certificates or ()) - seen.in_record if seen.searched else frozenset()
+
+
+def _unconfirmed(seen: Seen) -> frozenset[CertificateKey]:
+    return frozenset() if seen.searched else frozenset(seen.certificates or ()) - seen.in_record
 
 
 def _staying(told: Told, seen: Seen) -> frozenset[CertificateKey]:
@@ -138,7 +146,8 @@ def _matched(
             gone.remove(old[0])
             come.remove(new[0])
     went = [key for key in gone if key not in staying]
-    if len(went) == len(come) == 1 and _may_be_new(told, seen, come[0]):
+    may_be_replaced = seen.searched or not told.unconfirmed.intersection(went)
+    if len(went) == len(come) == 1 and may_be_replaced and _may_be_new(told, seen, come[0]):
         gone.remove(went[0])
         pairs.append((went[0], come.pop()))
     return pairs, [*gone, *were_gone], come

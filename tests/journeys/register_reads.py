@@ -30,6 +30,10 @@ _OF_PAGES: frozenset[Mode] = frozenset({"empty-page", "ignored-filter", "wrong-r
 _UNFILTERED: frozenset[Mode] = frozenset({"ignored-filter", "wrong-rows"})
 _PAGES: frozenset[Kind] = frozenset({"search", "actor-search", "certificates"})
 _IN_FORCE = frozenset({"mdr", "ivdr"})
+_ODD: tuple[Mode, ...] = ("ignored-filter", "wrong-rows")
+"""Answers to the control probe of a filter that filters, which it cannot have given."""
+UNCONFIRMED = 30 * 86_400.0
+"""For so long a certificate counts that no search could confirm."""
 _NAMED = ("MF", "PR")
 """Kinds of actors whose SRN stands in the rows of their devices."""
 
@@ -69,6 +73,8 @@ class Read:
     """When it began and ended, in steps."""
     ended: int = 0
     questions: dict[tuple[Kind, str], Question] = field(default_factory=dict)
+    asked_at: float = 0.0
+    """When it asked last, by the service's clock."""
 
     @property
     def is_said_to_be_stored(self) -> bool:
@@ -98,9 +104,20 @@ class Hold:
 class RegisterReads(Faults):
     """Decides which request fails in which way; `share` is the part of requests that do."""
 
-    def __init__(self, world: World, rng: Random, *, share: float, basic_udi_filter_works: bool) -> None:
+    def __init__(
+        self,
+        world: World,
+        rng: Random,
+        now: Callable[[], float],
+        *,
+        share: float,
+        odd_probes: float,
+        basic_udi_filter_works: bool,
+    ) -> None:
         super().__init__()
-        self._world, self._rng, self.share = world, rng, share
+        self._world, self._rng, self._now, self.share = world, rng, now, share
+        self.odd_probes = odd_probes
+        """The part of control probes of the certificate search that are answered oddly."""
         self.filter_works = basic_udi_filter_works
         self._under_way: dict[asyncio.Task[Any], Read] = {}
         self.steps = 0
@@ -136,12 +153,15 @@ class RegisterReads(Faults):
         key = _key(kind, target)
         share = self.share * (3 if kind == "certificates" else 1)  # the one question whose failure fails no read
         mode = self._rng.choice(self._possible(kind, key)) if self._rng.random() < share else None
+        if kind == "certificates" and key == PROBE and self._rng.random() < self.odd_probes:
+            mode = self._rng.choice(_ODD)
         self.requests += 1
         if mode is not None:
             self.faults[kind, mode] += 1
         read = self._read()
         if read is not None:
             read.questions[kind, key] = Question(self._truth(kind, key), mode)
+            read.asked_at = self._now()
         return None if mode is None else Rule(kind, mode, size=BELIEVED)
 
     def _read(self) -> Read | None:
@@ -226,6 +246,23 @@ class Memory:
     """Status dates, and the versions whose details told them, by uuid."""
     searched: dict[str, Certificates] = field(default_factory=dict)
     """Certificates of records that the last search brought and their record did not list, by uuid."""
+    unconfirmed: dict[str, dict[CertificateKey, float]] = field(default_factory=dict)
+    """Those of them that a later read could not search for, and since when, by uuid."""
+
+    def before(self) -> "Memory":
+        """What it is now, for who may have to go back to it."""
+        return Memory(self.details, dict(self.searched), dict(self.unconfirmed))
+
+    def searched_still(self, uuid: str, now: float) -> Certificates:
+        """What a read that cannot search keeps of a record. It does not keep for ever what nothing confirms."""
+        since = self.unconfirmed.get(uuid, {})
+        kept = {
+            key: each
+            for key, each in self.searched.get(uuid, {}).items()
+            if int(since.get(key, now)) > int(now) - UNCONFIRMED
+        }
+        self.unconfirmed[uuid] = {key: since.get(key, now) for key in kept}
+        return kept
 
 
 def seen_of(read: Read, memory: Memory) -> Seen | None:
@@ -315,6 +352,8 @@ def _device_seen(read: Read, memory: Memory) -> Seen | None:
     assert told is not None or version == row.version_number, f"the detail of {row.uuid} is behind, and not read again"
     certificates, searched = _certificates_read(read, basic.truth, memory)
     listed = _listed(basic.truth)
+    if searched:
+        memory.unconfirmed.pop(row.uuid, None)
     if certificates is not None:
         memory.searched[row.uuid] = {key: each for key, each in certificates.items() if key not in listed}
     return Seen(fields, certificates, searched, frozenset(listed), {**listed, **(certificates or {})})
@@ -330,7 +369,7 @@ def _certificates_read(read: Read, record: Registration, memory: Memory) -> tupl
         return (None, False) if search.fault else ({**listed, **search.truth}, True)
     if probe is not None and probe.fault and probe.fault not in _UNFILTERED:
         return None, False
-    return {**memory.searched.get(record.uuid, {}), **listed}, False
+    return {**memory.searched_still(record.uuid, read.asked_at), **listed}, False
 
 
 def _listed(record: Registration) -> dict[CertificateKey, WatchedCertificate]:

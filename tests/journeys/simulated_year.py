@@ -50,7 +50,11 @@ PAGE = 300
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a year is made of. `share` is the part of requests that fail, `changes` those of the register in a step."""
+    """What a year is made of.
+
+    `share` is the part of requests that fail, `odd_probes` that of control probes with an odd answer; `changes` are
+    those of the register in a step.
+    """
 
     seed: int
     days: int = 365
@@ -60,6 +64,7 @@ class Plan:
     watches: int = 20
     devices: int = 100
     share: float = 0.1
+    odd_probes: float = 0.25
     changes: float = 4.0
     basic_udi_filter_works: bool = True
 
@@ -75,7 +80,14 @@ async def year_over(database_url: str, folder: Path, plan: Plan) -> AsyncIterato
         clock=lambda: datetime.fromtimestamp(clock.now(), BRUSSELS).replace(tzinfo=None),
     )
     works = plan.basic_udi_filter_works
-    reads = RegisterReads(world, Random(f"faults {plan.seed}"), share=plan.share, basic_udi_filter_works=works)
+    reads = RegisterReads(
+        world,
+        Random(f"faults {plan.seed}"),
+        clock.now,
+        share=plan.share,
+        odd_probes=plan.odd_probes,
+        basic_udi_filter_works=works,
+    )
     register = create_app(world, reads, basic_udi_filter_works=works, datalake_lag=timedelta(hours=8))
     nodes = [_node(database_url, folder / f"node-{number}", clock, reads, register) for number in range(2)]
     await upgrade(nodes[0].database)
@@ -181,7 +193,7 @@ class Year:
 
     async def _end(self) -> None:
         """A calm day after two on which nothing is proven any more: everything is read once, then nothing is new."""
-        self._reads.share = 0.0
+        self._reads.share = self._reads.odd_probes = 0.0
         self._world.release_details()
         self._clock.move(2 * DAY)
         for account in self._accounts:
