@@ -43,7 +43,8 @@ from tests.support.harness import harness_settings
 
 BEGINS = datetime(2026, 1, 1, 8, tzinfo=BRUSSELS).timestamp()
 DAY = 86_400.0
-FOR_EVER = int(BEGINS + 4_000 * DAY)
+LONG_AGO, FOR_EVER = int(BEGINS - 4_000 * DAY), int(BEGINS + 4_000 * DAY)
+"""Whatever the clock says."""
 PATIENT = {priority: RetryPolicy(tries=2, pause=1.0, limit=3_600.0) for priority in RequestPriority}
 PAGE = 300
 
@@ -77,7 +78,7 @@ async def year_over(database_url: str, folder: Path, plan: Plan) -> AsyncIterato
         plan.devices,
         plan.seed,
         future_codes=True,
-        clock=lambda: datetime.fromtimestamp(clock.now(), BRUSSELS).replace(tzinfo=None),
+        clock=lambda: datetime.fromtimestamp(clock.monotonic(), BRUSSELS).replace(tzinfo=None),
     )
     works = plan.basic_udi_filter_works
     reads = RegisterReads(
@@ -161,6 +162,7 @@ class Year:
             "overtaken read": (4, self._overtaken_read),
             "crossed reads": (3, self._crossed_reads),
             "former words": (1, self._former_words),
+            "clock": (5, self._put_clock),
         }
 
     # Beginning and end
@@ -365,6 +367,11 @@ class Year:
         async with self._database.transaction() as connection:
             await connection.execute(update(watches).values(snapshot=changed))
 
+    async def _put_clock(self) -> None:
+        """Somebody puts the service's clock forward by hours, or back by days; the register's own one goes right."""
+        forward = self._rng.uniform(1, 30) * 3_600
+        self._clock.put(forward if self._rng.random() < 0.5 else -self._rng.uniform(0.1, 5) * DAY)
+
     # Choices
 
     def _node(self) -> Service:
@@ -388,7 +395,7 @@ class Year:
         await self._set_active(self._rng.choice(self._accounts), is_active=is_active)
 
     async def _set_active(self, account: int, *, is_active: bool) -> None:
-        expires_at = FOR_EVER if is_active else int(self._clock.now())
+        expires_at = FOR_EVER if is_active else LONG_AGO
         async with self._database.transaction() as connection:
             await repository.set_period(connection, account, plan=PlanName.OPERATOR, expires_at=expires_at)
         (self.checks.active.add if is_active else self.checks.active.discard)(account)
