@@ -51,9 +51,11 @@ class Listings:
         if not (wanted.basic_udi or wanted.actor_srn):
             return self._archive.listings()
         if not self._by_term:
+            by_term: dict[str, list[CertificateListing]] = {}
             for row in self._archive.listings():
                 for term in (row.manufacturer.srn, *row.basic_udis):
-                    self._by_term.setdefault(term, []).append(row)
+                    by_term.setdefault(term, []).append(row)
+            self._by_term = by_term  # at once: several threads answer
         return self._by_term.get(wanted.basic_udi or wanted.actor_srn or "", ())
 
     def _now(self, row: CertificateListing) -> CertificateListing | None:
