@@ -9,8 +9,11 @@ from dataclasses import dataclass, field, replace
 FieldChange = tuple[str, str, str, str]
 """Field, old, new, and the number of the certificate whose field it is (else empty)."""
 
-CertificateKey = tuple[str, str]
-"""Number and revision of a certificate."""
+CertificateName = tuple[str, str]
+"""Number and revision of a certificate. Several may have the same: they are alike."""
+
+CertificateKey = tuple[str, str, int]
+"""Its name, and what tells it from those that are alike, in the order in which they were listed first."""
 
 NUMBER, EXPIRY, STATUS = "certificate", "cert_expiry", "cert_status"
 
@@ -71,6 +74,24 @@ class Told:
         return self.listed or frozenset(self.certificates or ())
 
 
+def keyed(
+    listed: Iterable[tuple[CertificateName, WatchedCertificate]],
+) -> dict[CertificateKey, WatchedCertificate]:
+    """Certificates that one place lists, by key. What it lists twice, the same in everything, is one."""
+    found: dict[CertificateKey, WatchedCertificate] = {}
+    for (number, revision), each in listed:
+        alike = [found[key] for key in found if key[:2] == (number, revision)]
+        if each not in alike:
+            found[number, revision, len(alike)] = each
+    return found
+
+
+def together(first: Certificates, last: Certificates) -> dict[CertificateKey, WatchedCertificate]:
+    """Certificates of two places; of those that both list, what the last one says."""
+    names = {key[:2] for key in last}
+    return {**{key: each for key, each in first.items() if key[:2] not in names}, **last}
+
+
 def plain(text: object) -> Value:
     """The value of a field that has no code, without space around it."""
     words = "" if text is None else str(text).strip()
@@ -79,6 +100,7 @@ def plain(text: object) -> Value:
 
 def expected(told: Told, seen: Seen) -> list[FieldChange]:
     """The changes that this read must tell. An empty new value is none; the same code in other words is none."""
+    seen = _aligned(told, seen)
     return [
         (name, before.words, now.words, "")
         for name, now in seen.fields.items()
@@ -89,6 +111,7 @@ def expected(told: Told, seen: Seen) -> list[FieldChange]:
 def kept(told: Told | None, seen: Seen) -> Told:
     """What the watcher knows after this read. What has become empty, and certificates that are gone, stay known."""
     before = told or Told()
+    seen = _aligned(before, seen)
     fields = {**before.fields, **{name: now for name, now in seen.fields.items() if now.words}}
     if seen.certificates is None:
         return replace(before, fields=fields)
@@ -102,6 +125,56 @@ def kept(told: Told | None, seen: Seen) -> Told:
     listed = frozenset(seen.certificates) | staying
     searched = before.searched or seen.searched
     return Told(fields, certificates, searched, listed, _by_search(seen) | staying, _unconfirmed(seen))
+
+
+def _aligned(told: Told, seen: Seen) -> Seen:
+    """The same read, in which certificates that are alike have the keys that they had before, whatever their order."""
+    if told.certificates is None or seen.certificates is None:
+        return seen
+    keys: dict[CertificateKey, CertificateKey] = {}
+    for name in sorted({key[:2] for key in seen.certificates}):
+        keys |= _keys_before(told, {key: each for key, each in seen.certificates.items() if key[:2] == name})
+    certificates = {keys[key]: each for key, each in seen.certificates.items()}
+    return replace(seen, certificates=certificates, in_record=frozenset(keys.get(key, key) for key in seen.in_record))
+
+
+def _keys_before(told: Told, alike: Certificates) -> dict[CertificateKey, CertificateKey]:
+    """The former keys of certificates that are alike: first the same ones, then those that have no new value, then the
+    latest dates first. What was listed last goes before what was gone.
+    """
+    known = told.certificates or {}
+    number, revision, _ = next(iter(alike))
+    before = sorted(
+        (key for key in known if key[:2] == (number, revision)), key=lambda key: _order(known[key]), reverse=True
+    )
+    left = sorted(alike, key=lambda key: _order(alike[key]), reverse=True)
+    keys: dict[CertificateKey, CertificateKey] = {}
+    for is_present in (True, False):
+        for fits in (_is_same, _has_no_new_value, _is_any):
+            for key in list(left):
+                free = (each for each in before if each not in keys.values() and (each in told.present) is is_present)
+                found = next((each for each in free if fits(known[each], alike[key])), None)
+                if found is not None:
+                    keys[key] = found
+                    left.remove(key)
+    unused = max((key[2] for key in before), default=-1) + 1
+    return keys | {key: (number, revision, unused + place) for place, key in enumerate(left)}
+
+
+def _order(certificate: WatchedCertificate) -> tuple[str, str, str]:
+    return certificate.expiry, certificate.status.words, certificate.status.code
+
+
+def _is_same(old: WatchedCertificate, now: WatchedCertificate) -> bool:
+    return old == now
+
+
+def _has_no_new_value(old: WatchedCertificate, now: WatchedCertificate) -> bool:
+    return not list(_within(old, now))
+
+
+def _is_any(old: WatchedCertificate, now: WatchedCertificate) -> bool:
+    return True
 
 
 def _certificate_changes(told: Told, seen: Seen) -> list[FieldChange]:

@@ -1,5 +1,6 @@
 """What changes in the register in a simulated year, beside the stand-in's own random changes."""
 
+from collections import Counter
 from collections.abc import Sequence
 from random import Random
 from uuid import UUID
@@ -29,6 +30,7 @@ class RegisterChanges:
             self._change_records: 6,
             self._change_twins: 4,
             self._change_certificates: 4,
+            self._change_alike: 4,
             self._rename_actor: 1,
             self._hold_detail: 3,
             self._release_details: 2,
@@ -96,6 +98,42 @@ class RegisterChanges:
             if what == 4:
                 listed.append(old)
         self._world.change(record.uuid, certificates=tuple(listed))
+
+    def _change_alike(self, devices: Sequence[str]) -> None:
+        """Two certificates with one number and no revision come; then their order changes, and mostly one of them."""
+        records = self._world.by_primary_di(self._rng.choice(devices))
+        if not records:
+            return
+        record = self._rng.choice(records)
+        listed = list(record.certificates)
+        names = Counter((each.number, each.revision) for each in listed if each.listed_in == "basic-udi-record")
+        alike = [each for each in listed if names[each.number, each.revision] > 1]
+        if not alike:
+            one = self._certificate()
+            listed += [one, replace(one, expiry=self._day())]
+        elif self._rng.random() < 0.7:
+            chosen = self._rng.choice(alike)
+            listed.remove(chosen)
+            listed.append(replace(chosen, expiry=self._day()))
+        self._rng.shuffle(listed)
+        self._world.change(record.uuid, certificates=tuple(listed))
+
+    def _certificate(self) -> Certificate:
+        return Certificate(
+            number=f"A-{self._rng.randrange(10**6)}",
+            revision=None,
+            expiry=self._day(),
+            starting_validity=None,
+            issue_date=None,
+            notified_body="0123",
+            notified_body_name="A notified body",
+            type="MDD_II_EX_4",
+            status="issued",
+            listed_in="basic-udi-record",
+        )
+
+    def _day(self) -> str:
+        return f"{self._rng.randint(2024, 2031)}-{self._rng.randint(1, 12):02d}-{self._rng.randint(1, 28):02d}"
 
     def _hold_detail(self, devices: Sequence[str]) -> None:
         """The detail of a record falls behind its row, for a while."""

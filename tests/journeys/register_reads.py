@@ -18,7 +18,17 @@ from registerwatch_standins.register.faults import Faults, Kind, Mode, Rule, kin
 from registerwatch_standins.register.filters import CertificateFilter, DeviceFilter
 from registerwatch_standins.register.records import Certificate, Registration
 from registerwatch_standins.register.world import World
-from tests.journeys.expected_events import CertificateKey, Certificates, Seen, Value, WatchedCertificate, plain
+from tests.journeys.expected_events import (
+    CertificateKey,
+    CertificateName,
+    Certificates,
+    Seen,
+    Value,
+    WatchedCertificate,
+    keyed,
+    plain,
+    together,
+)
 
 READ = "refresh "
 PROBE = "RW-CONTROL-00000000"
@@ -32,6 +42,7 @@ _PAGES: frozenset[Kind] = frozenset({"search", "actor-search", "certificates"})
 _IN_FORCE = frozenset({"mdr", "ivdr"})
 _ODD: tuple[Mode, ...] = ("ignored-filter", "wrong-rows")
 """Answers to the control probe of a filter that filters, which it cannot have given."""
+IN_RECORD = "basic-udi-record"
 UNCONFIRMED = 30 * 86_400.0
 """For so long a certificate counts that no search could confirm."""
 _NAMED = ("MF", "PR")
@@ -304,12 +315,12 @@ def actor_fields(world: World, srn: str) -> dict[str, Value]:
 
 def certificates_of(world: World, record: Registration) -> dict[CertificateKey, WatchedCertificate]:
     """Every certificate of a record, from both places that list them."""
-    return _listed(record) | (_searched(world, record.basic_udi) if record.basic_udi else {})
+    return together(_listed(record), _searched(world, record.basic_udi) if record.basic_udi else {})
 
 
 def _searched(world: World, basic_udi: str) -> dict[CertificateKey, WatchedCertificate]:
     found = world.search_certificates(CertificateFilter(basic_udi=basic_udi), 0, 100)[1]
-    return {_certificate_key(each.certificate): _certificate(each.certificate) for each in found}
+    return keyed((_name(each.certificate), _certificate(each.certificate)) for each in found)
 
 
 def _actor_seen(read: Read) -> Seen | None:
@@ -355,7 +366,8 @@ def _device_seen(read: Read, memory: Memory) -> Seen | None:
     if searched:
         memory.unconfirmed.pop(row.uuid, None)
     if certificates is not None:
-        memory.searched[row.uuid] = {key: each for key, each in certificates.items() if key not in listed}
+        names = {key[:2] for key in listed}
+        memory.searched[row.uuid] = {key: each for key, each in certificates.items() if key[:2] not in names}
     return Seen(fields, certificates, searched, frozenset(listed), {**listed, **(certificates or {})})
 
 
@@ -366,18 +378,14 @@ def _certificates_read(read: Read, record: Registration, memory: Memory) -> tupl
         return listed, True
     search, probe = read.of("certificates").get(record.basic_udi), read.probe("certificates")
     if search is not None:
-        return (None, False) if search.fault else ({**listed, **search.truth}, True)
+        return (None, False) if search.fault else (together(listed, search.truth), True)
     if probe is not None and probe.fault and probe.fault not in _UNFILTERED:
         return None, False
-    return {**memory.searched_still(record.uuid, read.asked_at), **listed}, False
+    return together(memory.searched_still(record.uuid, read.asked_at), listed), False
 
 
 def _listed(record: Registration) -> dict[CertificateKey, WatchedCertificate]:
-    return {
-        _certificate_key(each): _certificate(each)
-        for each in record.certificates
-        if each.listed_in == "basic-udi-record"
-    }
+    return keyed((_name(each), _certificate(each)) for each in record.certificates if each.listed_in == IN_RECORD)
 
 
 def _certificate(certificate: Certificate) -> WatchedCertificate:
@@ -386,7 +394,7 @@ def _certificate(certificate: Certificate) -> WatchedCertificate:
     )
 
 
-def _certificate_key(certificate: Certificate) -> CertificateKey:
+def _name(certificate: Certificate) -> CertificateName:
     return certificate.number, certificate.revision or ""
 
 
