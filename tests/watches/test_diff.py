@@ -276,6 +276,18 @@ def test_the_order_of_certificates_that_are_alike_does_not_matter(
     assert also_kept == kept
 
 
+def test_of_certificates_that_are_alike_and_all_changed_the_latest_is_the_latest_still() -> None:
+    before = replace(
+        a_snapshot(), certs=tuple(SeenCertificate("D-1", expiry=day) for day in ("2027-01-01", "2030-01-01"))
+    )
+    now = replace(a_snapshot(), certs=tuple(SeenCertificate("D-1", expiry=day) for day in ("2031-01-01", "2028-01-01")))
+
+    changes, _ = compare(before, now)
+
+    told = sorted((change.old, change.new) for change in changes)
+    assert told == [("2027-01-01", "2028-01-01"), ("2030-01-01", "2031-01-01")]
+
+
 @PROPERTY
 @given(st.lists(snapshots(alike), min_size=2, max_size=4))
 def test_reading_certificates_that_are_alike_twice_gives_nothing_the_second_time(reads: list[Snapshot]) -> None:

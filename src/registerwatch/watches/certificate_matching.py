@@ -75,12 +75,16 @@ def _pairs(before: Sequence[SeenCertificate], now: Sequence[SeenCertificate], is
 
 
 def _assigned(before: Sequence[SeenCertificate], now: Sequence[SeenCertificate], fits: Comparison) -> list[Pair]:
-    """As many pairs that fit as there can be (augmenting paths; a device has few certificates that are alike)."""
+    """As many pairs that fit as there can be (augmenting paths; a device has few certificates that are alike).
+
+    The first of `now` that fits is paired with the first of `before`, unless more pairs are possible otherwise.
+    """
     partner: dict[int, int] = {}
 
     def has_place(place: int, tried: set[int]) -> bool:
-        for other, each in enumerate(before):
-            if other not in tried and fits(each, now[place]):
+        free_first = sorted(range(len(before)), key=lambda other: other in partner)
+        for other in free_first:
+            if other not in tried and fits(before[other], now[place]):
                 tried.add(other)
                 if other not in partner or has_place(partner[other], tried):
                     partner[other] = place
