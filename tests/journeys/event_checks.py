@@ -69,6 +69,8 @@ class Outcome:
     found: int = 0
     partial: int = 0
     late: int = 0
+    unread: int = 0
+    """Watches that a sync did not ask for, since the request budget was used up."""
     events: int = 0
     changes: int = 0
     world_changes: int = 0
@@ -129,8 +131,18 @@ class EventChecks:
         del self.told[watcher]
         self._since = {key: since for key, since in self._since.items() if key[0] != watcher}
 
-    async def settle(self, *, is_recheck: bool = False, sync_of: int | None = None, listed: Sequence[int] = ()) -> None:
-        """Judge one step: the reads that ended in it and the events that it made."""
+    async def settle(
+        self,
+        *,
+        is_recheck: bool = False,
+        sync_of: int | None = None,
+        listed: Sequence[int] = (),
+        is_short: bool = False,
+    ) -> None:
+        """Judge one step: the reads that ended in it and the events that it made.
+
+        `is_short`: reads of the sync went on after it, so the next one lists what they told.
+        """
         new = await self._new_events()
         queues: dict[Watcher, list[Stored]] = defaultdict(list)
         for event in new:
@@ -144,7 +156,7 @@ class EventChecks:
         await self._judge_parts(queues)
         if left := [event for queue in queues.values() for event in queue]:
             raise WrongYear(f"told for nothing: {left}")
-        self._judge_lists(new, is_recheck=is_recheck, sync_of=sync_of, listed=listed)
+        self._judge_lists(new, is_recheck=is_recheck, sync_of=sync_of, listed=listed, is_short=is_short)
         self._part_at.update(dict.fromkeys(self.parts, self.requests.steps))
         self.parts, self._part_ends = {}, {}
 
@@ -359,7 +371,7 @@ class EventChecks:
     # Lists
 
     def _judge_lists(
-        self, new: Sequence[Stored], *, is_recheck: bool, sync_of: int | None, listed: Sequence[int]
+        self, new: Sequence[Stored], *, is_recheck: bool, sync_of: int | None, listed: Sequence[int], is_short: bool
     ) -> None:
         """A sync lists each event of its account once that no other one has, but for those of a recheck."""
         for event in new:
@@ -369,6 +381,9 @@ class EventChecks:
                 self.awaiting[event.watcher[0]].add(event.id)
         if sync_of is not None:
             awaited = self.awaiting.pop(sync_of, set())
+            after = awaited & {event.id for event in new} - set(listed) if is_short else set()
+            self.awaiting[sync_of] |= after
+            awaited -= after
             if sorted(awaited) != list(listed):
                 raise WrongYear(f"the sync of account {sync_of} listed {listed}, but {sorted(awaited)} were to be told")
 

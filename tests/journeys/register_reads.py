@@ -84,6 +84,8 @@ class Read:
     """When it began and ended, in steps."""
     ended: int = 0
     questions: dict[tuple[Kind, str], Question] = field(default_factory=dict)
+    is_short: bool = False
+    """Whether its requests are so few that it may end before it asked everything."""
     asked_at: float = 0.0
     """When it asked last, by the service's clock."""
 
@@ -141,15 +143,16 @@ class RegisterReads(Faults):
         self.holds: list[Hold] = []
         self._answering = 0
 
-    def transport(self, inner: httpx2.AsyncBaseTransport) -> httpx2.AsyncBaseTransport:
-        """The way to the register on which requests are noted and held."""
-        return _ObservedTransport(self, inner)
+    def transport(self, inner: httpx2.AsyncBaseTransport, *, is_short: bool = False) -> httpx2.AsyncBaseTransport:
+        """The way to the register on which requests are noted and held; `is_short` where there can be only a few."""
+        return _ObservedTransport(self, inner, is_short)
 
     @asynccontextmanager
-    async def answering(self, path: str) -> AsyncIterator[None]:
+    async def answering(self, path: str, *, is_short: bool) -> AsyncIterator[None]:
         """A request is answered in the block: held before it, after a change of the world."""
         read = self._read()
         if read is not None:
+            read.is_short = is_short
             await self._hold_up(read, kind_of(path))
         if not self._answering:
             self.between()
@@ -161,15 +164,15 @@ class RegisterReads(Faults):
 
     def take(self, kind: Kind, target: str) -> Rule | None:
         """The fault of this request, if it has one."""
-        key = _key(kind, target)
+        key, read = _key(kind, target), self._read()
         share = self.share * (3 if kind == "certificates" else 1)  # the one question whose failure fails no read
         mode = self._rng.choice(self._possible(kind, key)) if self._rng.random() < share else None
-        if kind == "certificates" and key == PROBE and self._rng.random() < self.odd_probes:
-            mode = self._rng.choice(_ODD)
+        if kind == "certificates" and key == PROBE:
+            mode = self._rng.choice(_ODD) if self._rng.random() < self.odd_probes else mode
+            mode = None if read is not None and read.is_short else mode
         self.requests += 1
         if mode is not None:
             self.faults[kind, mode] += 1
-        read = self._read()
         if read is not None:
             read.questions[kind, key] = Question(self._truth(kind, key), mode)
             read.asked_at = self._now()
@@ -241,11 +244,11 @@ class RegisterReads(Faults):
 
 
 class _ObservedTransport(httpx2.AsyncBaseTransport):
-    def __init__(self, reads: RegisterReads, inner: httpx2.AsyncBaseTransport) -> None:
-        self._reads, self._inner = reads, inner
+    def __init__(self, reads: RegisterReads, inner: httpx2.AsyncBaseTransport, is_short: bool) -> None:
+        self._reads, self._inner, self._is_short = reads, inner, is_short
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        async with self._reads.answering(request.url.path):
+        async with self._reads.answering(request.url.path, is_short=self._is_short):
             return await self._inner.handle_async_request(request)
 
 
@@ -328,7 +331,8 @@ def _actor_seen(read: Read) -> Seen | None:
     if named is None or devices is None or named.fault or devices.fault or named.truth is None:
         return None
     record = next(iter(read.of("actor").values()), None)
-    if record is not None and record.fault and not read.is_said_to_be_stored:
+    is_cut_off = record is None and read.is_short
+    if (is_cut_off or (record is not None and record.fault)) and not read.is_said_to_be_stored:
         return None  # what may be read a moment later; else it is a record that the register has not
     status = record.truth.status if record is not None and not record.fault else ""
     return Seen({"name": plain(named.truth.name), **_of_rows(read.subject, *devices.truth, of_itself=status)})
@@ -379,7 +383,7 @@ def _certificates_read(read: Read, record: Registration, memory: Memory) -> tupl
     search, probe = read.of("certificates").get(record.basic_udi), read.probe("certificates")
     if search is not None:
         return (None, False) if search.fault else (together(listed, search.truth), True)
-    if probe is not None and probe.fault and probe.fault not in _UNFILTERED:
+    if read.is_short or (probe is not None and probe.fault and probe.fault not in _UNFILTERED):
         return None, False
     return together(memory.searched_still(record.uuid, read.asked_at), listed), False
 

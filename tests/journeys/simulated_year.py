@@ -47,6 +47,10 @@ LONG_AGO, FOR_EVER = int(BEGINS - 4_000 * DAY), int(BEGINS + 4_000 * DAY)
 """Whatever the clock says."""
 PATIENT = {priority: RetryPolicy(tries=2, pause=1.0, limit=3_600.0) for priority in RequestPriority}
 PAGE = 300
+REPROBE_SECONDS = 400
+"""After so long no odd answer to a control probe counts any more."""
+SHORT_BUDGET = 6
+"""Requests a minute of the node that can read only some watches in a sync."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +95,7 @@ async def year_over(database_url: str, folder: Path, plan: Plan) -> AsyncIterato
     )
     register = create_app(world, reads, basic_udi_filter_works=works, datalake_lag=timedelta(hours=8))
     nodes = [_node(database_url, folder / f"node-{number}", clock, reads, register) for number in range(2)]
+    nodes.append(_node(database_url, folder / "short", clock, reads, register, requests_per_minute=SHORT_BUDGET))
     await upgrade(nodes[0].database)
     try:
         yield Year(plan, nodes, world, reads, clock)
@@ -99,12 +104,29 @@ async def year_over(database_url: str, folder: Path, plan: Plan) -> AsyncIterato
             await node.close()
 
 
-def _node(database_url: str, data_dir: Path, clock: SteppedClock, reads: RegisterReads, register: object) -> Service:
+def _node(
+    database_url: str,
+    data_dir: Path,
+    clock: SteppedClock,
+    reads: RegisterReads,
+    register: object,
+    *,
+    requests_per_minute: int = 100_000,
+) -> Service:
     data_dir.mkdir(parents=True)
+    is_short = requests_per_minute == SHORT_BUDGET
+    settings = harness_settings(
+        database_url,
+        data_dir,
+        register_timeout=60.0,
+        register_requests_per_minute=requests_per_minute,
+        sync_time_limit=120.0 if is_short else 600.0,
+    )
+    inner = InProcessTransport(register)  # type: ignore[arg-type]  # it is an application
     return build_service(
-        harness_settings(database_url, data_dir, register_timeout=60.0, sync_time_limit=600.0),
+        settings,
         clock=clock,
-        transport=reads.transport(InProcessTransport(register)),  # type: ignore[arg-type]  # it is an application
+        transport=reads.transport(inner, is_short=is_short),
         retry_policies=PATIENT,
         passwords=quick_passwords(),
     )
@@ -116,7 +138,8 @@ class Year:
     def __init__(
         self, plan: Plan, nodes: Sequence[Service], world: World, reads: RegisterReads, clock: SteppedClock
     ) -> None:
-        self._plan, self._nodes, self._world, self._reads, self._clock = plan, nodes, world, reads, clock
+        self._plan, self._world, self._reads, self._clock = plan, world, reads, clock
+        self._nodes, self._short = nodes[:2], nodes[2]
         self._rng = Random(f"year {plan.seed}")
         self._database = nodes[0].database
         self.checks = EventChecks(world, self._database, reads)
@@ -163,6 +186,7 @@ class Year:
             "crossed reads": (3, self._crossed_reads),
             "former words": (1, self._former_words),
             "clock": (5, self._put_clock),
+            "short sync": (7 if self._plan.basic_udi_filter_works else 0, self._short_sync),
         }
 
     # Beginning and end
@@ -231,6 +255,17 @@ class Year:
         with self._changing_between(unless=account in self._of_actors):
             synced = await self._node().watches.sync.sync(self._caller(account))
         await self.checks.settle(sync_of=account, listed=[event.id for event in synced.events])
+
+    async def _short_sync(self) -> None:
+        """A sync that can ask for only some watches. What it began goes on after it; the next sync lists that."""
+        account = self._active_account()
+        if account is None:
+            return
+        self._clock.move(REPROBE_SECONDS)
+        synced = await self._short.watches.sync.sync(self._caller(account))
+        self.checks.outcome.unread += synced.unread
+        await self._short.refresher.settled()
+        await self.checks.settle(sync_of=account, listed=[event.id for event in synced.events], is_short=True)
 
     async def _refresh_any(self) -> None:
         with self._changing_between():
