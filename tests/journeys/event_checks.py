@@ -77,6 +77,8 @@ class Outcome:
     requests: int = 0
     faults: dict[str, int] = field(default_factory=dict)
     steps: Counter[str] = field(default_factory=Counter)
+    kinds: Counter[str] = field(default_factory=Counter)
+    """Changes that were made in the register, by their kind."""
 
 
 @dataclass(frozen=True, slots=True)

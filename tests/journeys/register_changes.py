@@ -22,6 +22,8 @@ class RegisterChanges:
         self._removed: dict[str, Certificate] = {}
         self._twins: set[str] = set()
         """Keys of records that came beside others, and may go."""
+        self.made: Counter[str] = Counter()
+        """Changes by their kind."""
 
     def make(self, times: int, devices: Sequence[str]) -> None:
         """Make some changes of these devices."""
@@ -36,7 +38,9 @@ class RegisterChanges:
             self._release_details: 2,
         }
         for _ in range(times):
-            self._rng.choices(list(kinds), list(kinds.values()))[0](devices)
+            change = self._rng.choices(list(kinds), list(kinds.values()))[0]
+            self.made[change.__name__.strip("_").replace("_", " ")] += 1
+            change(devices)
 
     def _change_any(self, devices: Sequence[str]) -> None:
         make_random_changes(self._world, self._rng, 1, devices)

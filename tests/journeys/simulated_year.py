@@ -238,6 +238,7 @@ class Year:
     def _outcome(self) -> Outcome:
         outcome = self.checks.outcome
         outcome.world_changes, outcome.requests = self._world.change_log.written, self._reads.requests
+        outcome.kinds = self._changes.made
         outcome.faults = {f"{kind}: {mode}": count for (kind, mode), count in sorted(self._reads.faults.items())}
         return outcome
 
