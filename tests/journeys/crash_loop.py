@@ -113,6 +113,9 @@ class _ClockAhead:
     def now(self) -> float:
         return time.time() + 3_600
 
+    def monotonic(self) -> float:
+        return time.monotonic()
+
     async def sleep(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
 

@@ -66,12 +66,14 @@ async def _check_manufacturers(harness: ServiceHarness, records: list[Record]) -
         devices[record["manufacturer"]["srn"]].add(record["primary_di"])
     for srn, expected in sorted(devices.items(), key=lambda item: len(item[1]))[::12]:
         found: list[str] = []
+        problems: set[str | None] = set()
         for page in range(1, len(expected) // 20 + 2):
             answer = (await harness.get(f"/v1/actors/{srn}", page=page)).json()
             assert len(answer["devices"]) <= 20
             found += [row["udi"] for row in answer["devices"]]
+            problems.add(answer["error"])
         assert answer["name"]
-        assert Counter(found) == Counter(expected), srn
+        assert Counter(found) == Counter(expected), (srn, problems)
         assert (await harness.get("/v1/search", q=srn)).json()["total"] == len(expected)
 
 
