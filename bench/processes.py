@@ -162,13 +162,17 @@ class Usage:
     files: int  # open file descriptors
 
 
+LOOKS_AT_ONCE = 20
+"""Looks in the time of one, in the beginning: else a process that ends soon is seen only before it has begun."""
+
+
 @contextmanager
 def watched(process: psutil.Process, every: float = 0.2) -> Iterator[list[Usage]]:
     """What the process and its children have, again and again until the block ends."""
     usages, done, began = list[Usage](), threading.Event(), time.monotonic()
 
     def look() -> None:
-        while not done.wait(every if usages else 0):
+        while not done.wait(every if len(usages) > LOOKS_AT_ONCE else every / LOOKS_AT_ONCE):
             with suppress(psutil.NoSuchProcess, psutil.AccessDenied):
                 family = [process, *process.children(recursive=True)]
                 megabytes = sum(each.memory_info().rss for each in family) / 1e6

@@ -10,7 +10,7 @@ HealthCheck = Callable[[], Awaitable[str | None]]
 
 CHECK_SECONDS = 3.0
 KEPT_SECONDS = 2.0
-"""For so long an answer is given again: anybody may ask, as often as they like."""
+"""For so long the answer that all parts work is given again: anybody may ask, as often as they like."""
 NO_ANSWER = f"It did not answer within {CHECK_SECONDS:g} s."
 
 
@@ -25,12 +25,18 @@ class HealthChecks:
         self._problems: dict[str, str | None] = {}
 
     async def problems(self) -> dict[str, str | None]:
-        """What is wrong with each part, None where it works. Takes bounded time."""
+        """What is wrong with each part, None where it works. Takes bounded time.
+
+        That a part does not work is told only by checks that began after this was asked, so that its return is told at
+        once. Who asks meanwhile shares the next checks.
+        """
+        came_at = self._clock.monotonic()
         async with self._asking:
-            if self._clock.monotonic() - self._asked_at >= KEPT_SECONDS:
+            kept = 0.0 if any(self._problems.values()) else KEPT_SECONDS
+            if came_at - self._asked_at >= kept:
+                self._asked_at = self._clock.monotonic()
                 found = await asyncio.gather(*(_checked(check) for check in self._checks.values()))
                 self._problems = dict(zip(self._checks, found, strict=True))
-                self._asked_at = self._clock.monotonic()
             return dict(self._problems)
 
 
