@@ -46,6 +46,11 @@ class Node:
         return f"http://127.0.0.1:{self._port}"
 
     @property
+    def index(self) -> Path:
+        """The folder of its search index."""
+        return Path(self._env["REGISTERWATCH_DATA_DIR"]) / "index"
+
+    @property
     def log(self) -> str:
         """Everything that it has logged."""
         return self._log.read_text()

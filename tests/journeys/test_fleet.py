@@ -4,12 +4,14 @@ Whatever happens: every change is told once and arrives, and no request fails th
 """
 
 import json
+import shutil
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import cycle, product
+from urllib.parse import quote
 
 import pytest
 
@@ -105,6 +107,34 @@ def test_redis_and_postgresql_go_away_and_come_back(journey: Journey) -> None:
     until(lambda: not _held_deliveries(fleet), "what rechecks held when the database went away to be let go")
     _let_time_pass(fleet)  # an answer that could not be stored is waited for until the lease is over
     until(fleet.is_told, "what changed before and meanwhile to be told")
+
+
+def test_indexes_that_are_deleted_are_told_and_built_anew_while_people_search(journey: Journey) -> None:
+    for node in (journey.fleet.first, journey.fleet.second):
+        began = time.monotonic()
+        _delete_its_index(node, journey.fleet.subjects[0])
+        journey.outages.append((began, time.monotonic()))
+
+
+def _delete_its_index(node: Node, subject: str) -> None:
+    """Until it finds everything again, the node says that it does not."""
+    name = node.ask(f"/v1/devices/{subject}").json()["trade_name"]
+    search = f"/v1/search?q={quote(name)}"
+
+    def rebuilds() -> int:
+        return int(node.ask("/health").json()["index"]["rebuilds"])
+
+    def finds_everything() -> bool:
+        found = node.ask(search).json()
+        assert found == whole or found["error"], "nothing is left out without a word"
+        return bool(found == whole)
+
+    whole, rebuilt = node.ask(search).json(), rebuilds()
+    assert (bool(whole["results"]), whole["error"]) == (True, None)
+    shutil.rmtree(node.index, ignore_errors=True)  # the writer may add a file meanwhile
+    until(lambda: rebuilds() > rebuilt, "the loss to be noticed")
+    until(finds_everything, "the index to be built anew")
+    until(lambda: node.ask("/ready").status_code == 200, "the node to be ready again")
 
 
 def _kill_in_a_recheck(fleet: Fleet, victim: Node) -> None:
