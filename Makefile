@@ -23,7 +23,7 @@ test: $(VENV)/dev.stamp ## set up what the tests need, then run them on SQLite a
 	@$(BIN)/python tools/system_packages.py
 	$(BIN)/python -m pytest -n auto --maxprocesses 4 $(TESTS)
 
-quick: $(VENV)/dev.stamp ## run the tests that need no process and no PostgreSQL, in under a minute
+quick: $(VENV)/dev.stamp ## run the tests under the surfaces, without processes and PostgreSQL, in under a minute
 	$(BIN)/python -m pytest -n auto --quick $(TESTS)
 
 check: $(VENV)/dev.stamp ## format, lint, types, layers

@@ -43,14 +43,16 @@ TOGETHER = (
 
 NOT_QUICK = (
     "bench",
+    "commands",
     "journeys",
-    "mcp/test_examples.py",
-    "pages/test_browser.py",
+    "mcp",
+    "pages",
     "register/ingest/test_bulk_load.py",
-    "rest/test_access.py",
-    "rest/test_description.py",
+    "rest",
+    "standins",
+    "web/test_states_of_knowledge.py",
 )
-"""What `--quick` does not even import: it starts processes, or tries every route or fill, which takes long."""
+"""What `--quick` does not even import: it starts processes, or goes over the surfaces, which takes long."""
 SERVERS = frozenset({"postgresql_server", "redis_server"})
 
 
@@ -61,7 +63,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("--quick"):
         sys.addaudithook(_skip_at_a_process)
-        settings.register_profile("quick", max_examples=5, deadline=None)
+        settings.register_profile("quick", max_examples=3, deadline=None)
         settings.load_profile("quick")
 
 
