@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import Depends, Query
 from pydantic import Field, SecretStr
 from starlette.responses import Response
 
@@ -23,30 +23,19 @@ from registerwatch.rest.description import (
     BAD_REQUEST,
     CAP_REACHED,
     FORBIDDEN,
-    OTHER_ERROR,
-    RATE_LIMITED,
     SIGNUP_CLOSED,
-    UNAUTHENTICATED,
-    UNAVAILABLE,
     RequestBody,
     answer,
-    operation_id,
 )
-from registerwatch.rest.idempotency import IdempotentRoute
-from registerwatch.rest.parameters import PageParameters, RowId, only_known_parameters, row_id
+from registerwatch.rest.parameters import PageParameters, RowId, row_id
+from registerwatch.rest.routers import account_router
 from registerwatch.rest.sessions import Email, NewPassword
 from registerwatch.web.answers import Done
 from registerwatch.web.injection import InjectedService, counted
 from registerwatch.web.rate_limits import Limit
 from registerwatch.web.responses import private_response
 
-router = APIRouter(
-    tags=["account"],
-    responses={**UNAUTHENTICATED, **RATE_LIMITED, **UNAVAILABLE, **OTHER_ERROR},
-    dependencies=[Depends(counted(Limit.ACCOUNT)), Depends(only_known_parameters)],
-    generate_unique_id_function=operation_id,
-    route_class=IdempotentRoute,
-)
+router = account_router("account")
 
 
 class PasswordRequest(RequestBody):

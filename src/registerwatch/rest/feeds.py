@@ -4,7 +4,7 @@ from hashlib import blake2b
 from typing import Annotated
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import Query, Request
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
@@ -18,31 +18,19 @@ from registerwatch.rest.description import (
     CAP_REACHED,
     FORBIDDEN,
     NO_FIELDS,
-    OTHER_ERROR,
-    RATE_LIMITED,
-    UNAUTHENTICATED,
-    UNAVAILABLE,
     Responses,
     answer,
-    operation_id,
 )
-from registerwatch.rest.idempotency import IdempotentRoute
-from registerwatch.rest.parameters import MAX_ROW_ID, RowId, only_known_parameters, row_id
+from registerwatch.rest.parameters import MAX_ROW_ID, RowId, row_id
 from registerwatch.rest.register import NOT_MODIFIED
+from registerwatch.rest.routers import account_router
 from registerwatch.watches.event_listing import EventFilter
 from registerwatch.watches.models import EventKind, EventSeverity
 from registerwatch.web.answers import Answer, Done, doc, instant
-from registerwatch.web.injection import InjectedService, counted
-from registerwatch.web.rate_limits import Limit
+from registerwatch.web.injection import InjectedService
 from registerwatch.web.responses import matches, private_response
 
-router = APIRouter(
-    tags=["feeds"],
-    responses={**UNAUTHENTICATED, **RATE_LIMITED, **UNAVAILABLE, **OTHER_ERROR},
-    dependencies=[Depends(counted(Limit.ACCOUNT)), Depends(only_known_parameters)],
-    generate_unique_id_function=operation_id,
-    route_class=IdempotentRoute,
-)
+router = account_router("feeds")
 FEED_HEADERS = {"Cache-Control": "private, no-cache", "Referrer-Policy": "no-referrer", "X-Robots-Tag": "noindex"}
 
 

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import Query
 from pydantic import Field
 from starlette.responses import Response
 
@@ -11,28 +11,16 @@ from registerwatch.rest.csv_body import CSV_BODY, CsvBodyRoute
 from registerwatch.rest.description import (
     BAD_REQUEST,
     EXPIRED,
-    OTHER_ERROR,
-    RATE_LIMITED,
-    UNAUTHENTICATED,
-    UNAVAILABLE,
     RequestBody,
     answer,
-    operation_id,
 )
-from registerwatch.rest.parameters import only_known_parameters
+from registerwatch.rest.routers import account_router
 from registerwatch.watches.import_list import ImportResult
-from registerwatch.web.injection import InjectedService, counted
-from registerwatch.web.rate_limits import Limit
+from registerwatch.web.injection import InjectedService
 from registerwatch.web.responses import private_response
 from registerwatch.web.watch_answers import UDI
 
-router = APIRouter(
-    tags=["watches"],
-    responses={**UNAUTHENTICATED, **RATE_LIMITED, **UNAVAILABLE, **OTHER_ERROR},
-    dependencies=[Depends(counted(Limit.ACCOUNT)), Depends(only_known_parameters)],
-    route_class=CsvBodyRoute,
-    generate_unique_id_function=operation_id,
-)
+router = account_router("watches", route_class=CsvBodyRoute)
 
 
 class ImportRequest(RequestBody):

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import Depends, Query
 from msgspec import UNSET, Meta, UnsetType
 from pydantic import Field
 from starlette.responses import Response
@@ -15,16 +15,11 @@ from registerwatch.rest.description import (
     CAP_REACHED,
     EXPIRED,
     NO_FIELDS,
-    OTHER_ERROR,
-    RATE_LIMITED,
-    UNAUTHENTICATED,
-    UNAVAILABLE,
     RequestBody,
     answer,
-    operation_id,
 )
-from registerwatch.rest.idempotency import IdempotentRoute
-from registerwatch.rest.parameters import PageParameters, RowId, only_known_parameters, row_id
+from registerwatch.rest.parameters import PageParameters, RowId, row_id
+from registerwatch.rest.routers import account_router
 from registerwatch.watches.event_listing import EventFilter
 from registerwatch.watches.expiring import expiring, unsure
 from registerwatch.watches.models import EventKind, EventSeverity, Expiring
@@ -34,13 +29,7 @@ from registerwatch.web.rate_limits import Limit
 from registerwatch.web.responses import NOT_CACHED, json_response, private_response
 from registerwatch.web.watch_answers import UDI, EventList, OneWatch, SyncAnswer, WatchList, WatchObject
 
-router = APIRouter(
-    tags=["watches"],
-    responses={**UNAUTHENTICATED, **RATE_LIMITED, **UNAVAILABLE, **OTHER_ERROR},
-    dependencies=[Depends(counted(Limit.ACCOUNT)), Depends(only_known_parameters)],
-    generate_unique_id_function=operation_id,
-    route_class=IdempotentRoute,
-)
+router = account_router("watches")
 
 
 class WatchRequest(RequestBody):

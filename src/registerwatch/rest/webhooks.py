@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Path, Query
+from fastapi import Depends, Path, Query
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
@@ -14,16 +14,11 @@ from registerwatch.rest.description import (
     CAP_REACHED,
     FORBIDDEN,
     NO_FIELDS,
-    OTHER_ERROR,
-    RATE_LIMITED,
-    UNAUTHENTICATED,
-    UNAVAILABLE,
     RequestBody,
     answer,
-    operation_id,
 )
-from registerwatch.rest.idempotency import IdempotentRoute
-from registerwatch.rest.parameters import MAX_PAGE, RowId, only_known_parameters, row_id
+from registerwatch.rest.parameters import MAX_PAGE, RowId, row_id
+from registerwatch.rest.routers import account_router
 from registerwatch.rest.webhook_answers import (
     EXAMPLE_URL,
     DeliveryList,
@@ -38,13 +33,7 @@ from registerwatch.web.injection import InjectedService, counted
 from registerwatch.web.rate_limits import Limit
 from registerwatch.web.responses import private_response
 
-router = APIRouter(
-    tags=["webhooks"],
-    responses={**UNAUTHENTICATED, **FORBIDDEN, **RATE_LIMITED, **UNAVAILABLE, **OTHER_ERROR},
-    dependencies=[Depends(counted(Limit.ACCOUNT)), Depends(only_known_parameters)],
-    generate_unique_id_function=operation_id,
-    route_class=IdempotentRoute,
-)
+router = account_router("webhooks", FORBIDDEN)
 SENDS = [Depends(counted(Limit.WEBHOOK_TEST))]
 
 
