@@ -10,8 +10,8 @@ from starlette.middleware import Middleware
 
 from registerwatch import __version__
 from registerwatch.bootstrap import Service, build_service, running
-from registerwatch.mcp.description import PATH_ITEM, SCHEMAS
-from registerwatch.mcp.endpoint import PATH, ToolEndpoint
+from registerwatch.mcp.description import describe_tools
+from registerwatch.mcp.endpoint import ToolEndpoint
 from registerwatch.pages import routes
 from registerwatch.pages.sitemap import Sitemap
 from registerwatch.rest import (
@@ -89,7 +89,7 @@ def app_over(service: Service, *, background: bool = True) -> FastAPI:
     limits = build_limits(settings, service.clock)
     counts: metrics.RequestCounts = Counter()
     app = DescribedApi(
-        describe_more=partial(describe_webhooks, service_name=settings.service_name),
+        additions=(describe_tools, partial(describe_webhooks, service_name=settings.service_name)),
         title="Registerwatch",
         version=__version__,
         description="\n\n".join(filter(None, (settings.source_note, DESCRIPTION))),
@@ -115,7 +115,6 @@ def app_over(service: Service, *, background: bool = True) -> FastAPI:
     app.state.service, app.state.limits, app.state.readiness = service, limits, system.Readiness()
     app.state.request_counts, app.state.has_index = counts, True
     app.state.sitemap = Sitemap.of(service) if settings.reads_real_register else None
-    app.describe(PATH, PATH_ITEM, SCHEMAS)
     for router in ROUTERS:
         app.router.routes.extend(router.routes)  # `include_router` would build each of them anew, which takes 30 ms
     errors.install(app, routes.error_page, install_route_table(app).methods_at)

@@ -2,9 +2,16 @@
 
 from typing import Any
 
+from registerwatch.mcp.endpoint import PATH
 from registerwatch.mcp.protocol import MAX_MESSAGES, PROTOCOL_VERSION
 
 _REF = "#/components/schemas/"
+
+
+def describe_tools(description: dict[str, Any]) -> None:
+    """Add the tool endpoint to a description."""
+    description["paths"][PATH] = _PATH_ITEM
+    description["components"]["schemas"].update(_SCHEMAS)
 
 
 def _one_or_batch(name: str) -> dict[str, Any]:
@@ -16,7 +23,7 @@ def _json(schema: dict[str, Any]) -> dict[str, Any]:
     return {"application/json": {"schema": schema}}
 
 
-PATH_ITEM: dict[str, Any] = {
+_PATH_ITEM: dict[str, Any] = {
     "post": {
         "tags": ["tools"],
         "summary": "Tools for assistants (MCP)",
@@ -39,7 +46,7 @@ PATH_ITEM: dict[str, Any] = {
 _ID = {"type": ["string", "integer", "null"], "examples": [1]}
 _VERSION = {"const": "2.0", "description": "Always `2.0`.", "examples": ["2.0"]}
 
-SCHEMAS: dict[str, dict[str, Any]] = {
+_SCHEMAS: dict[str, dict[str, Any]] = {
     "RpcRequest": {
         "type": "object",
         "description": "A JSON-RPC message of a client.",

@@ -3,7 +3,7 @@
 FastAPI describes requests from their pydantic models; answers are msgspec structs, whose schemas are added here.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -75,28 +75,21 @@ NO_FIELDS: dict[str, Any] = {
 
 
 class DescribedApi(FastAPI):
-    """FastAPI whose description holds the schemas of all answers, and paths that are no routes."""
+    """FastAPI whose description holds the schemas of all answers, and what is no route."""
 
-    def __init__(self, *, describe_more: Callable[[dict[str, Any]], None], **options: Any) -> None:
-        """`describe_more` adds to the description when all else is in it."""
+    def __init__(self, *, additions: Sequence[Callable[[dict[str, Any]], None]], **options: Any) -> None:
+        """`additions` add to the description, one after the other, when all routes are in it."""
         super().__init__(**options)
-        self._describe_more = describe_more
-        self._paths: dict[str, Any] = {}
-        self._schemas: dict[str, dict[str, Any]] = {}
-
-    def describe(self, path: str, item: dict[str, Any], schemas: dict[str, dict[str, Any]]) -> None:
-        """Add a path that is answered before the router. To be called before the description is asked for."""
-        self._paths[path] = item
-        self._schemas.update(schemas)
+        self._additions = additions
 
     def openapi(self) -> dict[str, Any]:
         """The description, built once."""
         if not self.openapi_schema:
             description = super().openapi()
             _describe_idempotency(description)
-            description["paths"].update(self._paths)
-            description["components"]["schemas"].update(answer_schemas(), **self._schemas)
-            self._describe_more(description)
+            description["components"]["schemas"].update(answer_schemas())
+            for add in self._additions:
+                add(description)
         assert self.openapi_schema is not None, "FastAPI keeps what it built"
         return self.openapi_schema
 
