@@ -95,15 +95,12 @@ class ActorService:
             stored = await self._documents.actor(srn)
         elif not stored.actor.complete or not is_recent(stored.read_at, self._clock.now(), self._fresh_for):
             self._refresher.refresh_in_background(srn)
-            stored = stored if stored.actor.complete else await self._waited_for(srn, wait_seconds)
+            if wait_seconds and not stored.actor.complete:
+                await self._refresher.settle(srn, wait_seconds)
+                stored = await self._documents.actor(srn)
         if stored is None:
             return ActorAnswer(srn, error=_reason(failure))
         return await self._answer(stored, filters or Filters(), page)
-
-    async def _waited_for(self, srn: str, wait_seconds: float) -> StoredActor | None:
-        if wait_seconds:
-            await self._refresher.settle(srn, wait_seconds)
-        return await self._documents.actor(srn)
 
     async def _answer(self, stored: StoredActor, filters: Filters, page: int) -> ActorAnswer:
         actor = stored.actor

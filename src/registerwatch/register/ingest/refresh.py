@@ -149,24 +149,22 @@ class Refresher:
         return entry[1] if entry is not None and entry[0] > self._clock.monotonic() - MEMORY_SECONDS else None
 
     def problem(self, subject: str) -> str | None:
-        """Why the last read of a stored subject brought nothing: a sentence; None if it went well.
+        """Why the last read of a stored subject brought nothing: a sentence; None if it went well."""
+        entry = self._remembered.get(subject) if self._remembered else None
+        is_denied = entry is not None and isinstance(entry[1], NotFound)
+        return NO_LONGER_LISTED if is_denied else self.failure(subject)
+
+    def failure(self, subject: str) -> str | None:
+        """Why the register could not be read for a subject at the last try; None where it could or was not tried.
 
         That the register was not asked, for want of a place in the request budget, is told as long as it is not tried
         again.
         """
         entry = self._remembered.get(subject) if self._remembered else None
-        if entry is None:
+        if entry is None or isinstance(entry[1], NotFound):
             return None
-        if isinstance(entry[1], NotFound):
-            return NO_LONGER_LISTED
         is_told = entry[1].is_asked or self.remembered(subject) is not None
         return entry[1].reason if is_told else None
-
-    def failure(self, subject: str) -> str | None:
-        """Why the register could not be read for a subject at the last try; None where it could or was not tried."""
-        entry = self._remembered.get(subject) if self._remembered else None
-        is_failure = entry is not None and isinstance(entry[1], ReadFailed)
-        return self.problem(subject) if is_failure else None
 
     async def settle(self, subject: str, timeout_seconds: float) -> None:
         """Wait until no read of the subject is under way, so long at most."""

@@ -65,14 +65,14 @@ class SearchService:
             )
         if page < 1:
             raise InvalidInput("The page number counts from 1.")
-        srn = "".join(text.split()).upper()
+        spelling = "".join(text.split()).upper()
+        srn = spelling if kind(spelling) == "srn" else None
         try:
-            if kind(srn) == "srn":
+            if srn is not None:
                 return await self._by_srn(srn, filters, page, srn_rows)
             return await self._by_udi(text, filters, page) or await self._by_words(text, filters, page, name_rows)
         except IndexUnavailable:  # the indexer meets it too, and builds the index anew
-            is_srn = kind(srn) == "srn"
-            return SearchPage([], 0, "srn" if is_srn else "name", srn if is_srn else None, INDEX_UNREADABLE)
+            return SearchPage([], 0, "name" if srn is None else "srn", srn, INDEX_UNREADABLE)
 
     async def _by_srn(self, srn: str, filters: Filters, page: int, rows: int) -> SearchPage:
         found = await self._of_manufacturers.page(srn, filters, limit=rows, offset=(page - 1) * rows)
