@@ -27,7 +27,7 @@ pytestmark = pytest.mark.anyio
 
 FIVE = RateLimitRule("five", 5, 60)
 HUNDRED_AN_HOUR = RateLimitRule("hundred", 100, 3600)
-LONGEST_WAIT = 15.0
+MAX_WAIT_SECONDS = 15.0
 PATIENT = 60.0
 """A time limit that a test does not live to see."""
 
@@ -67,13 +67,13 @@ async def others(own_redis: redis.RedisServer) -> AsyncIterator[FallbackRateCoun
 
 async def remaining(counts: FallbackRateCounter, allowance: RateLimitRule = FIVE, address: str = "192.0.2.7") -> int:
     """Count one more request."""
-    async with asyncio.timeout(LONGEST_WAIT):
+    async with asyncio.timeout(MAX_WAIT_SECONDS):
         return (await counts.hit(allowance, address)).remaining
 
 
 async def at_once(counts: FallbackRateCounter, requests: int) -> list[int]:
     """Count that many requests side by side: what each was told to have left, of a hundred."""
-    async with asyncio.timeout(LONGEST_WAIT):
+    async with asyncio.timeout(MAX_WAIT_SECONDS):
         usages = await asyncio.gather(*(counts.hit(HUNDRED_AN_HOUR, "192.0.2.7") for _ in range(requests)))
     return [each.remaining for each in usages]
 

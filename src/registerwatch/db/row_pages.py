@@ -6,6 +6,9 @@ from typing import Generic, TypeVar
 
 Row = TypeVar("Row")
 
+MAX_ROW_ID = 2**63 - 1
+"""The largest id that a row can have."""
+
 
 @dataclass(frozen=True, slots=True)
 class RowPage(Generic[Row]):

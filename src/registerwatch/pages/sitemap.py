@@ -20,7 +20,7 @@ from registerwatch.web.injection import limits_of
 from registerwatch.web.rate_limits import Limit
 
 KEPT_SECONDS = 3600
-MOST_KEPT = 8
+MAX_KEPT = 8
 """Parts that are kept in memory, compressed: a full one has about half a megabyte."""
 HEADERS = {"Cache-Control": f"public, max-age={KEPT_SECONDS}", "Vary": "Accept-Encoding"}
 MEDIA_TYPE = "application/xml"
@@ -78,7 +78,7 @@ class Sitemap:
                 kept = _Kept(self._clock.now(), packed)
                 self._kept.pop(name, None)
                 self._kept[name] = kept
-                while len(self._kept) > MOST_KEPT:
+                while len(self._kept) > MAX_KEPT:
                     del self._kept[next(iter(self._kept))]
             return kept.packed
 

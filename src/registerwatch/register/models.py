@@ -40,6 +40,11 @@ CertificatePlace = Literal["", "record", "search"]
 """Where the register lists a certificate: in the device's Basic UDI-DI record, or in its certificate search."""
 
 
+def may_be_same_body(one: str, other: str) -> bool:
+    """Whether two numbers are not those of two notified bodies: they are the same, or one is not known."""
+    return not one or not other or one == other
+
+
 class Certificate(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """A certificate that the register names for the device."""
 
@@ -97,7 +102,7 @@ class Certificate(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
     def is_like(self, other: "Certificate") -> bool:
         """Whether both have the same number and revision, and no two notified bodies."""
-        return self.key == other.key and len({self.notified_body, other.notified_body} - {""}) < 2
+        return self.key == other.key and may_be_same_body(self.notified_body, other.notified_body)
 
 
 class ActorReference(msgspec.Struct, frozen=True, gc=False):

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from registerwatch.clock import iso_utc
+from registerwatch.db.row_pages import MAX_ROW_ID
 from registerwatch.notifications.feeds import atom, calendar
 from registerwatch.notifications.feeds.models import Feed
 from registerwatch.register.identifiers import MAX_LENGTH
@@ -21,7 +22,7 @@ from registerwatch.rest.description import (
     Responses,
     answer,
 )
-from registerwatch.rest.parameters import MAX_ROW_ID, RowId, row_id
+from registerwatch.rest.parameters import RowId, row_id
 from registerwatch.rest.register import NOT_MODIFIED
 from registerwatch.rest.routers import account_router
 from registerwatch.watches.event_listing import EventFilter

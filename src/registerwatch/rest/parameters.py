@@ -11,11 +11,11 @@ from fastapi.routing import APIRoute
 from pydantic import BaseModel, Field
 from starlette.requests import Request
 
+from registerwatch.db.row_pages import MAX_ROW_ID
 from registerwatch.errors import InvalidInput
 from registerwatch.rest.auth import key_or_session
 from registerwatch.web.injection import sent_credential
 
-MAX_ROW_ID = 2**63 - 1
 MAX_PAGE, DEFAULT_PAGE = 1_000, 100
 """Rows of one page: at most, and where nobody says."""
 

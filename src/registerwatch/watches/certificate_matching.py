@@ -7,7 +7,8 @@ are compared as a set, so that the order in which they are listed decides nothin
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from registerwatch.watches.snapshot import SeenCertificate
+from registerwatch.register.models import may_be_same_body
+from registerwatch.watches.snapshot import SeenCertificate, in_order
 
 Pair = tuple[SeenCertificate, SeenCertificate]
 """A certificate before and after."""
@@ -17,7 +18,7 @@ Comparison = Callable[[SeenCertificate, SeenCertificate], bool]
 
 
 @dataclass(slots=True)
-class Matching:
+class MatchedCertificates:
     """Certificates before and after: `pairs`; those `going` now; those `gone` before; those that `come`."""
 
     going: list[SeenCertificate]
@@ -51,13 +52,13 @@ def matched(
     gone: Iterable[SeenCertificate],
     now: Iterable[SeenCertificate],
     is_unchanged: Comparison,
-) -> Matching:
+) -> MatchedCertificates:
     """Match certificates that were `listed` last, and those that were `gone`, with those that are listed now.
 
     What was listed goes before what was gone. A certificate whose notified body one of the reads did not tell is found
     by its number and revision. `is_unchanged` says whether a certificate has no new value now.
     """
-    found = Matching(_sorted(listed), _sorted(gone), _sorted(now))
+    found = MatchedCertificates(in_order(listed), in_order(gone), in_order(now))
     for are_alike in (_same_identity, _same_but_for_an_unknown_body):
         for before in (found.going, found.gone):
             found.pair_alike(before, are_alike, is_unchanged)
@@ -103,10 +104,6 @@ def _without(certificates: Sequence[SeenCertificate], taken: Iterable[SeenCertif
     return left
 
 
-def _sorted(certificates: Iterable[SeenCertificate]) -> list[SeenCertificate]:
-    return sorted(certificates, key=lambda each: each.order)
-
-
 def _same_identity(one: SeenCertificate, other: SeenCertificate) -> bool:
     return one.identity == other.identity
 
@@ -117,4 +114,4 @@ def _same_but_for_an_unknown_body(one: SeenCertificate, other: SeenCertificate) 
 
 def _same_number(one: SeenCertificate, other: SeenCertificate) -> bool:
     """Whether two certificates have the same number, and no two notified bodies."""
-    return one.number == other.number and len({one.notified_body, other.notified_body} - {""}) < 2
+    return one.number == other.number and may_be_same_body(one.notified_body, other.notified_body)

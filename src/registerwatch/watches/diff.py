@@ -5,14 +5,14 @@ field that vanishes and returns makes no noise. Certificates that were not read 
 gone is no change; one gone and one come in the same read is a change of number.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Annotated
 
 import msgspec
 from msgspec import Meta
 
 from registerwatch.watches.certificate_matching import matched
-from registerwatch.watches.snapshot import CODED, COMPARED, FILLED_SINCE, SeenCertificate, Snapshot
+from registerwatch.watches.snapshot import CODED, COMPARED, FILLED_SINCE, SeenCertificate, Snapshot, in_order
 
 NUMBER, EXPIRY, STATUS = "certificate", "cert_expiry", "cert_status"
 """How changes of certificates are called."""
@@ -72,7 +72,7 @@ def _compare_certificates(seen: Snapshot, now: Snapshot) -> tuple[list[FieldChan
     read every time.
     """
     if seen.certs is None:
-        return [], _sorted(now.certs or ())
+        return [], tuple(in_order(now.certs or ()))
     shown = seen.shown_certs
     found = matched(shown, [each for each in seen.certs if each not in shown], now.certs or (), _is_unchanged)
     staying = [] if now.searched or not seen.searched else [each for each in found.going if _may_be_listed(each)]
@@ -85,7 +85,7 @@ def _compare_certificates(seen: Snapshot, now: Snapshot) -> tuple[list[FieldChan
     changes += [FieldChange(NUMBER, "", each.number, each.number) for each in new]
     going = [msgspec.structs.replace(each, is_gone=True) for each in going]
     present = [_filled(before, after) for before, after in found.pairs] + found.come
-    return changes, _sorted([*present, *staying, *going, *found.gone])
+    return changes, tuple(in_order([*present, *staying, *going, *found.gone]))
 
 
 def _may_be_listed(certificate: SeenCertificate) -> bool:
@@ -98,10 +98,6 @@ def _may_be_listed(certificate: SeenCertificate) -> bool:
 
 def _is_unchanged(before: SeenCertificate, after: SeenCertificate) -> bool:
     return next(_changes_of(before, after), None) is None
-
-
-def _sorted(certificates: Iterable[SeenCertificate]) -> tuple[SeenCertificate, ...]:
-    return tuple(sorted(certificates, key=lambda each: each.order))
 
 
 def _changes_of(before: SeenCertificate, after: SeenCertificate) -> Iterator[FieldChange]:

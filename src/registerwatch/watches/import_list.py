@@ -129,14 +129,15 @@ def _sorted_out(
     is_full = False
     for number, cell in cells:
         line = _line_of(number, cell, known)
-        if line.fate == "added" and is_full:
-            line = replace(line, fate="left", error=_cap_error(cap))
-        elif line.fate == "added" and (line.subject in present or line.subject in new):
-            line = replace(line, fate="skipped")
-        elif line.fate == "added" and len(present) + len(new) >= cap:
-            line, is_full = replace(line, fate="left", error=_cap_error(cap)), True
-        elif line.fate == "added":
-            new.add(line.subject)
+        if line.fate == "added":
+            is_watched = line.subject in present or line.subject in new
+            is_full = is_full or (not is_watched and len(present) + len(new) >= cap)
+            if is_full:
+                line = replace(line, fate="left", error=_cap_error(cap))
+            elif is_watched:
+                line = replace(line, fate="skipped")
+            else:
+                new.add(line.subject)
         lines.append(line)
     return lines
 

@@ -3,7 +3,7 @@
 An empty value means that the register had nothing. `None` in place of certificates means that they were never read.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 import msgspec
@@ -45,6 +45,11 @@ class SeenCertificate(msgspec.Struct, frozen=True, omit_defaults=True, array_lik
         """Sorts certificates, by number and revision first."""
         body_and_flags = self.notified_body, self.listed_in, self.is_gone, self.is_unconfirmed
         return self.number, self.revision, *self.told, *body_and_flags
+
+
+def in_order(certificates: Iterable[SeenCertificate]) -> list[SeenCertificate]:
+    """Certificates by number and revision, however the register lists them."""
+    return sorted(certificates, key=lambda each: each.order)
 
 
 class Snapshot(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import msgspec
 
+from registerwatch.db.row_pages import MAX_ROW_ID
 from registerwatch.mcp.tools.registry import NoArguments, ToolContext, ToolResult, payload, text_argument, tool
 from registerwatch.register.identifiers import MAX_LENGTH
 from registerwatch.watches.event_listing import EventFilter
@@ -17,7 +18,6 @@ MAX_CHANGES = 50
 
 MAX_WATCHES = 1_000
 """On a page."""
-MAX_ROW_ID = 2**63 - 1
 
 _WITH_KEY = " Needs an API key on the HTTP request."
 _After = Annotated[
