@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from registerwatch.register.codes import LEGISLATION_PREFIX, RISK_PREFIX, STATUS_PREFIX, label
 from registerwatch.register.identifiers import has_gs1_check_digit
 from registerwatch.register.models import ActorReference, Certificate, Completeness, Device, DeviceReading
+from registerwatch_standins.register.records import Certificate as RegisteredCertificate
 
 PROPERTY = settings(
     derandomize=True,
@@ -111,3 +112,20 @@ def a_udi(number: int) -> str:
     """A UDI-DI of GS1 that no register has, with its check digit."""
     digits = f"0409999{number:06d}"
     return next(f"{digits}{last}" for last in range(10) if has_gs1_check_digit(f"{digits}{last}"))
+
+
+def a_registered_certificate(number: str, listed_in: Any = "basic-udi-record", **differs: Any) -> RegisteredCertificate:
+    """A certificate of the stand-in register, in one of the two places that list some."""
+    fields = {
+        "number": number,
+        "revision": None,
+        "expiry": "2027-05-01",
+        "starting_validity": "2026-05-01",
+        "issue_date": "2026-05-01",
+        "notified_body": "0123",
+        "notified_body_name": "Body",
+        "type": "MDR_QUALITY_MANAGEMENT_SYSTEM" if listed_in == "certificate-search" else "MDD_II_EX_4",
+        "status": "issued",
+        "listed_in": listed_in,
+    }
+    return RegisteredCertificate(**{**fields, **differs})

@@ -11,6 +11,7 @@ from sqlalchemy import text
 from registerwatch.clock import iso_utc
 from registerwatch_standins.register.records import Certificate, Registration
 from tests.mcp.messages import used
+from tests.register.builders import a_registered_certificate
 from tests.support.harness import NOW, ServiceHarness, ServiceStarter
 
 pytestmark = pytest.mark.anyio
@@ -35,18 +36,7 @@ def certified(harness: ServiceHarness) -> Registration:
 
 def a_certificate(number: str, listed_in: Any) -> Certificate:
     """A certificate with a number, listed in one of two places."""
-    return Certificate(
-        number=number,
-        revision=None,
-        expiry="2031-05-01",
-        starting_validity="2026-05-01",
-        issue_date="2026-05-01",
-        notified_body="0123",
-        notified_body_name="Body",
-        type="MDR_QUALITY_MANAGEMENT_SYSTEM",
-        status="issued",
-        listed_in=listed_in,
-    )
+    return a_registered_certificate(number, listed_in, expiry="2031-05-01", type="MDR_QUALITY_MANAGEMENT_SYSTEM")
 
 
 async def device(harness: ServiceHarness, udi: str, headers: dict[str, str] | None = None) -> dict[str, Any]:

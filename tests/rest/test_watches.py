@@ -10,8 +10,8 @@ import pytest
 from registerwatch.accounts.credentials import credential_of
 from registerwatch.accounts.plans import PlanName
 from registerwatch.watches import event_repository
-from registerwatch_standins.register.records import Certificate, Registration
-from tests.register.builders import a_udi
+from registerwatch_standins.register.records import Registration
+from tests.register.builders import a_registered_certificate, a_udi
 from tests.support.harness import ERROR_FIELDS, PASSWORD, NewAccount, ServiceHarness, ServiceStarter, auth_headers
 
 pytestmark = pytest.mark.anyio
@@ -52,18 +52,7 @@ async def send(harness: ServiceHarness, method: str, path: str, credential: str,
 def certified(harness: ServiceHarness, expiry: str) -> Registration:
     """A device with one certificate that its record lists."""
     device = next(each for each in harness.unique_devices(120) if each.legislation == "mdr" and not each.certificates)
-    certificate = Certificate(
-        number="Z-25-052",
-        revision=None,
-        expiry=expiry,
-        starting_validity=None,
-        issue_date=None,
-        notified_body="0123",
-        notified_body_name="Body",
-        type="MDR_QUALITY_MANAGEMENT_SYSTEM",
-        status="issued",
-        listed_in="basic-udi-record",
-    )
+    certificate = a_registered_certificate("Z-25-052", expiry=expiry, type="MDR_QUALITY_MANAGEMENT_SYSTEM")
     return harness.world.change(device.uuid, certificates=(certificate,))
 
 

@@ -1,12 +1,10 @@
 """Steps of tests about watches: what the next sync would list, what the recheck would read."""
 
-from typing import Any
-
 from registerwatch.accounts.models import Caller
 from registerwatch.db.tables import watches
 from registerwatch.notifications import target_repository
 from registerwatch.watches import event_repository, repository
-from registerwatch_standins.register.records import Certificate
+from tests.register.builders import a_registered_certificate
 from tests.support.harness import NewAccount, ServiceHarness
 
 
@@ -39,23 +37,6 @@ async def due_subjects(harness: ServiceHarness, limit: int = 100) -> list[str]:
 async def tried_at(harness: ServiceHarness) -> list[int]:
     """When each watch was tried last."""
     return [row["tried_at"] for row in await harness.rows(watches)]
-
-
-def a_registered_certificate(number: str, listed_in: Any = "basic-udi-record", **differs: Any) -> Certificate:
-    """A certificate in one of the two places that list some."""
-    fields = {
-        "number": number,
-        "revision": None,
-        "expiry": "2027-05-01",
-        "starting_validity": "2026-05-01",
-        "issue_date": "2026-05-01",
-        "notified_body": "0123",
-        "notified_body_name": "Body",
-        "type": "MDR_QUALITY_MANAGEMENT_SYSTEM" if listed_in == "certificate-search" else "MDD_II_EX_4",
-        "status": "issued",
-        "listed_in": listed_in,
-    }
-    return Certificate(**{**fields, **differs})
 
 
 SEARCHED = a_registered_certificate("Z-2", "certificate-search")

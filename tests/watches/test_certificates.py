@@ -8,8 +8,9 @@ import pytest
 from registerwatch.clock import iso_utc
 from registerwatch.register.sources.eudamed.guards import PROBE_VALUE
 from registerwatch_standins.register.records import Certificate, Registration
+from tests.register.builders import a_registered_certificate
 from tests.support.harness import NOW, NewAccount, ServiceHarness, ServiceStarter
-from tests.watches.steps import SEARCHED, a_registered_certificate, sync
+from tests.watches.steps import SEARCHED, sync
 
 pytestmark = pytest.mark.anyio
 

@@ -7,8 +7,9 @@ from msgspec.structs import replace
 
 from registerwatch.clock import iso_utc
 from registerwatch_standins.register.records import Registration
+from tests.register.builders import a_registered_certificate
 from tests.support.harness import NOW, NewAccount, ServiceHarness, auth_headers
-from tests.watches.steps import SEARCHED, a_registered_certificate, sync
+from tests.watches.steps import SEARCHED, sync
 
 pytestmark = pytest.mark.anyio
 

@@ -16,6 +16,7 @@ from sqlalchemy import text
 from registerwatch.register.search.indexer import MAX_SILENT_LAG
 from registerwatch.register.sources.request_budget import RequestBudget, RequestPriority
 from registerwatch_standins.register.records import Certificate
+from tests.register.builders import a_registered_certificate
 from tests.register.forgetful_world import ForgetfulWorld
 from tests.support.harness import UDI, ServiceHarness
 
@@ -191,15 +192,4 @@ WAYS: dict[State, Way] = {
 
 
 def _certificate(number: str, listed_in: str) -> Certificate:
-    return Certificate(
-        number=number,
-        revision=None,
-        expiry="2027-05-01",
-        starting_validity="2026-05-01",
-        issue_date="2026-05-01",
-        notified_body="0123",
-        notified_body_name="Body",
-        type="MDR_QUALITY_MANAGEMENT_SYSTEM",
-        status="issued",
-        listed_in="basic-udi-record" if listed_in == "basic-udi-record" else "certificate-search",
-    )
+    return a_registered_certificate(number, listed_in, type="MDR_QUALITY_MANAGEMENT_SYSTEM")

@@ -16,6 +16,7 @@ from registerwatch.register.sources.eudamed.guards import REPROBE_SECONDS
 from registerwatch_standins.register.generated import GeneratedWorld
 from registerwatch_standins.register.records import Certificate, Registration
 from registerwatch_standins.register.world import World
+from tests.register.builders import a_registered_certificate
 from tests.register.canned import CannedRegister, a_page, ok, one_device
 from tests.register.sources.conftest import Sender
 from tests.register.sources.reader import Reader, known_from, reading
@@ -54,21 +55,7 @@ def a_twin(world: World, record: Registration, uuid: str, **differs: Any) -> Reg
 
 
 def a_certificate(number: str, listed_in: str, **differs: Any) -> Certificate:
-    return Certificate(
-        **{
-            "number": number,
-            "revision": None,
-            "expiry": "2031-05-01",
-            "starting_validity": "2026-05-01",
-            "issue_date": "2026-05-01",
-            "notified_body": "0123",
-            "notified_body_name": "Body",
-            "type": "MDR_QUALITY_MANAGEMENT_SYSTEM" if listed_in == "certificate-search" else "MDD_II_EX_4",
-            "status": "issued",
-            "listed_in": listed_in,
-            **differs,
-        }
-    )
+    return a_registered_certificate(number, listed_in, **{"expiry": "2031-05-01", **differs})
 
 
 LEGACY = a_certificate("D-1", "basic-udi-record")

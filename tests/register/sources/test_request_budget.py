@@ -199,15 +199,21 @@ class HeldClock(SteppedClock):
         await self.awake.wait()
 
 
-async def test_who_has_little_time_is_told_at_once_even_while_others_of_the_same_process_wait_longer(
-    database: Database,
-) -> None:
+async def used_up_while_somebody_waits(database: Database) -> tuple[HeldClock, RequestBudget, "asyncio.Task[None]"]:
+    """A budget of one request a minute, which was sent; a task waits for the next place."""
     clock = HeldClock()
     budget = RequestBudget(database, 1, clock)
     await budget.take(RequestPriority.INTERACTIVE, deadline=clock.now())
-    patient = asyncio.create_task(budget.take(RequestPriority.INTERACTIVE, deadline=FOREVER))
+    waiting = asyncio.create_task(budget.take(RequestPriority.INTERACTIVE, deadline=FOREVER))
     while not clock.slept:
         await asyncio.sleep(0)
+    return clock, budget, waiting
+
+
+async def test_who_has_little_time_is_told_at_once_even_while_others_of_the_same_process_wait_longer(
+    database: Database,
+) -> None:
+    clock, budget, patient = await used_up_while_somebody_waits(database)
 
     try:
         with pytest.raises(BudgetSpent):
@@ -219,12 +225,7 @@ async def test_who_has_little_time_is_told_at_once_even_while_others_of_the_same
 
 
 async def test_who_waits_for_a_place_gets_it_before_who_comes_when_it_is_free(database: Database) -> None:
-    clock = HeldClock()
-    budget = RequestBudget(database, 1, clock)
-    await budget.take(RequestPriority.INTERACTIVE, deadline=clock.now())
-    first = asyncio.create_task(budget.take(RequestPriority.INTERACTIVE, deadline=FOREVER))
-    while not clock.slept:
-        await asyncio.sleep(0)
+    clock, budget, first = await used_up_while_somebody_waits(database)
 
     clock.move(62)
     newcomer = asyncio.create_task(budget.take(RequestPriority.INTERACTIVE, deadline=FOREVER))
@@ -241,12 +242,7 @@ async def test_who_waits_for_a_place_gets_it_before_who_comes_when_it_is_free(da
 
 
 async def test_who_waits_in_line_gives_up_when_there_is_no_time_left(database: Database) -> None:
-    clock = HeldClock()
-    budget = RequestBudget(database, 1, clock)
-    await budget.take(RequestPriority.INTERACTIVE, deadline=clock.now())
-    patient = asyncio.create_task(budget.take(RequestPriority.INTERACTIVE, deadline=FOREVER))
-    while not clock.slept:
-        await asyncio.sleep(0)
+    clock, budget, patient = await used_up_while_somebody_waits(database)
     clock.move(61.9)
 
     with pytest.raises(BudgetSpent):
