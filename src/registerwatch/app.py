@@ -31,6 +31,7 @@ from registerwatch.rest.description import DescribedApi
 from registerwatch.rest.middleware import BodyRequired, HeadAsGet, LimitHeaders, OpenCors, StoredDevices
 from registerwatch.rest.webhook_description import describe_webhooks
 from registerwatch.settings import Settings
+from registerwatch.web.body_limits import BodyLimits
 from registerwatch.web.compression import Compression
 from registerwatch.web.rate_limits import build_limits
 from registerwatch.web.request_ids import AccessLog, RequestIds
@@ -108,6 +109,7 @@ def app_over(service: Service, *, background: bool = True) -> FastAPI:
             Middleware(OpenCors),
             Middleware(BodyRequired),
             Middleware(StoredDevices, devices=service.devices),
+            Middleware(BodyLimits),
             Middleware(LimitHeaders),
             Middleware(ToolEndpoint, service=service, limits=limits),
         ],

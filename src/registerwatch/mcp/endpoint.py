@@ -6,19 +6,19 @@ Plain ASGI before the router, because a web framework takes longer than a tool.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from registerwatch import __version__
 from registerwatch.bootstrap import Service
-from registerwatch.errors import RateLimited
+from registerwatch.errors import InvalidInput, RateLimited
 from registerwatch.mcp import protocol
 from registerwatch.mcp.protocol import INVALID_REQUEST, METHOD_NOT_FOUND, Call, Message, RpcError
 from registerwatch.mcp.tools import TOOLS
 from registerwatch.mcp.tools.registry import ToolContext, ToolResult, payload
 from registerwatch.web.injection import sent_credential
 from registerwatch.web.rate_limits import Limit, RateLimits
-from registerwatch.web.responses import MAX_BODY_BYTES, error_response
+from registerwatch.web.responses import error_response
 
 PATH = "/mcp"
 NAME = "registerwatch"
@@ -36,7 +36,6 @@ Watches tell what changes from now on. They need an API key on the HTTP request;
 the conversation.
 """
 POST_ONLY = "The tool endpoint takes POST alone: one JSON-RPC message or a batch. There is no stream and no session."
-BODY_TOO_LARGE = "The body has more than 2 MiB."
 UNKNOWN_TOOL = "Unknown tool."
 CALL = "tools/call"
 
@@ -70,10 +69,12 @@ class ToolEndpoint:
     async def _answer_post(self, request: Request, send: Send) -> None:
         """Raises `RateLimited` before any tool is used."""
         await self._limits.check(request, Limit.TOOLS)
-        body = await _body(request)
-        if body is None:
+        try:
+            read = protocol.messages_of(await request.body())
+        except ClientDisconnect:
             return
-        read = protocol.messages_of(body) if len(body) <= MAX_BODY_BYTES else RpcError(INVALID_REQUEST, BODY_TOO_LARGE)
+        except InvalidInput as error:  # of a body that is too large
+            read = RpcError(INVALID_REQUEST, str(error))
         messages: Sequence[Message] = read if isinstance(read, list) else [read]
         for _ in range(sum(map(_is_call, messages)) - 1):  # the first is counted with its request
             await self._limits.check(request, Limit.TOOLS)
@@ -137,19 +138,6 @@ def _initialized(source_note: str) -> dict[str, Any]:
 
 def _is_call(message: Message) -> bool:
     return isinstance(message, Call) and message.method == CALL and message.id is not None
-
-
-async def _body(request: Request) -> bytes | None:
-    """The body, or the part that shows it is too large; None when the client disconnected."""
-    body = b""
-    while len(body) <= MAX_BODY_BYTES:
-        message = await request.receive()
-        if message["type"] != "http.request":
-            return None
-        body += message.get("body", b"")
-        if not message.get("more_body"):
-            break
-    return body
 
 
 async def _send(send: Send, status: int, body: bytes) -> None:

@@ -9,7 +9,7 @@ from starlette.requests import Request
 from registerwatch.accounts.credentials import Credential, credential_of
 from registerwatch.accounts.models import Caller, Role
 from registerwatch.errors import OwnerOnly
-from registerwatch.web.injection import service_of
+from registerwatch.web.injection import sent_credential, service_of
 
 API_KEY = APIKeyHeader(
     name="X-API-Key",
@@ -22,6 +22,8 @@ BEARER = HTTPBearer(
     description="A session, `us_…`, which acts as one user; or an API key.",
     auto_error=False,
 )
+_CALLER = "caller"
+"""The key of the caller in a request's state."""
 OWNERS_ONLY = "A member may not do this; ask an owner of the account, or use an API key."
 
 
@@ -36,9 +38,18 @@ SentCredential = Annotated[Credential | None, Depends(_credential)]
 """The credential of a request, whether or not it is anybody's."""
 
 
-async def key_or_session(request: Request, credential: SentCredential) -> Caller:
-    """Who asks. Raises `Unauthenticated`."""
-    return await service_of(request).accounts.sessions.caller(credential)
+async def caller_of(request: Request) -> Caller:
+    """Who asks, looked up once a request. Raises `Unauthenticated`."""
+    state = request.scope.setdefault("state", {})
+    if _CALLER not in state:
+        state[_CALLER] = await service_of(request).accounts.sessions.caller(sent_credential(request))
+    caller: Caller = state[_CALLER]
+    return caller
+
+
+async def key_or_session(request: Request, _credential: SentCredential) -> Caller:
+    """Who asks. The parameter is what `/openapi.json` tells of it. Raises `Unauthenticated`."""
+    return await caller_of(request)
 
 
 KeyOrSession = Annotated[Caller, Depends(key_or_session)]

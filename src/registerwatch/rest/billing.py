@@ -26,6 +26,7 @@ from registerwatch.rest.description import (
 from registerwatch.rest.idempotency import IdempotentRoute
 from registerwatch.rest.parameters import only_known_parameters
 from registerwatch.web.answers import Answer, doc
+from registerwatch.web.body_limits import received_body
 from registerwatch.web.injection import InjectedService, counted
 from registerwatch.web.rate_limits import Limit
 from registerwatch.web.responses import private_response
@@ -173,7 +174,7 @@ async def receive_event(
     """The signature's time may be 5 minutes away. What is not genuine is 400 and changes nothing; events of other
     types, and repeated ones, are acknowledged. One of the two headers is enough.
     """
-    await service.billing.event_receiver.receive(await request.body(), payment_signature or stripe_signature)
+    await service.billing.event_receiver.receive(await received_body(request), payment_signature or stripe_signature)
     return private_response(Received())
 
 

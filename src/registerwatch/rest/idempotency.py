@@ -1,17 +1,17 @@
 """`Idempotency-Key`: a POST that is sent again gets the answer of the first time."""
 
 import re
-from collections.abc import Callable, Coroutine
-from typing import Any
 
-from fastapi.routing import APIRoute
 from starlette.requests import Request
 from starlette.responses import Response
 
 from registerwatch.accounts.idempotency import Answered, IdempotentRequest, digest_of_parts
 from registerwatch.db.run_uncancelled import run_uncancelled
 from registerwatch.errors import InvalidInput, Unauthenticated
-from registerwatch.web.injection import limits_of, sent_credential, service_of
+from registerwatch.rest.auth import caller_of
+from registerwatch.rest.checked_route import CheckedRoute, Handler
+from registerwatch.web.body_limits import received_body, refuse_declared_excess
+from registerwatch.web.injection import counted, sent_credential, service_of
 from registerwatch.web.rate_limits import Limit
 from registerwatch.web.responses import JSON, NOT_CACHED
 
@@ -21,12 +21,11 @@ TELLS_A_SECRET_ONCE = frozenset({"/v1/keys", "/v1/feeds"})
 """Routes whose answers hold what is stored as a digest alone."""
 BAD_KEY = f"`{HEADER}` has 1 to 255 visible characters of ASCII."
 
+_count = counted(Limit.ACCOUNT)
 _KEY = re.compile(r"[!-~]{1,255}")
 
-Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
-
-class IdempotentRoute(APIRoute):
+class IdempotentRoute(CheckedRoute):
     """A route that carries out a POST with an `Idempotency-Key` once, of one credential, within a day."""
 
     def get_route_handler(self) -> Handler:
@@ -47,17 +46,19 @@ async def _asked(request: Request, key: str) -> IdempotentRequest | None:
     """What is asked; None without a right credential, which the route refuses. Raises `InvalidInput`."""
     if not _KEY.fullmatch(key):
         raise InvalidInput(BAD_KEY)
-    credential = sent_credential(request)
+    await _count(request)
     try:
-        caller = await service_of(request).accounts.sessions.caller(credential)
+        caller = await caller_of(request)
     except Unauthenticated:
         return None
+    refuse_declared_excess(request)
+    credential = sent_credential(request)
     assert credential is not None, "else there is no caller"
     address = f"{request.method} {request.url.path}?{request.url.query}"
     return IdempotentRequest(
         caller.account.id,
         digest_of_parts(credential.digest.encode(), key.encode()),
-        digest_of_parts(address.encode(), await request.body()),
+        digest_of_parts(address.encode(), await received_body(request)),
     )
 
 
@@ -65,7 +66,6 @@ async def _once(request: Request, asked: IdempotentRequest, handler: Handler) ->
     store = service_of(request).accounts.idempotency
     before = await store.begin(asked)
     if before is not None:
-        await limits_of(request).check(request, Limit.ACCOUNT)  # else the route counts
         return Response(before.body, before.status, {"Cache-Control": NOT_CACHED, REPLAYED: "true"}, JSON)
     answered = None
     try:

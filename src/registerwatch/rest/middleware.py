@@ -4,11 +4,12 @@ from collections.abc import Mapping
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from registerwatch.errors import InvalidInput, RegisterwatchError
+from registerwatch.errors import RegisterwatchError
 from registerwatch.register.devices import DeviceService
 from registerwatch.register.identifiers import MAX_LENGTH
+from registerwatch.web.body_limits import declared_length
 from registerwatch.web.rate_limits import noted_headers
-from registerwatch.web.responses import CACHE_NOTHING_YET, CACHE_RECORD, MAX_BODY_BYTES, error_response, matches
+from registerwatch.web.responses import CACHE_NOTHING_YET, CACHE_RECORD, error_response, matches
 
 OPEN_PATHS = ("/v1/", "/mcp")
 ALLOWED_METHODS = b"GET, POST, DELETE, OPTIONS"
@@ -20,7 +21,6 @@ EXPOSED_HEADERS = (
 )
 PREFLIGHT_SECONDS = b"86400"
 
-HUGE_POST = "The body has more than 2 MiB, and nothing here needs as much."
 EMPTY_POST = "A POST needs a body. Send `{}` with `Content-Type: application/json` when there are no fields."
 
 
@@ -79,11 +79,9 @@ class BodyRequired:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["method"] != "POST" or not scope["path"].startswith("/v1/"):
+        is_post = scope["type"] == "http" and scope["method"] == "POST" and scope["path"].startswith("/v1/")
+        if not is_post or declared_length(scope):
             await self._app(scope, receive, send)
-            return
-        if _length(scope) > MAX_BODY_BYTES:
-            await error_response(HUGE_POST, 400, InvalidInput.code)(scope, receive, send)
             return
         first = await receive()
         while first["type"] == "http.request" and not first.get("body"):
@@ -92,23 +90,11 @@ class BodyRequired:
                 return
             first = await receive()
         pending: list[Message] = [first]
-        received = 0
 
         async def replayed() -> Message:
-            nonlocal received
-            message = pending.pop() if pending else await receive()
-            received += len(message.get("body", b""))
-            if received > MAX_BODY_BYTES:
-                raise InvalidInput(HUGE_POST)
-            return message
+            return pending.pop() if pending else await receive()
 
         await self._app(scope, replayed, send)
-
-
-def _length(scope: Scope) -> int:
-    """What the request says that its body has, in bytes; 0 where it does not say."""
-    said = next((value for name, value in scope["headers"] if name == b"content-length"), b"")
-    return int(said) if said.isdigit() and len(said) < 20 else 0
 
 
 class StoredDevices:

@@ -13,8 +13,7 @@ from starlette.requests import Request
 
 from registerwatch.db.row_pages import MAX_ROW_ID
 from registerwatch.errors import InvalidInput
-from registerwatch.rest.auth import key_or_session
-from registerwatch.web.injection import sent_credential
+from registerwatch.rest.auth import caller_of, key_or_session
 
 MAX_PAGE, DEFAULT_PAGE = 1_000, 100
 """Rows of one page: at most, and where nobody says."""
@@ -55,7 +54,7 @@ async def only_known_parameters(request: Request) -> None:
     """
     if unknown := unknown_parameters(request):
         if key_or_session in _calls(request.scope["route"].dependant):
-            await key_or_session(request, sent_credential(request))  # who may not ask is told that alone
+            await caller_of(request)  # who may not ask is told that alone
         raise InvalidInput(unknown_message(unknown))
 
 

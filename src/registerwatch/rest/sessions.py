@@ -15,6 +15,7 @@ from registerwatch.rest.account_answers import (
     trial_account,
 )
 from registerwatch.rest.auth import SentCredential
+from registerwatch.rest.checked_route import CheckedRoute
 from registerwatch.rest.description import (
     BAD_REQUEST,
     NO_FIELDS,
@@ -51,6 +52,7 @@ router = APIRouter(
     responses={**RATE_LIMITED, **UNAVAILABLE, **OTHER_ERROR},
     dependencies=[Depends(only_known_parameters)],
     generate_unique_id_function=operation_id,
+    route_class=CheckedRoute,
 )
 
 

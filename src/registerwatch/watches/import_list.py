@@ -28,6 +28,9 @@ from registerwatch.watches.snapshot import encoded, label_of, snapshot_of
 from registerwatch.watches.subjects import subject as subject_of
 
 MAX_LINES = 500
+"""Of those that hold something."""
+MAX_ALL_LINES = 2_000
+"""With empty ones."""
 MAX_ERRORS = 5
 MAX_LINE_LENGTH = 2_000
 MAX_SHOWN = 120
@@ -35,9 +38,6 @@ MAX_SHOWN = 120
 HEADERS = frozenset({"udi", "srn", "udi-di", "subject", "identifier"})
 
 LineFate = Literal["added", "skipped", "error", "left"]
-
-_SEPARATORS_AS_COMMAS = str.maketrans(";\t", ",,")
-"""A line may have any of three separators, and a reader of `csv` knows one. No identifier holds any of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,6 +210,8 @@ def identifiers(text: str) -> list[tuple[int, str]]:
 def _lines(text: str) -> Iterator[str]:
     if "\0" in text:
         raise InvalidInput("The list is not CSV: it holds a NUL character. Nothing was added.")
+    if text.count("\n") + text.count("\r") - text.count("\r\n") > MAX_ALL_LINES:
+        raise InvalidInput(f"The list has more than {MAX_ALL_LINES:,} lines, empty ones too; nothing was added.")
     for line in text.replace("\r\n", "\n").replace("\r", "\n").split("\n"):
         if len(line) > MAX_LINE_LENGTH:
             raise InvalidInput(
@@ -219,7 +221,12 @@ def _lines(text: str) -> Iterator[str]:
 
 
 def _first_cell(line: str) -> str:
-    """The first cell of a line, without quotes around it; a quote that never ends is part of the cell."""
-    line = line.translate(_SEPARATORS_AS_COMMAS).strip()
-    cell = next(csv.reader([f"{line}\n"]))[0] if line else ""
+    """The first cell of a line, without quotes around it; a quote that never ends is part of the cell.
+
+    A line may have any of three separators, and a reader of `csv` knows one. No identifier holds any of them.
+    """
+    line = line.replace(";", ",").replace("\t", ",").strip()
+    if not line.startswith('"'):
+        return line.partition(",")[0].strip()
+    cell = next(csv.reader([f"{line}\n"]))[0]
     return (line.partition(",")[0] if "\n" in cell else cell).strip()

@@ -1,6 +1,6 @@
 """What endpoints are given: the service and the rate limits of their application, the credential of a request."""
 
-from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import Depends
@@ -29,16 +29,30 @@ def sent_credential(request: Request) -> Credential | None:
     return credential_of(request.headers.get("x-api-key"), bearer if scheme.lower() == "bearer" else None)
 
 
-def counted(limit: Limit) -> Callable[[Request], Awaitable[None]]:
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """A dependency that counts a request, once however often it is called."""
+
+    limit: Limit
+
+    async def __call__(self, request: Request) -> None:
+        """Raises `RateLimited`."""
+        counted_limits: set[Limit] = request.scope.setdefault("state", {}).setdefault(_COUNTED, set())
+        if self.limit not in counted_limits:
+            counted_limits.add(self.limit)
+            await limits_of(request).check(request, self.limit)
+
+
+def counted(limit: Limit) -> Counted:
     """A dependency that counts requests of a route, `dependencies=[Depends(counted(Limit.X))]`.
 
-    Requests count whether their parameters are right or not; only a body that is no JSON is refused before.
+    Requests count whether their parameters and bodies are right or not. A `CheckedRoute` counts before it reads a body.
     """
+    return Counted(limit)
 
-    async def count(request: Request) -> None:
-        await limits_of(request).check(request, limit)
 
-    return count
+_COUNTED = "counted_limits"
+"""The key of the limits that counted a request, in its state."""
 
 
 async def _service(request: Request) -> Service:

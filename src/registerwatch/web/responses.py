@@ -17,9 +17,6 @@ CACHE_NOTHING_YET = "no-cache"
 CACHE_SEARCH = "public, max-age=30"
 NOT_CACHED = "no-store"
 
-MAX_BODY_BYTES = 2 * 1024 * 1024
-"""The largest body of a request that is accepted."""
-
 NO_DATABASE = "The database is out of reach; try again shortly."
 """The driver's message names hosts and files, so it is only logged."""
 INTERNAL = "Something went wrong in the service. It is in the log; please try again."

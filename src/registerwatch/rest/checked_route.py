@@ -1,0 +1,49 @@
+"""Routes that count a request and look at its credential before they read its body.
+
+FastAPI reads and parses the body of a request before it resolves the first dependency. So somebody without a credential
+could make the service parse as many bodies as they like.
+"""
+
+from collections.abc import Callable, Coroutine, Iterator
+from typing import Any
+
+from fastapi.dependencies.models import Dependant
+from fastapi.routing import APIRoute
+from starlette.requests import Request
+from starlette.responses import Response
+
+from registerwatch.rest.auth import caller_of, key_or_session
+from registerwatch.web.body_limits import received_body, refuse_declared_excess
+from registerwatch.web.injection import Counted
+
+Handler = Callable[[Request], Coroutine[Any, Any, Response]]
+Check = Callable[[Request], Coroutine[Any, Any, Any]]
+
+
+class CheckedRoute(APIRoute):
+    """A route whose dependencies that count a request, or need a caller, run before its body is read."""
+
+    def get_route_handler(self) -> Handler:
+        """The handler of the route, behind the checks."""
+        handler = super().get_route_handler()
+        checks, takes_body = tuple(_checks(self.dependant)), self.body_field is not None
+
+        async def checked(request: Request) -> Response:
+            for check in checks:
+                await check(request)
+            refuse_declared_excess(request)
+            if takes_body:
+                await received_body(request)
+            return await handler(request)
+
+        return checked
+
+
+def _checks(dependant: Dependant) -> Iterator[Check]:
+    """The checks among the dependencies of a route, in their order. Each remembers the request, so none runs twice."""
+    for each in dependant.dependencies:
+        if isinstance(each.call, Counted):
+            yield each.call
+        elif each.call is key_or_session:
+            yield caller_of
+        yield from _checks(each)

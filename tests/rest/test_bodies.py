@@ -1,0 +1,249 @@
+"""Bodies of requests: how much of them is received, and what is looked at before."""
+
+import json
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field
+
+import pytest
+from starlette.types import Message
+
+from registerwatch.web.body_limits import MAX_BODY_BYTES, max_body_bytes
+from tests.support.harness import PASSWORD, NewAccount, ServiceHarness, ServiceStarter, auth_headers
+
+pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("database_kind", ["sqlite"])]
+
+PIECE = b" " * 16_384
+JSON, FORM = "application/json", "application/x-www-form-urlencoded"
+EVERY_ROUTE_WITH_A_CREDENTIAL = [
+    ("POST", "/v1/watches"),
+    ("POST", "/v1/sync"),
+    ("POST", "/v1/import"),
+    ("POST", "/v1/keys"),
+    ("POST", "/v1/users"),
+    ("POST", "/v1/password"),
+    ("POST", "/v1/webhook"),
+    ("POST", "/v1/webhooks"),
+    ("POST", "/v1/feeds"),
+    ("POST", "/v1/account/delete"),
+    ("PATCH", "/v1/watches/1"),
+    ("DELETE", "/v1/watches/1"),
+    ("DELETE", "/v1/keys/1"),
+    ("GET", "/v1/me"),
+    ("GET", "/v1/events"),
+]
+ROUTES_FOR_ANYBODY = [
+    ("POST", "/v1/trial", JSON),
+    ("POST", "/v1/login", JSON),
+    ("POST", "/v1/password/forgot", JSON),
+    ("POST", "/v1/password/reset", JSON),
+    ("POST", "/mcp", JSON),
+    ("PUT", "/mcp", JSON),
+    ("POST", "/password/forgot", FORM),
+    ("POST", "/password/reset", FORM),
+    ("GET", "/v1/search", JSON),
+    ("GET", "/", JSON),
+    ("PUT", "/v1/watches", JSON),
+    ("BREW", "/v1/watches", JSON),
+    ("POST", "/nowhere", JSON),
+    ("PATCH", "/v1/nothing", JSON),
+]
+
+
+@dataclass
+class Upload:
+    """A request with an endless body: how much of it was received, and how it was answered."""
+
+    method: str
+    path: str
+    headers: dict[str, str] = field(default_factory=dict)
+    piece: bytes = PIECE
+    received: int = 0
+    answers: list[Message] = field(default_factory=list)
+
+    async def send_to(self, harness: ServiceHarness) -> int:
+        """The status of the answer."""
+        headers = [(name.lower().encode(), value.encode()) for name, value in self.headers.items()]
+        scope = {
+            "type": "http",
+            "asgi": {"version": "3.0"},
+            "http_version": "1.1",
+            "method": self.method,
+            "scheme": "http",
+            "path": self.path,
+            "raw_path": self.path.encode(),
+            "query_string": b"",
+            "root_path": "",
+            "headers": [(b"host", b"test"), *headers],
+            "server": ("test", 80),
+            "client": ("192.0.2.7", 1),
+        }
+        await harness.app(scope, self._receive, self._send)
+        return int(self.answers[0]["status"])
+
+    @property
+    def body(self) -> bytes:
+        return b"".join(each.get("body", b"") for each in self.answers)
+
+    async def _receive(self) -> Message:
+        self.received += len(self.piece)
+        return {"type": "http.request", "body": self.piece, "more_body": True}
+
+    async def _send(self, message: Message) -> None:
+        self.answers.append(message)
+
+
+@pytest.fixture
+async def owner(harness: ServiceHarness) -> NewAccount:
+    return await harness.sign_up()
+
+
+@pytest.mark.parametrize(("method", "path"), EVERY_ROUTE_WITH_A_CREDENTIAL)
+async def test_a_body_without_an_end_is_received_up_to_the_limit_and_refused(
+    harness: ServiceHarness, owner: NewAccount, method: str, path: str
+) -> None:
+    for kind in (JSON, "text/csv"):
+        upload = Upload(method, path, {**auth_headers(owner.api_key), "Content-Type": kind})
+        status = await upload.send_to(harness)
+
+        assert upload.received <= max_body_bytes(path) + len(PIECE)
+        assert status == 400 or upload.received <= len(PIECE), "what is not read need not be refused"
+
+
+@pytest.mark.parametrize(("method", "path", "kind"), ROUTES_FOR_ANYBODY)
+async def test_nobody_can_make_the_service_receive_more_than_the_limit(
+    harness: ServiceHarness, method: str, path: str, kind: str
+) -> None:
+    upload = Upload(method, path, {"Content-Type": kind, "Origin": "http://test", "Sec-Fetch-Site": "same-origin"})
+    status = await upload.send_to(harness)
+
+    assert upload.received <= MAX_BODY_BYTES + len(PIECE)
+    assert status < 500
+
+
+@pytest.mark.parametrize(("method", "path"), EVERY_ROUTE_WITH_A_CREDENTIAL)
+async def test_a_body_that_says_it_is_too_large_is_not_received_and_refused(
+    harness: ServiceHarness, owner: NewAccount, method: str, path: str
+) -> None:
+    upload = Upload(method, path, {**auth_headers(owner.api_key), "Content-Type": JSON, "Content-Length": "41943040"})
+
+    assert (await upload.send_to(harness), upload.received) == (400, 0)
+    assert "KiB" in json.loads(upload.body)["error"]
+
+
+@pytest.mark.parametrize("credential", [{}, {"X-API-Key": "rw_nobody"}])
+@pytest.mark.parametrize(("method", "path"), EVERY_ROUTE_WITH_A_CREDENTIAL)
+async def test_who_has_no_credential_is_refused_before_the_body_is_received(
+    harness: ServiceHarness, method: str, path: str, credential: dict[str, str]
+) -> None:
+    for more in ({}, {"Idempotency-Key": "once"}, {"Content-Type": "text/csv; charset=utf-7"}):
+        for length in ("60000", "41943040"):
+            headers = {"Content-Type": JSON, **credential, **more, "Content-Length": length}
+            upload = Upload(method, path, headers)
+
+            assert (await upload.send_to(harness), upload.received) == (401, 0)
+
+
+async def test_a_body_that_is_no_json_does_not_come_before_the_credential(harness: ServiceHarness) -> None:
+    answer = await harness.client.post("/v1/watches", content=b"{", headers={"Content-Type": JSON})
+
+    assert answer.status_code == 401
+
+
+@pytest.mark.parametrize("path", ["/v1/login", "/v1/trial", "/v1/password/forgot", "/mcp", "/v1/watches"])
+async def test_who_has_used_up_a_rate_limit_is_refused_before_the_body_is_received(
+    start_service: ServiceStarter, path: str
+) -> None:
+    async with start_service(rate_limits=True) as harness:
+        statuses: list[tuple[int, int]] = []
+        for _ in range(250):
+            upload = Upload("POST", path, {"Content-Type": JSON, "Content-Length": "10"}, piece=b"[" * 10)
+            status = await upload.send_to(harness)
+            statuses.append((status, upload.received))
+            if status == 429:
+                break
+        assert statuses[-1] == (429, 0)
+
+
+async def test_requests_with_a_body_that_is_no_json_are_counted(start_service: ServiceStarter) -> None:
+    async with start_service(rate_limits=True) as harness:
+        answer = await harness.client.post("/v1/login", content=b"{", headers={"Content-Type": JSON})
+
+        assert answer.status_code == 400
+        assert answer.headers["ratelimit-remaining"] == "19"
+
+
+async def test_a_request_counts_once_however_often_its_limit_is_named(start_service: ServiceStarter) -> None:
+    async with start_service(rate_limits=True) as harness:
+        owner = await harness.sign_up()
+        for expected in ("239", "238"):
+            headers = {**auth_headers(owner.api_key), "Idempotency-Key": f"key-{expected}"}
+            answer = await harness.client.post("/v1/keys", json={}, headers=headers)
+            assert (answer.status_code, answer.headers["ratelimit-remaining"]) == (200, expected)
+
+
+async def test_an_import_may_have_two_megabytes_and_nothing_else_may(
+    harness: ServiceHarness, owner: NewAccount
+) -> None:
+    long = "A1," + "x" * 1_500
+    text = "\n".join([long] * 400)
+    taken = await harness.client.post("/v1/import", json={"csv": text}, headers=auth_headers(owner.api_key))
+    padded = {"csv": text, "more": [{}] * 300_000, "dry_run": True}
+    tried = await harness.client.post("/v1/import", json=padded, headers=auth_headers(owner.api_key))
+    key = await harness.client.post("/v1/keys", json={"label": text}, headers=auth_headers(owner.api_key))
+
+    assert (taken.status_code, len(taken.json()["lines"])) == (200, 400)
+    assert (tried.status_code, tried.json()["dry_run"]) == (200, True)
+    assert key.status_code == 400
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"csv": [' + b"{}," * 600_000 + b"{}]}",
+        b'{"csv": "A1", "dry_run": [' + b"{}," * 600_000 + b"{}]}",
+        b"[" + b"{}," * 600_000 + b"{}]",
+        b"[" * 2_000_000,
+        b'{"csv":' * 200_000,
+        b'{"csv": "' + b"a" * 2_000_000,
+        b'"' + b"a" * 2_000_000 + b'"',
+    ],
+    ids=["objects for a text", "objects for a truth value", "a list", "deep list", "deep object", "no end", "a text"],
+)
+async def test_a_large_import_that_is_no_object_with_a_text_is_refused_in_a_sentence(
+    harness: ServiceHarness, owner: NewAccount, body: bytes
+) -> None:
+    headers = {**auth_headers(owner.api_key), "Content-Type": JSON}
+    answer = await harness.client.post("/v1/import", content=body, headers=headers)
+
+    assert (answer.status_code, answer.json()["code"]) == (400, "invalid-input")
+    assert len(answer.text) < 500
+
+
+async def test_twenty_tool_calls_fit_into_one_body(harness: ServiceHarness) -> None:
+    arguments = {"q": "x" * 2_000}
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
+    batch = [{**call, "params": {"name": "search_devices", "arguments": arguments}}] * 20
+
+    assert len((await harness.client.post("/mcp", json=batch)).json()) == 20
+
+
+async def test_a_body_that_breaks_off_is_no_defect(harness: ServiceHarness) -> None:
+    class Broken(Upload):
+        async def _receive(self) -> Message:
+            return {"type": "http.disconnect"}
+
+    assert await Broken("POST", "/v1/login", {"Content-Type": JSON, "Content-Length": "100"}).send_to(harness) == 400
+
+
+async def test_a_body_in_pieces_is_put_together(harness: ServiceHarness, owner: NewAccount) -> None:
+    async def pieces() -> AsyncIterator[bytes]:
+        for piece in _cut(json.dumps({"email": owner.email, "password": PASSWORD}).encode()):
+            yield piece
+
+    answer = await harness.client.post("/v1/login", content=pieces(), headers={"Content-Type": JSON})
+
+    assert answer.status_code == 200
+
+
+def _cut(body: bytes) -> Sequence[bytes]:
+    return [body[start : start + 7] for start in range(0, len(body), 7)]
