@@ -4,6 +4,7 @@ import gc
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from types import FrameType
 
 import uvicorn
@@ -13,7 +14,9 @@ from registerwatch import logs
 from registerwatch.app import create_app
 from registerwatch.rest.system import Readiness
 from registerwatch.settings import Settings
+from registerwatch.web.connections import ConnectionTable, max_connections, raise_file_limit
 from registerwatch.web.http_limits import BoundedHttpProtocol
+from registerwatch.web.refusal_log import RefusalLog
 
 KEEP_ALIVE_SECONDS = 75
 """For idle connections: longer than reverse proxies keep theirs, so that a proxy never sends on a closed connection."""
@@ -22,6 +25,7 @@ KEEP_ALIVE_SECONDS = 75
 def serve(settings: Settings, host: str, port: int, *, background: bool = True) -> None:
     """Serve until interrupted; requests under way are finished first."""
     logs.set_up(settings.log_format)
+    raise_file_limit()
     app = create_app(settings, background=background)
     config = server_config(app, host, port)
     gc.freeze()  # else a collection of all loaded modules stops every request for 80 ms now and then
@@ -29,13 +33,17 @@ def serve(settings: Settings, host: str, port: int, *, background: bool = True) 
 
 
 def server_config(app: ASGIApp, host: str, port: int) -> uvicorn.Config:
-    """The configuration of uvicorn: no proxy headers (the settings name trusted proxies), no access log."""
+    """The configuration of uvicorn: no proxy headers (the settings name trusted proxies), no access log.
+
+    Without `limit_concurrency`, which answers 503 to everybody while one client has too many connections.
+    """
+    protocol = partial(BoundedHttpProtocol, table=ConnectionTable(max_connections()), refusal_log=RefusalLog())
     return uvicorn.Config(
         app,
         host=host,
         port=port,
         loop="uvloop",
-        http=BoundedHttpProtocol,
+        http=protocol,  # type: ignore[arg-type]  # called like the class that it makes
         ws="none",
         proxy_headers=False,
         server_header=False,

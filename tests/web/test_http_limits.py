@@ -3,10 +3,13 @@
 import asyncio
 import inspect
 import json
+import socket
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
+from functools import partial
 
 import pytest
+import structlog
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse
 from starlette.types import Receive, Scope, Send
@@ -14,7 +17,8 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 from uvicorn.server import ServerState
 
 from registerwatch.server import server_config
-from registerwatch.web import http_limits
+from registerwatch.web import http_limits, refusal_log
+from registerwatch.web.connections import ConnectionTable
 from registerwatch.web.http_limits import MAX_HEAD_BYTES, BoundedHttpProtocol
 from tests.support.servers import serving
 
@@ -25,7 +29,7 @@ class Echo:
     """Answers how much it was sent; notes who left."""
 
     def __init__(self) -> None:
-        self.left = 0
+        self.left = self.requests = 0
         self.answers_early = False
         self.headers: list[tuple[bytes, bytes]] = []
         self.may_answer = asyncio.Event()
@@ -33,6 +37,7 @@ class Echo:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
+        self.requests += 1
         await self.may_answer.wait()
         try:
             length = 0 if self.answers_early else len(await request.body())
@@ -234,6 +239,155 @@ async def test_after_an_answer_that_came_before_the_body_nothing_more_is_said(po
         assert await it.is_over()
 
 
+async def test_a_body_that_nobody_reads_is_dropped_up_to_a_bound(port: int, echo: Echo) -> None:
+    echo.answers_early = True
+    head = b"PATCH / HTTP/1.1\r\nHost: a\r\nContent-Length: 400000000\r\n\r\n"
+    sent = 0
+    async with line(port) as it:
+        await it.send(head)
+        assert await it.answer() == (200, {"length": 0})
+        with pytest.raises(ConnectionError):
+            for _ in range(400):
+                await it.send(b"x" * 1_000_000)
+                sent += 1_000_000
+    assert sent < 20_000_000, "what the sockets hold included"
+
+
+async def test_a_body_that_was_not_needed_does_not_end_the_connection(port: int, echo: Echo) -> None:
+    echo.answers_early = True
+    body = b"x" * 2_000_000
+    head = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n" % len(body)
+    async with line(port) as it:
+        for _ in range(2):
+            await it.send(head + body)
+            assert await it.answer() == (200, {"length": 0})
+
+
+async def test_thousands_of_requests_in_one_packet_are_not_taken_on(port: int, echo: Echo) -> None:
+    echo.may_answer.clear()
+    async with line(port) as it:
+        with suppress(ConnectionError):
+            await it.send(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n" * 5_000)
+            assert await it.is_over(), "and nothing of it is answered"
+    echo.may_answer.set()
+    assert echo.requests <= 1
+
+
+async def test_a_few_requests_in_one_packet_are_answered_in_their_order(port: int) -> None:
+    async with line(port) as it:
+        await it.send(
+            b"".join(
+                b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n%b" % (length, b"x" * length)
+                for length in range(1, 10)
+            )
+        )
+        assert [await it.answer() for _ in range(1, 10)] == [(200, {"length": length}) for length in range(1, 10)]
+
+
+async def test_a_body_in_many_tiny_pieces_is_refused(port: int) -> None:
+    head = b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+    async with line(port) as it:
+        await it.send(head + b"1\r\na\r\n" * 9_000)
+        status, body = await it.answer()
+        assert (status, body["code"]) == (400, "malformed-request")
+        assert await it.is_over()
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"GET / HTTP/1.1\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
+        b"GET / HTTP/1.0\r\nHost: a\r\nHost: b\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: a b\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: a/b\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: a@b\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: a:b\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: [::1\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: \xe4.example\r\n\r\n",
+        b'GET / HTTP/1.1\r\nHost: "><script>\r\n\r\n',
+    ],
+)
+async def test_a_request_that_does_not_name_one_host_is_refused(port: int, head: bytes) -> None:
+    async with line(port) as it:
+        await it.send(head)
+        assert await it.answer() == (400, {"error": http_limits.BAD_HOST, "code": "malformed-request"})
+        assert await it.is_over()
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        *(
+            b"GET / HTTP/1.1\r\nHost: %b\r\n\r\n" % host
+            for host in (b"a", b"A.example.:80", b"[::1]:8000", b"", b"a_b:")
+        ),
+        b"GET / HTTP/1.0\r\n\r\n",
+        b"GET / HTTP/1.0\r\nHost: a\r\n\r\n",
+    ],
+)
+async def test_a_request_that_names_its_host_is_taken(port: int, head: bytes) -> None:
+    async with line(port) as it:
+        await it.send(head)
+        assert (await it.answer())[0] == 200
+
+
+async def test_refusals_are_logged_with_the_address_and_bounded_in_number(port: int) -> None:
+    with structlog.testing.capture_logs() as lines:
+        for _ in range(3 * refusal_log.MAX_LINES):
+            async with line(port) as it:
+                await it.send(b"none\r\n\r\n")
+                assert (await it.answer())[0] == 400
+    assert len(lines) == refusal_log.MAX_LINES
+    assert {(each["client"], each["status"], each["code"]) for each in lines} == {
+        ("127.0.0.1", 400, "malformed-request")
+    }
+
+
+async def test_upgrades_and_malformed_requests_leave_no_lines_of_the_server(
+    port: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    for request in (b"none\r\n\r\n", b"GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n"):
+        async with line(port) as it:
+            await it.send(request)
+            await it.answer()
+    assert [each for each in caplog.records if each.name.startswith("uvicorn") and each.levelname == "WARNING"] == []
+
+
+async def test_one_connection_too_many_ends_an_idle_one_of_the_same_client(echo: Echo) -> None:
+    config = server_config(echo, "127.0.0.1", 0)
+    config.http = partial(BoundedHttpProtocol, table=ConnectionTable(3))  # type: ignore[assignment]  # as in the server
+    config.lifespan = "off"
+    async with serving(config) as port, line(port) as first, line(port) as second, line(port) as third:
+        await second.send(b"GET / HTTP/1.1\r\nHost: a\r\n")
+        async with line(port) as fourth:
+            await fourth.send(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+            assert (await fourth.answer())[0] == 200
+            with suppress(ConnectionError):
+                assert await first.is_over()
+            await second.send(b"\r\n")
+            await third.send(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+            assert [(await each.answer())[0] for each in (second, third)] == [200, 200]
+
+
+async def test_an_answer_that_nobody_reads_has_a_time_limit_of_the_system() -> None:
+    server, client = socket.socketpair()
+    listening = socket.create_server(("127.0.0.1", 0))
+    with server, client, listening, socket.create_connection(listening.getsockname()) as connection:
+        for each in (connection, server):
+            http_limits._limit_unread_time(_Transport(each))
+        set_to = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT)
+    assert set_to == http_limits.UNREAD_SECONDS * 1_000
+
+
+class _Transport(asyncio.Transport):
+    """A transport with a socket."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        super().__init__({"socket": connection})
+
+
 OVERRIDDEN = {
     "connection_made": ["self", "transport"],
     "connection_lost": ["self", "exc"],
@@ -242,15 +396,15 @@ OVERRIDDEN = {
     "on_headers_complete": ["self"],
     "on_body": ["self", "body"],
     "on_message_complete": ["self"],
-    "send_400_response": ["self", "msg"],
 }
+ADDED = {"is_answering", "end_now"}
 
 
 def test_the_limits_override_exactly_these_methods_of_uvicorn() -> None:
     own = {name for name in vars(BoundedHttpProtocol) if not name.startswith("_")}
     theirs = {name: list(inspect.signature(vars(HttpToolsProtocol)[name]).parameters) for name in OVERRIDDEN}
 
-    assert own == set(OVERRIDDEN)
+    assert own == set(OVERRIDDEN) | ADDED
     assert theirs == OVERRIDDEN
 
 
@@ -260,6 +414,6 @@ async def test_the_limits_rely_on_these_attributes_of_uvicorn(echo: Echo) -> Non
     protocol.on_message_begin()
 
     state = vars(protocol)
-    assert {"loop", "transport", "cycle", "pipeline", "headers", "url"} <= set(state)
+    assert {"loop", "transport", "cycle", "pipeline", "headers", "url", "client", "parser"} <= set(state)
     assert (state["cycle"], len(state["pipeline"]), state["headers"], state["url"]) == (None, 0, [], b"")
     assert {"response_started", "response_complete"} <= set(vars(RequestResponseCycle)["__init__"].__code__.co_names)

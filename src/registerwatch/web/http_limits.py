@@ -1,71 +1,125 @@
-"""Limits of incoming requests: the size of the head, and the time in which a request has to arrive.
+"""Limits of incoming requests and connections: sizes, numbers, and the time in which a request has to arrive.
 
-uvicorn has neither limit: one header could fill the memory, and a client could keep connections open by sending a byte
-now and then.
+uvicorn has none of them: one header could fill the memory, a client could keep connections open by sending a byte now
+and then, and thousands of requests in one packet would be taken on at once.
 """
 
 import asyncio
 import json
+import re
+import socket
 from typing import Any
 
+import httptools
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
+
+from registerwatch.web.connections import ConnectionTable, max_connections
+from registerwatch.web.refusal_log import RefusalLog
 
 MAX_HEAD_BYTES = 32 * 1024
 """Of the request line with all headers."""
+MAX_HEADERS = 200
+MAX_PIPELINED = 16
+"""Requests that wait on one connection until those before them are answered."""
+MAX_PIECES = 8_192
+"""Of one body: packets and chunks. Half of the bytes of a chunk of one byte are a call of Python."""
+MAX_DROPPED_BYTES = 4 * 1024 * 1024
+"""What is read of a body after its request was answered, so that clients that send all of it first see the answer."""
 ARRIVAL_SECONDS = 30.0
 """Within which a request has to arrive completely, and a new connection has to send its first byte."""
+UNREAD_SECONDS = 60
+"""For which a client may leave an answer unread."""
+SLICE_BYTES = 32 * 1024
+"""What is parsed at once of a packet, so that the first part of it can refuse the rest."""
 
 MALFORMED = "This is no HTTP request."
-HEAD_TOO_LARGE = f"The request line and its headers have more than {MAX_HEAD_BYTES // 1024} KiB."
+BAD_HOST = "An HTTP/1.1 request has one `Host` header, which names a host."
+HEAD_TOO_LARGE = (
+    f"The request line and its headers have more than {MAX_HEAD_BYTES // 1024} KiB, or are more than {MAX_HEADERS}."
+)
+TOO_MANY_PIECES = "The body comes in too many small pieces."
 TIMED_OUT = f"The request took longer than {ARRIVAL_SECONDS:g} s to arrive."
 
+_HOST = re.compile(rb"(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._~!$&'()*+,;=%-]*)(?::[0-9]{0,5})?")
 
-class _HeadRefused(Exception):
+
+class _Refused(Exception):
     """Stops the parser after a request was refused."""
 
 
 class BoundedHttpProtocol(HttpToolsProtocol):
-    """uvicorn's protocol with these two limits, and with errors as JSON."""
+    """uvicorn's protocol with these limits, and with errors as JSON."""
 
-    def __init__(self, *arguments: Any, **named: Any) -> None:
+    def __init__(
+        self,
+        *arguments: Any,
+        table: ConnectionTable | None = None,
+        refusal_log: RefusalLog | None = None,
+        **named: Any,
+    ) -> None:
         super().__init__(*arguments, **named)
+        self._table = ConnectionTable(max_connections()) if table is None else table
+        self._refusal_log = RefusalLog() if refusal_log is None else refusal_log
         self._deadline: asyncio.TimerHandle | None = None
         self._is_arriving = self._is_in_head = False
-        self._head_bytes = 0
+        self._head_bytes = self._pieces = self._dropped_bytes = 0
+
+    @property
+    def is_answering(self) -> bool:
+        """Whether a request is being answered."""
+        cycle: RequestResponseCycle | None = self.cycle
+        return cycle is not None and not cycle.response_complete
+
+    def end_now(self) -> None:
+        """End the connection without another word."""
+        self.transport.abort()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
         super().connection_made(transport)
+        _limit_unread_time(transport)
         self._deadline = self.loop.call_later(ARRIVAL_SECONDS, self._time_out)
+        self._table.add(self, self._peer)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._cancel_deadline()
+        self._table.discard(self, self._peer)
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        if self.transport.is_closing():
-            return
-        self._head_bytes += len(data)  # an upper bound: a part of the body may be in the same packet
-        super().data_received(data)
-        if self._is_arriving and self._head_bytes > MAX_HEAD_BYTES:
-            self._refuse(431, HEAD_TOO_LARGE, "head-too-large")
-        elif self._is_arriving and self._deadline is None:
-            self._deadline = self.loop.call_later(ARRIVAL_SECONDS, self._time_out)
+        for start in range(0, len(data), SLICE_BYTES):
+            if self.transport.is_closing():
+                return
+            self._parse(data[start : start + SLICE_BYTES] if len(data) > SLICE_BYTES else data)
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
         self._is_arriving = self._is_in_head = True
+        self._pieces = self._dropped_bytes = 0
         self._cancel_deadline()  # the time of this request starts now
 
     def on_headers_complete(self) -> None:
-        if self._head_bytes > MAX_HEAD_BYTES and self._length_of_head() > MAX_HEAD_BYTES:
-            self._refuse(431, HEAD_TOO_LARGE, "head-too-large")
-            raise _HeadRefused
+        if len(self.headers) > MAX_HEADERS or (
+            self._head_bytes > MAX_HEAD_BYTES and self._length_of_head() > MAX_HEAD_BYTES
+        ):
+            self._stop(431, HEAD_TOO_LARGE, "head-too-large")
+        if not self._has_proper_host():
+            self._stop(400, BAD_HOST, "malformed-request")
+        if len(self.pipeline) >= MAX_PIPELINED:
+            self._stop(400, MALFORMED, "malformed-request")
         self._is_in_head, self._head_bytes = False, 0
         super().on_headers_complete()
         self.headers = []  # the request has its own list; trailers of a chunked body are no headers
 
     def on_body(self, body: bytes) -> None:
         self._head_bytes = 0
+        self._pieces += 1
+        if self._pieces > MAX_PIECES:
+            self._stop(400, TOO_MANY_PIECES, "malformed-request")
+        if self.cycle.response_complete:
+            self._dropped_bytes += len(body)
+            if self._dropped_bytes > MAX_DROPPED_BYTES:
+                self.transport.close()
+                raise _Refused
         super().on_body(body)
 
     def on_message_complete(self) -> None:
@@ -73,9 +127,31 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         self._cancel_deadline()
         super().on_message_complete()
 
-    def send_400_response(self, msg: str) -> None:
-        """Called by uvicorn where parsing failed, also after `_HeadRefused`."""
-        self._refuse(400, MALFORMED, "malformed-request")
+    @property
+    def _peer(self) -> str:
+        return self.client[0] if self.client else ""
+
+    def _parse(self, data: bytes) -> None:
+        """As uvicorn does it, without its log lines, of which a client could cause any number."""
+        self._head_bytes += len(data)  # an upper bound: a part of the body may be in the same packet
+        self._unset_keepalive_if_required()
+        try:
+            self.parser.feed_data(data)
+        except httptools.HttpParserUpgrade:
+            pass  # no other protocol is spoken here, so the request is answered in this one
+        except httptools.HttpParserError:  # `_Refused` too
+            self._refuse(400, MALFORMED, "malformed-request")
+        if self._is_arriving and self._head_bytes > MAX_HEAD_BYTES:
+            self._refuse(431, HEAD_TOO_LARGE, "head-too-large")
+        elif self._is_arriving and self._deadline is None:
+            self._deadline = self.loop.call_later(ARRIVAL_SECONDS, self._time_out)
+
+    def _has_proper_host(self) -> bool:
+        """Whether there is one host that is written as one; HTTP/1.0 needs none (RFC 9112, 3.2)."""
+        hosts = [value for name, value in self.headers if name == b"host"]
+        if len(hosts) == 1:
+            return _HOST.fullmatch(hosts[0]) is not None
+        return not hosts and self.parser.get_http_version() == "1.0"
 
     def _may_answer(self) -> bool:
         cycle: RequestResponseCycle | None = self.cycle
@@ -97,15 +173,22 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         else:
             self.transport.close()
 
+    def _stop(self, status: int, message: str, code: str) -> None:
+        """Refuse the request, and parse nothing more."""
+        self._refuse(status, message, code)
+        raise _Refused
+
     def _refuse(self, status: int, message: str, code: str) -> None:
         """Send an error, unless another answer was started, and close the connection."""
         if self.transport.is_closing():
             return
         self._cancel_deadline()
+        self._refusal_log.note(self._peer, status, code)
         if self._may_answer():
             body = json.dumps({"error": message, "code": code}).encode()
             self.transport.write(
                 STATUS_LINE[status] + b"content-type: application/json\r\ncache-control: no-store\r\n"
+                b"x-content-type-options: nosniff\r\n"
                 b"content-length: %d\r\nconnection: close\r\n\r\n%b" % (len(body), body)
             )
         self.transport.close()
@@ -114,3 +197,11 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         if self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None
+
+
+def _limit_unread_time(transport: asyncio.Transport) -> None:
+    """Let the system end the connection where the client does not take what was sent, also after it was closed."""
+    connection = transport.get_extra_info("socket")
+    is_tcp = connection is not None and connection.family in (socket.AF_INET, socket.AF_INET6)
+    if is_tcp and hasattr(socket, "TCP_USER_TIMEOUT"):  # Linux has it
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, UNREAD_SECONDS * 1_000)
