@@ -6,14 +6,17 @@ import socket
 import ssl
 import threading
 from collections.abc import AsyncIterator, Iterable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from typing import Any
 
 import httpcore2
 import pytest
 
 from registerwatch.net.safe_http import (
+    MAX_ADDRESSES,
     READ_BYTES,
+    TOO_LONG,
     CheckedNetwork,
     PostResult,
     Resolver,
@@ -172,6 +175,121 @@ async def test_an_endless_answer_is_hardly_read() -> None:
         async with asyncio.timeout(5):
             assert await posted(box, flood) == PostResult(200, "")
     assert flood.sent < 16 * 1024 * 1024, "what the sockets' buffers hold"
+
+
+INTERIM, HEADER = b"HTTP/1.1 100 Continue\r\n\r\n", b"HTTP/1.1 200 OK\r\n"
+
+
+@dataclass
+class Stream:
+    """Sends a beginning, then a part again and again, as fast as it is taken. `sent` counts the parts."""
+
+    part: bytes
+    beginning: bytes = b""
+    copies: int = 100
+    sent: int = 0
+
+    async def __call__(self, writer: asyncio.StreamWriter) -> None:
+        writer.write(self.beginning)
+        while True:
+            writer.write(self.part * self.copies)
+            await writer.drain()
+            self.sent += self.copies
+            await asyncio.sleep(0)
+
+
+@pytest.mark.parametrize("tls", [False, True], ids=["plain", "tls"])
+@pytest.mark.parametrize(
+    "stream",
+    [
+        Stream(INTERIM),
+        Stream(b"HTTP/1.1 103 \r\nLink: a\r\n\r\n"),
+        Stream(INTERIM, copies=1),
+        Stream(b"X-A: b\r\n", HEADER),
+        Stream(b"x" * 1_000, HEADER + b"X-A: "),
+        Stream(b"\r\n" * 100),
+    ],
+    ids=["interim", "early hints", "one by one", "headers", "one header", "nothing"],
+)
+async def test_a_receiver_that_sends_anything_but_an_answer_is_left_at_once(
+    stream: Stream, tls: bool, certificate: Certificate
+) -> None:
+    async with receiver(tls=certificate.shown() if tls else None) as box:
+        box.manner = stream
+        async with poster_over(Names(["127.0.0.1"]), trusted=certificate.trusted(), allow_private=True) as http_client:
+            url = f"{'https' if tls else 'http'}://{HOST}:{box.port}/"
+            async with asyncio.timeout(2):
+                answered = await http_client.post(url, BODY, {})
+    assert (answered.status, answered.error.startswith(("the receiver sent more", "the connection failed"))) == (
+        None,
+        True,
+    )
+
+
+async def test_interim_answers_that_come_in_parts_are_counted() -> None:
+    async def manner(writer: asyncio.StreamWriter) -> None:
+        for _ in range(20):
+            for part in (INTERIM[:9], INTERIM[9:-1], INTERIM[-1:]):
+                writer.write(part)
+                await writer.drain()
+                await asyncio.sleep(0.001)
+        await answer(204)(writer)
+
+    async with receiver() as box:
+        assert await posted(box, manner) == PostResult(None, TOO_LONG)
+
+
+async def test_a_few_interim_answers_come_before_the_answer() -> None:
+    async def manner(writer: asyncio.StreamWriter) -> None:
+        writer.write(INTERIM * 2)
+        await answer(204)(writer)
+
+    async with receiver() as box, poster_over(Names(), allow_private=True) as http_client:
+        box.manner = manner
+        for _ in range(10):
+            assert await http_client.post(box.url, BODY, HEADERS) == PostResult(204, "")
+    assert box.connections == 1
+
+
+async def test_a_long_answer_with_a_long_head_is_taken() -> None:
+    headers = {f"X-{number}": "x" * 500 for number in range(20)}
+    async with receiver() as box:
+        assert await posted(box, answer(200, b"y" * 500_000, headers)) == PostResult(200, "")
+
+
+async def test_tickets_of_tls_without_an_end_are_not_taken(certificate: Certificate) -> None:
+    """Messages of TLS itself, which never reach HTTP."""
+    names = Names(["127.0.0.1"])
+
+    async def flood(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(ConnectionError):
+            await reader.read(1_000)
+            while True:
+                writer.write(b"\x16\x03\x03\x00\x01\x00" * 1_000)  # parts of a handshake of one byte each
+                await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(flood, "127.0.0.1", 0)
+    async with server, poster_over(names, trusted=certificate.trusted(), allow_private=True) as http_client:
+        port = server.sockets[0].getsockname()[1]
+        async with asyncio.timeout(2):
+            assert (await http_client.post(f"https://{HOST}:{port}/", BODY, {})).status is None
+
+
+async def test_of_a_name_with_very_many_addresses_only_some_are_tried() -> None:
+    async with receiver() as box:
+        pass
+    names = Names([f"127.0.1.{number}" for number in range(1, 201)])
+    asked: list[str] = []
+
+    class Refusing(Network):
+        async def connect_tcp(self, host: str, port: int, *more: Any, **options: Any) -> httpcore2.AsyncNetworkStream:
+            asked.append(host)
+            raise httpcore2.ConnectError
+
+    async with poster_over(names, network=Refusing(), allow_private=True) as http_client:
+        assert (await http_client.post(f"http://{HOST}:{box.port}/", BODY, {})).status is None
+    assert len(asked) == MAX_ADDRESSES
 
 
 async def test_a_compressed_answer_is_not_unpacked() -> None:

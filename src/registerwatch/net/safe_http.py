@@ -20,13 +20,17 @@ import httpx2
 
 from registerwatch.errors import InvalidInput
 from registerwatch.net.addresses import ip_of, is_public, target
+from registerwatch.net.answer_bounds import AnswerTooLong, BoundedAnswers, BoundedBackend, one_attempt
 
-READ_BYTES = 1_024
-"""Bytes that are read of an answer; only its status counts. After a longer one the connection is closed."""
+READ_BYTES, READ_PIECES = 1_024, 16
+"""What is read of an answer's body; only its status counts. After a longer one the connection is closed."""
+MAX_ADDRESSES = 8
+"""Of one name: the rest of a longer list is not tried."""
 IDLE_CONNECTIONS = 4
 """The pool checks every idle connection at every request, which costs more than opening a few new ones."""
 IDLE_SECONDS = 5.0
 
+TOO_LONG = "the receiver sent more than an answer needs"
 _NO_ANSWER = (
     httpcore2.NetworkError,
     httpcore2.ProtocolError,
@@ -97,7 +101,7 @@ class CheckedNetwork(httpcore2.AsyncNetworkBackend):
     ) -> None:
         self._resolver = resolver
         self._allow_private = allow_private
-        self._inner = inner or httpcore2.AnyIOBackend()
+        self._inner = inner or BoundedBackend()
 
     async def connect_tcp(
         self,
@@ -108,11 +112,11 @@ class CheckedNetwork(httpcore2.AsyncNetworkBackend):
         socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
     ) -> httpcore2.AsyncNetworkStream:
         """Connect to the first address that accepts. Raises `OSError`, or `InvalidInput` for a private one."""
-        *others, last = await self._addresses(host, port)
+        *others, last = (await self._addresses(host, port))[:MAX_ADDRESSES]
         for ip in others:
             with suppress(httpcore2.ConnectError):
-                return await self._inner.connect_tcp(ip, port, timeout, local_address, socket_options)
-        return await self._inner.connect_tcp(last, port, timeout, local_address, socket_options)
+                return BoundedAnswers(await self._inner.connect_tcp(ip, port, timeout, local_address, socket_options))
+        return BoundedAnswers(await self._inner.connect_tcp(last, port, timeout, local_address, socket_options))
 
     async def _addresses(self, host: str, port: int) -> Sequence[str]:
         """The IP addresses that the name resolves to, if all of them are public."""
@@ -156,6 +160,10 @@ class SafeHttpClient:
 
     async def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> PostResult:
         """One attempt, never longer than the time limit. Raises nothing: an error is the result."""
+        with one_attempt():
+            return await self._post(url, body, headers)
+
+    async def _post(self, url: str, body: bytes, headers: Mapping[str, str]) -> PostResult:
         deadline = asyncio.get_running_loop().time() + self._seconds
         try:
             async with asyncio.timeout_at(deadline):
@@ -165,6 +173,8 @@ class SafeHttpClient:
             return PostResult(None, f"no answer within {self._seconds:g} s")
         except InvalidInput as refused:
             return PostResult(None, str(refused))
+        except AnswerTooLong:
+            return PostResult(None, TOO_LONG)
         except (*_NO_ANSWER, httpx2.InvalidURL) as error:
             return PostResult(None, f"the connection failed: {type(error).__name__}")
         except OSError as error:
@@ -207,13 +217,13 @@ def _request(to: _Addressed, body: bytes, headers: Mapping[str, str]) -> httpcor
 
 async def _read_briefly(response: httpcore2.Response, deadline: float) -> None:
     """Read the beginning of the body and drop it: some receivers fail when nobody reads."""
-    received = 0
+    received = pieces = 0
     try:
         with suppress(TimeoutError, *_NO_ANSWER):
             async with asyncio.timeout_at(deadline):
                 async for chunk in response.aiter_stream():
-                    received += len(chunk)
-                    if received > READ_BYTES:
+                    received, pieces = received + len(chunk), pieces + 1
+                    if received > READ_BYTES or pieces > READ_PIECES:
                         break
     finally:
         await response.aclose()
