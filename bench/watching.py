@@ -21,7 +21,8 @@ from registerwatch.background.loops import deliver
 from registerwatch.clock import SystemClock
 from registerwatch.db.engine import Database
 from registerwatch.db.migrate import upgrade
-from registerwatch.net.safe_http import CheckedNetwork, SafeHttpClient, SystemResolver, checked_connections
+from registerwatch.net.resolver import DnsResolver
+from registerwatch.net.safe_http import CheckedNetwork, SafeHttpClient, checked_connections
 from registerwatch.notifications.channels.webhook import ATTEMPT_SECONDS, WebhookChannel, body_of
 from registerwatch.notifications.delivery import MAX_CONCURRENT, MAX_PER_TARGET, DeliveryService
 from registerwatch.notifications.models import EventType, Notification
@@ -179,7 +180,7 @@ def _device(number: int, version: int) -> Device:
 
 async def _delivered(path: Path, url: str, count: int) -> float:
     """Seconds until every delivery has ended well: claimed, signed, posted, its end stored."""
-    network = CheckedNetwork(SystemResolver(), allow_private=True)
+    network = CheckedNetwork(DnsResolver(), allow_private=True)
     async with (
         _watched_database(path, ADDRESSES, ADDRESSES, ADDRESSES) as database,
         checked_connections(network, most=MAX_CONCURRENT) as connections,

@@ -22,10 +22,12 @@ from registerwatch.db.migrate import upgrade
 from registerwatch.db.schedule import Schedule
 from registerwatch.health import HealthChecks
 from registerwatch.mail.mailer import Mailer, mailer_of
-from registerwatch.net.safe_http import CheckedNetwork, Connections, SafeHttpClient, SystemResolver, checked_connections
+from registerwatch.net.resolver import DnsResolver
+from registerwatch.net.safe_http import CheckedNetwork, Connections, SafeHttpClient, checked_connections
 from registerwatch.notifications.channels.webhook import ATTEMPT_SECONDS
 from registerwatch.notifications.delivery import MAX_CONCURRENT
 from registerwatch.notifications.feeds.service import FeedService
+from registerwatch.notifications.targets import MAX_TESTS
 from registerwatch.notifications.wiring import Notifications, build_notifications
 from registerwatch.register.actors import ActorService
 from registerwatch.register.devices import DeviceService
@@ -81,6 +83,7 @@ class Service:
     health: HealthChecks
     http: httpx2.AsyncClient
     receivers: httpcore2.AsyncConnectionPool
+    resolver: DnsResolver
 
     def bulk_source(self, name: str) -> BulkSource:
         """The source of this name; any other name is the path of a file of records."""
@@ -93,6 +96,7 @@ class Service:
         await self.accounts.close()
         await self.http.aclose()
         await self.receivers.aclose()
+        await self.resolver.aclose()
         await self.billing.close()
         await self.indexer.close()
         await self.documents.close()
@@ -109,13 +113,15 @@ def build_service(
     passwords: Passwords | None = None,
     provider: PaymentProvider | None = None,
     receivers: Connections | None = None,
+    resolver: DnsResolver | None = None,
 ) -> Service:
     """Build the adapters. Nothing is opened yet. Tests bring adapters of their own."""
     clock = clock or SystemClock()
     database = Database(settings.database_address)
     documents = open_documents(settings.database_address)
-    network = CheckedNetwork(SystemResolver(), allow_private=settings.webhooks_allow_private)
-    connections = checked_connections(network, most=MAX_CONCURRENT)
+    resolver = resolver or DnsResolver()
+    network = CheckedNetwork(resolver, allow_private=settings.webhooks_allow_private)
+    connections = checked_connections(network, most=MAX_CONCURRENT + MAX_TESTS)
     http_client = SafeHttpClient(
         receivers or connections, allow_private=settings.webhooks_allow_private, seconds=ATTEMPT_SECONDS
     )
@@ -177,6 +183,7 @@ def build_service(
         ),
         http=http,
         receivers=connections,
+        resolver=resolver,
     )
 
 

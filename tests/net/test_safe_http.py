@@ -2,9 +2,7 @@
 
 import asyncio
 import gzip
-import socket
 import ssl
-import threading
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
@@ -13,15 +11,14 @@ from typing import Any
 import httpcore2
 import pytest
 
+from registerwatch.net.resolver import Resolver
 from registerwatch.net.safe_http import (
     MAX_ADDRESSES,
     READ_BYTES,
     TOO_LONG,
     CheckedNetwork,
     PostResult,
-    Resolver,
     SafeHttpClient,
-    SystemResolver,
     checked_connections,
 )
 from tests.net.conftest import HOST
@@ -405,32 +402,3 @@ async def test_no_cookie_comes_back() -> None:
         for _ in range(2):
             await http_client.post(box.url, BODY, {})
     assert ["cookie" in request.headers for request in box.requests] == [False, False]
-
-
-async def test_the_system_knows_this_machine() -> None:
-    assert "127.0.0.1" in await SystemResolver().addresses("localhost", 80)
-
-
-@pytest.mark.parametrize("host", [f"{'a' * 64}.example.org", "a..example.org"])
-async def test_a_name_that_cannot_be_is_not_found(host: str) -> None:
-    with pytest.raises(OSError, match="not valid"):
-        await SystemResolver().addresses(host, 443)
-
-
-async def test_names_that_never_resolve_hold_up_no_other() -> None:
-    go_on = threading.Event()
-
-    def lookup(host: str, port: int, **_kind: Any) -> Sequence[Any]:
-        if host != HOST:
-            go_on.wait(30)
-        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (PUBLIC, port))]
-
-    resolver = SystemResolver(lookup)
-    stuck = [asyncio.create_task(resolver.addresses(f"{number}.example.org", 443)) for number in range(60)]
-    try:
-        async with asyncio.timeout(10):
-            assert await resolver.addresses(HOST, 443) == [PUBLIC]
-        assert not any(task.done() for task in stuck)
-    finally:
-        go_on.set()
-        await asyncio.gather(*stuck)

@@ -8,6 +8,7 @@ import pytest
 
 from registerwatch.accounts.models import Caller
 from registerwatch.errors import InvalidInput
+from registerwatch.net.account_places import AccountPlaces
 from registerwatch.notifications.delivery import DeliveryService
 from registerwatch.notifications.models import AttemptResult, Notification, Target
 from registerwatch.notifications.targets import TargetService
@@ -63,7 +64,7 @@ async def plain(harness: ServiceHarness) -> Plain:
     caller, _ = await harness.owner_with_webhook()
     channel = PlainChannel()
     worker = DeliveryService(harness.database, harness.clock, {**channels_of(harness), channel.name: channel})
-    targets = TargetService(harness.database, harness.clock, worker, channel)
+    targets = TargetService(harness.database, harness.clock, worker, channel, AccountPlaces(most=1, most_per_account=1))
     for name in ("#news", "#closed"):
         await targets.add(caller, name)
     await queue_change(harness, caller, number=2, channels={**channels_of(harness), channel.name: channel})

@@ -22,6 +22,7 @@ from registerwatch.billing.provider import PaymentProvider
 from registerwatch.bootstrap import Service, build_service, running
 from registerwatch.db.engine import Database
 from registerwatch.mail.memory_mailer import MemoryMailer
+from registerwatch.net.resolver import DnsResolver
 from registerwatch.notifications.delivery import DeliveryService
 from registerwatch.notifications.models import Target
 from registerwatch.notifications.targets import TargetService
@@ -283,6 +284,7 @@ def build_harness(
     basic_udi_filter_works: bool = True,
     provider: PlainProvider | None = None,
     stripe: PaymentProvider | None = None,
+    resolver: DnsResolver | None = None,
     **overrides: object,
 ) -> ServiceHarness:
     """A service over a database at the present schema. Nothing runs and nothing is opened yet.
@@ -306,6 +308,7 @@ def build_harness(
         passwords=quick_passwords(),
         provider=stripe or provider,
         receivers=None if overrides.get("webhooks_allow_private") else receivers,
+        resolver=resolver,
     )
     log: RequestLog = register_app.state.log
     return ServiceHarness(service, clock, world, faults, log, transport, mail, receivers, provider)

@@ -6,14 +6,12 @@ proxies from the environment, and takes a network backend, which checks addresse
 
 import asyncio
 import ipaddress
-import socket
 import ssl
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import Any, Protocol
+from typing import Protocol
 
 import httpcore2
 import httpx2
@@ -21,6 +19,7 @@ import httpx2
 from registerwatch.errors import InvalidInput
 from registerwatch.net.addresses import ip_of, is_public, target
 from registerwatch.net.answer_bounds import AnswerTooLong, BoundedAnswers, BoundedBackend, one_attempt
+from registerwatch.net.resolver import Resolver
 
 READ_BYTES, READ_PIECES = 1_024, 16
 """What is read of an answer's body; only its status counts. After a longer one the connection is closed."""
@@ -50,36 +49,6 @@ class PostResult:
     def is_accepted(self) -> bool:
         """Whether the receiver accepted it: any 2xx."""
         return self.status is not None and 200 <= self.status < 300
-
-
-class Resolver(Protocol):
-    """Resolves names."""
-
-    async def addresses(self, host: str, port: int) -> Sequence[str]:
-        """IP addresses. Raises `OSError`."""
-
-
-class SystemResolver:
-    """The system's resolver, in threads of its own: slow names delay no other work.
-
-    `lookup` is `socket.getaddrinfo` or of its shape.
-    """
-
-    def __init__(self, lookup: Callable[..., Sequence[Any]] = socket.getaddrinfo, *, max_threads: int = 100) -> None:
-        self._lookup = lookup
-        self._threads = ThreadPoolExecutor(max_threads, thread_name_prefix="resolve")
-
-    async def addresses(self, host: str, port: int) -> Sequence[str]:
-        """IP addresses. Raises `OSError`."""
-        loop = asyncio.get_running_loop()
-        try:
-            found = await loop.run_in_executor(self._threads, self._looked_up, host, port)
-        except UnicodeError as error:  # Python's own check of names
-            raise OSError("the name is not valid") from error
-        return list(dict.fromkeys(str(entry[4][0]) for entry in found))
-
-    def _looked_up(self, host: str, port: int) -> Sequence[Any]:
-        return self._lookup(host, port, type=socket.SOCK_STREAM)
 
 
 class Connections(Protocol):

@@ -14,6 +14,7 @@ from registerwatch.db.engine import Database
 from registerwatch.db.row_pages import RowPage
 from registerwatch.db.statements import PreparedSelect
 from registerwatch.errors import CapReached, InvalidInput
+from registerwatch.net.account_places import AccountPlaces
 from registerwatch.notifications import repository, target_repository
 from registerwatch.notifications.channels import Channel
 from registerwatch.notifications.delivery import DeliveryService
@@ -28,6 +29,9 @@ from registerwatch.notifications.models import (
     new_delivery_id,
 )
 from registerwatch.notifications.repository import FinishedDelivery
+
+MAX_TESTS, MAX_TESTS_PER_ACCOUNT = 50, 3
+"""That one process sends at a time."""
 
 _TARGETS = PreparedSelect(target_repository.TARGETS)
 
@@ -45,11 +49,19 @@ class TestResult:
 class TargetService:
     """What owners and API keys do with their account's targets in one channel."""
 
-    def __init__(self, database: Database, clock: Clock, deliveries: DeliveryService, channel: Channel) -> None:
+    def __init__(
+        self,
+        database: Database,
+        clock: Clock,
+        deliveries: DeliveryService,
+        channel: Channel,
+        tests: AccountPlaces,
+    ) -> None:
         self._database = database
         self._clock = clock
         self._deliveries = deliveries
         self._channel = channel
+        self._tests = tests
 
     async def all(self, account_id: int) -> Sequence[Target]:
         """The account's targets, the first one first."""
@@ -110,7 +122,14 @@ class TargetService:
             return await self._target(connection, caller, target_id)
 
     async def test(self, caller: Caller, target_id: int | None) -> TestResult:
-        """Send a signed test to one target, or to the first one. Raises `InvalidInput` when there is none."""
+        """Send a signed test to one target, or to the first one. Raises `InvalidInput` when there is none.
+
+        Tests take places of their own, few for an account: whoever's receiver hangs delays only their own tests.
+        """
+        async with self._tests.place(caller.account.id):
+            return await self._send_test(caller, target_id)
+
+    async def _send_test(self, caller: Caller, target_id: int | None) -> TestResult:
         notification = Notification(new_delivery_id(), EventType.TEST, int(self._clock.now()), caller.account.email)
         body = self._channel.render(notification, [])
         async with self._database.transaction() as connection:

@@ -5,12 +5,13 @@ from dataclasses import dataclass
 
 from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
+from registerwatch.net.account_places import AccountPlaces
 from registerwatch.net.safe_http import SafeHttpClient
 from registerwatch.notifications.channels import Channel
 from registerwatch.notifications.channels.webhook import WebhookChannel
 from registerwatch.notifications.delivery import DeliveryService
 from registerwatch.notifications.outbox import DeliveryOutbox
-from registerwatch.notifications.targets import TargetService
+from registerwatch.notifications.targets import MAX_TESTS, MAX_TESTS_PER_ACCOUNT, TargetService
 from registerwatch.settings import Settings
 
 
@@ -47,8 +48,9 @@ def build_notifications(
     """The use cases over one database."""
     channels = build_channels(settings, http_client)
     deliveries = DeliveryService(database, clock, channels)
+    places = AccountPlaces(most=MAX_TESTS, most_per_account=MAX_TESTS_PER_ACCOUNT)
     return Notifications(
         outbox=DeliveryOutbox(database, clock, channels),
         deliveries=deliveries,
-        targets={name: TargetService(database, clock, deliveries, channel) for name, channel in channels.items()},
+        targets={name: TargetService(database, clock, deliveries, each, places) for name, each in channels.items()},
     )

@@ -1,0 +1,46 @@
+"""Places for slow work that accounts ask for: few for each account, so that one never takes those of the others."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from registerwatch.errors import Overloaded
+
+MAX_USERS = 40
+"""Requests of one account that have or await a place."""
+
+
+@dataclass(slots=True)
+class _Account:
+    """The places of one account, and how many of its requests have or await one."""
+
+    places: asyncio.Semaphore
+    users: int = 0
+
+
+class AccountPlaces:
+    """At most `most` at a time, and `most_per_account` of one account. Who finds none free waits, first come first."""
+
+    def __init__(self, *, most: int, most_per_account: int) -> None:
+        self._places = asyncio.Semaphore(most)
+        self._most_per_account = most_per_account
+        self._accounts: dict[int, _Account] = {}
+
+    @asynccontextmanager
+    async def place(self, account_id: int) -> AsyncIterator[None]:
+        """A place while the block lasts. An account first waits for one of its own, so its crowd waits outside.
+
+        Raises `Overloaded` where too many of the account wait already.
+        """
+        if account_id in self._accounts and self._accounts[account_id].users >= MAX_USERS:
+            raise Overloaded("The account has too many of these requests under way. Try again when some have ended.")
+        account = self._accounts.setdefault(account_id, _Account(asyncio.Semaphore(self._most_per_account)))
+        account.users += 1
+        try:
+            async with account.places, self._places:
+                yield
+        finally:
+            account.users -= 1
+            if not account.users:
+                del self._accounts[account_id]

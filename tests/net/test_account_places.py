@@ -1,0 +1,68 @@
+"""Whose work waits, and for whose."""
+
+import asyncio
+
+import pytest
+
+from registerwatch.errors import Overloaded
+from registerwatch.net.account_places import MAX_USERS, AccountPlaces
+
+pytestmark = pytest.mark.anyio
+
+
+class Work:
+    """Requests that hold their place until the test lets them go on."""
+
+    def __init__(self, places: AccountPlaces) -> None:
+        self._places = places
+        self.under_way: list[int] = []
+        self.may_end = asyncio.Event()
+
+    async def run(self, account_id: int) -> None:
+        async with self._places.place(account_id):
+            self.under_way.append(account_id)
+            await self.may_end.wait()
+
+
+async def _settled() -> None:
+    for _ in range(5):
+        await asyncio.sleep(0)
+
+
+async def test_an_account_has_few_places_and_leaves_the_others_theirs() -> None:
+    work = Work(AccountPlaces(most=5, most_per_account=2))
+    async with asyncio.TaskGroup() as tasks:
+        for account_id in [1] * 30 + [2, 3, 3, 3]:
+            tasks.create_task(work.run(account_id))
+        await _settled()
+        assert sorted(work.under_way) == [1, 1, 2, 3, 3]
+        work.may_end.set()
+    assert len(work.under_way) == 34
+
+
+async def test_an_account_with_too_many_requests_is_refused_and_others_are_not() -> None:
+    places = AccountPlaces(most=5, most_per_account=2)
+    work = Work(places)
+    async with asyncio.TaskGroup() as tasks:
+        for _ in range(MAX_USERS):
+            tasks.create_task(work.run(1))
+        await _settled()
+        with pytest.raises(Overloaded):
+            async with places.place(1):
+                pass
+        async with places.place(2):
+            pass
+        work.may_end.set()
+    async with places.place(1):
+        pass
+
+
+async def test_who_is_cancelled_while_it_waits_leaves_its_place_in_the_queue() -> None:
+    work = Work(AccountPlaces(most=5, most_per_account=1))
+    first, second, third = (asyncio.create_task(work.run(1)) for _ in range(3))
+    await _settled()
+    second.cancel()
+    await asyncio.gather(second, return_exceptions=True)
+    work.may_end.set()
+    await asyncio.gather(first, third)
+    assert work.under_way == [1, 1]
