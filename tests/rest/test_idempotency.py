@@ -1,6 +1,8 @@
 """`Idempotency-Key`: a POST that is sent again makes nothing again."""
 
 import asyncio
+import hmac
+from hashlib import sha256
 from typing import Any
 from unittest.mock import patch
 
@@ -8,7 +10,7 @@ import httpx2
 import pytest
 
 from registerwatch.accounts.idempotency import ABANDONED_SECONDS, KEPT_SECONDS
-from registerwatch.db.tables import idempotent_requests
+from registerwatch.db.tables import api_keys, idempotent_requests
 from tests.support.harness import NewAccount, ServiceHarness, auth_headers
 
 pytestmark = pytest.mark.anyio
@@ -63,6 +65,22 @@ async def test_a_key_that_is_told_once_is_neither_made_again_nor_kept(
     assert (first.status_code, again.status_code, again.json()["code"]) == (200, 409, "idempotency-conflict")
     assert first.json()["api_key"] not in str(await harness.rows(idempotent_requests))
     assert len((await harness.client.get("/v1/me", headers=auth_headers(owner.api_key))).json()["keys"]) == 2
+
+
+async def test_what_is_remembered_of_a_request_does_not_help_to_guess_its_password(
+    harness: ServiceHarness, owner: NewAccount
+) -> None:
+    address, body = b"POST /v1/password?", b'{"password": "a guess of eight"}'
+    headers = {**auth_headers(owner.api_key), "Idempotency-Key": KEY, "Content-Type": "application/json"}
+    answers = [await harness.client.post("/v1/password", content=body, headers=headers) for _ in range(2)]
+    [remembered] = await harness.rows(idempotent_requests)
+    [key] = await harness.rows(api_keys)
+
+    joined = b"".join(b"%d:%b" % (len(part), part) for part in (address, body))
+    stored = [key["digest"].encode(), remembered["digest"].encode()]
+    guesses = [sha256(joined).hexdigest(), *(hmac.new(each, joined, sha256).hexdigest() for each in stored)]
+    assert [each.headers.get("idempotent-replayed") for each in answers] == [None, "true"]
+    assert remembered["fingerprint"] not in guesses
 
 
 async def test_a_key_of_another_request_is_refused(harness: ServiceHarness, owner: NewAccount) -> None:

@@ -26,6 +26,13 @@ class Credential:
 
     kind: Literal["key", "session"]
     digest: str = field(repr=False)
+    mac_key: bytes = field(default=b"", repr=False, compare=False)
+    """Made from the secret, and stored nowhere."""
+
+    def mac(self, content: bytes) -> str:
+        """HMAC-SHA256 in hex. Whoever reads the database cannot compute it, so they cannot guess `content` by it."""
+        assert self.mac_key, "this credential was not made from what a request carried"
+        return hmac.new(self.mac_key, content, hashlib.sha256).hexdigest()
 
 
 def new_key() -> str:
@@ -67,4 +74,8 @@ def credential_of(api_key: str | None, bearer: str | None) -> Credential | None:
     if not value or len(value) > MAX_SECRET_LENGTH:
         return None
     is_session = not api_key and value.startswith(SESSION_PREFIX)
-    return Credential("session" if is_session else "key", digest_of(value))
+    return Credential("session" if is_session else "key", digest_of(value), _mac_key(value))
+
+
+def _mac_key(secret: str) -> bytes:
+    return hashlib.sha256(b"mac:" + secret.encode("utf-8", "surrogatepass")).digest()

@@ -37,7 +37,11 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class IdempotentRequest:
-    """One request by its key and what it asks. `digest` is of the credential and the key."""
+    """One request by its key and what it asks.
+
+    `digest` is of the credential and the key. `fingerprint` is of what it asks, under a key that is not stored: by a
+    plain digest of a body, whoever reads the database could guess the password in it.
+    """
 
     account_id: int
     digest: str
@@ -106,8 +110,10 @@ class IdempotencyStore:
 
 
 def digest_of_parts(*parts: bytes) -> str:
-    """SHA-256 in hex over parts, each with its length, so that no two lists of parts are alike."""
-    digest = hashlib.sha256()
-    for part in parts:
-        digest.update(b"%d:" % len(part) + part)
-    return digest.hexdigest()
+    """SHA-256 in hex of parts."""
+    return hashlib.sha256(joined(*parts)).hexdigest()
+
+
+def joined(*parts: bytes) -> bytes:
+    """Parts, each with its length, so that no two lists of parts are alike."""
+    return b"".join(b"%d:%b" % (len(part), part) for part in parts)

@@ -207,7 +207,7 @@ idempotent_requests = Table(  # POSTs that carry an Idempotency-Key; kept for a 
     metadata,
     Column("digest", Text, primary_key=True, doc="SHA-256 of the credential's digest and the key, in hex"),
     _of_account(),
-    Column("fingerprint", Text, nullable=False, doc="SHA-256 of method, address and body, in hex"),
+    Column("fingerprint", Text, nullable=False, doc="HMAC of method, address and body, under a key that is not stored"),
     Column("started_at", BigInteger, nullable=False, index=True),
     Column("status", Integer, doc="HTTP status of the answer, null while the request is carried out"),
     Column("body", Text, doc="the answer, null while there is none and where it held a secret that is told once"),
