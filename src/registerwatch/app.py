@@ -33,9 +33,11 @@ from registerwatch.rest.webhook_description import describe_webhooks
 from registerwatch.settings import Settings
 from registerwatch.web.body_limits import BodyLimits
 from registerwatch.web.compression import Compression
+from registerwatch.web.forwarded_headers import ForwardedHeaders, NoticeForwardedHeaders
 from registerwatch.web.rate_limits import build_limits
 from registerwatch.web.request_ids import AccessLog, RequestIds
 from registerwatch.web.route_table import install_route_table
+from registerwatch.web.security_headers import security_headers
 
 ROUTERS = (
     register.router,
@@ -71,7 +73,8 @@ def create_app(settings: Settings, *, background: bool = True) -> FastAPI:
 
 def work_app(service: Service) -> FastAPI:
     """What can be asked of a process that serves nobody: metrics, and whether it lives."""
-    app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
+    headers = Middleware(RequestIds, always=security_headers(service.settings))
+    app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None, middleware=[headers])
     app.state.service, app.state.request_counts, app.state.has_index = service, Counter(), False
     app.include_router(metrics.router)
     app.include_router(system.liveness)
@@ -89,6 +92,7 @@ def app_over(service: Service, *, background: bool = True) -> FastAPI:
     settings = service.settings
     limits = build_limits(settings, service.clock)
     counts: metrics.RequestCounts = Counter()
+    forwarded = ForwardedHeaders(are_trusted=bool(settings.trusted_proxies))
     app = DescribedApi(
         additions=(describe_tools, partial(describe_webhooks, service_name=settings.service_name)),
         title="Registerwatch",
@@ -101,7 +105,7 @@ def app_over(service: Service, *, background: bool = True) -> FastAPI:
         servers=[{"url": settings.public_url}],
         telemetry={"tracing": False, "metrics": False, "logs": False},  # looking for it costs a tenth of a hot read
         middleware=[
-            Middleware(RequestIds),
+            Middleware(RequestIds, always=security_headers(settings)),
             *([Middleware(AccessLog, trusted_proxies=settings.trusted_proxies)] if settings.access_log else ()),
             Middleware(metrics.CountedRequests, counts=counts),
             Middleware(HeadAsGet),
@@ -109,13 +113,14 @@ def app_over(service: Service, *, background: bool = True) -> FastAPI:
             Middleware(OpenCors),
             Middleware(BodyRequired),
             Middleware(StoredDevices, devices=service.devices),
+            *(() if forwarded.are_trusted else (Middleware(NoticeForwardedHeaders, forwarded=forwarded),)),
             Middleware(BodyLimits),
             Middleware(LimitHeaders),
             Middleware(ToolEndpoint, service=service, limits=limits),
         ],
     )
     app.state.service, app.state.limits, app.state.readiness = service, limits, system.Readiness()
-    app.state.request_counts, app.state.has_index = counts, True
+    app.state.request_counts, app.state.has_index, app.state.forwarded = counts, True, forwarded
     app.state.sitemap = Sitemap.of(service) if settings.reads_real_register else None
     for router in ROUTERS:
         app.router.routes.extend(router.routes)  # `include_router` would build each of them anew, which takes 30 ms

@@ -52,7 +52,7 @@ class Asset:
     def headers(self) -> Mapping[str, str]:
         """Headers of every answer with it: images may be shown by other sites, as previews of links are."""
         site = "cross-origin" if self.media_type.startswith("image/") else "same-origin"
-        return {"X-Content-Type-Options": "nosniff", "Cross-Origin-Resource-Policy": site}
+        return {"Cross-Origin-Resource-Policy": site}
 
 
 @cache

@@ -11,10 +11,12 @@ from starlette.responses import Response
 
 from registerwatch.errors import DatabaseUnavailable, InvalidInput, RateLimited, RegisterwatchError
 from registerwatch.rest.middleware import OPEN_PATHS
+from registerwatch.web.injection import service_of
 from registerwatch.web.rate_limits import noted_headers
 from registerwatch.web.request_ids import HEADER as REQUEST_ID_HEADER
 from registerwatch.web.request_ids import current_request_id
 from registerwatch.web.responses import INTERNAL, NO_DATABASE, error_response
+from registerwatch.web.security_headers import security_headers
 
 log = structlog.get_logger(__name__)
 
@@ -90,7 +92,7 @@ class _Answers:
 
     async def unexpected(self, request: Request, error: Exception) -> Response:
         log.error("unexpected error", path=request.url.path, exc_info=error)
-        headers = noted_headers(request.scope)  # this answer passes no middleware
+        headers = {**security_headers(service_of(request).settings), **noted_headers(request.scope)}  # no middleware
         headers[REQUEST_ID_HEADER] = current_request_id() or ""
         if request.url.path.startswith(OPEN_PATHS):
             headers["Access-Control-Allow-Origin"] = "*"

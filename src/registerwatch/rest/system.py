@@ -16,6 +16,7 @@ from registerwatch.register.sources.source import CertificateSearch
 from registerwatch.rest.description import answer, error, operation_id
 from registerwatch.rest.index_health import HealthIndex, index_health
 from registerwatch.web.answers import Answer, doc, instant, iso_or_none
+from registerwatch.web.forwarded_headers import ForwardedHeaders
 from registerwatch.web.injection import InjectedService
 from registerwatch.web.responses import NOT_CACHED, error_response, json_response, private_response
 
@@ -90,6 +91,15 @@ class HealthPart(Answer):
     error: Annotated[str | None, doc("What is wrong, null when it works.", "The data folder cannot be written.")]
 
 
+class HealthProxy(Answer):
+    """Reverse proxies in front of the service."""
+
+    is_trusted: Annotated[bool, doc("Whether the settings name one, whose clients are counted one by one.", True)]
+    warning: Annotated[
+        str | None, doc("What the operator should look at, null for nothing.", "A request came with a header of …")
+    ]
+
+
 class Health(Answer):
     """Whether the service works, and with what."""
 
@@ -106,6 +116,7 @@ class Health(Answer):
     )
     index: Annotated[HealthIndex | None, doc("The search index of this node, null while the copy cannot be read.")]
     register: Annotated[HealthRegister, doc("Reading the register.")]
+    proxy: Annotated[HealthProxy, doc("Reverse proxies in front of the service, as this process knows them.")]
 
 
 @liveness.get("/live", summary="Whether the process answers", responses=answer(Live))
@@ -140,15 +151,15 @@ async def ready(request: Request, service: InjectedService) -> Response:
     summary="Health of the service",
     responses=answer(Health) | answer(Health, status=503, description="A part does not work; `error` says which."),
 )
-async def health(service: InjectedService) -> Response:
+async def health(request: Request, service: InjectedService) -> Response:
     """Version, parts that work or do not, size and age of the copy, lag of the search index, last read of the
     register.
     """
-    found = await health_of(service)
+    found = await health_of(service, request.app.state.forwarded)
     return json_response(found, 200 if found.status == "ok" else 503, {"Cache-Control": NOT_CACHED})
 
 
-async def health_of(service: Service) -> Health:
+async def health_of(service: Service, forwarded: ForwardedHeaders) -> Health:
     """What `/health` tells."""
     problems = {**await service.health.problems(), "index": service.indexer.fault()}
     try:
@@ -168,6 +179,7 @@ async def health_of(service: Service) -> Health:
         register=HealthRegister(
             iso_or_none(last_read_at), dict(service.refresher.results), service.eudamed.certificate_search
         ),
+        proxy=HealthProxy(forwarded.are_trusted, forwarded.warning),
     )
 
 

@@ -6,7 +6,7 @@ The id is in the answer's header, in the body of an error, and in every log line
 import re
 import secrets
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import structlog
 from starlette.requests import Request
@@ -26,10 +26,14 @@ access_log = structlog.get_logger("registerwatch.access")
 
 
 class RequestIds:
-    """Takes the id that a client or proxy sent, or makes one of 16 hexadecimal digits."""
+    """Takes the id that a client or proxy sent, or makes one of 16 hexadecimal digits.
 
-    def __init__(self, app: ASGIApp) -> None:
+    As the outermost of all it also adds `always`, the headers of every answer.
+    """
+
+    def __init__(self, app: ASGIApp, always: Mapping[str, str]) -> None:
         self._app = app
+        self._always = [(name.lower().encode(), value.encode()) for name, value in always.items()]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -40,7 +44,7 @@ class RequestIds:
 
         async def send_with_id(message: Message) -> None:
             if message["type"] == "http.response.start":
-                message["headers"] = [*message["headers"], (_HEADER, request_id)]
+                message["headers"] = [*message["headers"], (_HEADER, request_id), *self._always]
             await send(message)
 
         await self._app(scope, receive, send_with_id)
