@@ -19,6 +19,7 @@ from registerwatch.commands import (
     watches,
     work,
 )
+from registerwatch.db.private_files import use_private_umask
 from registerwatch.errors import RegisterwatchError
 
 app = typer.Typer(
@@ -58,6 +59,7 @@ def _root(
 
 def main() -> None:
     """Run a command. What it refuses is one line on standard error and exit code 1."""
+    use_private_umask()
     try:
         app()
     except RegisterwatchError as error:

@@ -17,6 +17,7 @@ from registerwatch.commands.index_process import indexing_process
 from registerwatch.commands.progress import bar
 from registerwatch.db.disk import make_folder
 from registerwatch.db.migrate import upgrade
+from registerwatch.db.private_files import make_private_folder
 from registerwatch.errors import IndexUnavailable
 from registerwatch.register.ingest.bulk_load import LoadProgress
 from registerwatch.register.search.indexer import rebuild_request
@@ -126,7 +127,7 @@ async def _index_status(service: Service) -> str:
 
 async def _reindex(settings: Settings) -> bool:
     async with _opened(build_service(settings)) as service:
-        rebuild_request(service.index.folder).parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(rebuild_request(service.index.folder).parent)
         rebuild_request(service.index.folder).touch()
         started = time.monotonic()
         with bar("indexed") as advance:

@@ -8,6 +8,7 @@ from registerwatch import logs
 from registerwatch.commands.contact import warn_without_contact
 from registerwatch.commands.database import bring_to_schema
 from registerwatch.db.disk import make_folder
+from registerwatch.db.private_files import note_open_folder, protect_index
 from registerwatch.settings import load_settings, unknown_variables
 
 
@@ -29,5 +30,7 @@ def serve(
     logs.set_up(settings.log_format)
     warn_without_contact(settings)
     make_folder(settings.data_dir)
+    note_open_folder(settings.data_dir)
+    protect_index(settings.index_dir)
     bring_to_schema(settings.database_address)  # here a problem is one line; in the server it would be a traceback
     server.serve(settings, host, port, background=background)

@@ -6,6 +6,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
+from registerwatch.db.private_files import make_private_folder
 from registerwatch.errors import ConfigurationError
 
 MIN_FREE_BYTES = 50_000_000
@@ -49,7 +50,7 @@ def make_folder(folder: Path) -> None:
     A full disk is none of its matters: what is stored can be read all the same.
     """
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_private_folder(folder)
         _write(folder)
     except OSError as error:
         if error.errno not in _FULL_ERRORS:

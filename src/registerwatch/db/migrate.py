@@ -11,6 +11,7 @@ from sqlalchemy import Connection
 
 from registerwatch.db.disk import make_folder
 from registerwatch.db.engine import Database
+from registerwatch.db.private_files import protect_database
 from registerwatch.errors import DatabaseUnavailable
 
 MIGRATIONS = Path(__file__).parent / "migrations"
@@ -24,6 +25,7 @@ async def upgrade(database: Database) -> None:
     """
     if database.sqlite_path is not None:
         make_folder(database.sqlite_path.parent)
+        protect_database(database.sqlite_path)
     async with database.transaction() as connection:
         await connection.run_sync(_upgrade)
 

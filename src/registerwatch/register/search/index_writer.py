@@ -8,6 +8,7 @@ from typing import IO
 import structlog
 import tantivy
 
+from registerwatch.db.private_files import make_private_folder
 from registerwatch.errors import IndexUnavailable
 from registerwatch.register.search.fields import to_document
 from registerwatch.register.search.index import SearchIndex
@@ -70,7 +71,7 @@ class IndexWriter:
 
     def _locked(self) -> bool:
         """Take the lock; False when another process has it."""
-        self._lock_path.parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(self._lock_path.parent)
         lock = self._lock_path.open("w")
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -96,7 +97,7 @@ class IndexWriter:
         self._revision = 0
         self._target.close()
         shutil.rmtree(self._target.folder, ignore_errors=True)
-        self._target.folder.mkdir(exist_ok=True)
+        make_private_folder(self._target.folder)
         return self._target.open()
 
     def _fault(self) -> str | None:

@@ -1,0 +1,59 @@
+"""What the service stores is for its own user alone, whatever the umask of the shell that started it."""
+
+import os
+import stat
+from pathlib import Path
+
+import structlog
+
+FOLDER_MODE, FILE_MODE, UMASK = 0o700, 0o600, 0o077
+_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+_COMPANIONS = ("", "-wal", "-shm", "-journal")
+"""Ends of the names of the files that SQLite keeps for one database."""
+
+log = structlog.get_logger(__name__)
+
+
+def make_private_folder(folder: Path) -> None:
+    """Make a folder that nobody else may enter; one that is there is left as it is. Raises `OSError`."""
+    folder.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
+
+
+def protect_database(path: Path) -> None:
+    """Make the file of a SQLite database, or take it from others. SQLite gives the files beside it the same mode."""
+    try:
+        path.touch(mode=FILE_MODE, exist_ok=True)
+    except OSError:
+        return  # opening it tells what is wrong
+    for file in (path.with_name(path.name + end) for end in _COMPANIONS):
+        if file.is_file():
+            _protect(file, FILE_MODE)
+
+
+def protect_index(folder: Path) -> None:
+    """Take the folder of a search index from others."""
+    _protect(folder, FOLDER_MODE)
+
+
+def note_open_folder(folder: Path) -> None:
+    """Log a data folder that others may look into. It may be meant so, and may hold what is not ours: it is left."""
+    if _is_open(folder):
+        log.warning("other users of this machine may look into the data folder", folder=str(folder), advice="chmod 700")
+
+
+def use_private_umask() -> None:
+    """Let everything that this process makes be for its user alone."""
+    os.umask(UMASK)
+
+
+def _protect(path: Path, mode: int) -> None:
+    """Take a file or a folder from others where it is this user's; else they see to it themselves."""
+    if _is_open(path) and path.stat().st_uid == os.geteuid():
+        path.chmod(mode)
+
+
+def _is_open(path: Path) -> bool:
+    try:
+        return bool(path.stat().st_mode & _OTHERS)
+    except OSError:
+        return False
