@@ -112,6 +112,8 @@ users = Table(
     Column("role", Text, nullable=False, doc="owner or member"),
     Column("password_hash", Text, doc="argon2id in its encoded form, null before the first password"),
     Column("created_at", BigInteger, nullable=False),
+    Column("confirmed_at", BigInteger, doc="when a mailed link proved the address, null while none has"),
+    Column("key_set_password_at", BigInteger, doc="when an API key set the password, null after a mailed link did"),
     UniqueConstraint("email", name="uq_users_email"),
     sqlite_autoincrement=True,
 )
@@ -126,6 +128,9 @@ api_keys = Table(
     Column("digest", Text, nullable=False, doc="SHA-256 of the key, in hex"),
     Column("created_at", BigInteger, nullable=False),
     Column("revoked_at", BigInteger, doc="null while the key works"),
+    Column("scope", Text, nullable=False, server_default="manage", doc="accounts.models.Scope"),
+    Column("expires_at", BigInteger, doc="from when on it does not work any more, null where it has no end"),
+    Column("last_used_at", BigInteger, doc="about; null before the first use that was stored"),
     UniqueConstraint("digest", name="uq_api_keys_digest"),
     sqlite_autoincrement=True,
 )
@@ -137,6 +142,42 @@ sessions = Table(
     _of_user(),
     Column("created_at", BigInteger, nullable=False),
     Column("expires_at", BigInteger, nullable=False, index=True),
+    Column("last_used_at", BigInteger, doc="about; null before the first use that was stored"),
+)
+
+confirmation_tokens = Table(  # all of a user's go away when one is used
+    "confirmation_tokens",
+    metadata,
+    Column("digest", Text, primary_key=True, doc="SHA-256 of the token, in hex"),
+    _of_user(),
+    Column("created_at", BigInteger, nullable=False),
+    Column("expires_at", BigInteger, nullable=False, index=True),
+)
+
+invitations = Table(  # an invitation goes away when it is accepted
+    "invitations",
+    metadata,
+    Column("digest", Text, primary_key=True, doc="SHA-256 of the token, in hex"),
+    _of_account(),
+    Column("email", Text, nullable=False, doc="whom it was mailed to, as users have it"),
+    Column("invited_by", Text, nullable=False, doc="the actor, as the audit trail names them"),
+    Column("created_at", BigInteger, nullable=False),
+    Column("expires_at", BigInteger, nullable=False, index=True),
+)
+
+mail_counts = Table(  # outlives users and accounts: deleting one must not allow more mails
+    "mail_counts",
+    metadata,
+    Column("digest", Text, primary_key=True, doc="SHA-256 of what is counted and its window of time, in hex"),
+    Column("mails", Integer, nullable=False),
+    Column("expires_at", BigInteger, nullable=False, index=True, doc="end of the window"),
+)
+
+deletion_notices = Table(
+    "deletion_notices",
+    metadata,
+    Column("account_id", BigInteger, ForeignKey("accounts.id", ondelete="CASCADE"), primary_key=True),
+    Column("noticed_at", BigInteger, nullable=False, doc="when its deletion was announced"),
 )
 
 reset_tokens = Table(  # a token goes away when it is used
@@ -338,12 +379,16 @@ __all__ = [
     "audit",
     "cancellations",
     "checkouts",
+    "confirmation_tokens",
     "copy_state",
+    "deletion_notices",
     "deliveries",
     "devices",
     "events",
     "feeds",
     "fills",
+    "invitations",
+    "mail_counts",
     "metadata",
     "payers",
     "payment_events",
