@@ -208,9 +208,12 @@ async def running(service: Service, *, background: bool = True) -> AsyncIterator
     """
     await upgrade(service.database)
     await service.indexer.open()
-    indexing = asyncio.create_task(loops.index(service.indexer), name="index")
+    own = [
+        asyncio.create_task(loops.index(service.indexer), name="index"),
+        asyncio.create_task(loops.store_credential_uses(service.accounts.uses), name="credential uses"),
+    ]
     try:
-        async with _cancelled_at_end([indexing, *(_background(service) if background else ())]):
+        async with _cancelled_at_end([*own, *(_background(service) if background else ())]):
             yield service
     finally:
         await service.close()

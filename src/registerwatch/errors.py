@@ -38,6 +38,24 @@ class OwnerOnly(RegisterwatchError):
     code = "owner-only"
 
 
+class ScopeTooNarrow(RegisterwatchError):
+    """An API key was used for what its scope does not allow."""
+
+    code = "scope-too-narrow"
+
+
+class SessionNeeded(RegisterwatchError):
+    """An API key asked for what only a user has."""
+
+    code = "session-needed"
+
+
+class PasswordTooNew(RegisterwatchError):
+    """An API key set the password so lately that it does not yet authorize this."""
+
+    code = "password-too-new"
+
+
 class SignupClosed(RegisterwatchError):
     """The operator of the service keeps to themselves who gets an account, or who is added to one."""
 

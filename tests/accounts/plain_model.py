@@ -49,6 +49,8 @@ class Person:
     password: str
     role: Role
     firm: Firm
+    key_set_at: int | None = None
+    """When a key set the password; None after a link did."""
 
 
 @dataclass(eq=False)

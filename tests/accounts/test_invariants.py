@@ -20,8 +20,9 @@ from sqlalchemy import URL, Connection, create_engine, text
 from registerwatch.accounts.admin import AccountAdmin
 from registerwatch.accounts.api_keys import ApiKeyService
 from registerwatch.accounts.audit import OPERATOR, Action
+from registerwatch.accounts.credential_uses import CredentialUses
 from registerwatch.accounts.credentials import credential_of, masked
-from registerwatch.accounts.deletion import DeletionService
+from registerwatch.accounts.deletion import KEY_SET_SECONDS, DeletionService
 from registerwatch.accounts.idempotency import IdempotencyStore
 from registerwatch.accounts.members import EMAIL_TAKEN, MemberService
 from registerwatch.accounts.models import Caller, NewSession, Profile, Role
@@ -31,7 +32,14 @@ from registerwatch.accounts.prune import AUDIT_KEPT, REVOKED_KEYS_KEPT, AccountP
 from registerwatch.accounts.sessions import SESSION_SECONDS, SessionService
 from registerwatch.accounts.wiring import Accounts
 from registerwatch.db.engine import Database
-from registerwatch.errors import CapReached, InvalidInput, NoSuchAccount, Unauthenticated, WrongPassword
+from registerwatch.errors import (
+    CapReached,
+    InvalidInput,
+    NoSuchAccount,
+    PasswordTooNew,
+    Unauthenticated,
+    WrongPassword,
+)
 from registerwatch.mail.memory_mailer import MemoryMailer
 from tests.accounts.plain_model import COLUMNS, NO_PASSWORD, Firm, Known, Model, Opener, Person, Rows
 from tests.register.builders import PROPERTY
@@ -179,9 +187,13 @@ class People(RuleBasedStateMachine):
     def an_account_is_deleted(self, which: int, guess: str | None) -> None:
         caller, firm = self.manager(which)
         password = guess or firm.owners[-1].password or "password one"
-        refused = password not in {owner.password for owner in firm.owners}
-        self.outcome(self.accounts.deletion.delete(caller, password), WrongPassword if refused else None)
-        if not refused:
+        right = [owner for owner in firm.owners if owner.password == password]
+        old_enough = [
+            each for each in right if each.key_set_at is None or self.now >= each.key_set_at + KEY_SET_SECONDS
+        ]
+        refused = WrongPassword if not right else None if old_enough else PasswordTooNew
+        self.outcome(self.accounts.deletion.delete(caller, password), refused)
+        if refused is None:
             self.model.delete(firm)
 
     # Passwords
@@ -195,6 +207,8 @@ class People(RuleBasedStateMachine):
         profile = self.outcome(asked, InvalidInput if password == SHORT else None)
         if profile is not None:
             self.model.set_password(opener.person or opener.firm.owners[0], password, kept=opener.secret)
+            if opener.person is None:
+                opener.firm.owners[0].key_set_at = self.now
             self._done(opener.firm, caller, Action.PASSWORD_CHANGED, profile)
 
     @rule(who=which)
@@ -224,6 +238,7 @@ class People(RuleBasedStateMachine):
         self.outcome(self.accounts.password_reset.reset(secret, password), InvalidInput if refused else None)
         if not refused:
             self.model.set_password(opened[0], password)
+            opened[0].key_set_at = None
             opened[0].firm.trail.append((self.now, opened[0].email, Action.PASSWORD_RESET))
 
     # The operator, and time
@@ -394,12 +409,13 @@ def _accounts(database: Database, clock: SteppedClock, mail: MemoryMailer) -> Ac
         sessions=SessionService(database, quick, PLANS, clock, trial_seconds=TRIAL_SECONDS),
         members=MemberService(database, quick, PLANS, clock),
         api_keys=ApiKeyService(database, PLANS, clock),
-        deletion=DeletionService(database, quick),
+        deletion=DeletionService(database, quick, clock),
         password_reset=PasswordResetService(database, quick, PLANS, clock, mail, public_url="http://service.test"),
         admin=AccountAdmin(database, PLANS, clock, trial_seconds=TRIAL_SECONDS, public_url="http://service.test"),
         pruner=AccountPruner(database, clock),
         idempotency=IdempotencyStore(database, clock),
         passwords=quick,
+        uses=CredentialUses(database, clock),
     )
 
 

@@ -80,7 +80,7 @@ async def test_a_key_goes_ninety_days_after_it_was_revoked(
     accounts: Accounts, database: Database, clock: SteppedClock
 ) -> None:
     owner = await owner_of(accounts)
-    await accounts.api_keys.create(owner, "for good")
+    owner = await by_key(accounts, (await accounts.api_keys.create(owner, "for good")).secret)  # outlives the session
     revoked = await accounts.api_keys.create(owner, "revoked")
     clock.move(SESSION_SECONDS)
     await accounts.pruner.prune()

@@ -75,7 +75,9 @@ async def test_a_session_is_its_user_and_a_key_its_account(accounts: Accounts) -
     assert await by_session(accounts, session) == Caller(
         opened.profile.account, Role.MEMBER, MEMBER, member.id, digest_of(session)
     )
-    assert await by_key(accounts, opened.api_key) == Caller(opened.profile.account, Role.OWNER, key.prefix, None)
+    assert await by_key(accounts, opened.api_key) == Caller(
+        opened.profile.account, Role.OWNER, key.prefix, None, key_id=key.id
+    )
 
 
 async def test_an_account_that_is_not_there_has_nobody_and_nothing(accounts: Accounts, reads: AccountQueries) -> None:

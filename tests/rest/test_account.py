@@ -53,8 +53,17 @@ WEBHOOK_FIELDS = {
     "last_ok": bool,
     "last_error": str,
 }
-USER_FIELDS = {"id": int, "email": str, "role": str, "created_at": str}
-KEY_FIELDS = {"id": int, "label": str, "prefix": str, "created_at": str, "revoked": bool}
+USER_FIELDS = {"id": int, "email": str, "role": str, "created_at": str, "confirmed": bool}
+KEY_FIELDS = {
+    "id": int,
+    "label": str,
+    "prefix": str,
+    "created_at": str,
+    "revoked": bool,
+    "scope": str,
+    "expires_at": type(None),
+    "last_used_at": type(None),
+}
 AUDIT_FIELDS = {"id": int, "created_at": str, "actor": str, "action": str, "subject": str}
 
 OWNED = {

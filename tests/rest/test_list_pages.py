@@ -94,7 +94,7 @@ async def test_a_line_of_the_audit_trail_that_is_committed_later_is_not_passed_o
     feed = (await harness.post("/v1/feeds", owner.api_key)).json()["feed"]
     caller = await harness.service.accounts.sessions.caller(credential_of(owner.api_key, None))
     async with harness.database.transaction() as connection:
-        await account_repository.locked(connection, caller.account.id)
+        await account_repository.locked(connection, caller)
         await account_repository.note(
             connection, caller.account.id, now=harness.now, actor="operator", action=Action.PLAN_CHANGED
         )

@@ -1,10 +1,12 @@
 """API keys of an account: creating and revoking them."""
 
+from collections.abc import Sequence
+
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.accounts import credentials, repository
 from registerwatch.accounts.audit import Action
-from registerwatch.accounts.models import Caller, NewKey, Profile
+from registerwatch.accounts.models import Caller, Key, NewKey, Profile, Scope
 from registerwatch.accounts.plans import Plans, keep_cap
 from registerwatch.accounts.queries import locked_account, profile_of
 from registerwatch.accounts.validation import label
@@ -13,6 +15,8 @@ from registerwatch.db.engine import Database
 from registerwatch.errors import InvalidInput
 
 NO_KEY = "The account has no key with this id."
+OVER_ALREADY = "`expires_at` is in the past."
+OUTLIVES_ITS_MAKER = "This API key has an end, and makes no key that lasts longer. Use another key, or sign in."
 
 
 class ApiKeyService:
@@ -23,14 +27,23 @@ class ApiKeyService:
         self._plans = plans
         self._clock = clock
 
-    async def create(self, caller: Caller, wanted_label: str) -> NewKey:
-        """Create an API key. Raises `CapReached`."""
+    async def create(
+        self, caller: Caller, wanted_label: str, *, scope: Scope = Scope.MANAGE, expires_at: int | None = None
+    ) -> NewKey:
+        """Create an API key. One that a key with an end makes has that end, or an earlier one.
+
+        Raises `CapReached`, and `InvalidInput` for an end that is over or later than the caller's own.
+        """
+        now = int(self._clock.now())
+        if expires_at is not None and expires_at <= now:
+            raise InvalidInput(OVER_ALREADY)
         new = NewKey(label(wanted_label), credentials.new_key())
         async with self._database.transaction() as connection:
             account = await locked_account(connection, caller, self._plans)
-            active = [key for key in await repository.keys_of(connection, account.id) if not key.revoked]
-            keep_cap(len(active), account.plan.keys, "API keys that are not revoked")
-            await repository.add_key(connection, account.id, new.label, new.secret, int(self._clock.now()))
+            keys = await repository.keys_of(connection, account.id)
+            keep_cap(sum(key.works(now) for key in keys), account.plan.keys, "API keys that are not revoked")
+            ends = _end(caller, keys, expires_at)
+            await repository.add_key(connection, account.id, new.label, new.secret, now, scope=scope, expires_at=ends)
             await self._note(connection, caller, Action.KEY_CREATED, credentials.masked(new.secret), new.label)
         return new
 
@@ -53,3 +66,13 @@ class ApiKeyService:
         subject = f"{prefix} ({key_label})" if key_label else prefix
         now = int(self._clock.now())
         await repository.note(connection, caller.account.id, now=now, actor=caller.name, action=action, subject=subject)
+
+
+def _end(caller: Caller, keys: Sequence[Key], wanted: int | None) -> int | None:
+    """The end of a key that the caller makes: a key that is found by a stranger is of no use to them after its own."""
+    own = next((key.expires_at for key in keys if key.id == caller.key_id), None)
+    if own is None or (wanted is not None and wanted <= own):
+        return wanted
+    if wanted is not None:
+        raise InvalidInput(OUTLIVES_ITS_MAKER)
+    return own

@@ -8,9 +8,17 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from registerwatch.accounts import repository
 from registerwatch.accounts.models import Caller
 from registerwatch.accounts.passwords import Passwords
+from registerwatch.accounts.repository import StoredUser
+from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
-from registerwatch.errors import WrongPassword
+from registerwatch.errors import PasswordTooNew, WrongPassword
 
+KEY_SET_SECONDS = 24 * 3600
+"""For so long a password that an API key set authorizes no deletion: time for its owner to notice."""
+TOO_NEW = (
+    "An API key set this password within the last 24 hours, so it deletes nothing yet."
+    " A password that is set by a mailed link does at once."
+)
 WRONG_OWNER_PASSWORD = "The password is not that of an owner."  # noqa: S105  # a message
 
 
@@ -27,7 +35,10 @@ class DeletionHook(Protocol):
 class DeletionService:
     """Deletes accounts. The surface checks whether the caller may."""
 
-    def __init__(self, database: Database, passwords: Passwords, hook: DeletionHook | None = None) -> None:
+    def __init__(
+        self, database: Database, passwords: Passwords, clock: Clock, hook: DeletionHook | None = None
+    ) -> None:
+        self._clock = clock
         self._database = database
         self._passwords = passwords
         self._hook = hook
@@ -35,7 +46,8 @@ class DeletionService:
     async def delete(self, caller: Caller, password: str) -> None:
         """Delete the account with all that is in it, and end what it pays for.
 
-        Raises `WrongPassword` unless it is an owner's password.
+        Raises `WrongPassword` unless it is an owner's password, and `PasswordTooNew` for 24 hours after an API key set
+        it.
         """
         await self._check_password(caller, password)
         await self.delete_without_password(caller.account.id)
@@ -58,3 +70,10 @@ class DeletionService:
         matches = [await self._passwords.is_right(password, owner.password_hash) for owner in owners]
         if not any(matches):
             raise WrongPassword(WRONG_OWNER_PASSWORD)
+        matching = [owner for owner, is_right in zip(owners, matches, strict=True) if is_right]
+        if all(_is_too_new(owner, self._clock.now()) for owner in matching):
+            raise PasswordTooNew(TOO_NEW)
+
+
+def _is_too_new(owner: StoredUser, now: float) -> bool:
+    return owner.key_set_password_at is not None and now < owner.key_set_password_at + KEY_SET_SECONDS

@@ -46,7 +46,7 @@ class MemberService:
         """The account as the caller sees it."""
         account = caller.account
         users, keys = await self._queries.users(account.id), await self._queries.keys(account.id)
-        return Profile(account, caller.role, users, keys)
+        return Profile(account, caller.role, users, keys, caller.scope)
 
     async def renewed(self, caller: Caller) -> Profile:
         """The account as it is now, not as it was when the request was authenticated. Raises `Unauthenticated`."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from registerwatch.accounts.plans import Plan
-from registerwatch.errors import PeriodEnded
+from registerwatch.errors import PeriodEnded, ScopeTooNarrow
 
 PERIOD_ENDED = "The account's period has ended. What is stored can still be read; a subscription starts it again."
 
@@ -15,6 +15,22 @@ class Role(StrEnum):
 
     OWNER = "owner"
     MEMBER = "member"
+
+
+class Scope(StrEnum):
+    """What an API key may do; each has what the ones before it have. Sessions have all, within their user's role."""
+
+    READ = "read"
+    """Read what the account watches and what changed."""
+    WATCH = "watch"
+    """Add, name and remove watches, sync and import too."""
+    MANAGE = "manage"
+    """Everything: users, keys, webhooks, feeds, billing, the password, the end of the account."""
+
+    def includes(self, needed: "Scope") -> bool:
+        """Whether whoever has this scope may do what needs the other one."""
+        order = list(Scope)
+        return order.index(self) >= order.index(needed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +62,8 @@ class User:
     email: str
     role: Role
     created_at: int
+    is_confirmed: bool = False
+    """Whether a mailed link proved the address."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +75,15 @@ class Key:
     prefix: str
     created_at: int
     revoked: bool
+    scope: Scope = Scope.MANAGE
+    expires_at: int | None = None
+    """None where it has no end."""
+    last_used_at: int | None = None
+    """About; None before the first use that was stored."""
+
+    def works(self, now: float) -> bool:
+        """Whether it is neither revoked nor over."""
+        return not self.revoked and (self.expires_at is None or now < self.expires_at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,16 +98,33 @@ class Caller:
     """None for an API key and for the operator."""
     session: str | None = field(default=None, repr=False)
     """Digest of the session, None without one."""
+    key_id: int | None = None
+    """The API key, None without one."""
+    scope: Scope = Scope.MANAGE
+    """That of the API key."""
+
+    def require_scope(self, needed: Scope) -> None:
+        """Raise `ScopeTooNarrow` where the API key may not do this."""
+        if not self.scope.includes(needed):
+            raise ScopeTooNarrow(
+                f"This API key has the scope `{self.scope}`, and this needs `{needed}`. Use another key, or sign in."
+            )
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """An account with its people and programs, as one of them sees it. `role` is that of who asks."""
+    """An account with its people and programs, as one of them sees it. `role` and `scope` are those of who asks."""
 
     account: Account
     role: Role
     users: Sequence[User]
     keys: Sequence[Key]
+    scope: Scope = Scope.MANAGE
+
+    @property
+    def shows_secrets(self) -> bool:
+        """Whether who asks may see what signs the account's webhooks."""
+        return self.role is Role.OWNER and self.scope is Scope.MANAGE
 
 
 @dataclass(frozen=True, slots=True)

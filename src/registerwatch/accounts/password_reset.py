@@ -60,15 +60,18 @@ class PasswordResetService:
     async def change(self, caller: Caller, password: str) -> Profile:
         """Set the caller's password; that of the first owner when the caller is an API key.
 
-        Their other sessions end. Raises `InvalidInput` for a short one.
+        Their other sessions end. A password that a key set deletes no account for a day, and neither does one that a
+        session sets meanwhile: whoever has the key can open such a session. Raises `InvalidInput` for a short one.
         """
         password_hash = await self._passwords.hashed(acceptable(password))
         async with self._database.transaction() as connection:
-            stored = await repository.lock_account(connection, caller.account.id)
+            stored = await repository.locked(connection, caller)
             user_id = caller.user_id or await _first_owner(connection, caller.account.id)
             user = await repository.user(connection, caller.account.id, user_id)
-            if stored is None or user is None:
+            if user is None:
                 raise Unauthenticated(credentials.UNKNOWN_CREDENTIAL)  # removed meanwhile
+            if caller.key_id is not None:
+                await repository.note_password_setter(connection, stored.id, user.id, key_set_at=self._now())
             await repository.set_password(connection, stored.id, user.id, password_hash)
             await repository.end_other_sessions(connection, user.id, caller.session)
             await repository.note(
@@ -120,6 +123,7 @@ class PasswordResetService:
             await repository.lock_account(connection, holder.account_id)
             await self._holder(connection, digest)  # another request may have used the token meanwhile
             await repository.set_password(connection, holder.account_id, holder.user_id, password_hash)
+            await repository.note_password_setter(connection, holder.account_id, holder.user_id, key_set_at=None)
             await repository.end_other_sessions(connection, holder.user_id, None)
             await repository.note(
                 connection, holder.account_id, now=self._now(), actor=holder.email, action=Action.PASSWORD_RESET

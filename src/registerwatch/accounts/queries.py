@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import bindparam, select
+from sqlalchemy import bindparam, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.accounts import repository
 from registerwatch.accounts.credentials import Credential, is_same
-from registerwatch.accounts.models import Account, Caller, Key, Profile, Role, User
+from registerwatch.accounts.models import Account, Caller, Key, Profile, Role, Scope, User
 from registerwatch.accounts.plans import PlanName, Plans
 from registerwatch.accounts.repository import StoredAccount, StoredUser
 from registerwatch.db.engine import Database
@@ -20,9 +20,13 @@ from registerwatch.db.statements import PreparedSelect
 from registerwatch.db.tables import accounts, api_keys, sessions, users
 
 _BY_KEY = PreparedSelect(
-    select(api_keys.c.digest, api_keys.c.prefix, *accounts.c)
+    select(api_keys.c.digest, api_keys.c.prefix, api_keys.c.id, api_keys.c.scope, *accounts.c)
     .join(accounts, accounts.c.id == api_keys.c.account_id)
-    .where(api_keys.c.digest == bindparam("digest"), api_keys.c.revoked_at.is_(None))
+    .where(
+        api_keys.c.digest == bindparam("digest"),
+        api_keys.c.revoked_at.is_(None),
+        or_(api_keys.c.expires_at.is_(None), api_keys.c.expires_at > bindparam("now")),
+    )
 )
 _BY_SESSION = PreparedSelect(
     select(sessions.c.digest, users.c.email, users.c.role, users.c.id, *accounts.c)
@@ -43,6 +47,8 @@ class CredentialHolder:
     role: Role
     name: str
     user_id: int | None
+    key_id: int | None = None
+    scope: Scope = Scope.MANAGE
 
 
 class AccountQueries:
@@ -54,7 +60,7 @@ class AccountQueries:
     async def holder(self, credential: Credential, now: int) -> CredentialHolder | None:
         """Who holds a credential; None when it is unknown, revoked or expired."""
         if credential.kind == "key":
-            row, holder = await self._one(_BY_KEY, digest=credential.digest), _program
+            row, holder = await self._one(_BY_KEY, digest=credential.digest, now=now), _program
         else:
             row, holder = await self._one(_BY_SESSION, digest=credential.digest, now=now), _person
         return holder(row) if row is not None and is_same(credential.digest, row[0]) else None
@@ -83,8 +89,11 @@ def account_of(stored: StoredAccount, plans: Plans) -> Account:
 
 
 async def locked_account(connection: AsyncConnection, caller: Caller, plans: Plans) -> Account:
-    """The caller's account as it is now, locked until the end of the transaction. Raises `Unauthenticated`."""
-    return account_of(await repository.locked(connection, caller.account.id), plans)
+    """The caller's account as it is now, locked until the end of the transaction.
+
+    Raises `Unauthenticated` where the caller's credential was ended meanwhile.
+    """
+    return account_of(await repository.locked(connection, caller), plans)
 
 
 async def profile_of(connection: AsyncConnection, account: Account, role: Role) -> Profile:
@@ -94,8 +103,8 @@ async def profile_of(connection: AsyncConnection, account: Account, role: Role) 
 
 
 def _program(row: Sequence[Any]) -> CredentialHolder:
-    _digest, prefix, *account = row
-    return CredentialHolder(StoredAccount(*account), Role.OWNER, prefix, None)
+    _digest, prefix, key_id, scope, *account = row
+    return CredentialHolder(StoredAccount(*account), Role.OWNER, prefix, None, key_id, Scope(scope))
 
 
 def _person(row: Sequence[Any]) -> CredentialHolder:

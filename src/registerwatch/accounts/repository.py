@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import BigInteger, Select, bindparam, delete, func, insert, select, update
+from sqlalchemy import BigInteger, Select, bindparam, delete, func, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.accounts.audit import Action, AuditEntry
 from registerwatch.accounts.credentials import UNKNOWN_CREDENTIAL, digest_of, masked
-from registerwatch.accounts.models import Key, Role, User
+from registerwatch.accounts.models import Caller, Key, Role, Scope, User
 from registerwatch.db.tables import (
     accounts,
     api_keys,
@@ -50,6 +50,9 @@ class StoredUser:
     email: str
     role: Role
     password_hash: str | None = field(repr=False)
+    is_confirmed: bool = False
+    key_set_password_at: int | None = None
+    """When an API key set the password; None after a mailed link did."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,18 +64,35 @@ class TokenHolder:
     email: str
 
 
-_USER = select(users.c.id, users.c.account_id, users.c.email, users.c.role, users.c.password_hash)
+_USER = select(
+    users.c.id,
+    users.c.account_id,
+    users.c.email,
+    users.c.role,
+    users.c.password_hash,
+    users.c.confirmed_at,
+    users.c.key_set_password_at,
+)
 USER_BY_EMAIL = _USER.where(users.c.email == bindparam("email"))
 _USER_BY_ID = _USER.where(users.c.id == bindparam("user_id"), users.c.account_id == _OF_ACCOUNT)
 _OWNERS = _USER.where(users.c.account_id == _OF_ACCOUNT, users.c.role == Role.OWNER).order_by(users.c.id)
 _ACCOUNT = select(*accounts.c).where(accounts.c.id == _OF_ACCOUNT)
 USERS = (
-    select(users.c.id, users.c.email, users.c.role, users.c.created_at)
+    select(users.c.id, users.c.email, users.c.role, users.c.created_at, users.c.confirmed_at)
     .where(users.c.account_id == _OF_ACCOUNT)
     .order_by(users.c.id)
 )
 KEYS = (
-    select(api_keys.c.id, api_keys.c.label, api_keys.c.prefix, api_keys.c.created_at, api_keys.c.revoked_at)
+    select(
+        api_keys.c.id,
+        api_keys.c.label,
+        api_keys.c.prefix,
+        api_keys.c.created_at,
+        api_keys.c.revoked_at,
+        api_keys.c.scope,
+        api_keys.c.expires_at,
+        api_keys.c.last_used_at,
+    )
     .where(api_keys.c.account_id == _OF_ACCOUNT)
     .order_by(api_keys.c.id)
 )
@@ -105,12 +125,27 @@ async def lock_account(connection: AsyncConnection, account_id: int) -> StoredAc
     return StoredAccount(*row) if row is not None else None
 
 
-async def locked(connection: AsyncConnection, account_id: int) -> StoredAccount:
-    """Like `lock_account`, for requests of an account: raises `Unauthenticated` when it was deleted meanwhile."""
-    stored = await lock_account(connection, account_id)
-    if stored is None:
+async def locked(connection: AsyncConnection, caller: Caller) -> StoredAccount:
+    """Like `lock_account`, for requests of an account.
+
+    Raises `Unauthenticated` where the account was deleted, or the caller's credential ended, while the request waited:
+    whoever ends all credentials of an account in a transaction that locks it is followed by no change of theirs.
+    """
+    stored = await lock_account(connection, caller.account.id)
+    if stored is None or not await _is_in(connection, caller):
         raise Unauthenticated(UNKNOWN_CREDENTIAL)
     return stored
+
+
+async def _is_in(connection: AsyncConnection, caller: Caller) -> bool:
+    """Whether the caller's credential still works; the operator has none."""
+    if caller.key_id is not None:
+        found = select(api_keys.c.id).where(api_keys.c.id == caller.key_id, api_keys.c.revoked_at.is_(None))
+    elif caller.session is not None:
+        found = select(sessions.c.user_id).where(sessions.c.digest == caller.session)
+    else:
+        return True
+    return (await connection.execute(found)).one_or_none() is not None
 
 
 async def set_period(connection: AsyncConnection, account_id: int, *, plan: str, expires_at: int) -> None:
@@ -183,13 +218,30 @@ async def set_password(connection: AsyncConnection, account_id: int, user_id: in
     await connection.execute(update(users).where(*of_user).values(password_hash=password_hash))
 
 
+async def note_password_setter(
+    connection: AsyncConnection, account_id: int, user_id: int, *, key_set_at: int | None
+) -> None:
+    """Remember when an API key set a user's password; None where a mailed link did."""
+    of_user = users.c.id == user_id, users.c.account_id == account_id
+    await connection.execute(update(users).where(*of_user).values(key_set_password_at=key_set_at))
+
+
 async def users_of(connection: AsyncConnection, account_id: int) -> Sequence[User]:
     """The account's users, oldest first."""
     rows = await connection.execute(USERS, {"account_id": account_id})
     return [listed_user(row) for row in rows]
 
 
-async def add_key(connection: AsyncConnection, account_id: int, label: str, key: str, now: int) -> None:
+async def add_key(
+    connection: AsyncConnection,
+    account_id: int,
+    label: str,
+    key: str,
+    now: int,
+    *,
+    scope: Scope = Scope.MANAGE,
+    expires_at: int | None = None,
+) -> None:
     """Add an API key; what is stored of it is its digest."""
     values = {
         "account_id": account_id,
@@ -197,6 +249,8 @@ async def add_key(connection: AsyncConnection, account_id: int, label: str, key:
         "prefix": masked(key),
         "digest": digest_of(key),
         "created_at": now,
+        "scope": scope,
+        "expires_at": expires_at,
     }
     await connection.execute(insert(api_keys).values(values))
 
@@ -260,13 +314,13 @@ async def token_holder(connection: AsyncConnection, digest: str, now: int) -> To
 async def delete_expired(
     connection: AsyncConnection, *, now: int, keys_before: int, audit_before: int, requests_before: int
 ) -> int:
-    """Delete expired sessions and reset tokens, and keys revoked, audit lines written and requests with an
+    """Delete expired sessions and reset tokens, and keys revoked or over, audit lines written and requests with an
     Idempotency-Key begun before; how many rows.
     """
     expired = (
         delete(sessions).where(sessions.c.expires_at <= now),
         delete(reset_tokens).where(reset_tokens.c.expires_at <= now),
-        delete(api_keys).where(api_keys.c.revoked_at < keys_before),
+        delete(api_keys).where(or_(api_keys.c.revoked_at < keys_before, api_keys.c.expires_at < keys_before)),
         delete(audit).where(audit.c.created_at < audit_before),
         delete(idempotent_requests).where(idempotent_requests.c.started_at < requests_before),
     )
@@ -304,17 +358,19 @@ async def _one_user(
 
 def stored_user(row: Sequence[Any]) -> StoredUser:
     """A row of `USER_BY_EMAIL`."""
-    user_id, account_id, email, role, password_hash = row
-    return StoredUser(user_id, account_id, email, Role(role), password_hash)
+    user_id, account_id, email, role, password_hash, confirmed_at, key_set_password_at = row
+    is_confirmed = confirmed_at is not None
+    return StoredUser(user_id, account_id, email, Role(role), password_hash, is_confirmed, key_set_password_at)
 
 
 def listed_user(row: Sequence[Any]) -> User:
     """A row of `USERS`."""
-    user_id, email, role, created_at = row
-    return User(user_id, email, Role(role), created_at)
+    user_id, email, role, created_at, confirmed_at = row
+    return User(user_id, email, Role(role), created_at, confirmed_at is not None)
 
 
 def listed_key(row: Sequence[Any]) -> Key:
     """A row of `KEYS`."""
-    key_id, label, prefix, created_at, revoked_at = row
-    return Key(key_id, label, prefix, created_at, revoked_at is not None)
+    key_id, label, prefix, created_at, revoked_at, scope, expires_at, last_used_at = row
+    is_revoked = revoked_at is not None
+    return Key(key_id, label, prefix, created_at, is_revoked, Scope(scope), expires_at, last_used_at)

@@ -5,6 +5,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.accounts import credentials, repository
 from registerwatch.accounts.audit import Action
+from registerwatch.accounts.credential_uses import CredentialUses
 from registerwatch.accounts.credentials import Credential
 from registerwatch.accounts.login_throttle import LoginThrottle
 from registerwatch.accounts.models import Caller, NewSession, Role
@@ -39,6 +40,7 @@ class SessionService:
         *,
         trial_seconds: int,
         anybody_may_sign_up: bool = True,
+        uses: CredentialUses | None = None,
     ) -> None:
         self._database = database
         self._reads = AccountQueries(database)
@@ -47,6 +49,7 @@ class SessionService:
         self._clock = clock
         self._trial_seconds = trial_seconds
         self._anybody_may_sign_up = anybody_may_sign_up
+        self._uses = uses
         self._throttle = LoginThrottle()
 
     async def trial(self, name: str, email: str, password: str) -> NewSession:
@@ -91,8 +94,13 @@ class SessionService:
         holder = await self._reads.holder(credential, self._now())
         if holder is None:
             raise Unauthenticated(credentials.UNKNOWN_CREDENTIAL)
+        if self._uses is not None:
+            self._uses.note(credential)
         session = credential.digest if credential.kind == "session" else None
-        return Caller(account_of(holder.account, self._plans), holder.role, holder.name, holder.user_id, session)
+        account = account_of(holder.account, self._plans)
+        return Caller(
+            account, holder.role, holder.name, holder.user_id, session, key_id=holder.key_id, scope=holder.scope
+        )
 
     async def _open(self, name: str, email: str, password_hash: str) -> NewSession:
         now, key = self._now(), credentials.new_key()

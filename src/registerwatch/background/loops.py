@@ -2,6 +2,7 @@
 
 import structlog
 
+from registerwatch.accounts.credential_uses import CredentialUses
 from registerwatch.accounts.prune import AccountPruner
 from registerwatch.background.run_forever import run_forever
 from registerwatch.billing.cancellation import SubscriptionUpkeep
@@ -19,6 +20,7 @@ RECHECK_LOOK_SECONDS = 5.0
 SUBSCRIPTIONS_SECONDS = 60.0
 SUBSCRIPTIONS_LOOK_SECONDS = 10.0
 PRUNE_SECONDS = 3600.0
+CREDENTIAL_USES_SECONDS = 30.0
 DELIVERIES_KEPT_SECONDS = 30 * 24 * 3600
 
 log = structlog.get_logger(__name__)
@@ -27,6 +29,11 @@ log = structlog.get_logger(__name__)
 async def index(indexer: Indexer) -> None:
     """Keep this node's search index up to date with the copy."""
     await run_forever(indexer.catch_up, every=INDEX_SECONDS, problem="the search index could not be updated")
+
+
+async def store_credential_uses(uses: CredentialUses) -> None:
+    """Store when keys and sessions were last used."""
+    await run_forever(uses.store, every=CREDENTIAL_USES_SECONDS, problem="uses of credentials could not be stored")
 
 
 async def load_daily(daily_load: DailyLoad) -> None:

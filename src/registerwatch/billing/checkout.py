@@ -69,7 +69,7 @@ class CheckoutService:
         if price_id is None:
             raise InvalidInput(f"There is no such plan to subscribe to here, only: {', '.join(self._prices)}.")
         async with self._database.transaction() as connection:
-            account = await locked(connection, caller.account.id)
+            account = await locked(connection, caller)
             paid = await repository.paid(connection, account.id)
             if any(each.holds for each in paid):
                 raise InvalidInput(HAS_ONE)

@@ -133,7 +133,7 @@ class TargetService:
         notification = Notification(new_delivery_id(), EventType.TEST, int(self._clock.now()), caller.account.email)
         body = self._channel.render(notification, [])
         async with self._database.transaction() as connection:
-            await locked(connection, caller.account.id)
+            await locked(connection, caller)
             if target_id is not None:
                 target = await self._target(connection, caller, target_id)
             else:
@@ -168,7 +168,7 @@ class TargetService:
 
     async def _locked(self, connection: AsyncConnection, caller: Caller) -> Sequence[Target]:
         """The account's targets, which nobody else changes until the end of the transaction."""
-        await locked(connection, caller.account.id)
+        await locked(connection, caller)
         return await target_repository.of_account(connection, caller.account.id, self._channel.name)
 
     async def _add(

@@ -3,10 +3,10 @@
 from typing import Annotated
 
 from fastapi import Depends, Query
-from pydantic import Field, SecretStr
+from pydantic import AwareDatetime, Field, SecretStr
 from starlette.responses import Response
 
-from registerwatch.accounts.models import Profile
+from registerwatch.accounts.models import Profile, Scope
 from registerwatch.accounts.passwords import MAX_PASSWORD_LENGTH
 from registerwatch.accounts.validation import MAX_LABEL_LENGTH
 from registerwatch.bootstrap import Service
@@ -18,7 +18,7 @@ from registerwatch.rest.account_answers import (
     CreatedKey,
     account_object,
 )
-from registerwatch.rest.auth import KeyOrSession, OwnerOrKey
+from registerwatch.rest.auth import Manager, OwnerOrKey, Reader
 from registerwatch.rest.description import (
     BAD_REQUEST,
     CAP_REACHED,
@@ -65,16 +65,27 @@ class KeyRequest(RequestBody):
     label: str | None = Field(
         None, description=f"What it is for; trimmed to {MAX_LABEL_LENGTH} characters.", examples=[EXAMPLE_LABEL]
     )
+    scope: Scope | None = Field(
+        None,
+        description="What it may do: `read` what is watched and what changed; `watch`, which changes watches, syncs and"
+        " imports too; `manage`, which does everything. By default `manage`.",
+        examples=["watch"],
+    )
+    expires_at: AwareDatetime | None = Field(
+        None,
+        description="From when on it does not work any more, with a zone; by default it works until it is revoked.",
+        examples=["2027-11-28T00:00:00Z"],
+    )
 
 
 @router.get("/v1/me", summary="The account", responses=answer(AccountObject))
-async def me(service: InjectedService, caller: KeyOrSession) -> Response:
+async def me(service: InjectedService, caller: Reader) -> Response:
     """Works after the period has ended too."""
     return await _account(service, await service.accounts.members.profile(caller))
 
 
 @router.post("/v1/password", summary="Set a password", responses=answer(AccountObject) | BAD_REQUEST)
-async def set_password(body: PasswordRequest, service: InjectedService, caller: KeyOrSession) -> Response:
+async def set_password(body: PasswordRequest, service: InjectedService, caller: Manager) -> Response:
     """By a session that of its user, by an API key that of the owner. The user's other sessions end."""
     return await _account(service, await service.accounts.password_reset.change(caller, _secret(body)))
 
@@ -85,8 +96,9 @@ async def set_password(body: PasswordRequest, service: InjectedService, caller: 
     responses=answer(Done) | BAD_REQUEST,
     dependencies=[Depends(counted(Limit.ACCOUNT_DELETE))],
 )
-async def delete_account(body: DeleteRequest, service: InjectedService, caller: KeyOrSession) -> Response:
+async def delete_account(body: DeleteRequest, service: InjectedService, caller: Manager) -> Response:
     """Deletes everything of the account, for good. Needs an owner's password, whoever calls; another one is 401.
+    One that an API key set within the last 24 hours is 403 (`password-too-new`).
     Limit: 10 requests per address and hour.
     """
     await service.accounts.deletion.delete(caller, _secret(body))
@@ -111,8 +123,13 @@ async def remove_user(id: RowId, service: InjectedService, caller: OwnerOrKey) -
     "/v1/keys", summary="Make an API key", responses=answer(CreatedKey) | BAD_REQUEST | FORBIDDEN | CAP_REACHED
 )
 async def create_key(body: KeyRequest, service: InjectedService, caller: OwnerOrKey) -> Response:
-    """The only time that the full key is told. For an owner or an API key."""
-    new = await service.accounts.api_keys.create(caller, body.label or "")
+    """The only time that the full key is told. A key with an end makes none that lasts longer. For an owner or an API
+    key.
+    """
+    expires_at = None if body.expires_at is None else int(body.expires_at.timestamp())
+    new = await service.accounts.api_keys.create(
+        caller, body.label or "", scope=body.scope or Scope.MANAGE, expires_at=expires_at
+    )
     return private_response(CreatedKey(api_key=new.secret, label=new.label))
 
 

@@ -6,14 +6,14 @@ from typing import Annotated, Any, Literal
 from msgspec import UNSET, UnsetType
 
 from registerwatch.accounts.audit import AuditEntry
-from registerwatch.accounts.models import Caller, Key, NewSession, Profile, Role, User
+from registerwatch.accounts.models import Caller, Key, NewSession, Profile, User
 from registerwatch.billing.provider import Subscription
 from registerwatch.bootstrap import Service
 from registerwatch.clock import iso_utc
 from registerwatch.db.row_pages import RowPage
 from registerwatch.notifications.models import Target
 from registerwatch.rest.webhook_answers import EXAMPLE_FAILURE, EXAMPLE_URL, WebhookObject
-from registerwatch.web.answers import Answer, doc, instant
+from registerwatch.web.answers import Answer, doc, instant, iso_or_none
 
 EXAMPLE_EMAIL = "someone@example.org"
 EXAMPLE_LABEL = "ERP"
@@ -26,11 +26,18 @@ class AccountUser(Answer):
     email: Annotated[str, doc("E-mail address.", EXAMPLE_EMAIL)]
     role: Annotated[Literal["owner", "member"], doc("A member may not manage users, keys and webhooks.")]
     created_at: Annotated[str, instant("UTC.")]
+    confirmed: Annotated[bool, doc("Whether a mailed link proved that the address is theirs.")]
 
     @classmethod
     def of(cls, user: User) -> "AccountUser":
         """A user."""
-        return cls(id=user.id, email=user.email, role=user.role.value, created_at=iso_utc(user.created_at))
+        return cls(
+            id=user.id,
+            email=user.email,
+            role=user.role.value,
+            created_at=iso_utc(user.created_at),
+            confirmed=user.is_confirmed,
+        )
 
 
 class AccountKey(Answer):
@@ -40,13 +47,23 @@ class AccountKey(Answer):
     label: Annotated[str, doc("What it is for.", EXAMPLE_LABEL)]
     prefix: Annotated[str, doc("The key, masked.", "rw_ab…wxyz")]
     created_at: Annotated[str, instant("UTC.")]
-    revoked: Annotated[bool, doc("Whether it has stopped working.")]
+    revoked: Annotated[bool, doc("Whether somebody has revoked it.")]
+    scope: Annotated[Literal["read", "watch", "manage"], doc("What it may do.", "watch")]
+    expires_at: Annotated[str | None, instant("From when on it does not work, UTC; null where it has no end.")]
+    last_used_at: Annotated[str | None, instant("Last use, to about ten minutes, UTC; null before the first.")]
 
     @classmethod
     def of(cls, key: Key) -> "AccountKey":
         """A key as it is listed."""
         return cls(
-            id=key.id, label=key.label, prefix=key.prefix, created_at=iso_utc(key.created_at), revoked=key.revoked
+            id=key.id,
+            label=key.label,
+            prefix=key.prefix,
+            created_at=iso_utc(key.created_at),
+            revoked=key.revoked,
+            scope=key.scope.value,
+            expires_at=iso_or_none(key.expires_at),
+            last_used_at=iso_or_none(key.last_used_at),
         )
 
 
@@ -84,7 +101,14 @@ class AccountObject(Answer, kw_only=True):
         SubscriptionObject | None, doc("The subscription, also one that is over; null when there never was one.")
     ]
     webhook_url: Annotated[str, doc("First webhook address, empty when there is none.", EXAMPLE_URL)]
-    webhook_secret: Annotated[str, doc("What its deliveries are signed with, empty when there is none.", "whsec_…")]
+    webhook_secret: Annotated[
+        str,
+        doc(
+            "What its deliveries are signed with, empty when there is none, for members, and for keys without the"
+            " scope `manage`.",
+            "whsec_…",
+        ),
+    ]
     webhooks: Annotated[list[WebhookObject], doc("All addresses, the first one first.")]
     webhook_last_at: Annotated[str | UnsetType, instant("Last delivery to any address, UTC.")] = UNSET
     webhook_last_ok: Annotated[bool | UnsetType | None, doc("Whether it was accepted.")] = UNSET
@@ -191,8 +215,8 @@ async def _fields(service: Service, profile: Profile) -> dict[str, Any]:
         "expired": account.has_expired(service.clock.now()),
         "subscription": None if paid is None else SubscriptionObject.of(paid.subscription),
         "webhook_url": first.url if first else "",
-        "webhook_secret": first.secret if first else "",
-        "webhooks": [WebhookObject.of(each, shows_secret=profile.role is Role.OWNER) for each in webhooks],
+        "webhook_secret": first.secret if first and profile.shows_secrets else "",
+        "webhooks": [WebhookObject.of(each, shows_secret=profile.shows_secrets) for each in webhooks],
         **_last_delivery(webhooks),
         "users": [AccountUser.of(user) for user in profile.users],
         "keys": [AccountKey.of(key) for key in profile.keys],

@@ -1,4 +1,4 @@
-"""Who asks, by the contract's auth levels, as dependencies that `/openapi.json` shows as security schemes."""
+"""Who asks, by the contract's auth levels and the scopes of keys: dependencies, which `/openapi.json` shows."""
 
 from typing import Annotated
 
@@ -7,7 +7,7 @@ from fastapi.security import APIKeyHeader, HTTPAuthorizationCredentials, HTTPBea
 from starlette.requests import Request
 
 from registerwatch.accounts.credentials import Credential, credential_of
-from registerwatch.accounts.models import Caller, Role
+from registerwatch.accounts.models import Caller, Role, Scope
 from registerwatch.errors import OwnerOnly
 from registerwatch.web.injection import sent_credential, service_of
 
@@ -47,27 +47,45 @@ async def caller_of(request: Request) -> Caller:
     return caller
 
 
-async def key_or_session(request: Request, _credential: SentCredential) -> Caller:
-    """Who asks. The parameter is what `/openapi.json` tells of it. Raises `Unauthenticated`."""
-    return await caller_of(request)
+class KeyOrSession:
+    """A dependency: who asks, where the scope of their key is enough. Every route of an account has one, and so names
+    a scope. Raises `Unauthenticated`, or `ScopeTooNarrow`.
+    """
+
+    def __init__(self, scope: Scope) -> None:
+        self.scope = scope
+
+    async def __call__(self, request: Request, _credential: SentCredential) -> Caller:
+        """The parameter is what `/openapi.json` tells of it."""
+        return await self.check(request)
+
+    async def check(self, request: Request) -> Caller:
+        """The same before the route's parameters are read."""
+        caller = await caller_of(request)
+        caller.require_scope(self.scope)
+        return caller
 
 
-KeyOrSession = Annotated[Caller, Depends(key_or_session)]
+Reader = Annotated[Caller, Depends(KeyOrSession(Scope.READ))]
 """Raises `Unauthenticated`."""
+WatchEditor = Annotated[Caller, Depends(KeyOrSession(Scope.WATCH))]
+"""Raises `Unauthenticated`, or `ScopeTooNarrow`."""
+Manager = Annotated[Caller, Depends(KeyOrSession(Scope.MANAGE))]
+"""Raises `Unauthenticated`, or `ScopeTooNarrow`."""
 
 
-async def _active_account(request: Request, caller: KeyOrSession) -> Caller:
+async def _active_account(request: Request, caller: WatchEditor) -> Caller:
     caller.account.require_active(service_of(request).clock.now())
     return caller
 
 
-async def _owner_or_key(caller: KeyOrSession) -> Caller:
+async def _owner_or_key(caller: Manager) -> Caller:
     if caller.role is not Role.OWNER:
         raise OwnerOnly(OWNERS_ONLY)
     return caller
 
 
 ActiveAccount = Annotated[Caller, Depends(_active_account)]
-"""Raises `Unauthenticated`, or `PeriodEnded`."""
+"""For changes of watches. Raises `Unauthenticated`, `ScopeTooNarrow`, or `PeriodEnded`."""
 OwnerOrKey = Annotated[Caller, Depends(_owner_or_key)]
-"""Raises `Unauthenticated`, or `OwnerOnly`."""
+"""For managing the account. Raises `Unauthenticated`, `ScopeTooNarrow`, or `OwnerOnly`."""

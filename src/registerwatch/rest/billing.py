@@ -11,7 +11,7 @@ from registerwatch.accounts.models import Caller
 from registerwatch.accounts.plans import PlanName
 from registerwatch.bootstrap import Service
 from registerwatch.rest.account_answers import AccountObject, account_object
-from registerwatch.rest.auth import KeyOrSession
+from registerwatch.rest.auth import Manager
 from registerwatch.rest.description import (
     BAD_REQUEST,
     NO_FIELDS,
@@ -98,7 +98,7 @@ class Received(Answer):
     responses=answer(CheckoutAnswer) | UNAUTHENTICATED,
     dependencies=ASKS_PROVIDER,
 )
-async def start_checkout(body: CheckoutRequest, service: InjectedService, caller: KeyOrSession) -> Response:
+async def start_checkout(body: CheckoutRequest, service: InjectedService, caller: Manager) -> Response:
     """Gives the address of a page of the payment provider's. An account's first subscription begins with 7 days
     that cost nothing and need a card. 400 while there is a subscription.
     """
@@ -112,7 +112,7 @@ async def start_checkout(body: CheckoutRequest, service: InjectedService, caller
     responses=answer(AccountObject) | UNAUTHENTICATED,
     dependencies=ASKS_PROVIDER,
 )
-async def confirm_checkout(body: ConfirmRequest, service: InjectedService, caller: KeyOrSession) -> Response:
+async def confirm_checkout(body: ConfirmRequest, service: InjectedService, caller: Manager) -> Response:
     """The provider's event does the same; whichever comes first counts, and again changes nothing. 400 for a
     checkout of another account, and for one that is not finished.
     """
@@ -127,7 +127,7 @@ async def confirm_checkout(body: ConfirmRequest, service: InjectedService, calle
     dependencies=ASKS_PROVIDER,
     openapi_extra=NO_FIELDS,
 )
-async def cancel_subscription(service: InjectedService, caller: KeyOrSession) -> Response:
+async def cancel_subscription(service: InjectedService, caller: Manager) -> Response:
     """What is paid for, and an open trial, go on until `expires_at`. 400 without a subscription."""
     await service.billing.checkouts.cancel(caller)
     return await _account(service, caller)
@@ -140,7 +140,7 @@ async def cancel_subscription(service: InjectedService, caller: KeyOrSession) ->
     dependencies=ASKS_PROVIDER,
     openapi_extra=NO_FIELDS,
 )
-async def resume_subscription(service: InjectedService, caller: KeyOrSession) -> Response:
+async def resume_subscription(service: InjectedService, caller: Manager) -> Response:
     """While the period is open; afterwards 400."""
     await service.billing.checkouts.resume(caller)
     return await _account(service, caller)
@@ -153,7 +153,7 @@ async def resume_subscription(service: InjectedService, caller: KeyOrSession) ->
     dependencies=ASKS_PROVIDER,
     openapi_extra=NO_FIELDS,
 )
-async def open_portal(service: InjectedService, caller: KeyOrSession) -> Response:
+async def open_portal(service: InjectedService, caller: Manager) -> Response:
     """Gives the address of a page of the payment provider's. 400 for an account that never paid."""
     return private_response(PortalAnswer(await service.billing.checkouts.portal(caller)))
 

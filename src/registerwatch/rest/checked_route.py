@@ -12,7 +12,7 @@ from fastapi.routing import APIRoute
 from starlette.requests import Request
 from starlette.responses import Response
 
-from registerwatch.rest.auth import caller_of, key_or_session
+from registerwatch.rest.auth import KeyOrSession
 from registerwatch.web.body_limits import received_body, refuse_declared_excess
 from registerwatch.web.injection import Counted
 
@@ -44,6 +44,6 @@ def _checks(dependant: Dependant) -> Iterator[Check]:
     for each in dependant.dependencies:
         if isinstance(each.call, Counted):
             yield each.call
-        elif each.call is key_or_session:
-            yield caller_of
+        elif isinstance(each.call, KeyOrSession):
+            yield each.call.check
         yield from _checks(each)

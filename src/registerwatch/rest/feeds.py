@@ -13,7 +13,7 @@ from registerwatch.db.row_pages import MAX_ROW_ID
 from registerwatch.notifications.feeds import atom, calendar
 from registerwatch.notifications.feeds.models import Feed
 from registerwatch.register.identifiers import MAX_LENGTH
-from registerwatch.rest.auth import KeyOrSession, OwnerOrKey
+from registerwatch.rest.auth import OwnerOrKey, Reader
 from registerwatch.rest.description import (
     BAD_REQUEST,
     CAP_REACHED,
@@ -105,7 +105,7 @@ def _file(description: str, media_type: str) -> Responses:
 
 
 @router.get("/v1/feeds", summary="The account's feeds", responses=answer(FeedList))
-async def list_feeds(service: InjectedService, caller: KeyOrSession) -> Response:
+async def list_feeds(service: InjectedService, caller: Reader) -> Response:
     """Their tokens are masked."""
     return private_response(FeedList([FeedObject.of(each) for each in await service.feeds.all(caller)]))
 

@@ -13,7 +13,7 @@ from starlette.requests import Request
 
 from registerwatch.db.row_pages import MAX_ROW_ID
 from registerwatch.errors import InvalidInput
-from registerwatch.rest.auth import caller_of, key_or_session
+from registerwatch.rest.auth import KeyOrSession
 
 MAX_PAGE, DEFAULT_PAGE = 1_000, 100
 """Rows of one page: at most, and where nobody says."""
@@ -49,12 +49,13 @@ def row_id(text: str) -> int:
 async def only_known_parameters(request: Request) -> None:
     """A dependency that raises `InvalidInput` for a query parameter that the route does not describe.
 
-    A misspelt filter that is left out would make an answer look complete that is not. Raises `Unauthenticated` where
-    the route needs a caller and there is none.
+    A misspelt filter that is left out would make an answer look complete that is not. Raises `Unauthenticated`
+    or `ScopeTooNarrow` where the route needs a caller and there is none, or none who may.
     """
     if unknown := unknown_parameters(request):
-        if key_or_session in _calls(request.scope["route"].dependant):
-            await caller_of(request)  # who may not ask is told that alone
+        for level in _calls(request.scope["route"].dependant):
+            if isinstance(level, KeyOrSession):
+                await level.check(request)  # who may not ask is told that alone
         raise InvalidInput(unknown_message(unknown))
 
 

@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from registerwatch.errors import PeriodEnded
 from registerwatch.register.identifiers import MAX_LENGTH
-from registerwatch.rest.auth import ActiveAccount, KeyOrSession
+from registerwatch.rest.auth import ActiveAccount, Reader, WatchEditor
 from registerwatch.rest.description import (
     BAD_REQUEST,
     CAP_REACHED,
@@ -79,7 +79,7 @@ class ExpiringAnswer(Answer):
 
 @router.get("/v1/watches", summary="The account's watches", responses=answer(WatchList) | BAD_REQUEST)
 async def list_watches(
-    parameters: Annotated[PageParameters, Query()], service: InjectedService, caller: KeyOrSession
+    parameters: Annotated[PageParameters, Query()], service: InjectedService, caller: Reader
 ) -> Response:
     """All of them without parameters; with `limit` or `after` page by page. Works after the period has ended too."""
     now = service.clock.now()
@@ -112,7 +112,7 @@ async def rename_watch(id: RowId, body: LabelRequest, service: InjectedService, 
 
 
 @router.delete("/v1/watches/{id}", summary="Stop watching", responses=answer(Done) | BAD_REQUEST)
-async def remove_watch(id: RowId, service: InjectedService, caller: KeyOrSession) -> Response:  # noqa: A002
+async def remove_watch(id: RowId, service: InjectedService, caller: WatchEditor) -> Response:  # noqa: A002
     """Always `{"ok": true}` for a number; only a watch of the account is removed. Its events stay."""
     await service.watches.service.remove(caller, row_id(id))
     return private_response(Done())
@@ -125,7 +125,7 @@ async def remove_watch(id: RowId, service: InjectedService, caller: KeyOrSession
     dependencies=[Depends(counted(Limit.SYNC))],
     openapi_extra=NO_FIELDS,
 )
-async def sync(service: InjectedService, caller: KeyOrSession) -> Response:
+async def sync(service: InjectedService, caller: WatchEditor) -> Response:
     """Reads past every cache. Empty `events` means that the baseline held. A watch that could not be read is counted in
     `failed` and says why in its `last_error`; webhooks follow when there are changes.
     """
@@ -139,7 +139,7 @@ async def sync(service: InjectedService, caller: KeyOrSession) -> Response:
 
 @router.get("/v1/events", summary="What changed", responses=answer(EventList) | BAD_REQUEST)
 async def list_events(
-    parameters: Annotated[EventParameters, Query()], service: InjectedService, caller: KeyOrSession
+    parameters: Annotated[EventParameters, Query()], service: InjectedService, caller: Reader
 ) -> Response:
     """Without parameters the newest 100 changes, newest first. With `after` the changes that come after an id, oldest
     first: `after=0` begins with the first one, and each `next` goes on, so that none is listed twice or left out,
@@ -153,7 +153,7 @@ async def list_events(
 
 
 @router.get("/v1/expiring", summary="Certificates that end soon", responses=answer(ExpiringAnswer))
-async def list_expiring(service: InjectedService, caller: KeyOrSession) -> Response:
+async def list_expiring(service: InjectedService, caller: Reader) -> Response:
     """Stored certificate dates from 30 days past to 180 days ahead; the register is not asked."""
     watches = await service.watches.service.all(caller)
     items, in_doubt = expiring(watches, service.clock.now()), [watch.subject for watch in unsure(watches)]

@@ -19,7 +19,9 @@ class WebhookObject(Answer):
 
     id: Annotated[int, doc("Number.", 5)]
     url: Annotated[str, doc("Where deliveries go.", EXAMPLE_URL)]
-    secret: Annotated[str, doc("What they are signed with.", "whsec_…")]
+    secret: Annotated[
+        str, doc("What they are signed with; empty for members and for keys without the scope `manage`.", "whsec_…")
+    ]
     created_at: Annotated[str, instant("UTC.")]
     last_at: Annotated[str | None, instant("End of the last delivery, UTC; null when there was none.")]
     last_ok: Annotated[bool | None, doc("Whether it was accepted.")]

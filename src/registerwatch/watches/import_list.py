@@ -100,7 +100,7 @@ class ImportService:
         cells = identifiers(text)
         now = int(self._clock.now())
         async with self._database.transaction() as connection:
-            await locked(connection, caller.account.id)
+            await locked(connection, caller)
             present = await repository.subjects(connection, caller.account.id)
             doubtful = [each for each in map(_subject_or_none, cells) if each is not None and why_none(each)]
             known = present | await self._copy.listed(connection, doubtful)

@@ -101,7 +101,7 @@ class WatchService:
     async def _added(self, caller: Caller, subject: str) -> Watch | None:
         """The watch that was there already; None when it was added now."""
         async with self._database.transaction() as connection:
-            await locked(connection, caller.account.id)
+            await locked(connection, caller)
             existing = await repository.by_subject(connection, caller.account.id, subject)
             if existing is None:
                 present = await repository.count(connection, caller.account.id)

@@ -5,14 +5,14 @@ failure; nothing is raised to the client.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import msgspec
 import structlog
 
 from registerwatch.accounts.credentials import Credential
-from registerwatch.accounts.models import Caller
+from registerwatch.accounts.models import Caller, Scope
 from registerwatch.bootstrap import Service
 from registerwatch.errors import DatabaseUnavailable, RegisterwatchError, Unauthenticated
 from registerwatch.web.rate_limits import Limit
@@ -27,22 +27,25 @@ log = structlog.get_logger(__name__)
 class ToolContext:
     """The service, the credential that the HTTP request carried, and what counts the caller's requests.
 
-    `count` raises `RateLimited`.
+    `count` raises `RateLimited`. `scope` is what the tool needs of a key.
     """
 
     service: Service
     credential: Callable[[], Credential | None]
     count: Callable[[Limit], Awaitable[None]]
+    scope: Scope = Scope.MANAGE
 
     async def caller(self) -> Caller:
-        """Who calls. Raises `Unauthenticated`."""
+        """Who calls. Raises `Unauthenticated`, or `ScopeTooNarrow`."""
         credential = self.credential()
         if credential is None:
             raise Unauthenticated(NEEDS_KEY)
-        return await self.service.accounts.sessions.caller(credential)
+        caller = await self.service.accounts.sessions.caller(credential)
+        caller.require_scope(self.scope)
+        return caller
 
     async def active_caller(self) -> Caller:
-        """Who calls, where the account's period has not ended. Raises `Unauthenticated` and `PeriodEnded`."""
+        """Who calls, where the account's period has not ended. Raises what `caller` does, and `PeriodEnded`."""
         caller = await self.caller()
         caller.account.require_active(self.service.clock.now())
         return caller
@@ -87,18 +90,22 @@ _encode = msgspec.json.Encoder().encode
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A tool. `empty_payload` is what a failure's payload has beside `error`."""
+    """A tool. `empty_payload` is what a failure's payload has beside `error`; `scope` what it needs of a key, None
+    where it needs none.
+    """
 
     description: ToolDescription
     arguments: type[msgspec.Struct]
     function: ToolFunction[Any]
     empty_payload: Mapping[str, Any]
+    scope: Scope | None
 
     async def call(self, arguments: object, context: ToolContext) -> ToolResult:
         """Use the tool. Every failure is told in the payload."""
         try:
             converted = msgspec.convert({} if arguments is None else arguments, self.arguments)
-            return await self.function(converted, context)
+            needed = context if self.scope is None else replace(context, scope=self.scope)
+            return await self.function(converted, needed)
         except msgspec.ValidationError as error:
             return self._failure(f"The arguments do not fit the tool's schema: {error}.")
         except DatabaseUnavailable as error:
@@ -120,10 +127,13 @@ def tool(
     arguments: type[Arguments],
     *,
     asks_register: bool,
+    scope: Scope | None = None,
     is_read_only: bool = True,
     empty_payload: Mapping[str, Any] | None = None,
 ) -> Callable[[ToolFunction[Arguments]], Tool]:
-    """Make a tool of a function, under the function's name."""
+    """Make a tool of a function, under the function's name. One that asks for a caller has a scope; without it a key
+    needs all.
+    """
 
     def decorated(function: ToolFunction[Arguments]) -> Tool:
         annotations = ToolAnnotations(
@@ -135,7 +145,7 @@ def tool(
         )
         name: str = function.__name__
         shown = ToolDescription(name, description, _input_schema(arguments), annotations)
-        return Tool(shown, arguments, function, empty_payload or {})
+        return Tool(shown, arguments, function, empty_payload or {}, scope)
 
     return decorated
 

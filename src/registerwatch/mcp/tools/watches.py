@@ -5,6 +5,7 @@ from typing import Annotated
 
 import msgspec
 
+from registerwatch.accounts.models import Scope
 from registerwatch.db.row_pages import MAX_ROW_ID
 from registerwatch.mcp.tools.registry import NoArguments, ToolContext, ToolResult, payload, text_argument, tool
 from registerwatch.register.identifiers import MAX_LENGTH
@@ -54,6 +55,7 @@ class WatchesArguments(msgspec.Struct):
     " last read and why the last read failed, if it did. With an argument the payload has `next` and `more` too: call"
     " again with `after` set to `next` to go on." + _WITH_KEY,
     WatchesArguments,
+    scope=Scope.READ,
     asks_register=False,
 )
 async def list_watches(arguments: WatchesArguments, context: ToolContext) -> ToolResult:
@@ -72,6 +74,7 @@ async def list_watches(arguments: WatchesArguments, context: ToolContext) -> Too
     " told by sync_watches, list_changes and the account's webhooks. A subject that is watched already stays as it is."
     " Fails when the plan's number of watches is reached." + _WITH_KEY,
     SubjectArguments,
+    scope=Scope.WATCH,
     asks_register=True,
     is_read_only=False,
     empty_payload={"watch": None},
@@ -91,6 +94,7 @@ async def add_watch(arguments: SubjectArguments, context: ToolContext) -> ToolRe
     " which are left out when there are none; list_watches says why. The background does the same by"
     " itself, so call this only when the answer must be of this moment." + _WITH_KEY,
     NoArguments,
+    scope=Scope.WATCH,
     asks_register=True,
     is_read_only=False,
     empty_payload={"synced": 0, "events": []},
@@ -128,6 +132,7 @@ class ChangesArguments(msgspec.Struct):
     f" Fields: {', '.join(f'{name} is the {field.name}' for name, field in FIELDS.items() if name != field.name)}."
     " Does not ask the register." + _WITH_KEY,
     ChangesArguments,
+    scope=Scope.READ,
     asks_register=False,
 )
 async def list_changes(arguments: ChangesArguments, context: ToolContext) -> ToolResult:

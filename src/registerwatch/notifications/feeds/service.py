@@ -42,7 +42,7 @@ class FeedService:
         token = TOKEN_PREFIX + secrets.token_urlsafe(32)
         prefix = f"{token[: len(TOKEN_PREFIX) + 2]}…{token[-4:]}"
         async with self._database.transaction() as connection:
-            await locked(connection, caller.account.id)
+            await locked(connection, caller)
             if len(await repository.of_account(connection, caller.account.id)) >= MAX_FEEDS:
                 raise CapReached(f"An account has at most {MAX_FEEDS} feeds; end one first.")
             now = int(self._clock.now())
@@ -53,7 +53,7 @@ class FeedService:
     async def end(self, caller: Caller, feed_id: int) -> None:
         """End a feed of the account, if it is one."""
         async with self._database.transaction() as connection:
-            await locked(connection, caller.account.id)
+            await locked(connection, caller)
             prefix = await repository.remove(connection, caller.account.id, feed_id)
             if prefix is not None:
                 await self._note(connection, caller, Action.FEED_ENDED, prefix)
