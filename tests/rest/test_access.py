@@ -3,6 +3,7 @@
 An operation that is in the description and not in a table here fails a test, and so does one that is only here.
 """
 
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -404,6 +405,67 @@ async def test_who_belongs_to_another_account_reaches_nothing_of_this_one(
         if response.status_code != 200:
             assert harness.all_rows() == everything
         everything = harness.all_rows()
+
+
+SECRET_EXAMPLE = re.compile(r"^(rw|us|ft|whsec)_…$|[?&]token=")
+"""How the description shows a field that holds a secret."""
+SECRET_FIELDS = {
+    ("AccountObject", "webhook_secret"): "owners and keys",
+    ("SignedInAccount", "webhook_secret"): "owners and keys",
+    ("TrialAccount", "webhook_secret"): "owners and keys",
+    ("WebhookObject", "secret"): "owners and keys",
+    ("SignedInAccount", "session"): "who opened it, once",
+    ("TrialAccount", "session"): "who opened it, once",
+    ("TrialAccount", "api_key"): "who opened the account, once",
+    ("CreatedKey", "api_key"): "who made it, once",
+    ("NewFeedObject", "events"): "who made it, once",
+    ("NewFeedObject", "expiring"): "who made it, once",
+}
+"""Who may see each field that is secret."""
+SECRET = re.compile(r"(?:rw|us|ft|whsec)_[\w-]{20,}")
+
+
+async def test_every_field_that_is_secret_is_in_the_table_here(start_service: ServiceStarter) -> None:
+    async with start_service() as harness:
+        schemas = harness.app.openapi()["components"]["schemas"]
+    found = {
+        (schema, field)
+        for schema, about in schemas.items()
+        for field, described in about.get("properties", {}).items()
+        if any(isinstance(each, str) and SECRET_EXAMPLE.search(each) for each in described.get("examples", ()))
+    }
+
+    assert found == set(SECRET_FIELDS)
+
+
+@pytest.mark.parametrize("label", PROTECTED)
+async def test_no_route_shows_a_member_any_secret(harness: ServiceHarness, box: Receiver, label: str) -> None:
+    company = await a_company(harness)
+    told = [
+        await harness.post("/v1/webhook", company.owner.session, url=box.url),
+        await harness.post("/v1/webhooks", company.owner.session, url=f"{box.url}/second"),
+        await harness.post("/v1/webhook/test", company.owner.session),
+        await harness.post("/v1/feeds", company.owner.session),
+        await harness.post("/v1/keys", company.owner.session),
+    ]
+    secrets = {company.owner.api_key, company.owner.session}.union(*(SECRET.findall(each.text) for each in told))
+    path = await address_of(harness, label, company, box)
+
+    answered = await asked(harness, label, path, auth_headers(company.member), PROTECTED[label].body(company, 1))
+
+    assert len(secrets) >= 6
+    assert not {secret for secret in secrets if secret in answered.text}
+    assert not SECRET.search(answered.text)
+
+
+async def test_signing_in_shows_a_member_no_secret_but_their_session(harness: ServiceHarness, box: Receiver) -> None:
+    company = await a_company(harness)
+    await harness.post("/v1/webhook", company.owner.session, url=box.url)
+    for path in ("/v1/login", "/v1/trial"):
+        answer = await harness.post(path, email="member@acme.example", password="a member's own")
+
+        assert (answer.status_code, answer.json()["webhook_secret"]) == (200, "")
+        assert SECRET.findall(answer.text) == [answer.json()["session"]]
 
 
 @pytest.mark.parametrize("label", BY_SIGNATURE)
