@@ -13,6 +13,28 @@ def password_reset(to: str, link: str, service: str, minutes: int) -> Mail:
     return Mail(to, f"Set a new password at {service}", text)
 
 
+def confirmation(to: str, link: str, service: str, days: int) -> Mail:
+    """A mail with a link that proves an address. It holds nothing that a stranger chose."""
+    text = _environment().get_template("confirmation.txt").render(link=link, service=service, days=days)
+    return Mail(to, f"Is this your account at {service}?", text)
+
+
+def invitation(to: str, link: str, service: str, invited_by: str, days: int) -> Mail:
+    """A mail with a link that makes somebody a member of an account. `invited_by` is a proven address."""
+    template = _environment().get_template("invitation.txt")
+    return Mail(
+        to,
+        f"An invitation to {service}",
+        template.render(link=link, service=service, invited_by=invited_by, days=days),
+    )
+
+
+def notice(to: str, kind: str, line: str, service: str, most: int) -> Mail:
+    """A mail that tells an owner what was changed: when, by whom, and what."""
+    text = _environment().get_template("notice.txt").render(line=line, service=service, most=most)
+    return Mail(to, f"Changed in your account at {service}: {kind}", text)
+
+
 def _span(minutes: int) -> str:
     hours, rest = divmod(minutes, 60)
     if rest or not hours:

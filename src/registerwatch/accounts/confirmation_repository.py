@@ -1,0 +1,202 @@
+"""The SQL of proven addresses: tokens of mailed links, invitations, and the access that there was before a proof.
+
+Functions run in the transaction of the connection that they are given.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from sqlalchemy import Select, Table, delete, func, insert, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from registerwatch.accounts import repository
+from registerwatch.accounts.models import Key, Role
+from registerwatch.db.tables import (
+    accounts,
+    api_keys,
+    confirmation_tokens,
+    feeds,
+    invitations,
+    reset_tokens,
+    sessions,
+    users,
+    webhooks,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class LinkHolder:
+    """Whoever reads the mailbox that a link was sent to: the user with the address, and their account."""
+
+    account_id: int
+    account_name: str
+    account_email: str
+    user_id: int
+    email: str
+    role: Role
+    is_confirmed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierAccess:
+    """Ways into an account that were made so far, as its owner is shown them."""
+
+    keys: Sequence[Key]
+    sessions: int
+    webhook_hosts: Sequence[str]
+    feeds: Sequence[str]
+    other_users: Sequence[str]
+    invitations: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Invitation:
+    """Who was invited into which account, by whom."""
+
+    digest: str
+    account_id: int
+    account_name: str
+    email: str
+    invited_by: str
+
+
+async def add_token(connection: AsyncConnection, user_id: int, digest: str, *, now: int, expires_at: int) -> None:
+    """Store the token of a confirmation mail."""
+    values = {"digest": digest, "user_id": user_id, "created_at": now, "expires_at": expires_at}
+    await connection.execute(insert(confirmation_tokens).values(values))
+
+
+async def link_holder(connection: AsyncConnection, digest: str, now: int) -> LinkHolder | None:
+    """Whom the link of a confirmation mail, or one to set a password, was sent to; None when it works no more."""
+    for tokens in (confirmation_tokens, reset_tokens):
+        holder = await _holder(connection, tokens, digest, now)
+        if holder is not None:
+            return holder
+    return None
+
+
+async def reset_holder(connection: AsyncConnection, digest: str, now: int) -> LinkHolder | None:
+    """Whose password the link of a reset mail sets; None when it works no more."""
+    return await _holder(connection, reset_tokens, digest, now)
+
+
+async def _holder(connection: AsyncConnection, tokens: Table, digest: str, now: int) -> LinkHolder | None:
+    found = (
+        select(
+            accounts.c.id,
+            accounts.c.name,
+            accounts.c.email.label("account_email"),
+            users.c.id.label("user_id"),
+            users.c.email,
+            users.c.role,
+            users.c.confirmed_at,
+        )
+        .select_from(tokens)
+        .join(users, users.c.id == tokens.c.user_id)
+        .join(accounts, accounts.c.id == users.c.account_id)
+        .where(tokens.c.digest == digest, tokens.c.expires_at > now)
+    )
+    row = (await connection.execute(found)).one_or_none()
+    if row is None:
+        return None
+    account_id, name, account_email, user_id, email, role, confirmed_at = row
+    return LinkHolder(account_id, name, account_email, user_id, email, Role(role), confirmed_at is not None)
+
+
+async def confirm(connection: AsyncConnection, account_id: int, user_id: int, now: int) -> None:
+    """Note that a user has proven their address. Links that were mailed to them lead nowhere any more."""
+    of_user = users.c.id == user_id, users.c.account_id == account_id, users.c.confirmed_at.is_(None)
+    await connection.execute(update(users).where(*of_user).values(confirmed_at=now))
+    for tokens in (confirmation_tokens, reset_tokens):
+        await connection.execute(delete(tokens).where(tokens.c.user_id == user_id))
+
+
+async def earlier_access(connection: AsyncConnection, account_id: int, user_id: int, now: int) -> EarlierAccess:
+    """The ways into an account but for this user's password."""
+    keys = [key for key in await repository.keys_of(connection, account_id) if key.works(now)]
+    counted = select(func.count()).where(sessions.c.user_id.in_(_users(account_id)), sessions.c.expires_at > now)
+    urls = select(webhooks.c.url).where(webhooks.c.account_id == account_id).order_by(webhooks.c.id)
+    prefixes = select(feeds.c.prefix).where(feeds.c.account_id == account_id).order_by(feeds.c.id)
+    invited = select(invitations.c.email).where(invitations.c.account_id == account_id, invitations.c.expires_at > now)
+    people = await repository.users_of(connection, account_id)
+    return EarlierAccess(
+        keys=keys,
+        sessions=(await connection.execute(counted)).scalar_one(),
+        webhook_hosts=[urlsplit(url).hostname or url for url in (await connection.execute(urls)).scalars()],
+        feeds=(await connection.execute(prefixes)).scalars().all(),
+        other_users=[user.email for user in people if user.id != user_id],
+        invitations=(await connection.execute(invited.order_by(invitations.c.email))).scalars().all(),
+    )
+
+
+async def end_earlier_access(connection: AsyncConnection, account_id: int, user_id: int, now: int) -> None:
+    """End every way into an account, which the caller has locked, but for this user's password.
+
+    Keys are revoked; sessions, links, webhooks, feeds, invitations and the other users go.
+    """
+    active = api_keys.c.account_id == account_id, api_keys.c.revoked_at.is_(None)
+    await connection.execute(update(api_keys).where(*active).values(revoked_at=now))
+    for tokens in (sessions, reset_tokens, confirmation_tokens):
+        await connection.execute(delete(tokens).where(tokens.c.user_id.in_(_users(account_id))))
+    in_order = select(webhooks.c.id).where(webhooks.c.account_id == account_id).order_by(webhooks.c.id)
+    await connection.execute(in_order.with_for_update())  # in the order in which deliveries lock them
+    for table in (webhooks, feeds, invitations):
+        await connection.execute(delete(table).where(table.c.account_id == account_id))
+    await connection.execute(delete(users).where(users.c.account_id == account_id, users.c.id != user_id))
+
+
+async def add_invitation(
+    connection: AsyncConnection, account_id: int, *, email: str, digest: str, invited_by: str, now: int, expires_at: int
+) -> None:
+    """Store an invitation in the place of an earlier one of the same address."""
+    of_address = invitations.c.account_id == account_id, invitations.c.email == email
+    await connection.execute(delete(invitations).where(*of_address))
+    values = {
+        "digest": digest,
+        "account_id": account_id,
+        "email": email,
+        "invited_by": invited_by,
+        "created_at": now,
+        "expires_at": expires_at,
+    }
+    await connection.execute(insert(invitations).values(values))
+
+
+async def open_invitations(connection: AsyncConnection, account_id: int, now: int) -> Sequence[str]:
+    """Addresses that are invited into an account and have not accepted."""
+    found = select(invitations.c.email).where(invitations.c.account_id == account_id, invitations.c.expires_at > now)
+    return (await connection.execute(found)).scalars().all()
+
+
+async def invitation(connection: AsyncConnection, digest: str, now: int) -> Invitation | None:
+    """The invitation of a token; None when it is unknown, over, or was accepted."""
+    found = (
+        select(
+            invitations.c.digest,
+            invitations.c.account_id,
+            accounts.c.name,
+            invitations.c.email,
+            invitations.c.invited_by,
+        )
+        .join(accounts, accounts.c.id == invitations.c.account_id)
+        .where(invitations.c.digest == digest, invitations.c.expires_at > now)
+    )
+    row = (await connection.execute(found)).one_or_none()
+    return Invitation(*row) if row is not None else None
+
+
+async def remove_invitation(connection: AsyncConnection, account_id: int, digest: str) -> None:
+    """Remove an invitation of the account."""
+    of_token = invitations.c.digest == digest, invitations.c.account_id == account_id
+    await connection.execute(delete(invitations).where(*of_token))
+
+
+async def delete_expired(connection: AsyncConnection, now: int) -> int:
+    """Delete tokens and invitations that are over; how many rows."""
+    over = (delete(table).where(table.c.expires_at <= now) for table in (confirmation_tokens, invitations))
+    return sum([(await connection.execute(statement)).rowcount for statement in over])
+
+
+def _users(account_id: int) -> Select[int]:
+    return select(users.c.id).where(users.c.account_id == account_id)
