@@ -17,6 +17,7 @@ import structlog
 from argon2 import PasswordHasher, Type
 from argon2.exceptions import InvalidHashError, VerificationError, VerifyMismatchError
 
+from registerwatch.accounts.common_passwords import refuse_common
 from registerwatch.errors import InvalidInput, Overloaded
 
 MIN_PASSWORD_LENGTH = 8
@@ -64,6 +65,11 @@ class Passwords:
         """Whether this is the password that was stored; takes as long when nothing was. Raises `Overloaded`."""
         bounded = password[: MAX_PASSWORD_LENGTH + 1]  # normalizing megabytes would block the process
         return await self._in_thread(lambda: self._compare(_normalized(bounded), stored))
+
+    async def refuse_common(self, password: str, email: str) -> None:
+        """Raise `InvalidInput` for what cannot be set, is very common, or is given away by the address."""
+        chosen = acceptable(password)
+        await self._in_thread(lambda: refuse_common(chosen, email))
 
     def is_outdated(self, stored: str) -> bool:
         """Whether it was stored with other parameters than a new one would be."""
