@@ -1,0 +1,250 @@
+"""Proving an e-mail address by a mailed link, and taking it back from whoever used it before.
+
+Whoever signs up, or is added to an account, may have been named by a stranger. Until a mailed link has been used,
+nobody knows whose address it is. The link shows what was made with it so far; who reads the mailbox decides whether it
+was them, which they show by the password, or lets all of it end.
+"""
+
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from registerwatch.accounts import confirmation_repository, credentials, repository
+from registerwatch.accounts.audit import Action
+from registerwatch.accounts.confirmation_repository import EarlierAccess, LinkHolder
+from registerwatch.accounts.deletion import DeletionService
+from registerwatch.accounts.mail_limits import MailLimit, take_place
+from registerwatch.accounts.mail_tasks import MailTasks
+from registerwatch.accounts.models import Role
+from registerwatch.accounts.passwords import Passwords, acceptable
+from registerwatch.accounts.plans import PlanName
+from registerwatch.accounts.repository import StoredUser
+from registerwatch.accounts.validation import company_name
+from registerwatch.clock import Clock
+from registerwatch.db.engine import Database
+from registerwatch.errors import InvalidInput, LinkNotValid, SignupClosed, WrongPassword
+from registerwatch.mail.mailer import Mail, Mailer
+from registerwatch.mail.texts import confirmation
+
+TOKEN_SECONDS = 7 * 24 * 3600
+MAX_TOKEN_LENGTH = 200
+
+BAD_TOKEN = "This link is not valid: it was used already, is too old, or was cut off."  # noqa: S105
+WRONG_PASSWORD = "This is not the password of this address."  # noqa: S105
+NOT_OPEN = "Nobody can open an account here by themselves: ask who runs this service."
+MEMBER_ALONE = "This address owns its account: take the account over, or delete it."
+OWNER_ALONE = "This address is a member of its account: leave it, and open one of your own."
+
+
+class ConfirmationService:
+    """Mails links that prove an address, and does what people decide when they open one."""
+
+    def __init__(
+        self,
+        database: Database,
+        passwords: Passwords,
+        clock: Clock,
+        mailer: Mailer,
+        deletion: DeletionService,
+        *,
+        public_url: str,
+        trial_seconds: int,
+        anybody_may_sign_up: bool,
+    ) -> None:
+        self._database = database
+        self._passwords = passwords
+        self._clock = clock
+        self._mailer = mailer
+        self._deletion = deletion
+        self._public_url = public_url
+        self._trial_seconds = trial_seconds
+        self.anybody_may_sign_up = anybody_may_sign_up
+        self._tasks = MailTasks("confirmation")
+
+    @property
+    def can_mail(self) -> bool:
+        """Whether a mail server is set; without one no address is ever proven by mail."""
+        return self._mailer.is_set_up
+
+    async def prepare(self, connection: AsyncConnection, account_id: int, user_id: int, email: str) -> Mail | None:
+        """The mail to a user who has not proven their address, with a new link; None where none may be sent.
+
+        It is handed to `send` when the transaction has ended.
+        """
+        if not self._mailer.is_set_up:
+            return None
+        now = self._now()
+        if not await take_place(connection, now, MailLimit.FIRST_CONTACT_BY_ACCOUNT, str(account_id)):
+            return None
+        if not await take_place(connection, now, MailLimit.FIRST_CONTACT, email):
+            return None
+        token = credentials.new_token()
+        await confirmation_repository.add_token(
+            connection, user_id, credentials.digest_of(token), now=now, expires_at=now + TOKEN_SECONDS
+        )
+        link = f"{self._public_url}/account/confirm?token={token}"
+        return confirmation(email, link, self._public_url, TOKEN_SECONDS // 86_400)
+
+    def send(self, mail: Mail | None) -> None:
+        """Send a prepared mail after the request was answered. Errors are logged."""
+        if mail is not None:
+            self._tasks.start(lambda: self._mailer.send(mail))
+
+    async def send_again(self, user: StoredUser) -> None:
+        """Mail one more link to a user who has not proven their address."""
+        if user.is_confirmed or not self._mailer.is_set_up:
+            return
+        try:
+            async with self._database.transaction() as connection:
+                mail = await self.prepare(connection, user.account_id, user.id, user.email)
+        except IntegrityError:  # the user was removed meanwhile
+            return
+        self.send(mail)
+
+    async def look(self, token: str) -> tuple[LinkHolder, EarlierAccess]:
+        """Whom a link was mailed to, and what was made in their account so far. Raises `LinkNotValid`."""
+        async with self._database.reading() as connection:
+            holder = await self._holder(connection, _digest(token))
+            access = await confirmation_repository.earlier_access(
+                connection, holder.account_id, holder.user_id, self._now()
+            )
+        return holder, access
+
+    async def keep(self, token: str, password: str) -> None:
+        """Prove an owner's address, and let what was made go on: whoever has the password made it.
+
+        Raises `LinkNotValid`, `WrongPassword`, `InvalidInput` for a member, whose password somebody else chose.
+        """
+        async with self._database.reading() as connection:
+            holder = await self._holder(connection, _digest(token))
+            if holder.role is not Role.OWNER:
+                raise InvalidInput(OWNER_ALONE)
+            user = await repository.user(connection, holder.account_id, holder.user_id)
+        stored = user.password_hash if user is not None else None
+        if not await self._passwords.is_right(password, stored):
+            raise WrongPassword(WRONG_PASSWORD)
+        async with self._database.transaction() as connection:
+            holder = await self._locked(connection, token)
+            present = await repository.user(connection, holder.account_id, holder.user_id)
+            if present is None or present.password_hash != stored:
+                raise WrongPassword(WRONG_PASSWORD)  # it was changed during the comparison
+            await confirmation_repository.confirm(connection, holder.account_id, holder.user_id, self._now())
+            await self._note(connection, holder, Action.ADDRESS_CONFIRMED)
+
+    async def join(self, token: str, password: str) -> None:
+        """Prove a member's address, and set a password in the place of that which somebody else chose.
+
+        Raises `LinkNotValid`, `InvalidInput` for a password that cannot be set and for an owner.
+        """
+        password_hash = await self._hashed(token, password)
+        async with self._database.transaction() as connection:
+            holder = await self._locked(connection, token)
+            if holder.role is Role.OWNER:
+                raise InvalidInput(MEMBER_ALONE)
+            account_id, user_id = holder.account_id, holder.user_id
+            await repository.set_password(connection, account_id, user_id, password_hash)
+            await repository.end_other_sessions(connection, user_id, None)
+            await confirmation_repository.confirm(connection, account_id, user_id, self._now())
+            await self._note(connection, holder, Action.ADDRESS_CONFIRMED)
+
+    async def take_over(self, token: str, password: str) -> None:
+        """Prove an owner's address, end all that was made before, and set a password.
+
+        Raises `LinkNotValid`, `InvalidInput` for a password that cannot be set and for a member.
+        """
+        password_hash = await self._hashed(token, password)
+        async with self._database.transaction() as connection:
+            holder = await self._locked(connection, token)
+            if holder.role is not Role.OWNER:
+                raise InvalidInput(OWNER_ALONE)
+            await take_account_over(connection, holder, password_hash, self._now())
+
+    async def delete(self, token: str) -> None:
+        """Delete the account of an owner's address. Raises `LinkNotValid`, `InvalidInput` for a member."""
+        async with self._database.reading() as connection:
+            holder = await self._holder(connection, _digest(token))
+        if holder.role is not Role.OWNER:
+            raise InvalidInput(OWNER_ALONE)
+        await self._deletion.delete_without_password(holder.account_id)
+
+    async def leave(self, token: str) -> None:
+        """Take a member's address out of its account. Raises `LinkNotValid`, `InvalidInput` for an owner."""
+        async with self._database.transaction() as connection:
+            await self._leave(connection, token)
+
+    async def leave_and_open(self, token: str, password: str) -> None:
+        """Take a member's address out of its account, and open a trial with it, whose address is proven.
+
+        Raises `LinkNotValid`, `SignupClosed`, `InvalidInput` for an owner and for a password that cannot be set.
+        """
+        if not self.anybody_may_sign_up:
+            raise SignupClosed(NOT_OPEN)
+        password_hash = await self._hashed(token, password)
+        now = self._now()
+        async with self._database.transaction() as connection:
+            email = (await self._leave(connection, token)).email
+            stored = await repository.add_account(
+                connection,
+                email=email,
+                name=company_name("", email),
+                plan=PlanName.TRIAL,
+                expires_at=now + self._trial_seconds,
+                now=now,
+            )
+            user_id = await repository.add_user(
+                connection, stored.id, email=email, role=Role.OWNER, password_hash=password_hash, now=now
+            )
+            await confirmation_repository.confirm(connection, stored.id, user_id, now)
+            await repository.note(connection, stored.id, now=now, actor=email, action=Action.ACCOUNT_OPENED)
+
+    async def settled(self) -> None:
+        """Wait until every mail that was asked for has gone out or failed."""
+        await self._tasks.settled()
+
+    async def close(self) -> None:
+        """Let mails that are being sent finish."""
+        await self._tasks.close()
+
+    async def _leave(self, connection: AsyncConnection, token: str) -> LinkHolder:
+        holder = await self._locked(connection, token)
+        if holder.role is Role.OWNER:
+            raise InvalidInput(MEMBER_ALONE)
+        await repository.remove_user(connection, holder.account_id, holder.user_id)
+        await self._note(connection, holder, Action.USER_LEFT)
+        return holder
+
+    async def _hashed(self, token: str, password: str) -> str:
+        async with self._database.reading() as connection:
+            await self._holder(connection, _digest(token))  # before hashing: a guessed token must cost little
+        return await self._passwords.hashed(acceptable(password))
+
+    async def _locked(self, connection: AsyncConnection, token: str) -> LinkHolder:
+        """The holder, whose account is locked; another request may have used the token meanwhile."""
+        holder = await self._holder(connection, _digest(token))
+        await repository.lock_account(connection, holder.account_id)
+        return await self._holder(connection, _digest(token))
+
+    async def _holder(self, connection: AsyncConnection, digest: str) -> LinkHolder:
+        holder = await confirmation_repository.link_holder(connection, digest, self._now())
+        if holder is None:
+            raise LinkNotValid(BAD_TOKEN)
+        return holder
+
+    async def _note(self, connection: AsyncConnection, holder: LinkHolder, action: Action) -> None:
+        await repository.note(connection, holder.account_id, now=self._now(), actor=holder.email, action=action)
+
+    def _now(self) -> int:
+        return int(self._clock.now())
+
+
+async def take_account_over(connection: AsyncConnection, holder: LinkHolder, password_hash: str, now: int) -> None:
+    """End every way into an account that the caller has locked, set its owner's password, note that it is proven."""
+    account_id, user_id = holder.account_id, holder.user_id
+    await confirmation_repository.end_earlier_access(connection, account_id, user_id, now)
+    await confirmation_repository.confirm(connection, account_id, user_id, now)
+    await repository.set_password(connection, account_id, user_id, password_hash)
+    await repository.note_password_setter(connection, account_id, user_id, key_set_at=None)
+    await repository.note(connection, account_id, now=now, actor=holder.email, action=Action.EARLIER_ACCESS_ENDED)
+
+
+def _digest(token: str) -> str:
+    return credentials.digest_of(token[:MAX_TOKEN_LENGTH])

@@ -1,0 +1,83 @@
+"""Telling owners by mail what changed in their account: passwords, keys, members, webhooks, feeds.
+
+Only to addresses that are proven, after the change was committed, and without secrets. Each kind has a limit of its
+own, so that many harmless changes of one kind hide none of another.
+"""
+
+from collections.abc import Sequence
+from enum import StrEnum
+from functools import partial
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from registerwatch.accounts import repository
+from registerwatch.accounts.mail_limits import MailLimit, take_place
+from registerwatch.accounts.mail_tasks import MailTasks
+from registerwatch.accounts.models import Caller
+from registerwatch.clock import Clock, iso_utc
+from registerwatch.mail.mailer import Mail, Mailer
+from registerwatch.mail.texts import notice
+
+
+class NoticeKind(StrEnum):
+    """What a notice is about."""
+
+    PASSWORD = "password"  # noqa: S105  # the name of what changed
+    KEYS = "keys"
+    USERS = "users"
+    WEBHOOKS = "webhooks"
+    FEEDS = "feeds"
+
+
+class AccountNotices:
+    """Mails notices to the owners of an account."""
+
+    def __init__(self, clock: Clock, mailer: Mailer, *, public_url: str) -> None:
+        self._clock = clock
+        self._mailer = mailer
+        self._public_url = public_url
+        self._tasks = MailTasks("notice")
+
+    async def prepare(
+        self, connection: AsyncConnection, caller: Caller, kind: NoticeKind, what: str, *, about: str | None = None
+    ) -> Sequence[Mail]:
+        """The mails to the owners, and to the user with the address `about`, of what the caller does in a transaction.
+
+        They are handed to `send` when it has ended. `what` goes on after the name of who did it: `made the API key …`.
+        """
+        return await self.prepare_for(connection, caller.account.id, kind, f"{caller.name} {what}", about=about)
+
+    async def prepare_for(
+        self, connection: AsyncConnection, account_id: int, kind: NoticeKind, sentence: str, *, about: str | None = None
+    ) -> Sequence[Mail]:
+        """The same, where a mailed link let somebody in."""
+        if not self._mailer.is_set_up:
+            return ()
+        now, mails = int(self._clock.now()), []
+        for address in await _addresses(connection, account_id, about):
+            if await take_place(connection, now, MailLimit.NOTICE, f"{kind} {address} {account_id}"):
+                line = f"{iso_utc(now)}: {sentence}."
+                mails.append(notice(address, kind, line, self._public_url, MailLimit.NOTICE.value.mails))
+        return mails
+
+    def send(self, mails: Sequence[Mail]) -> None:
+        """Send prepared mails after the request was answered. Errors are logged."""
+        for mail in mails:
+            self._tasks.start(partial(self._mailer.send, mail))
+
+    async def settled(self) -> None:
+        """Wait until every mail that was asked for has gone out or failed."""
+        await self._tasks.settled()
+
+    async def close(self) -> None:
+        """Let mails that are being sent finish."""
+        await self._tasks.close()
+
+
+async def _addresses(connection: AsyncConnection, account_id: int, about: str | None) -> Sequence[str]:
+    """The proven addresses of the owners, and of the user whom it is about."""
+    told = [owner for owner in await repository.owners(connection, account_id) if owner.is_confirmed]
+    user = None if about is None else await repository.user_by_email(connection, about)
+    if user is not None and user.account_id == account_id and user.is_confirmed:
+        told.append(user)
+    return list(dict.fromkeys(each.email for each in told))
