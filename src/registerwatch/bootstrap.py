@@ -9,6 +9,7 @@ from pathlib import Path
 import httpcore2
 import httpx2
 
+from registerwatch.accounts.notices import AccountNotices
 from registerwatch.accounts.passwords import Passwords
 from registerwatch.accounts.wiring import Accounts, build_accounts
 from registerwatch.background import loops
@@ -125,7 +126,9 @@ def build_service(
     http_client = SafeHttpClient(
         receivers or connections, allow_private=settings.webhooks_allow_private, seconds=ATTEMPT_SECONDS
     )
-    notifications = build_notifications(settings, database, clock, http_client)
+    mailer = mailer or mailer_of(settings, clock)
+    notices = AccountNotices(clock, mailer, public_url=settings.public_url)
+    notifications = build_notifications(settings, database, clock, http_client, notices)
     copy = RecordStore(database, WatchObserver(notifications.outbox))
     http = httpx2.AsyncClient(
         transport=transport, limits=httpx2.Limits(max_connections=20, max_keepalive_connections=5)
@@ -169,13 +172,14 @@ def build_service(
             settings,
             database,
             clock,
-            mailer or mailer_of(settings, clock),
+            mailer,
             passwords or Passwords(),
             billing.cancellations,
+            notices=notices,
         ),
         watches=build_watches(settings, database, clock, copy, refresher, notifications.outbox),
         notifications=notifications,
-        feeds=FeedService(database, clock),
+        feeds=FeedService(database, clock, notices),
         billing=billing,
         schedule=Schedule(database, clock),
         health=HealthChecks(

@@ -26,3 +26,10 @@ async def by_session(accounts: Accounts, session: str) -> Caller:
 async def owner_of(accounts: Accounts, email: str = EMAIL) -> Caller:
     """The owner of a new account."""
     return await by_session(accounts, (await signed_up(accounts, email)).session)
+
+
+async def prove_address(accounts: Accounts, email: str = EMAIL, password: str = PASSWORD) -> None:
+    """Let an owner prove their address by a mailed link."""
+    link = await accounts.password_reset.link(email)
+    await accounts.confirmations.keep(link.rpartition("=")[2], password)
+    await accounts.mails_settled()

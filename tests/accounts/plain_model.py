@@ -51,6 +51,8 @@ class Person:
     firm: Firm
     key_set_at: int | None = None
     """When a key set the password; None after a link did."""
+    is_confirmed: bool = False
+    """Whether a link proved their address."""
 
 
 @dataclass(eq=False)
@@ -147,6 +149,13 @@ class Model:
         person.password = password
         self.sessions = [each for each in self.sessions if each.person is not person or each.secret == kept]
         self.links = [each for each in self.links if each.person is not person]
+
+    def take_over(self, person: Person, now: int) -> None:
+        """Everybody but an owner loses whatever they had, and so do keys and what the owner had."""
+        for key in person.firm.active_keys:
+            key.revoked_at = now
+        for other in [each for each in person.firm.people if each is not person]:
+            self.remove(other)
 
     def remove(self, person: Person) -> None:
         """A user goes with all that was theirs."""

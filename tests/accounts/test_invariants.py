@@ -1,6 +1,7 @@
 """Whatever people do with accounts, in whichever order, what is stored and who gets in is what a plain model says."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Sequence
 from typing import ClassVar, TypeVar
 
@@ -20,12 +21,16 @@ from sqlalchemy import URL, Connection, create_engine, text
 from registerwatch.accounts.admin import AccountAdmin
 from registerwatch.accounts.api_keys import ApiKeyService
 from registerwatch.accounts.audit import OPERATOR, Action
+from registerwatch.accounts.confirmation import ConfirmationService
 from registerwatch.accounts.credential_uses import CredentialUses
 from registerwatch.accounts.credentials import credential_of, masked
 from registerwatch.accounts.deletion import KEY_SET_SECONDS, DeletionService
 from registerwatch.accounts.idempotency import IdempotencyStore
+from registerwatch.accounts.invitations import InvitationService
+from registerwatch.accounts.mail_limits import MailLimit
 from registerwatch.accounts.members import EMAIL_TAKEN, MemberService
 from registerwatch.accounts.models import Caller, NewSession, Profile, Role
+from registerwatch.accounts.notices import AccountNotices
 from registerwatch.accounts.password_reset import LINKS_PER_HOUR, TOKEN_SECONDS, PasswordResetService
 from registerwatch.accounts.plans import Plan, PlanName, Plans
 from registerwatch.accounts.prune import AUDIT_KEPT, REVOKED_KEYS_KEPT, AccountPruner
@@ -40,6 +45,7 @@ from registerwatch.errors import (
     Unauthenticated,
     WrongPassword,
 )
+from registerwatch.mail.mailer import NoMailer
 from registerwatch.mail.memory_mailer import MemoryMailer
 from tests.accounts.plain_model import COLUMNS, NO_PASSWORD, Firm, Known, Model, Opener, Person, Rows
 from tests.register.builders import PROPERTY
@@ -78,7 +84,8 @@ class People(RuleBasedStateMachine):
         self.database, self.clock, self.mail = Database(self.database_url), SteppedClock(1_800_000_000), MemoryMailer()
         self.accounts = _accounts(self.database, self.clock, self.mail)
         self.looking = create_engine(_plain(self.database.url), isolation_level="AUTOCOMMIT").connect()
-        for table in reversed(COLUMNS):
+        self.mailed: Counter[tuple[str, int]] = Counter()
+        for table in [*reversed(COLUMNS), "mail_counts"]:
             self.looking.execute(text(f"DELETE FROM {table}"))
         self.model = Model()
         self.tried: dict[str, Known | None] = {}
@@ -223,6 +230,10 @@ class People(RuleBasedStateMachine):
     def a_password_is_forgotten(self, who: int) -> None:
         email, person, _password = self.somebody(who)
         is_sent = person is not None and len(self.model.links_of(person, self.now)) < LINKS_PER_HOUR
+        if is_sent and person is not None and not person.is_confirmed:
+            day = email, self.now // DAY
+            is_sent = self.mailed[day] < MailLimit.RESET_OF_UNCONFIRMED.value.mails
+            self.mailed[day] += is_sent
         self.mail.mails.clear()
         self.run(_forget(self.accounts, email))
         assert [mail.to for mail in self.mail.mails] == [email] * is_sent
@@ -237,8 +248,12 @@ class People(RuleBasedStateMachine):
         refused = not opened or password == SHORT
         self.outcome(self.accounts.password_reset.reset(secret, password), InvalidInput if refused else None)
         if not refused:
-            self.model.set_password(opened[0], password)
-            opened[0].key_set_at = None
+            person = opened[0]
+            if person.role is Role.OWNER and not person.is_confirmed:
+                self.model.take_over(person, self.now)
+                person.firm.trail.append((self.now, person.email, Action.EARLIER_ACCESS_ENDED))
+            self.model.set_password(person, password)
+            person.key_set_at, person.is_confirmed = None, True
             opened[0].firm.trail.append((self.now, opened[0].email, Action.PASSWORD_RESET))
 
     # The operator, and time
@@ -404,14 +419,30 @@ def test_whatever_people_do_with_accounts_is_what_the_model_says(database_kind: 
 
 def _accounts(database: Database, clock: SteppedClock, mail: MemoryMailer) -> Accounts:
     """The use cases as the service builds them, but with small caps."""
-    quick = quick_passwords()
+    quick, public_url = quick_passwords(), "http://service.test"
+    notices = AccountNotices(clock, NoMailer(), public_url=public_url)
+    deletion = DeletionService(database, quick, clock)
     return Accounts(
         sessions=SessionService(database, quick, PLANS, clock, trial_seconds=TRIAL_SECONDS),
         members=MemberService(database, quick, PLANS, clock),
         api_keys=ApiKeyService(database, PLANS, clock),
-        deletion=DeletionService(database, quick, clock),
-        password_reset=PasswordResetService(database, quick, PLANS, clock, mail, public_url="http://service.test"),
-        admin=AccountAdmin(database, PLANS, clock, trial_seconds=TRIAL_SECONDS, public_url="http://service.test"),
+        deletion=deletion,
+        password_reset=PasswordResetService(database, quick, PLANS, clock, mail, public_url=public_url),
+        confirmations=ConfirmationService(
+            database,
+            quick,
+            clock,
+            NoMailer(),
+            deletion,
+            public_url=public_url,
+            trial_seconds=TRIAL_SECONDS,
+            anybody_may_sign_up=True,
+        ),
+        invitations=InvitationService(
+            database, quick, PLANS, clock, NoMailer(), public_url=public_url, owners_may_add_users=True
+        ),
+        notices=notices,
+        admin=AccountAdmin(database, PLANS, clock, trial_seconds=TRIAL_SECONDS, public_url=public_url),
         pruner=AccountPruner(database, clock),
         idempotency=IdempotencyStore(database, clock),
         passwords=quick,

@@ -13,15 +13,17 @@ from structlog.testing import capture_logs
 
 from registerwatch.accounts import repository
 from registerwatch.accounts.credentials import digest_of
+from registerwatch.accounts.mail_tasks import MAX_SENDING
 from registerwatch.accounts.models import NewSession
-from registerwatch.accounts.password_reset import LINKS_PER_HOUR, MAX_SENDING, MAX_TOKEN_LENGTH
+from registerwatch.accounts.password_reset import LINKS_PER_HOUR, MAX_TOKEN_LENGTH
+from registerwatch.accounts.plans import PlanName
 from registerwatch.accounts.wiring import Accounts, build_accounts
 from registerwatch.db.engine import Database
 from registerwatch.errors import InvalidInput, MailNotSent, NoSuchAccount, Unauthenticated, WrongPassword
 from registerwatch.mail.mailer import Mail, Mailer, NoMailer
 from registerwatch.mail.memory_mailer import MemoryMailer
 from registerwatch.settings import Settings
-from tests.accounts.actions import EMAIL, PASSWORD, by_key, by_session, owner_of, signed_up
+from tests.accounts.actions import EMAIL, PASSWORD, by_key, by_session, owner_of, prove_address, signed_up
 from tests.support.fakes import SteppedClock, quick_passwords
 
 pytestmark = pytest.mark.anyio
@@ -81,6 +83,7 @@ def mailless(
 async def _two_who_are_in(accounts: Accounts) -> tuple[NewSession, NewSession, NewSession]:
     """An owner with two sessions, a member with one."""
     first = await signed_up(accounts)
+    await prove_address(accounts)
     await accounts.members.add_user(await by_session(accounts, first.session), MEMBER, PASSWORD)
     return first, await signed_up(accounts), await accounts.sessions.login(MEMBER, PASSWORD)
 
@@ -333,6 +336,8 @@ async def _somebody_waits(database: Database, connection: AsyncConnection) -> No
 
 async def test_a_mail_with_the_link_goes_to_the_address_as_it_is_kept(accounts: Accounts, mail: MemoryMailer) -> None:
     await signed_up(accounts)
+    await prove_address(accounts)
+    mail.mails.clear()
     with capture_logs() as logged:
         accounts.password_reset.send_link(f" {EMAIL.upper()} ")
         await accounts.password_reset.settled()
@@ -352,6 +357,8 @@ async def test_an_address_of_nobody_gets_no_mail_and_leaves_nothing(
     accounts: Accounts, mail: MemoryMailer, database: Database
 ) -> None:
     await signed_up(accounts)
+    await prove_address(accounts)
+    mail.mails.clear()
     with capture_logs() as logged:
         accounts.password_reset.send_link(UNAUTHENTICATED)
         await accounts.password_reset.settled()
@@ -367,6 +374,8 @@ async def test_a_fourth_mail_within_an_hour_is_not_sent_and_the_operator_reads_w
     accounts: Accounts, mail: MemoryMailer
 ) -> None:
     await signed_up(accounts)
+    await prove_address(accounts)
+    mail.mails.clear()
     with capture_logs() as logged:
         for _ in range(LINKS_PER_HOUR + 1):
             accounts.password_reset.send_link(EMAIL)
@@ -382,6 +391,8 @@ async def test_too_many_mails_at_once_are_not_sent_and_the_operator_reads_why(
     accounts: Accounts, mail: MemoryMailer
 ) -> None:
     await signed_up(accounts)
+    await prove_address(accounts)
+    mail.mails.clear()
     with capture_logs() as logged:
         for _ in range(MAX_SENDING):
             accounts.password_reset.send_link(UNAUTHENTICATED)
@@ -398,7 +409,7 @@ async def test_too_many_mails_at_once_are_not_sent_and_the_operator_reads_why(
 async def test_where_no_mail_arrives_nobody_is_told_but_the_operator(
     mailless: Accounts, hanging: HangingMail, database: Database
 ) -> None:
-    await signed_up(mailless)
+    await mailless.admin.create(EMAIL, "Acme", PlanName.TRIAL, None)
     with capture_logs() as logged:
         for asked in (EMAIL, UNAUTHENTICATED):
             mailless.password_reset.send_link(asked)
@@ -421,7 +432,7 @@ async def test_closing_does_not_wait_for_a_mail_that_hangs(
     database: Database, clock: SteppedClock, hanging: HangingMail, tmp_path: Path
 ) -> None:
     accounts = build_accounts(Settings(data_dir=tmp_path), database, clock, hanging, quick_passwords())
-    await signed_up(accounts)
+    await accounts.admin.create(EMAIL, "Acme", PlanName.TRIAL, None)
     with capture_logs() as logged:
         accounts.password_reset.send_link(EMAIL)
         await asyncio.wait_for(hanging.begun.wait(), WAIT_SECONDS)

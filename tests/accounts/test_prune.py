@@ -1,6 +1,7 @@
 """What goes when it is over, to the second, and what stays."""
 
 import asyncio
+from pathlib import Path
 
 import pytest
 from sqlalchemy import text
@@ -9,16 +10,25 @@ from registerwatch.accounts.credentials import credential_of
 from registerwatch.accounts.password_reset import TOKEN_SECONDS
 from registerwatch.accounts.prune import AUDIT_KEPT, REVOKED_KEYS_KEPT
 from registerwatch.accounts.sessions import SESSION_SECONDS
-from registerwatch.accounts.wiring import Accounts
+from registerwatch.accounts.wiring import Accounts, build_accounts
 from registerwatch.db.engine import Database
 from registerwatch.errors import Unauthenticated
-from tests.accounts.actions import EMAIL, PASSWORD, by_key, by_session, owner_of, signed_up
-from tests.support.fakes import SteppedClock
+from registerwatch.mail.mailer import NoMailer
+from registerwatch.mail.memory_mailer import MemoryMailer
+from registerwatch.settings import Settings
+from tests.accounts.actions import EMAIL, PASSWORD, by_key, by_session, owner_of, prove_address, signed_up
+from tests.support.fakes import SteppedClock, quick_passwords
 
 pytestmark = pytest.mark.anyio
 
 DAY = 24 * 3600
 TABLES = ("accounts", "users", "api_keys", "sessions", "reset_tokens", "audit")
+
+
+@pytest.fixture
+def mail() -> NoMailer:
+    """What is counted here are rows that nothing has to do with mails."""
+    return NoMailer()
 
 
 async def _rows(database: Database) -> dict[str, int]:
@@ -27,6 +37,11 @@ async def _rows(database: Database) -> dict[str, int]:
             table: int((await connection.execute(text(f"SELECT count(*) FROM {table}"))).scalar_one())
             for table in TABLES
         }
+
+
+async def _number(database: Database, table: str) -> int:
+    async with database.reading() as connection:
+        return int((await connection.execute(text(f"SELECT count(*) FROM {table}"))).scalar_one())
 
 
 def _without(rows: dict[str, int], **gone: int) -> dict[str, int]:
@@ -162,3 +177,27 @@ async def test_many_processes_that_tidy_at_once_delete_each_row_once(
     assert sum(deleted) == 5 * (1 + 1 + 1 + 2)
     assert await accounts.pruner.prune() == 0
     assert await _rows(database) == dict.fromkeys(TABLES, 0) | {"accounts": 5, "users": 5}
+
+
+async def test_links_invitations_and_counts_of_mails_go_when_they_are_over(
+    database: Database, clock: SteppedClock, tmp_path: Path
+) -> None:
+    clock.move(DAY - int(clock.now()) % DAY)
+    accounts = build_accounts(Settings(data_dir=tmp_path), database, clock, MemoryMailer(), quick_passwords())
+    await signed_up(accounts)
+    await prove_address(accounts)
+    owner = await by_session(accounts, (await accounts.sessions.login(EMAIL, PASSWORD)).session)
+    await accounts.invitations.invite(owner, "invited@acme.example")
+    await signed_up(accounts, "other@acme.example")
+
+    clock.move(DAY - 1)
+    assert await accounts.pruner.prune() == 0
+    assert await _number(database, "mail_counts") == 5, "two accounts, three addresses"
+    clock.move(1)
+    await accounts.pruner.prune()
+    assert await _number(database, "mail_counts") == 0
+    clock.move(6 * DAY - 1)
+    assert await accounts.pruner.prune() == 0
+    clock.move(1)
+    assert await accounts.pruner.prune() == 2, "an invitation and a link"
+    await accounts.close()

@@ -120,6 +120,19 @@ class Journey(Asking):
         assert found
         return self.secret(found[1])
 
+    async def prove_address(self, password: str) -> None:
+        """Let the owner say, by the link in the mail, that they opened the account."""
+        await self.harness.finish_background_work()
+        found = re.search(r"/account/confirm\?token=(\S+)", self.harness.mail.mails[-1].text)
+        assert found
+        form = {"token": self.secret(found[1]), "choice": "keep", "password": password}
+        logger = logging.getLogger("httpx2")
+        level = logger.level
+        logger.setLevel(logging.WARNING)
+        assert (await self.harness.client.get("/account/confirm", params={"token": form["token"]})).status_code == 200
+        logger.setLevel(level)
+        assert (await self.harness.client.post("/account/confirm", data=form)).status_code == 200
+
 
 def found_in(text: str, of: set[str]) -> set[str]:
     return {secret for secret in of if secret in text}
@@ -156,6 +169,7 @@ async def life(journey: Journey) -> tuple[str, str]:
     first, second = journey.secret(), journey.secret()
     opened = await ask(200, "POST", "/v1/trial", name="Acme", email=OWNER, password=first)
     owner, first_key = opened["session"], opened["api_key"]
+    await journey.prove_address(first)
     again = await ask(200, "POST", "/v1/trial", email=OWNER, password=first)
     assert (again["existing"], "api_key" in again) == (True, False)
     await ask(400, "POST", "/v1/trial", email=OWNER, password=journey.secret())
@@ -181,6 +195,7 @@ async def life(journey: Journey) -> tuple[str, str]:
     trail = (await ask(200, "GET", "/v1/audit", owner))["entries"]
     assert [entry["action"] for entry in reversed(trail)] == [
         "account opened",
+        "address confirmed",
         "signed in",
         "key created",
         "user added",

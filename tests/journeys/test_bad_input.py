@@ -245,7 +245,9 @@ async def test_a_method_that_an_address_does_not_take_is_a_405_in_json(harness: 
 
 @pytest.fixture
 async def owner(harness: ServiceHarness) -> NewAccount:
-    return await harness.sign_up()
+    owner = await harness.sign_up()
+    await harness.prove_address(owner)
+    return owner
 
 
 async def sent(harness: ServiceHarness, path: str, fields: object, credential: str = "") -> httpx2.Response:
@@ -299,8 +301,8 @@ async def test_a_password_that_is_long_enough_is_kept_as_it_is_whatever_is_in_it
             if other != password:
                 wrong = await sent(harness, "/v1/login", {**fields, "password": other})
                 assert (wrong.status_code, wrong.json()["code"]) == (401, "wrong-password"), (name, other)
-        key = opened.json()["api_key"]
-        assert (await sent(harness, "/v1/password", {"password": password}, key)).status_code == 200, name
+        key, session = opened.json()["api_key"], opened.json()["session"]
+        assert (await sent(harness, "/v1/password", {"password": password}, session)).status_code == 200, name
         assert (await sent(harness, "/v1/account/delete", {"password": password}, key)).json() == {"ok": True}, name
     assert harness.all_rows()["accounts"] == []
 

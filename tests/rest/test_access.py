@@ -524,6 +524,7 @@ async def test_what_is_public_needs_no_credential_and_minds_no_wrong_one(
     async with start_service() as harness:
         await harness.update_index()
         owner = await harness.sign_up()
+        await harness.prove_address(owner)
         record = harness.world.newest(0, 1)[0]
         body = PUBLIC[label]
         path = label.partition(" ")[2].format(udi=record.primary_di, srn=record.manufacturer.srn)

@@ -141,7 +141,7 @@ async def test_a_trial_of_a_member_signs_in_to_their_account_as_a_member(harness
 async def test_a_trial_with_a_known_address_and_a_wrong_password_says_that_the_account_exists(
     harness: ServiceHarness,
 ) -> None:
-    await harness.sign_up()
+    await harness.prove_address(await harness.sign_up())
     before = harness.all_rows()
     for password in ("another password", "short", ""):
         assert "exists" in refused(await harness.post("/v1/trial", email=EMAIL, password=password), 400)
@@ -294,7 +294,7 @@ async def test_signing_out_says_ok_whatever_is_carried_and_leaves_keys_alone(har
 async def test_forgetting_answers_alike_whether_somebody_has_the_address_and_mails_whoever_has_it(
     harness: ServiceHarness,
 ) -> None:
-    await harness.sign_up()
+    await harness.prove_address(await harness.sign_up())
     harness.client.headers["X-Request-Id"] = "the-same"  # else no two answers are alike
 
     answers = [
@@ -310,6 +310,7 @@ async def test_forgetting_answers_alike_whether_somebody_has_the_address_and_mai
 
 async def test_a_mailed_link_sets_a_password_once_and_ends_what_the_old_one_had_opened(harness: ServiceHarness) -> None:
     owner = await harness.sign_up()
+    await harness.prove_address(owner)
     await harness.post("/v1/users", owner.session, email="member@acme.example", password="a member's own")
     member = await harness.sign_in("member@acme.example", "a member's own")
     other, token = await mailed_token(harness), await mailed_token(harness)
@@ -376,7 +377,7 @@ async def test_a_link_works_for_an_hour(harness: ServiceHarness) -> None:
 async def test_nobody_is_sent_more_than_three_mails_an_hour_and_the_answer_does_not_tell(
     harness: ServiceHarness,
 ) -> None:
-    await harness.sign_up()
+    await harness.prove_address(await harness.sign_up())
     for _ in range(5):
         assert granted(await harness.post("/v1/password/forgot", email=EMAIL)) == {"ok": True}
         await harness.finish_background_work()

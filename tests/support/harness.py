@@ -134,6 +134,14 @@ class ServiceHarness:
         answer = (await self.post("/v1/trial", name="Acme", email=email, password=password)).json()
         return NewAccount(email, password, answer["session"], answer["api_key"], answer)
 
+    async def prove_address(self, owner: NewAccount) -> None:
+        """Let an owner prove their address by a mailed link; all mails so far are forgotten."""
+        accounts = self.service.accounts
+        link = await accounts.password_reset.link(owner.email)
+        await accounts.confirmations.keep(link.rpartition("=")[2], owner.password)
+        await self.finish_background_work()
+        self.mail.mails.clear()
+
     async def sign_in(self, email: str, password: str = PASSWORD) -> str:
         """Log in; the session."""
         return str((await self.post("/v1/login", email=email, password=password)).json()["session"])
@@ -175,7 +183,7 @@ class ServiceHarness:
     async def finish_background_work(self) -> None:
         """Wait for refreshes in the background and for mails that are being sent."""
         await self.service.refresher.settled()
-        await self.service.accounts.password_reset.settled()
+        await self.service.accounts.mails_settled()
 
     async def store(
         self,

@@ -7,12 +7,14 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from registerwatch.accounts import credentials, repository
 from registerwatch.accounts.audit import Action
 from registerwatch.accounts.models import Caller, Key, NewKey, Profile, Scope
+from registerwatch.accounts.notices import AccountNotices, NoticeKind
 from registerwatch.accounts.plans import Plans, keep_cap
 from registerwatch.accounts.queries import locked_account, profile_of
 from registerwatch.accounts.validation import label
 from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
 from registerwatch.errors import InvalidInput
+from registerwatch.mail.mailer import Mail
 
 NO_KEY = "The account has no key with this id."
 OVER_ALREADY = "`expires_at` is in the past."
@@ -22,7 +24,8 @@ OUTLIVES_ITS_MAKER = "This API key has an end, and makes no key that lasts longe
 class ApiKeyService:
     """Creates and revokes keys. The surface checks whether the caller may."""
 
-    def __init__(self, database: Database, plans: Plans, clock: Clock) -> None:
+    def __init__(self, database: Database, plans: Plans, clock: Clock, notices: AccountNotices | None = None) -> None:
+        self._notices = notices
         self._database = database
         self._plans = plans
         self._clock = clock
@@ -44,7 +47,10 @@ class ApiKeyService:
             keep_cap(sum(key.works(now) for key in keys), account.plan.keys, "API keys that are not revoked")
             ends = _end(caller, keys, expires_at)
             await repository.add_key(connection, account.id, new.label, new.secret, now, scope=scope, expires_at=ends)
-            await self._note(connection, caller, Action.KEY_CREATED, credentials.masked(new.secret), new.label)
+            masked = credentials.masked(new.secret)
+            await self._note(connection, caller, Action.KEY_CREATED, masked, new.label)
+            notices = await self._notices_of(connection, caller, f"made the API key {masked}")
+        self._send(notices)
         return new
 
     async def revoke(self, caller: Caller, key_id: int) -> Profile:
@@ -55,10 +61,23 @@ class ApiKeyService:
             key = next((each for each in keys if each.id == key_id), None)
             if key is None:
                 raise InvalidInput(NO_KEY)
+            notices: Sequence[Mail] = ()
             if not key.revoked:
                 await repository.revoke_key(connection, account.id, key_id, int(self._clock.now()))
                 await self._note(connection, caller, Action.KEY_REVOKED, key.prefix, key.label)
-            return await profile_of(connection, account, caller.role)
+                notices = await self._notices_of(connection, caller, f"revoked the API key {key.prefix}")
+            profile = await profile_of(connection, account, caller.role)
+        self._send(notices)
+        return profile
+
+    async def _notices_of(self, connection: AsyncConnection, caller: Caller, what: str) -> Sequence[Mail]:
+        if self._notices is None:
+            return ()
+        return await self._notices.prepare(connection, caller, NoticeKind.KEYS, what)
+
+    def _send(self, notices: Sequence[Mail]) -> None:
+        if self._notices is not None:
+            self._notices.send(notices)
 
     async def _note(
         self, connection: AsyncConnection, caller: Caller, action: Action, prefix: str, key_label: str

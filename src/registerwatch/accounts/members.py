@@ -7,7 +7,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.accounts import audit, credentials, repository
 from registerwatch.accounts.audit import Action, AuditEntry
+from registerwatch.accounts.confirmation import ConfirmationService
 from registerwatch.accounts.models import Caller, Profile, Role
+from registerwatch.accounts.notices import AccountNotices, NoticeKind
 from registerwatch.accounts.passwords import Passwords, acceptable
 from registerwatch.accounts.plans import Plans, keep_cap
 from registerwatch.accounts.queries import AccountQueries, account_of, locked_account, profile_of
@@ -16,6 +18,7 @@ from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
 from registerwatch.db.row_pages import RowPage
 from registerwatch.errors import InvalidInput, SignupClosed, Unauthenticated
+from registerwatch.mail.mailer import Mail
 
 EMAIL_TAKEN = "A user with this e-mail address exists already."
 USERS_CLOSED = "Nobody can be added here: only who runs this service says who gets in. Ask them."
@@ -34,6 +37,8 @@ class MemberService:
         clock: Clock,
         *,
         owners_may_add_users: bool = True,
+        confirmations: ConfirmationService | None = None,
+        notices: AccountNotices | None = None,
     ) -> None:
         self._database = database
         self._queries = AccountQueries(database)
@@ -41,6 +46,8 @@ class MemberService:
         self._plans = plans
         self._clock = clock
         self._owners_may_add_users = owners_may_add_users
+        self._confirmations = confirmations
+        self._notices = notices
 
     async def profile(self, caller: Caller) -> Profile:
         """The account as the caller sees it."""
@@ -70,7 +77,7 @@ class MemberService:
             return RowPage.cut(found, limit)
 
     async def add_user(self, caller: Caller, email: str, password: str) -> Profile:
-        """Add a member.
+        """Add a member, to whom a link is mailed that proves the address or takes it back.
 
         Raises `InvalidInput` (bad or taken address, short password), `CapReached`, or `SignupClosed` where owners may
         not add users.
@@ -83,7 +90,7 @@ class MemberService:
             async with self._database.transaction() as connection:
                 account = await locked_account(connection, caller, self._plans)
                 keep_cap(len(await repository.users_of(connection, account.id)), account.plan.users, "users")
-                await repository.add_user(
+                user_id = await repository.add_user(
                     connection,
                     account.id,
                     email=address,
@@ -92,9 +99,17 @@ class MemberService:
                     now=int(self._clock.now()),
                 )
                 await self._note(connection, caller, Action.USER_ADDED, address)
-                return await profile_of(connection, account, caller.role)
+                mail = None
+                if self._confirmations is not None:
+                    mail = await self._confirmations.prepare(connection, account.id, user_id, address)
+                notices = await self._notices_of(connection, caller, f"added the member {address}")
+                profile = await profile_of(connection, account, caller.role)
         except IntegrityError:
             raise InvalidInput(EMAIL_TAKEN) from None
+        if self._confirmations is not None:
+            self._confirmations.send(mail)
+        self._send(notices)
+        return profile
 
     async def remove_user(self, caller: Caller, user_id: int) -> Profile:
         """Remove a user of the account. Raises `InvalidInput` for the last owner and for an unknown id."""
@@ -107,7 +122,19 @@ class MemberService:
                 raise InvalidInput(LAST_OWNER)
             await repository.remove_user(connection, account.id, user_id)
             await self._note(connection, caller, Action.USER_REMOVED, user.email)
-            return await profile_of(connection, account, caller.role)
+            notices = await self._notices_of(connection, caller, f"removed the user {user.email}")
+            profile = await profile_of(connection, account, caller.role)
+        self._send(notices)
+        return profile
+
+    async def _notices_of(self, connection: AsyncConnection, caller: Caller, what: str) -> Sequence[Mail]:
+        if self._notices is None:
+            return ()
+        return await self._notices.prepare(connection, caller, NoticeKind.USERS, what)
+
+    def _send(self, notices: Sequence[Mail]) -> None:
+        if self._notices is not None:
+            self._notices.send(notices)
 
     async def _note(self, connection: AsyncConnection, caller: Caller, action: Action, subject: str) -> None:
         now = int(self._clock.now())

@@ -1,30 +1,33 @@
 """Setting passwords: by a caller who is signed in, or by a link that is mailed."""
 
-import asyncio
+from collections.abc import Sequence
 
 import structlog
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registerwatch.accounts import credentials, repository
+from registerwatch.accounts import confirmation_repository, credentials, repository
 from registerwatch.accounts.audit import Action
-from registerwatch.accounts.models import Caller, Profile
+from registerwatch.accounts.confirmation import take_account_over
+from registerwatch.accounts.confirmation_repository import LinkHolder
+from registerwatch.accounts.mail_limits import MailLimit, take_place
+from registerwatch.accounts.mail_tasks import MailTasks
+from registerwatch.accounts.models import Caller, Profile, Role
+from registerwatch.accounts.notices import AccountNotices, NoticeKind
 from registerwatch.accounts.passwords import Passwords, acceptable
 from registerwatch.accounts.plans import Plans
 from registerwatch.accounts.queries import account_of, profile_of
-from registerwatch.accounts.repository import StoredUser, TokenHolder
+from registerwatch.accounts.repository import StoredUser
 from registerwatch.accounts.validation import email_address
 from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
-from registerwatch.errors import InvalidInput, LinkNotValid, NoSuchAccount, RegisterwatchError, Unauthenticated
-from registerwatch.mail.mailer import Mailer
+from registerwatch.errors import InvalidInput, LinkNotValid, NoSuchAccount, Unauthenticated
+from registerwatch.mail.mailer import Mail, Mailer
 from registerwatch.mail.texts import password_reset
 
 TOKEN_SECONDS = 3600
 LINKS_PER_HOUR = 3
 """Mails to one person, from however many client addresses they are requested."""
 MAX_TOKEN_LENGTH = 200
-MAX_SENDING = 100
-CLOSING_SECONDS = 2.0
 
 BAD_TOKEN = "This link is not valid: it was used already, is older than an hour, or was cut off. Ask for a new one."  # noqa: S105
 
@@ -43,6 +46,7 @@ class PasswordResetService:
         mailer: Mailer,
         *,
         public_url: str,
+        notices: AccountNotices | None = None,
     ) -> None:
         self._database = database
         self._passwords = passwords
@@ -50,7 +54,8 @@ class PasswordResetService:
         self._clock = clock
         self._mailer = mailer
         self._public_url = public_url
-        self._sending: set[asyncio.Task[None]] = set()
+        self._notices = notices
+        self._tasks = MailTasks("reset link")
 
     @property
     def can_mail_links(self) -> bool:
@@ -82,7 +87,11 @@ class PasswordResetService:
                 action=Action.PASSWORD_CHANGED,
                 subject=user.email,
             )
-            return await profile_of(connection, account_of(stored, self._plans), caller.role)
+            profile = await profile_of(connection, account_of(stored, self._plans), caller.role)
+            sentence = f"{caller.name} set the password of {user.email}"
+            notices = await self._notices_of(connection, stored.id, sentence, user.email)
+        self._send(notices)
+        return profile
 
     def send_link(self, email: str) -> None:
         """Mail a link to the user with this address. Raises `InvalidInput` for what is not an address.
@@ -91,17 +100,13 @@ class PasswordResetService:
         such a user. Errors are logged.
         """
         address = email_address(email)
-        if len(self._sending) >= MAX_SENDING:
-            log.error("no reset link was mailed: too many are being sent already")
-            return
-        task = asyncio.create_task(self._send_link(address), name="mail a reset link")
-        self._sending.add(task)
-        task.add_done_callback(self._sending.discard)
+        self._tasks.start(lambda: self._send_link(address))
 
-    async def link(self, email: str) -> str:
+    async def link(self, email: str, *, is_mailed: bool = False) -> str:
         """A link that lets a user set a new password, once, within an hour.
 
-        Raises `NoSuchAccount`, or `InvalidInput` when three were made in the last hour.
+        Raises `NoSuchAccount`, or `InvalidInput` when three were made in the last hour. Where anybody may ask for it
+        (`is_mailed`) an address that nobody has proven gets five in a day.
         """
         now = self._now()
         async with self._database.transaction() as connection:
@@ -110,10 +115,18 @@ class PasswordResetService:
                 raise NoSuchAccount(f"Nobody has the e-mail address {email}.")
             if await repository.tokens_since(connection, user.id, now - TOKEN_SECONDS) >= LINKS_PER_HOUR:
                 raise InvalidInput(f"{LINKS_PER_HOUR} links were made for this user within an hour; use one of them.")
+            if is_mailed and not (user.is_confirmed or await _may_mail(connection, user.email, now)):
+                raise InvalidInput(
+                    "So many links went to this address, which nobody has confirmed, that none goes today."
+                )
             return await new_link(connection, user.id, self._public_url, now)
 
-    async def reset(self, token: str, password: str) -> None:
-        """Set a password by a link's token. The user's sessions and links end. Raises `InvalidInput`."""
+    async def reset(self, token: str, password: str, *, keeps_access: bool | None = None) -> None:
+        """Set a password by a link's token, which proves the address. The user's sessions and links end.
+
+        All other access to an owner's account ends too where nobody had proven the address: a stranger may have opened
+        it. `keeps_access` says otherwise, or ends it where the address was proven. Raises `InvalidInput`.
+        """
         digest = credentials.digest_of(token[:MAX_TOKEN_LENGTH])
         async with self._database.reading() as connection:
             await self._holder(connection, digest)  # before hashing: a guessed token must cost little
@@ -122,39 +135,49 @@ class PasswordResetService:
             holder = await self._holder(connection, digest)
             await repository.lock_account(connection, holder.account_id)
             await self._holder(connection, digest)  # another request may have used the token meanwhile
-            await repository.set_password(connection, holder.account_id, holder.user_id, password_hash)
-            await repository.note_password_setter(connection, holder.account_id, holder.user_id, key_set_at=None)
+            now, account_id = self._now(), holder.account_id
+            if holder.role is Role.OWNER and not (holder.is_confirmed if keeps_access is None else keeps_access):
+                await take_account_over(connection, holder, password_hash, now)
+            await repository.set_password(connection, account_id, holder.user_id, password_hash)
+            await repository.note_password_setter(connection, account_id, holder.user_id, key_set_at=None)
             await repository.end_other_sessions(connection, holder.user_id, None)
-            await repository.note(
-                connection, holder.account_id, now=self._now(), actor=holder.email, action=Action.PASSWORD_RESET
-            )
+            await confirmation_repository.confirm(connection, account_id, holder.user_id, now)
+            await repository.note(connection, account_id, now=now, actor=holder.email, action=Action.PASSWORD_RESET)
+            sentence = f"{holder.email} set a new password by a mailed link"
+            notices = await self._notices_of(connection, account_id, sentence, holder.email)
+        self._send(notices)
 
     async def settled(self) -> None:
         """Wait until every mail that was asked for has gone out or failed."""
-        await asyncio.gather(*self._sending)
+        await self._tasks.settled()
 
     async def close(self) -> None:
-        """Let mails that are being sent finish within two seconds, and cancel the others."""
-        tasks = set(self._sending)
-        if tasks:
-            _, tasks = await asyncio.wait(tasks, timeout=CLOSING_SECONDS)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        """Let mails that are being sent finish."""
+        await self._tasks.close()
+
+    async def _notices_of(
+        self, connection: AsyncConnection, account_id: int, sentence: str, about: str
+    ) -> Sequence[Mail]:
+        if self._notices is None:
+            return ()
+        return await self._notices.prepare_for(connection, account_id, NoticeKind.PASSWORD, sentence, about=about)
+
+    def _send(self, notices: Sequence[Mail]) -> None:
+        if self._notices is not None:
+            self._notices.send(notices)
 
     async def _send_link(self, email: str) -> None:
         try:
-            link = await self.link(email)
-            await self._mailer.send(password_reset(email, link, self._public_url, TOKEN_SECONDS // 60))
+            link = await self.link(email, is_mailed=True)
         except NoSuchAccount:
             return
         except InvalidInput as refused:  # anybody can cause this, so it is not logged as an error
             log.info("no reset link was made", reason=str(refused))
-        except RegisterwatchError as error:
-            log.error("no reset link was mailed", reason=str(error))
+            return
+        await self._mailer.send(password_reset(email, link, self._public_url, TOKEN_SECONDS // 60))
 
-    async def _holder(self, connection: AsyncConnection, digest: str) -> TokenHolder:
-        holder = await repository.token_holder(connection, digest, self._now())
+    async def _holder(self, connection: AsyncConnection, digest: str) -> LinkHolder:
+        holder = await confirmation_repository.reset_holder(connection, digest, self._now())
         if holder is None:
             raise LinkNotValid(BAD_TOKEN)
         return holder
@@ -169,6 +192,10 @@ async def new_link(connection: AsyncConnection, user_id: int, public_url: str, n
     digest = credentials.digest_of(token)
     await repository.add_token(connection, user_id, digest, now=now, expires_at=now + TOKEN_SECONDS)
     return f"{public_url}/password/reset?token={token}"
+
+
+async def _may_mail(connection: AsyncConnection, email: str, now: int) -> bool:
+    return await take_place(connection, now, MailLimit.RESET_OF_UNCONFIRMED, email)
 
 
 async def _locked_user(connection: AsyncConnection, email: str) -> StoredUser | None:

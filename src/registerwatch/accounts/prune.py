@@ -1,7 +1,8 @@
 """Deleting what has expired."""
 
-from registerwatch.accounts import repository
+from registerwatch.accounts import confirmation_repository, repository
 from registerwatch.accounts.idempotency import KEPT_SECONDS
+from registerwatch.accounts.mail_limits import forget_old_counts
 from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
 
@@ -20,10 +21,12 @@ class AccountPruner:
         self._clock = clock
 
     async def prune(self) -> int:
-        """Delete; the number of rows. Any number of processes may do this at any time."""
+        """Delete; the number of rows but for counts of mails. Any number of processes may do this at any time."""
         now = int(self._clock.now())
         async with self._database.transaction() as connection:
-            return await repository.delete_expired(
+            await forget_old_counts(connection, now)
+            over = await confirmation_repository.delete_expired(connection, now)
+            return over + await repository.delete_expired(
                 connection,
                 now=now,
                 keys_before=now - REVOKED_KEYS_KEPT,

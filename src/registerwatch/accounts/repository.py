@@ -55,15 +55,6 @@ class StoredUser:
     """When an API key set the password; None after a mailed link did."""
 
 
-@dataclass(frozen=True, slots=True)
-class TokenHolder:
-    """The user whose password a reset token may set."""
-
-    account_id: int
-    user_id: int
-    email: str
-
-
 _USER = select(
     users.c.id,
     users.c.account_id,
@@ -298,17 +289,6 @@ async def tokens_since(connection: AsyncConnection, user_id: int, since: int) ->
     counted = select(func.count()).where(reset_tokens.c.user_id == user_id, reset_tokens.c.created_at > since)
     number: int = (await connection.execute(counted)).scalar_one()
     return number
-
-
-async def token_holder(connection: AsyncConnection, digest: str, now: int) -> TokenHolder | None:
-    """The user whose password a token may set; None when it is unknown or expired."""
-    found = (
-        select(users.c.account_id, users.c.id, users.c.email)
-        .join(reset_tokens, reset_tokens.c.user_id == users.c.id)
-        .where(reset_tokens.c.digest == digest, reset_tokens.c.expires_at > now)
-    )
-    row = (await connection.execute(found)).one_or_none()
-    return TokenHolder(*row) if row is not None else None
 
 
 async def delete_expired(

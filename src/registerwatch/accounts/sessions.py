@@ -5,6 +5,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.accounts import credentials, repository
 from registerwatch.accounts.audit import Action
+from registerwatch.accounts.confirmation import ConfirmationService
 from registerwatch.accounts.credential_uses import CredentialUses
 from registerwatch.accounts.credentials import Credential
 from registerwatch.accounts.login_throttle import LoginThrottle
@@ -41,6 +42,7 @@ class SessionService:
         trial_seconds: int,
         anybody_may_sign_up: bool = True,
         uses: CredentialUses | None = None,
+        confirmations: ConfirmationService | None = None,
     ) -> None:
         self._database = database
         self._reads = AccountQueries(database)
@@ -50,10 +52,13 @@ class SessionService:
         self._trial_seconds = trial_seconds
         self._anybody_may_sign_up = anybody_may_sign_up
         self._uses = uses
+        self._confirmations = confirmations
         self._throttle = LoginThrottle()
 
     async def trial(self, name: str, email: str, password: str) -> NewSession:
         """Open an account with its first key, or sign in where a user has this address and password.
+
+        A link that proves the address is mailed, also where somebody who has not proven it has used it before.
 
         Raises `InvalidInput` for a bad address, a short password, and a known address with another password. Where not
         anybody may sign up, raises `SignupClosed` for an unknown address and for a wrong password alike, after the
@@ -67,6 +72,8 @@ class SessionService:
                 return await self._open(company_name(name, address), address, password_hash)
             except IntegrityError:  # another request opened an account with this address meanwhile
                 user = await self._reads.user_by_email(address)
+        if user is not None and self._confirmations is not None and self._anybody_may_sign_up:
+            await self._confirmations.send_again(user)  # a stranger may have taken the address before its owner came
         try:
             return await self._sign_in(user, password)
         except WrongPassword:
@@ -120,6 +127,11 @@ class SessionService:
             await repository.add_key(connection, stored.id, FIRST_KEY, key, now)
             session = await self._session(connection, user_id)
             profile = await profile_of(connection, account_of(stored, self._plans), Role.OWNER)
+            mail = None
+            if self._confirmations is not None:
+                mail = await self._confirmations.prepare(connection, stored.id, user_id, email)
+        if self._confirmations is not None:
+            self._confirmations.send(mail)
         return NewSession(profile, False, session, key)
 
     async def _sign_in(self, user: StoredUser | None, password: str) -> NewSession:

@@ -1,14 +1,18 @@
 """The use cases of accounts, built together."""
 
+import asyncio
 from contextlib import suppress
 from dataclasses import dataclass
 
 from registerwatch.accounts.admin import AccountAdmin
 from registerwatch.accounts.api_keys import ApiKeyService
+from registerwatch.accounts.confirmation import ConfirmationService
 from registerwatch.accounts.credential_uses import CredentialUses
 from registerwatch.accounts.deletion import DeletionHook, DeletionService
 from registerwatch.accounts.idempotency import IdempotencyStore
+from registerwatch.accounts.invitations import InvitationService
 from registerwatch.accounts.members import MemberService
+from registerwatch.accounts.notices import AccountNotices
 from registerwatch.accounts.password_reset import PasswordResetService
 from registerwatch.accounts.passwords import Passwords
 from registerwatch.accounts.plans import plans
@@ -30,17 +34,26 @@ class Accounts:
     api_keys: ApiKeyService
     deletion: DeletionService
     password_reset: PasswordResetService
+    confirmations: ConfirmationService
+    invitations: InvitationService
+    notices: AccountNotices
     admin: AccountAdmin
     pruner: AccountPruner
     passwords: Passwords
     idempotency: IdempotencyStore
     uses: CredentialUses
 
+    async def mails_settled(self) -> None:
+        """Wait until every mail that was asked for has gone out or failed."""
+        for each in (self.password_reset, self.confirmations, self.invitations, self.notices):
+            await each.settled()
+
     async def close(self) -> None:
         """End what is under way, and store what is known."""
         with suppress(DatabaseUnavailable):
             await self.uses.store()
-        await self.password_reset.close()
+        mailing = (self.password_reset, self.confirmations, self.invitations, self.notices)
+        await asyncio.gather(*(each.close() for each in mailing))
         self.passwords.close()
 
 
@@ -51,11 +64,25 @@ def build_accounts(
     mailer: Mailer,
     passwords: Passwords,
     deletion_hook: DeletionHook | None = None,
+    *,
+    notices: AccountNotices | None = None,
 ) -> Accounts:
     """The use cases over one database."""
-    table = plans(settings.trial_watch_cap)
-    trial_seconds = settings.trial_days * 24 * 3600
-    uses = CredentialUses(database, clock)
+    table, uses = plans(settings.trial_watch_cap), CredentialUses(database, clock)
+    trial_seconds, public_url = settings.trial_days * 24 * 3600, settings.public_url
+    is_open, owners_may_add_users = settings.signup == "open", settings.signup in ("open", "invite")
+    notices = notices or AccountNotices(clock, mailer, public_url=public_url)
+    deletion = DeletionService(database, passwords, clock, deletion_hook)
+    confirmations = ConfirmationService(
+        database,
+        passwords,
+        clock,
+        mailer,
+        deletion,
+        public_url=public_url,
+        trial_seconds=trial_seconds,
+        anybody_may_sign_up=is_open,
+    )
     return Accounts(
         sessions=SessionService(
             database,
@@ -63,16 +90,36 @@ def build_accounts(
             table,
             clock,
             trial_seconds=trial_seconds,
-            anybody_may_sign_up=settings.signup == "open",
+            anybody_may_sign_up=is_open,
             uses=uses,
+            confirmations=confirmations,
         ),
         members=MemberService(
-            database, passwords, table, clock, owners_may_add_users=settings.signup in ("open", "invite")
+            database,
+            passwords,
+            table,
+            clock,
+            owners_may_add_users=owners_may_add_users,
+            confirmations=confirmations,
+            notices=notices,
         ),
-        api_keys=ApiKeyService(database, table, clock),
-        deletion=DeletionService(database, passwords, clock, deletion_hook),
-        password_reset=PasswordResetService(database, passwords, table, clock, mailer, public_url=settings.public_url),
-        admin=AccountAdmin(database, table, clock, trial_seconds=trial_seconds, public_url=settings.public_url),
+        api_keys=ApiKeyService(database, table, clock, notices),
+        deletion=deletion,
+        password_reset=PasswordResetService(
+            database, passwords, table, clock, mailer, public_url=public_url, notices=notices
+        ),
+        confirmations=confirmations,
+        invitations=InvitationService(
+            database,
+            passwords,
+            table,
+            clock,
+            mailer,
+            public_url=public_url,
+            owners_may_add_users=owners_may_add_users,
+        ),
+        notices=notices,
+        admin=AccountAdmin(database, table, clock, trial_seconds=trial_seconds, public_url=public_url),
         pruner=AccountPruner(database, clock),
         passwords=passwords,
         idempotency=IdempotencyStore(database, clock),

@@ -2,18 +2,21 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.accounts import repository as account_repository
 from registerwatch.accounts.audit import Action
 from registerwatch.accounts.models import Caller
+from registerwatch.accounts.notices import AccountNotices, NoticeKind
 from registerwatch.accounts.repository import locked
 from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
 from registerwatch.db.row_pages import RowPage
 from registerwatch.db.statements import PreparedSelect
 from registerwatch.errors import CapReached, InvalidInput
+from registerwatch.mail.mailer import Mail
 from registerwatch.net.account_places import AccountPlaces
 from registerwatch.notifications import repository, target_repository
 from registerwatch.notifications.channels import Channel
@@ -56,7 +59,9 @@ class TargetService:
         deliveries: DeliveryService,
         channel: Channel,
         tests: AccountPlaces,
+        notices: AccountNotices | None = None,
     ) -> None:
+        self._notices = notices
         self._database = database
         self._clock = clock
         self._deliveries = deliveries
@@ -85,6 +90,11 @@ class TargetService:
                 await self._add(connection, caller, present, wanted, is_first=True)
             if first is not None or wanted:
                 await self._note(connection, caller, wanted or "removed")
+            notices: Sequence[Mail] = ()
+            if wanted != (first.url if first is not None else ""):
+                what = f"set the first {self._channel.name} to {_host(wanted) or 'none'}"
+                notices = await self._notices_of(connection, caller, what)
+        self._send(notices)
 
     async def add(self, caller: Caller, url: str) -> Target:
         """Add an address with a secret of its own. Raises `InvalidInput`, `CapReached`."""
@@ -93,16 +103,24 @@ class TargetService:
             present = await self._locked(connection, caller)
             target_id = await self._add(connection, caller, present, wanted, is_first=False)
             await self._note(connection, caller, wanted)
-            return await self._target(connection, caller, target_id)
+            added = await self._target(connection, caller, target_id)
+            what = f"added a {self._channel.name} to {_host(wanted)}"
+            notices = await self._notices_of(connection, caller, what)
+        self._send(notices)
+        return added
 
     async def remove(self, caller: Caller, target_id: int) -> None:
         """Remove an address of the account, if it is one, with its deliveries."""
         async with self._database.transaction() as connection:
             await self._locked(connection, caller)
             target = await self._by_id(connection, caller, target_id)
+            notices: Sequence[Mail] = ()
             if target is not None:
                 await target_repository.remove(connection, caller.account.id, target_id)
                 await self._note(connection, caller, f"{target.url} removed")
+                what = f"removed the {self._channel.name} to {_host(target.url)}"
+                notices = await self._notices_of(connection, caller, what)
+        self._send(notices)
 
     async def rotate(self, caller: Caller, target_id: int) -> Target:
         """A new secret; the old one signs beside it for 24 hours. Raises `InvalidInput` for an unknown id."""
@@ -119,7 +137,11 @@ class TargetService:
                 until=now + OVERLAP_SECONDS,
             )
             await self._note(connection, caller, f"{target.url}: new secret")
-            return await self._target(connection, caller, target_id)
+            renewed = await self._target(connection, caller, target_id)
+            what = f"gave the {self._channel.name} to {_host(target.url)} a new secret"
+            notices = await self._notices_of(connection, caller, what)
+        self._send(notices)
+        return renewed
 
     async def test(self, caller: Caller, target_id: int | None) -> TestResult:
         """Send a signed test to one target, or to the first one. Raises `InvalidInput` when there is none.
@@ -186,6 +208,15 @@ class TargetService:
             now=int(self._clock.now()),
         )
 
+    async def _notices_of(self, connection: AsyncConnection, caller: Caller, what: str) -> Sequence[Mail]:
+        if self._notices is None:
+            return ()
+        return await self._notices.prepare(connection, caller, NoticeKind.WEBHOOKS, what)
+
+    def _send(self, notices: Sequence[Mail]) -> None:
+        if self._notices is not None:
+            self._notices.send(notices)
+
     async def _note(self, connection: AsyncConnection, caller: Caller, subject: str) -> None:
         await account_repository.note(
             connection,
@@ -224,6 +255,11 @@ class TargetService:
             if target.is_first:
                 return target
         raise InvalidInput(f"No {self._channel.name} address is saved.")
+
+
+def _host(url: str) -> str:
+    """What a mail says of an address, whose path may hold a secret."""
+    return urlsplit(url).hostname or ""
 
 
 def _may_be_id(delivery_id: str) -> bool:

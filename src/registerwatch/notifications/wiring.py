@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from registerwatch.accounts.notices import AccountNotices
 from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
 from registerwatch.net.account_places import AccountPlaces
@@ -43,7 +44,7 @@ def build_channels(settings: Settings, http_client: SafeHttpClient) -> Mapping[s
 
 
 def build_notifications(
-    settings: Settings, database: Database, clock: Clock, http_client: SafeHttpClient
+    settings: Settings, database: Database, clock: Clock, http_client: SafeHttpClient, notices: AccountNotices
 ) -> Notifications:
     """The use cases over one database."""
     channels = build_channels(settings, http_client)
@@ -52,5 +53,7 @@ def build_notifications(
     return Notifications(
         outbox=DeliveryOutbox(database, clock, channels),
         deliveries=deliveries,
-        targets={name: TargetService(database, clock, deliveries, each, places) for name, each in channels.items()},
+        targets={
+            name: TargetService(database, clock, deliveries, each, places, notices) for name, each in channels.items()
+        },
     )

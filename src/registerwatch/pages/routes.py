@@ -7,7 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from registerwatch.pages import site_files, sitemap
-from registerwatch.pages.public import actor, billing, device, password, search
+from registerwatch.pages.public import actor, billing, device, mailed_links, password, search
 from registerwatch.pages.rendering import FRAGMENT_HEADER, unindexed_page
 from registerwatch.web.request_ids import current_request_id
 
@@ -22,14 +22,14 @@ UNEXPECTED = "Something went wrong"
 
 
 router = APIRouter(include_in_schema=False)
-for part in (search, device, actor, password, billing, site_files, sitemap):
+for part in (search, device, actor, password, mailed_links, billing, site_files, sitemap):
     router.include_router(part.router)
 
 
 def error_page(request: Request, message: str, status: int, headers: Mapping[str, str]) -> Response:
     """An error as a page for people, or as a fragment where the script asked for one. Needs no database."""
     template = "error_fragment.html" if FRAGMENT_HEADER in request.headers else "error.html"
-    extra_headers = password.NO_REFERRER if request.url.path.startswith(password.PATHS) else {}
+    extra_headers = password.NO_REFERRER if request.url.path.startswith((password.PATHS, mailed_links.PATHS)) else {}
     return unindexed_page(
         request,
         template,

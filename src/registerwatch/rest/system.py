@@ -117,6 +117,10 @@ class Health(Answer):
     index: Annotated[HealthIndex | None, doc("The search index of this node, null while the copy cannot be read.")]
     register: Annotated[HealthRegister, doc("Reading the register.")]
     proxy: Annotated[HealthProxy, doc("Reverse proxies in front of the service, as this process knows them.")]
+    addresses: Annotated[
+        Literal["confirmed-by-mail", "not-proven"],
+        doc("`not-proven` where the service sends no mail: nobody has shown that an e-mail address is theirs."),
+    ]
 
 
 @liveness.get("/live", summary="Whether the process answers", responses=answer(Live))
@@ -180,6 +184,7 @@ async def health_of(service: Service, forwarded: ForwardedHeaders) -> Health:
             iso_or_none(last_read_at), dict(service.refresher.results), service.eudamed.certificate_search
         ),
         proxy=HealthProxy(forwarded.are_trusted, forwarded.warning),
+        addresses="confirmed-by-mail" if service.accounts.confirmations.can_mail else "not-proven",
     )
 
 

@@ -4,9 +4,14 @@ The address of a mailed link holds a token that sets a password. No page under i
 in a `Referer`. Opening the link does not use it up, since mail scanners open links too.
 """
 
+from collections.abc import Mapping
+from contextlib import suppress
+
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
+from registerwatch.accounts.confirmation_repository import LinkHolder
+from registerwatch.accounts.models import Role
 from registerwatch.accounts.password_reset import BAD_TOKEN, MAX_TOKEN_LENGTH
 from registerwatch.accounts.passwords import MIN_PASSWORD_LENGTH
 from registerwatch.bootstrap import Service
@@ -52,7 +57,7 @@ async def reset(request: Request, service: InjectedService) -> Response:
     token = request.query_params.get("token", "")
     if not 0 < len(token) <= MAX_TOKEN_LENGTH:
         return _bad_link(request)
-    return _reset_form(request, token, shown="show" in request.query_params)
+    return await _reset_form(request, service, token, shown="show" in request.query_params)
 
 
 @router.post("/password/reset")
@@ -60,14 +65,17 @@ async def set_password(request: Request, service: InjectedService) -> Response:
     """Set the password and say so, or say what was wrong."""
     await limits_of(request).check(request, Limit.PASSWORD_RESET)
     fields = await form_fields(request)
-    token = fields.get("token", "")
+    token, password = fields.get("token", ""), fields.get("password", "")
     try:
-        await service.accounts.password_reset.reset(token, fields.get("password", ""))
+        holder, _ = await service.accounts.confirmations.look(token)
+        await service.accounts.passwords.refuse_common(password, holder.email)
+        keeps = _keeps(fields, holder)
+        await service.accounts.password_reset.reset(token, password, keeps_access=keeps)
     except LinkNotValid:
         return _bad_link(request)
     except InvalidInput as error:
-        return _reset_form(request, token, problem=str(error))
-    return _page(request, "password_set.html")
+        return await _reset_form(request, service, token, problem=str(error))
+    return _page(request, "password_set.html", has_ended=holder.role is Role.OWNER and not keeps)
 
 
 def _forgot_form(request: Request, service: Service, email: str = "", problem: str = "") -> Response:
@@ -76,12 +84,26 @@ def _forgot_form(request: Request, service: Service, email: str = "", problem: s
     return _page(request, "password_forgot.html", 400 if problem else 200, email=email, problem=problem)
 
 
-def _reset_form(request: Request, token: str, *, shown: bool = False, problem: str = "") -> Response:
+def _keeps(fields: Mapping[str, str], holder: LinkHolder) -> bool:
+    """Whether what was made before goes on: of a proven address unless its mark is set, of another one where it is."""
+    return "end" not in fields if holder.is_confirmed else "keep" in fields
+
+
+async def _reset_form(
+    request: Request, service: Service, token: str, *, shown: bool = False, problem: str = ""
+) -> Response:
+    """The form, with what was made in an owner's account so far. A token that nobody has gets the form too."""
+    holder = access = None
+    with suppress(LinkNotValid):
+        holder, access = await service.accounts.confirmations.look(token)
     return _page(
         request,
         "password_reset.html",
         400 if problem else 200,
         token=token,
+        holder=holder,
+        access=access,
+        is_owner=holder is not None and holder.role is Role.OWNER,
         shown=shown,
         problem=problem,
         shortest=MIN_PASSWORD_LENGTH,

@@ -1,0 +1,164 @@
+"""The pages that mailed links lead to: whether an account is one's own, and joining one.
+
+The address of each holds a token, which is all that its forms need: there is no cookie that another site could use.
+Opening a link changes nothing, since mail scanners open links too. No page is cached, indexed or sent in a `Referer`.
+"""
+
+from collections.abc import Mapping
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from registerwatch.accounts.models import Role
+from registerwatch.accounts.passwords import MIN_PASSWORD_LENGTH
+from registerwatch.bootstrap import Service
+from registerwatch.errors import CapReached, InvalidInput, LinkNotValid, SignupClosed, WrongPassword
+from registerwatch.pages.forms import form_fields
+from registerwatch.pages.rendering import unindexed_page
+from registerwatch.web.injection import InjectedService, limits_of
+from registerwatch.web.rate_limits import Limit
+
+PATHS = "/account/"
+NO_REFERRER = {"Referrer-Policy": "no-referrer"}
+"""Headers of every page under `PATHS`, errors too."""
+
+CONFIRMED = "Your address is confirmed", "Nothing else has changed."
+TAKEN_OVER = (
+    "The account is yours",
+    "All keys, sessions, webhooks, feeds, invitations and other users have ended. Sign in with your new password.",
+)
+DELETED = "The account is deleted", "Nothing of it is left here."
+LEFT = "Your address is free again", "The account that it was added to can no longer use it."
+OPENED = "Your account is open", "Your address belongs to it alone. Sign in with your new password."
+JOINED = "You have joined the account", "Sign in with your e-mail address and the password that you have set."
+NOT_SURE = "Say by the mark that you want to delete the account."
+UNKNOWN_CHOICE = "Choose one of the answers on this page."
+
+router = APIRouter()
+
+
+@router.get("/account/confirm")
+async def confirm(request: Request, service: InjectedService) -> Response:
+    """What was made with an address, and the answers that its reader can give."""
+    await limits_of(request).check(request, Limit.PAGES)
+    try:
+        return await _confirm_page(request, service, request.query_params.get("token", ""))
+    except LinkNotValid as error:
+        return _bad_link(request, str(error))
+
+
+@router.post("/account/confirm")
+async def answer(request: Request, service: InjectedService) -> Response:
+    """Do what the reader of the mailbox chose."""
+    await limits_of(request).check(request, Limit.PASSWORD_RESET)
+    fields = await form_fields(request)
+    token = fields.get("token", "")
+    try:
+        heading, words = await _chosen(service, token, fields)
+    except LinkNotValid as error:
+        return _bad_link(request, str(error))
+    except (InvalidInput, WrongPassword, SignupClosed) as error:
+        try:
+            return await _confirm_page(request, service, token, problem=str(error))
+        except LinkNotValid as gone:
+            return _bad_link(request, str(gone))
+    signs_in = fields.get("choice") in ("take-over", "join", "open")
+    return _page(request, "account_done.html", heading=heading, words=words, signs_in=signs_in)
+
+
+@router.get("/account/invitation")
+async def invitation(request: Request, service: InjectedService) -> Response:
+    """Who invites into which account, and the form that accepts."""
+    await limits_of(request).check(request, Limit.PAGES)
+    try:
+        return await _invitation_page(request, service, request.query_params.get("token", ""))
+    except LinkNotValid as error:
+        return _bad_link(request, str(error))
+
+
+@router.post("/account/invitation")
+async def accept(request: Request, service: InjectedService) -> Response:
+    """Join the account with the password that was chosen."""
+    await limits_of(request).check(request, Limit.PASSWORD_RESET)
+    fields = await form_fields(request)
+    token, password = fields.get("token", ""), fields.get("password", "")
+    invitations = service.accounts.invitations
+    try:
+        await service.accounts.passwords.refuse_common(password, (await invitations.look(token)).email)
+        await invitations.accept(token, password)
+    except LinkNotValid as error:
+        return _bad_link(request, str(error))
+    except (InvalidInput, CapReached) as error:
+        return await _invitation_page(request, service, token, problem=str(error))
+    heading, words = JOINED
+    return _page(request, "account_done.html", heading=heading, words=words, signs_in=True)
+
+
+async def _chosen(service: Service, token: str, fields: Mapping[str, str]) -> tuple[str, str]:
+    """Carry out an answer; what the next page says."""
+    confirmations, password = service.accounts.confirmations, fields.get("password", "")
+    choice = fields.get("choice", "")
+    if choice in ("take-over", "join", "open"):
+        holder, _ = await confirmations.look(token)
+        await service.accounts.passwords.refuse_common(password, holder.email)
+    match choice:
+        case "keep":
+            await confirmations.keep(token, password)
+            return CONFIRMED
+        case "join":
+            await confirmations.join(token, password)
+            return JOINED
+        case "take-over":
+            await confirmations.take_over(token, password)
+            return TAKEN_OVER
+        case "open":
+            await confirmations.leave_and_open(token, password)
+            return OPENED
+        case "leave":
+            await confirmations.leave(token)
+            return LEFT
+        case "delete":
+            if fields.get("sure") != "yes":
+                raise InvalidInput(NOT_SURE)
+            await confirmations.delete(token)
+            return DELETED
+    raise InvalidInput(UNKNOWN_CHOICE)
+
+
+async def _confirm_page(request: Request, service: Service, token: str, problem: str = "") -> Response:
+    """Raises `LinkNotValid`."""
+    holder, access = await service.accounts.confirmations.look(token)
+    return _page(
+        request,
+        "confirm.html",
+        400 if problem else 200,
+        token=token,
+        holder=holder,
+        access=access,
+        is_owner=holder.role is Role.OWNER,
+        may_open=service.accounts.confirmations.anybody_may_sign_up,
+        shortest=MIN_PASSWORD_LENGTH,
+        problem=problem,
+    )
+
+
+async def _invitation_page(request: Request, service: Service, token: str, problem: str = "") -> Response:
+    """Raises `LinkNotValid`."""
+    invited = await service.accounts.invitations.look(token)
+    return _page(
+        request,
+        "invitation.html",
+        400 if problem else 200,
+        token=token,
+        invitation=invited,
+        shortest=MIN_PASSWORD_LENGTH,
+        problem=problem,
+    )
+
+
+def _bad_link(request: Request, reason: str) -> Response:
+    return _page(request, "password_bad_link.html", 400, reason=reason)
+
+
+def _page(request: Request, template: str, status: int = 200, **context: object) -> Response:
+    return unindexed_page(request, template, status, NO_REFERRER, **context)
