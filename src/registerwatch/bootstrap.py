@@ -39,10 +39,11 @@ from registerwatch.register.refresh_service import RefreshService
 from registerwatch.register.search.index import SearchIndex
 from registerwatch.register.search.indexer import Indexer
 from registerwatch.register.search.queries import SearchService
+from registerwatch.register.sources.budget_parts import RequestPriority
 from registerwatch.register.sources.data_lake import DataLakeClient
 from registerwatch.register.sources.eudamed.client import EudamedClient
 from registerwatch.register.sources.record_file import RecordFile
-from registerwatch.register.sources.request_budget import RequestBudget, RequestPriority
+from registerwatch.register.sources.request_budget import RequestBudget
 from registerwatch.register.sources.requests import RegisterHttpClient, RetryPolicy
 from registerwatch.register.sources.source import BulkSource
 from registerwatch.register.store.documents import DocumentReader
@@ -66,6 +67,7 @@ class Service:
     indexer: Indexer
     bulk_sources: Mapping[str, BulkSource]
     """Sources that list all their records, by what `copy fill --source` calls them."""
+    budget: RequestBudget
     eudamed: EudamedClient
     refresher: Refresher
     devices: DeviceService
@@ -133,9 +135,10 @@ def build_service(
     http = httpx2.AsyncClient(
         transport=transport, limits=httpx2.Limits(max_connections=20, max_keepalive_connections=5)
     )
+    budget = RequestBudget(database, settings.register_requests_per_minute, clock)
     requests = RegisterHttpClient(
         http,
-        RequestBudget(database, settings.register_requests_per_minute, clock),
+        budget,
         user_agent=settings.user_agent,
         timeout=settings.register_timeout,
         retry_policies=retry_policies,
@@ -160,6 +163,7 @@ def build_service(
         index=index,
         indexer=indexer,
         bulk_sources=by_name,
+        budget=budget,
         eudamed=register,
         refresher=refresher,
         devices=devices,

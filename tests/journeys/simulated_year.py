@@ -23,7 +23,7 @@ from registerwatch.bootstrap import Service, build_service
 from registerwatch.db.migrate import upgrade
 from registerwatch.db.tables import watches
 from registerwatch.register.outcomes import RegisterFailure
-from registerwatch.register.sources.request_budget import RequestPriority
+from registerwatch.register.sources.budget_parts import RequestPriority
 from registerwatch.register.sources.requests import RetryPolicy
 from registerwatch.watches.models import Watch
 from registerwatch.watches.service import WatchService

@@ -28,7 +28,7 @@ from registerwatch.notifications.models import Target
 from registerwatch.notifications.targets import TargetService
 from registerwatch.register.models import Actor, DeviceReading
 from registerwatch.register.observation import ReadContext
-from registerwatch.register.sources.request_budget import RequestPriority
+from registerwatch.register.sources.budget_parts import RequestPriority
 from registerwatch.register.sources.requests import RetryPolicy
 from registerwatch.settings import Settings
 from registerwatch.watches import event_repository

@@ -11,7 +11,7 @@ from registerwatch.db.schedule import Schedule
 from registerwatch.db.tables import deliveries
 from registerwatch.register.ingest.refresh import ReadLimits, Refreshed
 from registerwatch.register.observation import ReadContext
-from registerwatch.register.sources.request_budget import RequestPriority
+from registerwatch.register.sources.budget_parts import RequestPriority
 from registerwatch.watches.read_subject import SubjectReader
 from registerwatch.watches.recheck import RecheckResult, RecheckService
 from tests.support.fakes import SteppedClock

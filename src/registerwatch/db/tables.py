@@ -78,6 +78,13 @@ register_budget = Table(
     Column("spent", Text, nullable=False, doc="JSON: requests sent in each of the last seconds"),
     Column("paused_until", BigInteger, nullable=False, doc="no request before this; the register throttled us"),
     Column("throttled", Integer, nullable=False, doc="times in a row that the register throttled us"),
+    Column(
+        "by_kind",
+        Text,
+        nullable=False,
+        server_default="{}",
+        doc="JSON: of `spent`, what each kind of request sent; since when and when last it asked for a place",
+    ),
 )
 
 accounts = Table(
@@ -220,6 +227,14 @@ watches = Table(
     Column("created_at", BigInteger, nullable=False),
     UniqueConstraint("account_id", "subject", name="uq_watches_account_id_subject"),
     sqlite_autoincrement=True,
+)
+
+recheck_turns = Table(  # accounts take turns in the recheck; one that has no row waits since it was made
+    "recheck_turns",
+    metadata,
+    Column("account_id", BigInteger, ForeignKey("accounts.id", ondelete="CASCADE"), primary_key=True),
+    Column("rechecked_at", BigInteger, doc="its last turn, in microseconds, null before the first"),
+    Column("first_reads_at", BigInteger, doc="the same of turns for watches that were never read"),
 )
 
 events = Table(
@@ -392,6 +407,7 @@ __all__ = [
     "metadata",
     "payers",
     "payment_events",
+    "recheck_turns",
     "register_budget",
     "reset_tokens",
     "sessions",

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from registerwatch.register.ingest.refresh import ReadLimits
 from registerwatch.register.observation import ReadContext
-from registerwatch.register.sources.request_budget import RequestPriority
+from registerwatch.register.sources.budget_parts import RequestPriority
 from registerwatch.watches.read_subject import SubjectReader
 
 

@@ -7,7 +7,7 @@ from registerwatch.db.engine import Database
 from registerwatch.register.ingest.refresh import ReadLimits, Refresher, RefreshResult
 from registerwatch.register.observation import ReadContext
 from registerwatch.register.outcomes import NotFound, ReadFailed
-from registerwatch.register.sources.request_budget import RequestPriority
+from registerwatch.register.sources.budget_parts import RequestPriority
 from registerwatch.watches import repository
 from registerwatch.watches.models import NOT_REGISTERED
 
@@ -31,9 +31,11 @@ class SubjectReader:
         self._clock = clock
         self._refresher = refresher
 
-    def limits(self, start_until: float | None = None) -> ReadLimits:
-        """Only reads that begin from now on; `start_until` is how long they wait for the request budget."""
-        return ReadLimits(self._refresher.reads_begun, start_until)
+    def limits(self, start_until: float | None = None, account_id: int | None = None) -> ReadLimits:
+        """Only reads that begin from now on; `start_until` is how long they wait for the request budget, `account_id`
+        the account that waits for them.
+        """
+        return ReadLimits(self._refresher.reads_begun, start_until, account_id)
 
     async def read(
         self, subject: str, priority: RequestPriority, context: ReadContext, limits: ReadLimits | None = None

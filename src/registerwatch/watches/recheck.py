@@ -8,7 +8,7 @@ import structlog
 from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
 from registerwatch.register.observation import ReadContext
-from registerwatch.register.sources.request_budget import RequestPriority
+from registerwatch.register.sources.budget_parts import RequestPriority
 from registerwatch.watches import repository
 from registerwatch.watches.models import HealthState
 from registerwatch.watches.outbox import Outbox, release_at_end

@@ -12,7 +12,7 @@ from registerwatch.db.row_pages import RowPage
 from registerwatch.db.statements import PreparedSelect
 from registerwatch.errors import InvalidInput
 from registerwatch.register.observation import ReadContext
-from registerwatch.register.sources.request_budget import RequestPriority
+from registerwatch.register.sources.budget_parts import RequestPriority
 from registerwatch.watches import event_repository, repository
 from registerwatch.watches.event_listing import EventFilter, EventPage
 from registerwatch.watches.models import Event, Watch
@@ -21,6 +21,8 @@ from registerwatch.watches.subjects import subject as subject_of
 
 _COUNT = PreparedSelect(repository.COUNT)
 NEWEST_EVENTS = 100
+START_SECONDS = 25.0
+"""So long a new watch waits for the request budget to begin its read."""
 NO_WATCH = "The account has no watch with this id."
 
 
@@ -56,7 +58,8 @@ class WatchService:
         subject = subject_of(text)
         existing = await self._added(caller, subject)
         if existing is None:
-            read = await self._reader.read(subject, RequestPriority.INTERACTIVE, ReadContext())
+            limits = self._reader.limits(self._clock.monotonic() + START_SECONDS, caller.account.id)
+            read = await self._reader.read(subject, RequestPriority.WATCH, ReadContext(), limits)
             if read.unasked:
                 await self._note_unread(caller, subject, read.unasked)
         async with self._database.reading() as connection:

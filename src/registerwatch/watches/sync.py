@@ -9,7 +9,7 @@ from registerwatch.accounts.models import Caller
 from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
 from registerwatch.register.observation import ReadContext
-from registerwatch.register.sources.request_budget import RequestPriority
+from registerwatch.register.sources.budget_parts import RequestPriority
 from registerwatch.watches import event_repository, repository
 from registerwatch.watches.models import Event
 from registerwatch.watches.outbox import Outbox, release_at_end
@@ -66,8 +66,8 @@ class SyncService:
             due = await repository.due_of_account(connection, account_id, int(self._clock.now()))
         held_until = int(self._clock.now() + self._time_limit) + GRACE_SECONDS
         context = ReadContext(held_until=held_until, account_id=account_id)
-        limits = self._reader.limits(start_until=self._clock.monotonic() + self._time_limit)
-        reads = SubjectReads(self._reader, due, RequestPriority.INTERACTIVE, context, limits)
+        limits = self._reader.limits(self._clock.monotonic() + self._time_limit, account_id)
+        reads = SubjectReads(self._reader, due, RequestPriority.WATCH, context, limits)
         async with release_at_end(context, self._outbox):
             with suppress(TimeoutError):
                 async with asyncio.timeout(self._time_limit):

@@ -18,7 +18,7 @@ from registerwatch.register.ingest.refresh import (
     RefreshResult,
 )
 from registerwatch.register.outcomes import NotFound, ReadFailed
-from registerwatch.register.sources.request_budget import RequestPriority
+from registerwatch.register.sources.budget_parts import RequestPriority
 from registerwatch.settings import Settings
 from registerwatch_standins.register.generated import GeneratedWorld
 from tests.register.canned import CannedRegister, one_device

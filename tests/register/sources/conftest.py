@@ -7,7 +7,8 @@ import httpx2
 import pytest
 
 from registerwatch.db.engine import Database
-from registerwatch.register.sources.request_budget import RequestBudget, RequestPriority
+from registerwatch.register.sources.budget_parts import RequestPriority
+from registerwatch.register.sources.request_budget import RequestBudget
 from registerwatch.register.sources.requests import RegisterHttpClient, RetryPolicy
 from tests.conftest import RECORDS
 from tests.support.fakes import SteppedClock

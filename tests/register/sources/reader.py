@@ -12,9 +12,10 @@ import httpx2
 from registerwatch.db.engine import Database
 from registerwatch.register.models import DeviceReading
 from registerwatch.register.outcomes import Found
+from registerwatch.register.sources.budget_parts import RequestPriority
 from registerwatch.register.sources.eudamed.client import EudamedClient
 from registerwatch.register.sources.eudamed.guards import PROBE_VALUE
-from registerwatch.register.sources.request_budget import RequestBudget, RequestPriority
+from registerwatch.register.sources.request_budget import RequestBudget
 from registerwatch.register.sources.requests import RegisterHttpClient, RetryPolicy
 from registerwatch.register.sources.source import KnownRecord
 from registerwatch_standins.register.app import create_app

@@ -9,9 +9,10 @@ import pytest
 from registerwatch.db.engine import Database
 from registerwatch.register.models import ActorReference, Completeness
 from registerwatch.register.outcomes import RegisterFailure
+from registerwatch.register.sources.budget_parts import RequestPriority
 from registerwatch.register.sources.data_lake import ActorRow as BulkActorRow
 from registerwatch.register.sources.data_lake import DataLakeClient, DeviceRow, actor_of_row, reading_of_row
-from registerwatch.register.sources.request_budget import RequestBudget, RequestPriority
+from registerwatch.register.sources.request_budget import RequestBudget
 from registerwatch.register.sources.requests import RegisterHttpClient, RetryPolicy
 from registerwatch_standins.register.app import create_app
 from registerwatch_standins.register.generated import GeneratedWorld

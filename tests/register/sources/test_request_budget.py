@@ -1,6 +1,7 @@
 """The request budget: never more than the setting in any 60 seconds, whoever shares the database."""
 
 import asyncio
+import json
 import random
 from collections.abc import AsyncIterator, Coroutine
 from contextvars import ContextVar
@@ -12,8 +13,10 @@ from hypothesis import strategies as st
 from sqlalchemy import text
 
 from registerwatch.db.engine import Database
-from registerwatch.register.sources.request_budget import BudgetSpent, RequestBudget, RequestPriority
+from registerwatch.register.sources.budget_parts import RequestPriority
+from registerwatch.register.sources.request_budget import BudgetSpent, RequestBudget
 from tests.register.builders import FEW
+from tests.register.sources.budget_day import BEGIN, jobs_of, most_sent_in_a_minute, simulate
 from tests.support.fakes import SteppedClock
 
 pytestmark = pytest.mark.anyio
@@ -107,7 +110,7 @@ async def test_requests_that_come_at_once_from_two_processes_share_the_minute(
     left: list[tuple[float, int]] = []
 
     async def one(budget: RequestBudget) -> None:
-        await budget.take(RequestPriority.INTERACTIVE, deadline=FOREVER)
+        await budget.take(RequestPriority.WATCH, deadline=FOREVER)
         left.append((clock.seen, 1))
 
     await asyncio.gather(*(one(nodes[number % 2]) for number in range(3 * PER_MINUTE)))
@@ -121,7 +124,7 @@ async def test_all_places_are_given_where_nobody_waits_longer_than_needed(
 ) -> None:
     begin = clock.now()
     for number in range(3 * PER_MINUTE):
-        await nodes[number % 2].take(RequestPriority.INTERACTIVE, deadline=FOREVER)
+        await nodes[number % 2].take(RequestPriority.WATCH, deadline=FOREVER)
 
     assert clock.now() - begin <= 2 * 61.1
 
@@ -131,7 +134,7 @@ async def test_the_mirror_and_the_recheck_leave_places_for_whoever_waits(
 ) -> None:
     given = [
         await _places_left(nodes[0], priority, clock)
-        for priority in (RequestPriority.BULK_LOAD, RequestPriority.RECHECK, RequestPriority.INTERACTIVE)
+        for priority in (RequestPriority.BULK_LOAD, RequestPriority.RECHECK, RequestPriority.WATCH)
     ]
 
     assert given == [6, 2, 2]
@@ -142,21 +145,21 @@ async def test_a_request_that_counts_double_takes_two_places(
 ) -> None:
     budget, now = nodes[0], clock.now()
     for _ in range(PER_MINUTE // 2):
-        await budget.take(RequestPriority.INTERACTIVE, deadline=now, cost=2)
+        await budget.take(RequestPriority.WATCH, deadline=now, cost=2)
     with pytest.raises(BudgetSpent):
-        await budget.take(RequestPriority.INTERACTIVE, deadline=now)
+        await budget.take(RequestPriority.WATCH, deadline=now)
 
     await forget_then_fill_but_one(budget, now)
     with pytest.raises(BudgetSpent):
-        await budget.take(RequestPriority.INTERACTIVE, deadline=now, cost=2)
-    await budget.take(RequestPriority.INTERACTIVE, deadline=now)
+        await budget.take(RequestPriority.WATCH, deadline=now, cost=2)
+    await budget.take(RequestPriority.WATCH, deadline=now)
 
 
 async def forget_then_fill_but_one(budget: RequestBudget, now: float) -> None:
     """One place is left of the minute."""
     await forget(budget._database)
     for _ in range(PER_MINUTE - 1):
-        await budget.take(RequestPriority.INTERACTIVE, deadline=now)
+        await budget.take(RequestPriority.WATCH, deadline=now)
 
 
 @pytest.mark.parametrize("per_minute", [1, 2])
@@ -174,16 +177,16 @@ async def test_who_cannot_be_served_before_the_deadline_is_told_at_once_when_to_
 ) -> None:
     begin = clock.now()
     for _ in range(PER_MINUTE):
-        await nodes[0].take(RequestPriority.INTERACTIVE, deadline=begin)
+        await nodes[0].take(RequestPriority.WATCH, deadline=begin)
     clock.move(20)
 
     with pytest.raises(BudgetSpent, match="used up") as caught:
-        await nodes[1].take(RequestPriority.INTERACTIVE, deadline=clock.now() + 30)
+        await nodes[1].take(RequestPriority.WATCH, deadline=clock.now() + 30)
 
     assert clock.slept == []
     assert 40 <= caught.value.wait <= 41
     clock.move(caught.value.wait)
-    await nodes[1].take(RequestPriority.INTERACTIVE, deadline=clock.now())
+    await nodes[1].take(RequestPriority.WATCH, deadline=clock.now())
 
 
 class HeldClock(SteppedClock):
@@ -203,8 +206,8 @@ async def used_up_while_somebody_waits(database: Database) -> tuple[HeldClock, R
     """A budget of one request a minute, which was sent; a task waits for the next place."""
     clock = HeldClock()
     budget = RequestBudget(database, 1, clock)
-    await budget.take(RequestPriority.INTERACTIVE, deadline=clock.now())
-    waiting = asyncio.create_task(budget.take(RequestPriority.INTERACTIVE, deadline=FOREVER))
+    await budget.take(RequestPriority.WATCH, deadline=clock.now())
+    waiting = asyncio.create_task(budget.take(RequestPriority.WATCH, deadline=FOREVER))
     while not clock.slept:
         await asyncio.sleep(0)
     return clock, budget, waiting
@@ -218,7 +221,7 @@ async def test_who_has_little_time_is_told_at_once_even_while_others_of_the_same
     try:
         with pytest.raises(BudgetSpent):
             async with asyncio.timeout(2):
-                await budget.take(RequestPriority.INTERACTIVE, deadline=clock.now())
+                await budget.take(RequestPriority.WATCH, deadline=clock.now())
     finally:
         patient.cancel()
         await asyncio.wait([patient])
@@ -228,7 +231,7 @@ async def test_who_waits_for_a_place_gets_it_before_who_comes_when_it_is_free(da
     clock, budget, first = await used_up_while_somebody_waits(database)
 
     clock.move(62)
-    newcomer = asyncio.create_task(budget.take(RequestPriority.INTERACTIVE, deadline=FOREVER))
+    newcomer = asyncio.create_task(budget.take(RequestPriority.WATCH, deadline=FOREVER))
     await asyncio.wait([newcomer], timeout=0.3)
     assert not newcomer.done()
     clock.awake.set()
@@ -247,7 +250,7 @@ async def test_who_waits_in_line_gives_up_when_there_is_no_time_left(database: D
 
     with pytest.raises(BudgetSpent):
         async with asyncio.timeout(5):
-            await budget.take(RequestPriority.INTERACTIVE, deadline=clock.monotonic() + 0.2)
+            await budget.take(RequestPriority.WATCH, deadline=clock.monotonic() + 0.2)
 
     patient.cancel()
     await asyncio.wait([patient])
@@ -259,11 +262,11 @@ async def test_a_pause_after_throttling_holds_for_every_process(
     await nodes[0].throttled(30)
 
     with pytest.raises(BudgetSpent, match="asked us to slow down") as caught:
-        await nodes[1].take(RequestPriority.INTERACTIVE, deadline=clock.now() + 10)
+        await nodes[1].take(RequestPriority.WATCH, deadline=clock.now() + 10)
 
     assert 30 <= caught.value.wait <= 31
     clock.move(31)
-    await nodes[1].take(RequestPriority.INTERACTIVE, deadline=clock.now())
+    await nodes[1].take(RequestPriority.WATCH, deadline=clock.now())
 
 
 async def test_pauses_grow_while_the_register_goes_on_throttling_and_start_short_after_an_answer(
@@ -313,12 +316,75 @@ async def test_places_return_only_when_they_are_a_minute_old(
     taken: list[float] = []
     for _ in range(PER_MINUTE):
         clock.move(chance.random() * 3)
-        await nodes[0].take(RequestPriority.INTERACTIVE, deadline=clock.now())
+        await nodes[0].take(RequestPriority.WATCH, deadline=clock.now())
         taken.append(clock.now())
 
-    await nodes[1].take(RequestPriority.INTERACTIVE, deadline=FOREVER)
+    await nodes[1].take(RequestPriority.WATCH, deadline=FOREVER)
 
     assert 60 <= clock.now() - taken[0] <= 61.1
+
+
+# Kinds of requests
+
+
+async def test_each_kind_has_its_part_over_two_nodes_while_strangers_take_what_they_can(
+    nodes: tuple[RequestBudget, RequestBudget], node_databases: tuple[Database, Database]
+) -> None:
+    clock = SteppedClock(BEGIN)
+    jobs = jobs_of(1_200)
+    budgets = [RequestBudget(database, 60, clock) for database in node_databases]
+
+    await simulate(budgets, clock, jobs, 1_200)
+
+    assert most_sent_in_a_minute([at for job in jobs for at in job.sent]) <= 60
+    rechecks = [job for job in jobs if job.kind is RequestPriority.RECHECK]
+    syncs = [job for job in jobs if job.kind is RequestPriority.WATCH]
+    assert [len(job.sent) for job in rechecks] == [45, 45]
+    assert len(syncs) == 2
+    assert all(len(job.sent) >= 30 for job in syncs)
+    assert all(job.sent for job in jobs if job.begin < 1_200), "nobody starves"
+
+
+async def test_what_a_node_of_the_release_before_sends_counts_for_the_whole_and_for_no_part(
+    nodes: tuple[RequestBudget, RequestBudget], database: Database, clock: SteppedClock
+) -> None:
+    budget, now = nodes[0], clock.now()
+    await budget.take(RequestPriority.BULK_LOAD, deadline=now)
+    async with database.transaction() as connection:  # as that node does: it adds to the second, and knows no kinds
+        spent = f'{{"{int(now)}": {PER_MINUTE - 1}}}'
+        await connection.execute(text("UPDATE register_budget SET spent = :spent"), {"spent": spent})
+
+    await nodes[1].take(RequestPriority.RECHECK, deadline=now)
+    with pytest.raises(BudgetSpent):
+        await nodes[1].take(RequestPriority.WATCH, deadline=now)
+
+    async with database.reading() as connection:
+        row = (await connection.execute(text("SELECT spent, by_kind FROM register_budget"))).one()
+    assert json.loads(row.spent) == {str(int(now)): PER_MINUTE}, "which that node reads"
+    assert json.loads(row.by_kind)["sent"] == {"bulk_load": {str(int(now)): 1}, "recheck": {str(int(now)): 1}}
+    clock.move(62)
+    await nodes[0].take(RequestPriority.READER, deadline=clock.now())
+
+
+async def test_accounts_wait_for_places_in_turn(database: Database) -> None:
+    clock, budget, first = await used_up_while_somebody_waits(database)
+    order: list[str] = []
+
+    async def take(account_id: int, name: str) -> None:
+        await budget.take(RequestPriority.WATCH, deadline=FOREVER, requester=account_id)
+        order.append(name)
+
+    accounts = [(1, "many 0"), (1, "many 1"), (1, "many 2"), (2, "few")]
+    tasks = []
+    for account_id, name in accounts:
+        tasks.append(asyncio.create_task(take(account_id, name)))
+        await asyncio.sleep(0.01)  # it looks into the database before it stands in line
+    clock.awake.set()
+    while not all(task.done() for task in [first, *tasks]):
+        clock.move(62)
+        await asyncio.sleep(0.001)
+
+    assert order == ["many 0", "few", "many 1", "many 2"]
 
 
 async def _places_left(budget: RequestBudget, priority: RequestPriority, clock: SteppedClock) -> int:
@@ -335,7 +401,7 @@ async def _places_left(budget: RequestBudget, priority: RequestPriority, clock: 
 async def _pause_left(budget: RequestBudget, clock: SteppedClock) -> float:
     """Seconds that a request would have to wait now."""
     try:
-        await budget.take(RequestPriority.INTERACTIVE, deadline=clock.now())
+        await budget.take(RequestPriority.WATCH, deadline=clock.now())
     except BudgetSpent as spent:
         return spent.wait
     return 0

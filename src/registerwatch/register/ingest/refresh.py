@@ -5,6 +5,7 @@ be read) are remembered briefly, so that a page that is reloaded does not cost a
 """
 
 import asyncio
+import math
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -17,7 +18,8 @@ from registerwatch.errors import RegisterwatchError
 from registerwatch.register.identifiers import kind
 from registerwatch.register.observation import ReadContext
 from registerwatch.register.outcomes import Found, NotFound, ReadFailed
-from registerwatch.register.sources.request_budget import PlaceWait, RequestPriority
+from registerwatch.register.sources.budget_parts import RequestPriority
+from registerwatch.register.sources.request_budget import PlaceWait
 from registerwatch.register.sources.source import SubjectSource
 from registerwatch.register.store.records import RecordStore
 
@@ -33,6 +35,7 @@ CLOSING_SECONDS = 2.0
 MAX_REMEMBERED = 10_000
 MAX_BACKGROUND_REFRESHES = 50
 """Background refreshes that may wait; more are dropped, the next reader asks again."""
+DROPPED = "The register was not asked: too many other records wait to be read; ask again in a minute."
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +57,16 @@ class ReadLimits:
 
     A read that is under way is shared if it began after the read number `after` (`Refresher.reads_begun`). One that is
     begun waits for its first place in the budget until `start_until`, by the clock that only goes forward; None: for
-    as long as a read may take.
+    as long as a read may take. `account_id` is the account that waits for it: accounts wait in turn.
     """
 
     after: int = 0
     start_until: float | None = None
+    account_id: int | None = None
+
+    def place_wait(self) -> PlaceWait | None:
+        """How long a read waits for its places, None for as long as a read may take."""
+        return None if self.start_until is None else PlaceWait.until(self.start_until, self.account_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,31 +85,34 @@ class Refresher:
         self._clock = clock
         self._running: dict[str, _Running] = {}
         self._remembered: OrderedDict[str, tuple[float, NotFound | ReadFailed]] = OrderedDict()
+        self._found_at: OrderedDict[str, float] = OrderedDict()
+        """When what was read within the last minute was found."""
         self._is_closed = False
         self.reads_begun = 0
         """The number of the read that began last."""
         self.results: dict[str, int] = {"found": 0, "not_found": 0, "unreadable": 0}
+        self.dropped = 0
+        """Background refreshes that were dropped."""
 
     async def refresh(
         self,
         subject: str,
         *,
-        priority: RequestPriority = RequestPriority.INTERACTIVE,
+        priority: RequestPriority = RequestPriority.READER,
         context: ReadContext | None = None,
         limits: ReadLimits | None = None,
     ) -> RefreshResult:
         """Read a UDI-DI or an SRN from the register now, or share the read that is under way.
 
-        A background read, for which nobody waits, is cancelled for one that somebody waits for. A read that has begun
-        and gets no place for its next request within `limits` goes on by itself; for who asks, it was not read.
+        A read that is under way for a later kind is cancelled, and who waits for it shares this one: so nobody can slow
+        a read for a watch down by reading its subject. A read that has begun and gets no place for its next request
+        within `limits` goes on by itself; for who asks, it was not read.
         """
         limits = limits or ReadLimits()
-        place_wait = (
-            None if limits.start_until is None else PlaceWait.until(limits.start_until, self._clock.monotonic())
-        )
+        place_wait = limits.place_wait()
         while True:
             running = self._running.get(subject)
-            if running is not None and running.priority is not priority and priority is RequestPriority.INTERACTIVE:
+            if running is not None and priority.is_before(running.priority):
                 running.task.cancel()
                 running = None
             task = self._start(subject, priority, context, place_wait) if running is None else running.task
@@ -131,15 +142,18 @@ class Refresher:
             return ReadFailed("The register is taking long to answer; try again in a moment.")
         return None if isinstance(result, Refreshed) else result
 
-    def refresh_in_background(self, subject: str) -> None:
-        """Refresh without waiting; nothing when it failed a moment ago or too much is waiting already."""
-        if (
-            subject in self._running
-            or len(self._running) >= MAX_BACKGROUND_REFRESHES
-            or self.remembered(subject) is not None
-        ):
-            return
-        self._start(subject, RequestPriority.RECHECK)
+    def refresh_in_background(self, subject: str) -> bool:
+        """Refresh without waiting; nothing when it was read, or failed, within the last minute.
+
+        False where too much is waiting already: then it is dropped.
+        """
+        if subject in self._running or self.remembered(subject) is not None or self._is_found(subject):
+            return True
+        if len(self._running) >= MAX_BACKGROUND_REFRESHES:
+            self.dropped += 1
+            return False
+        self._start(subject, RequestPriority.REFRESH)
+        return True
 
     def remembered(self, subject: str) -> NotFound | ReadFailed | None:
         """The result of the last read, if it brought nothing and is at most a minute old."""
@@ -228,6 +242,7 @@ class Refresher:
         self._remembered.pop(subject, None)
         if isinstance(result, Refreshed):
             self.results["found"] += 1
+            self._note_found(subject)
             return
         if isinstance(result, NotFound):
             self.results["not_found"] += 1
@@ -236,6 +251,17 @@ class Refresher:
         self._remembered[subject] = (self._clock.monotonic(), result)
         if len(self._remembered) > MAX_REMEMBERED:
             self._remembered.popitem(last=False)
+
+    def _note_found(self, subject: str) -> None:
+        now = self._clock.monotonic()
+        self._found_at.pop(subject, None)
+        self._found_at[subject] = now
+        while next(iter(self._found_at.values())) <= now - MEMORY_SECONDS:
+            self._found_at.popitem(last=False)
+
+    def _is_found(self, subject: str) -> bool:
+        """Whether a read found it within the last minute."""
+        return self._found_at.get(subject, -math.inf) > self._clock.monotonic() - MEMORY_SECONDS
 
     async def _device(
         self, udi: str, priority: RequestPriority, context: ReadContext, place_wait: PlaceWait | None

@@ -9,8 +9,8 @@ import msgspec
 from registerwatch.register.codes import LEGISLATION_PREFIX, RISK_PREFIX, STATUS_PREFIX, label
 from registerwatch.register.models import Actor, ActorReference, Completeness, Device, DeviceReading
 from registerwatch.register.outcomes import NoSuchRecord, RegisterFailure
+from registerwatch.register.sources.budget_parts import RequestPriority
 from registerwatch.register.sources.fields import MAX_NUMBER, key, text
-from registerwatch.register.sources.request_budget import RequestPriority
 from registerwatch.register.sources.requests import ApiRequest, RegisterHttpClient
 from registerwatch.register.sources.rows import readable
 from registerwatch.register.sources.source import RecordBatch

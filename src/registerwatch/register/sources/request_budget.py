@@ -1,42 +1,37 @@
 """The register's request budget: one row that every process paces itself by.
 
 Never more requests than the setting allows leave in any 60 seconds. Requests are counted per second over the last 61
-seconds, so the count errs on the polite side. Requests that a person
-waits for may use the whole budget. Rechecks and bulk loads stop below it, so they never take the last places.
+seconds, so the count errs on the polite side. `budget_parts.py` says which kind of request may take the next place.
 """
 
 import asyncio
 import json
 import math
 import random
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from enum import Enum
 from typing import Any
 
 from sqlalchemy import Row, text
 
 from registerwatch.clock import CLOCK_DIFFERENCE_SECONDS, Clock, ClockJumps, SystemClock
 from registerwatch.db.engine import Database
+from registerwatch.register.sources.budget_parts import (
+    WINDOW_SECONDS,
+    Asking,
+    BudgetWindow,
+    RequestPriority,
+    Sent,
+)
+from registerwatch.register.sources.turn_lock import TurnLock
 
-WINDOW_SECONDS = 60
 FIRST_PAUSE_SECONDS = 5
 MAX_PAUSE_SECONDS = 60
 MAX_TOLD_PAUSE_SECONDS = 600
 """The register's word on a pause counts up to so much."""
-PATIENCE_SECONDS = 65.0
-"""More than it takes until every place of the budget has come free once."""
 FINISHING_SECONDS = 90.0
 """More than a place in the budget takes to come free, and a request to be answered."""
-
-
-class RequestPriority(Enum):
-    """What a request is for, with the share of the budget that may be used up before it has to wait."""
-
-    INTERACTIVE = 1.0
-    """A person waits for the answer: a new watch, a sync, a read-through, a refresh."""
-    RECHECK = 0.8
-    BULK_LOAD = 0.6
 
 
 class BudgetSpent(Exception):
@@ -57,30 +52,25 @@ class PlaceWait:
     It waits for its first place until `start_until`. From then on the register was asked, and what it said would be
     lost: for the others it waits until `finish_until`, and sets `overdue` where that is after `start_until`.
     The time that it waits does not count as time of the read, which ends at `finish_until` at the latest.
-
-    From `whole_from` on, and once it has begun, such a read may use the whole budget, whatever its priority: so work in
-    the background goes on while people use up all the rest.
     """
 
     start_until: float
     finish_until: float
-    whole_from: float = math.inf
+    requester: int | None = None
+    """The account that it waits for. Accounts wait for places in turn."""
     has_begun: bool = False
     waited: float = 0.0
     overdue: asyncio.Event = field(default_factory=asyncio.Event)
 
     @classmethod
-    def until(cls, instant: float, now: float) -> "PlaceWait":
-        """The wait of a read that is asked for now, should begin before an instant, and may end after it."""
-        return cls(instant, instant + FINISHING_SECONDS, now + PATIENCE_SECONDS)
+    def until(cls, instant: float, requester: int | None = None) -> "PlaceWait":
+        """The wait of a read that should begin before an instant, and may end after it."""
+        return cls(instant, instant + FINISHING_SECONDS, requester)
 
-    def steps(self) -> list[tuple[float, bool]]:
-        """Until when the next place is waited for, and whether of the whole budget; then until when else."""
-        if self.whole_from == math.inf:
-            return [(self.start_until, False)]
-        if self.has_begun:
-            return [(self.start_until, True), (self.finish_until, True)]
-        return [(min(self.start_until, self.whole_from), False), (self.start_until, True)]
+    @property
+    def may_finish_later(self) -> bool:
+        """Whether a place that does not come free before `start_until` is waited for all the same."""
+        return self.has_begun and self.finish_until > self.start_until
 
 
 class RequestBudget:
@@ -94,49 +84,52 @@ class RequestBudget:
         self._per_minute = per_minute
         self._clock: Clock = clock or SystemClock()
         self._jumps = ClockJumps(self._clock)
-        # In each process, one request of each priority asks the database; the others wait for this lock, in order.
-        self._locks = {priority: asyncio.Lock() for priority in RequestPriority}
+        # In each process, one request of each kind asks the database; the others wait for this lock, accounts in turn.
+        self._locks = {priority: TurnLock() for priority in RequestPriority}
         self._awaited = dict.fromkeys(RequestPriority, False)
         """Whether the one who has the lock waits for a place to come free."""
+        self.sent = dict.fromkeys(RequestPriority, 0)
+        """Requests of this process that had their place, by kind."""
 
     @property
     def clock(self) -> Clock:
         """The clock that deadlines are measured by, as it only goes forward."""
         return self._clock
 
-    async def take(self, priority: RequestPriority, *, deadline: float, cost: int = 1, whole: bool = False) -> None:
+    async def take(
+        self, priority: RequestPriority, *, deadline: float, cost: int = 1, requester: int | None = None
+    ) -> None:
         """Wait for a place. Raises `BudgetSpent` when none comes free before `deadline`, in seconds of the clock that
         only goes forward.
 
         `cost` is how many places the request counts for: actor searches count double, as the register tolerates half.
-        With `whole` it may use the whole budget, whatever its priority.
+        `requester` is the account that waits for it.
         """
-        share = RequestPriority.INTERACTIVE if whole else priority
-        ceiling = max(cost, math.floor(self._per_minute * share.value))
         if self._awaited[priority]:  # a request that cannot be sent in time fails without standing in line
             async with self._database.reading() as connection:
-                now = _State.of((await connection.execute(_ROW)).one(), self._clock.now(), 0)
-            self._check(now.wait(ceiling, cost), deadline)
-        await self._stand_in_line(priority, deadline)
+                now = self._state((await connection.execute(_ROW)).one(), 0)
+            self._check(now.wait(priority, cost), deadline)
+        await self._stand_in_line(priority, requester, deadline)
         try:
-            while (wait := await self._try(ceiling, cost)).seconds > 0:
+            while (wait := await self._try(priority, cost)).seconds > 0:
                 self._check(wait, deadline)
                 self._awaited[priority] = True
                 await self._clock.sleep(wait.seconds + random.uniform(0, 0.05))  # so that nodes do not wake together
         finally:
             self._awaited[priority] = False
             self._locks[priority].release()
+        self.sent[priority] += 1
 
     def _check(self, wait: "_Wait", deadline: float) -> None:
         if self._clock.monotonic() + wait.seconds > deadline:
             raise BudgetSpent(wait.seconds, wait.throttled)
 
-    async def _stand_in_line(self, priority: RequestPriority, deadline: float) -> None:
-        """Come to the head of those of this process who wait for a place: who came first gets the next one."""
+    async def _stand_in_line(self, priority: RequestPriority, requester: int | None, deadline: float) -> None:
+        """Come to the head of those of this process who wait for a place: of each account who came first."""
         left = max(0.1, deadline - self._clock.monotonic())
         try:
             async with asyncio.timeout(left):
-                await self._locks[priority].acquire()
+                await self._locks[priority].acquire(requester)
         except TimeoutError:
             raise BudgetSpent(WINDOW_SECONDS, throttled=False) from None
 
@@ -161,18 +154,21 @@ class RequestBudget:
             async with self._database.transaction() as connection:
                 await connection.execute(_CALM)
 
-    async def _try(self, ceiling: int, cost: int) -> "_Wait":
+    async def _try(self, priority: RequestPriority, cost: int) -> "_Wait":
         """Take a place now, or tell how long to wait for one."""
         async with self._database.transaction() as connection:
             row = (await connection.execute(_LOCK[self._database.kind])).one()
-            state = _State.of(row, self._clock.now(), round(self._jumps.since_last_look()))
-            wait = state.wait(ceiling, cost)
+            state = self._state(row, round(self._jumps.since_last_look()))
+            is_news = state.window.ask(priority, state.now)
+            wait = state.wait(priority, cost)
             if wait.seconds <= 0:
-                state.spend(cost)
-            if wait.seconds <= 0 or state.is_put_right:
-                values = {"spent": json.dumps(state.spent), "until": state.paused_until}
-                await connection.execute(_SPEND, values)
+                state.window.take(priority, cost, state.now)
+            if wait.seconds <= 0 or state.is_put_right or is_news:
+                await connection.execute(_SPEND, state.values())
             return wait
+
+    def _state(self, row: Row[Any], jump: int) -> "_State":
+        return _State.of(row, self._per_minute, self._clock.now(), jump)
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,35 +181,61 @@ class _Wait:
 
 @dataclass(slots=True)
 class _State:
-    """The row of the budget at an instant: requests sent by second, the end of a pause."""
+    """The row of the budget at an instant: what was sent, who asks, the end of a pause."""
 
     now: float
-    spent: dict[int, int]
+    window: BudgetWindow
     paused_until: int
     is_put_right: bool
 
     @classmethod
-    def of(cls, row: Row[Any], now: float, jump: int) -> "_State":
+    def of(cls, row: Row[Any], per_minute: int, now: float, jump: int) -> "_State":
         """What the row says, put right where the clock was put forward or back (`jump` seconds)."""
-        noted = {int(at): number for at, number in json.loads(row.spent).items()}
-        spent, paused_until = _put_right(noted, now=math.floor(now), jump=jump), _possible_pause(row.paused_until, now)
-        return cls(now, spent, paused_until, spent != noted or paused_until != row.paused_until)
+        by_kind = json.loads(row.by_kind)
+        noted = _sent_of(json.loads(row.spent), by_kind.get("sent", {}))
+        sent, paused_until = _put_right(noted, now=math.floor(now), jump=jump), _possible_pause(row.paused_until, now)
+        window = BudgetWindow(per_minute, sent, _asking_of(by_kind.get("asking", {})))
+        return cls(now, window, paused_until, sent != noted or paused_until != row.paused_until)
 
-    def wait(self, ceiling: int, cost: int) -> _Wait:
-        """How long who needs `cost` places of `ceiling` has to wait."""
+    def wait(self, priority: RequestPriority, cost: int) -> _Wait:
+        """How long who needs `cost` places has to wait."""
         if self.paused_until > self.now:
             return _Wait(self.paused_until - self.now, throttled=True)
-        spent = self._spent_lately()
-        is_free = sum(spent.values()) + cost <= ceiling
-        return _Wait() if is_free else _Wait(_seconds_until_free(spent, ceiling - cost, self.now))
+        return _Wait(self.window.seconds_until(priority, cost, self.now))
 
-    def spend(self, cost: int) -> None:
-        """Take places; what is older than the window is forgotten."""
-        second, self.spent = math.floor(self.now), self._spent_lately()
-        self.spent[second] = self.spent.get(second, 0) + cost
+    def values(self) -> dict[str, Any]:
+        """What the row is to say. `spent` is all that a node of the release before reads and writes."""
+        sent: dict[str, dict[int, int]] = {}
+        for second, counts in self.window.sent.items():
+            for priority, number in counts.items():
+                if priority is not None:
+                    sent.setdefault(priority.value, {})[second] = number
+        asking = {priority.value: [each.since, each.last] for priority, each in self.window.asking.items()}
+        return {
+            "spent": json.dumps({second: counts.total() for second, counts in self.window.sent.items()}),
+            "by_kind": json.dumps({"sent": sent, "asking": asking}),
+            "until": self.paused_until,
+        }
 
-    def _spent_lately(self) -> dict[int, int]:
-        return {at: number for at, number in self.spent.items() if at >= math.floor(self.now) - WINDOW_SECONDS}
+
+def _sent_of(spent: Mapping[str, int], by_kind: Mapping[str, Mapping[str, int]]) -> Sent:
+    """What was sent in each second, by kind. What `spent` has beyond that was sent by a node of the release before."""
+    sent: Sent = {int(second): Counter({None: number}) for second, number in spent.items()}
+    for name, numbers in by_kind.items():
+        priority = _PRIORITIES.get(name)
+        for second, number in numbers.items():
+            counts = sent.get(int(second))
+            if priority is not None and counts is not None:
+                counts[priority] += number
+                counts[None] = max(0, counts[None] - number)
+    return {second: +counts for second, counts in sent.items()}
+
+
+def _asking_of(by_kind: Mapping[str, tuple[int, int]]) -> dict[RequestPriority, Asking]:
+    return {_PRIORITIES[name]: Asking(*each) for name, each in by_kind.items() if name in _PRIORITIES}
+
+
+_PRIORITIES = {priority.value: priority for priority in RequestPriority}
 
 
 def _possible_pause(paused_until: int, now: float) -> int:
@@ -221,44 +243,33 @@ def _possible_pause(paused_until: int, now: float) -> int:
     return paused_until if paused_until <= now + MAX_TOLD_PAUSE_SECONDS + CLOCK_DIFFERENCE_SECONDS else 0
 
 
-def _put_right(spent: dict[int, int], *, now: int, jump: int) -> dict[int, int]:
+def _put_right(sent: Sent, *, now: int, jump: int) -> Sent:
     """The seconds at which requests were sent, as the clock counts them since it was put forward or back by `jump`.
 
     Where it was put back before this process looked, the last of them counts as sent now: none was sent later.
     """
     if jump > 0:
         put_at = now - jump
-        spent = _moved(spent, jump, lambda at: put_at - WINDOW_SECONDS <= at <= put_at)
+        sent = _moved(sent, jump, lambda at: put_at - WINDOW_SECONDS <= at <= put_at)
     elif jump < 0:
-        spent = _moved(spent, jump, lambda at: at > now + 1)
-    latest = max(spent, default=now)
-    return _moved(spent, now - latest, lambda at: at >= now - WINDOW_SECONDS) if latest > now + 2 else spent
+        sent = _moved(sent, jump, lambda at: at > now + 1)
+    latest = max(sent, default=now)
+    return _moved(sent, now - latest, lambda at: at >= now - WINDOW_SECONDS) if latest > now + 2 else sent
 
 
-def _moved(spent: dict[int, int], seconds: int, is_moved: Callable[[int], bool]) -> dict[int, int]:
-    moved: dict[int, int] = {}
-    for at, number in spent.items():
-        then = at + seconds if is_moved(at) else at
-        moved[then] = moved.get(then, 0) + number
+def _moved(sent: Sent, seconds: int, is_moved: Callable[[int], bool]) -> Sent:
+    moved: Sent = {}
+    for at, counts in sent.items():
+        moved.setdefault(at + seconds if is_moved(at) else at, Counter()).update(counts)
     return moved
 
 
-def _seconds_until_free(spent: dict[int, int], allowed: int, now: float) -> float:
-    """Seconds until so many of the counted requests are over a minute old that at most `allowed` remain."""
-    remaining = sum(spent.values())
-    for second in sorted(spent):
-        remaining -= spent[second]
-        if remaining <= allowed:
-            return max(0.01, second + WINDOW_SECONDS + 1 - now)
-    return float(WINDOW_SECONDS)
-
-
-_ROW = text("SELECT spent, paused_until, throttled FROM register_budget WHERE id = 1")
+_ROW = text("SELECT spent, by_kind, paused_until, throttled FROM register_budget WHERE id = 1")
 _ROW_UNLOCKED = text("SELECT throttled FROM register_budget WHERE id = 1")
 _LOCK = {
     "sqlite": _ROW,
-    "postgresql": text("SELECT spent, paused_until, throttled FROM register_budget WHERE id = 1 FOR UPDATE"),
+    "postgresql": text("SELECT spent, by_kind, paused_until, throttled FROM register_budget WHERE id = 1 FOR UPDATE"),
 }
-_SPEND = text("UPDATE register_budget SET spent = :spent, paused_until = :until WHERE id = 1")
+_SPEND = text("UPDATE register_budget SET spent = :spent, by_kind = :by_kind, paused_until = :until WHERE id = 1")
 _PAUSE = text("UPDATE register_budget SET paused_until = :until, throttled = :throttled WHERE id = 1")
 _CALM = text("UPDATE register_budget SET throttled = 0 WHERE id = 1 AND throttled > 0")

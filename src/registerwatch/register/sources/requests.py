@@ -13,7 +13,8 @@ import msgspec
 import structlog
 
 from registerwatch.register.outcomes import NoSuchRecord, RegisterFailure
-from registerwatch.register.sources.request_budget import BudgetSpent, PlaceWait, RequestBudget, RequestPriority
+from registerwatch.register.sources.budget_parts import RequestPriority
+from registerwatch.register.sources.request_budget import BudgetSpent, PlaceWait, RequestBudget
 
 log = structlog.get_logger(__name__)
 
@@ -33,8 +34,10 @@ class RetryPolicy:
 
 
 RETRY_POLICIES = {
-    RequestPriority.INTERACTIVE: RetryPolicy(tries=3, pause=0.4, limit=25.0),
+    RequestPriority.WATCH: RetryPolicy(tries=3, pause=0.4, limit=25.0),
     RequestPriority.RECHECK: RetryPolicy(tries=4, pause=2.0, limit=180.0),
+    RequestPriority.READER: RetryPolicy(tries=3, pause=0.4, limit=25.0),
+    RequestPriority.REFRESH: RetryPolicy(tries=3, pause=2.0, limit=60.0),
     RequestPriority.BULK_LOAD: RetryPolicy(tries=8, pause=4.0, limit=900.0),
 }
 
@@ -145,16 +148,13 @@ class RegisterHttpClient:
         wait.waited += self._budget.clock.monotonic() - began_at
 
     async def _take(self, request: ApiRequest[Answer], priority: RequestPriority, wait: PlaceWait) -> None:
-        first, *others = wait.steps()
         try:
-            await self._budget.take(priority, deadline=first[0], cost=request.cost, whole=first[1])
+            await self._budget.take(priority, deadline=wait.start_until, cost=request.cost, requester=wait.requester)
         except BudgetSpent:
-            if not others:
+            if not wait.may_finish_later:
                 raise
-            if wait.has_begun:
-                wait.overdue.set()
-            [(until, whole)] = others
-            await self._budget.take(priority, deadline=until, cost=request.cost, whole=whole)
+            wait.overdue.set()
+            await self._budget.take(priority, deadline=wait.finish_until, cost=request.cost, requester=wait.requester)
 
     async def _send(self, url: str, params: dict[str, str], seconds: float) -> httpx2.Response:
         try:

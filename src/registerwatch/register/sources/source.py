@@ -10,7 +10,8 @@ from typing import Literal, Protocol
 
 from registerwatch.register.models import Actor, Device, DeviceReading
 from registerwatch.register.outcomes import Found, NotFound, ReadFailed
-from registerwatch.register.sources.request_budget import PlaceWait, RequestPriority
+from registerwatch.register.sources.budget_parts import RequestPriority
+from registerwatch.register.sources.request_budget import PlaceWait
 
 CertificateSearch = Literal["unknown", "read", "ignored"]
 """Whether certificates are read that only a search lists: `unknown` before the first control probe, `ignored` while the
@@ -65,7 +66,7 @@ class SubjectSource(RegisterSource, Protocol):
         udi: str,
         *,
         known: Mapping[str, KnownRecord] | None = None,
-        priority: RequestPriority = RequestPriority.INTERACTIVE,
+        priority: RequestPriority = RequestPriority.WATCH,
         place_wait: PlaceWait | None = None,
     ) -> Found[list[DeviceReading]] | NotFound | ReadFailed:
         """Every record of a UDI-DI, the current one first and read in full.
@@ -78,7 +79,7 @@ class SubjectSource(RegisterSource, Protocol):
         self,
         srn: str,
         *,
-        priority: RequestPriority = RequestPriority.INTERACTIVE,
+        priority: RequestPriority = RequestPriority.WATCH,
         place_wait: PlaceWait | None = None,
     ) -> Found[ActorReading] | NotFound | ReadFailed:
         """An actor, the count of its registrations and its first device rows."""

@@ -17,6 +17,7 @@ from registerwatch.register.codes import label
 from registerwatch.register.identifiers import is_actor_of_devices
 from registerwatch.register.models import Actor, DeviceReading, precedence_of
 from registerwatch.register.outcomes import Found, NoSuchRecord, NotFound, ReadFailed, RegisterFailure
+from registerwatch.register.sources.budget_parts import RequestPriority
 from registerwatch.register.sources.eudamed import mapping, wire
 from registerwatch.register.sources.eudamed.certificates import unconfirmed
 from registerwatch.register.sources.eudamed.guards import (
@@ -31,7 +32,7 @@ from registerwatch.register.sources.eudamed.guards import (
     finds_nothing,
 )
 from registerwatch.register.sources.fields import key, text
-from registerwatch.register.sources.request_budget import PlaceWait, RequestPriority
+from registerwatch.register.sources.request_budget import PlaceWait
 from registerwatch.register.sources.requests import ApiRequest, RegisterHttpClient
 from registerwatch.register.sources.rows import readable
 from registerwatch.register.sources.source import ActorReading, CertificateSearch, KnownRecord, RecordBatch, no_actors
@@ -87,7 +88,7 @@ class EudamedClient:
         udi: str,
         *,
         known: Mapping[str, KnownRecord] | None = None,
-        priority: RequestPriority = RequestPriority.INTERACTIVE,
+        priority: RequestPriority = RequestPriority.WATCH,
         place_wait: PlaceWait | None = None,
     ) -> Found[list[DeviceReading]] | NotFound | ReadFailed:
         """Every record of a UDI-DI that the register lists, the current one first and read in full.
@@ -105,7 +106,7 @@ class EudamedClient:
         self,
         srn: str,
         *,
-        priority: RequestPriority = RequestPriority.INTERACTIVE,
+        priority: RequestPriority = RequestPriority.WATCH,
         place_wait: PlaceWait | None = None,
     ) -> Found[ActorReading] | NotFound | ReadFailed:
         """An actor, the count of its registrations and its first device rows."""
