@@ -8,7 +8,7 @@ from registerwatch.clock import Clock, is_recent, iso_utc
 from registerwatch.errors import IndexUnavailable
 from registerwatch.register.codes import label
 from registerwatch.register.identifiers import kind
-from registerwatch.register.ingest.refresh import BeforeRead, Refresher
+from registerwatch.register.ingest.refresh import DROPPED, BeforeRead, Refresher
 from registerwatch.register.models import SearchRow, field_doc
 from registerwatch.register.outcomes import NotFound, ReadFailed
 from registerwatch.register.search.index import INDEX_UNREADABLE, Filters, SearchIndex
@@ -37,7 +37,8 @@ class ActorAnswer:
         bool,
         field_doc(
             "Whether the actor itself was read. Until then country and status may be empty, and `device_total` and"
-            " `devices` are what other reads happened to store; it is being read now. `Prefer: wait=3` waits for it.",
+            " `devices` are what other reads happened to store. It is being read, or waits in line for that; where"
+            " it does not, `error` says why. `Prefer: wait=3` waits for it.",
             True,
         ),
     ] = False
@@ -89,22 +90,22 @@ class ActorService:
         """
         if kind(srn) != "srn":
             return ActorAnswer(srn, error="This is no SRN. An SRN has the form CC-XX-digits, such as DE-MF-000006413.")
-        failure, stored = None, await self._documents.actor(srn)
+        failure, is_dropped, stored = None, False, await self._documents.actor(srn)
         if stored is None:
             failure = await self._refresher.read_through(srn, before_read)
             stored = await self._documents.actor(srn)
         elif not stored.actor.complete or not is_recent(stored.read_at, self._clock.now(), self._fresh_for):
-            self._refresher.refresh_in_background(srn)
+            is_dropped = not self._refresher.refresh_in_background(srn)
             if wait_seconds and not stored.actor.complete:
                 await self._refresher.settle(srn, wait_seconds)
                 stored = await self._documents.actor(srn)
         if stored is None:
             return ActorAnswer(srn, error=_reason(failure))
-        return await self._answer(stored, filters or Filters(), page)
+        return await self._answer(stored, filters or Filters(), page, DROPPED if is_dropped else None)
 
-    async def _answer(self, stored: StoredActor, filters: Filters, page: int) -> ActorAnswer:
+    async def _answer(self, stored: StoredActor, filters: Filters, page: int, dropped: str | None) -> ActorAnswer:
         actor = stored.actor
-        problem = self._refresher.problem(actor.srn)
+        problem = self._refresher.problem(actor.srn) or dropped
         try:
             listed = await self._listed.page(actor.srn, filters, limit=DEVICE_ROWS, offset=(page - 1) * DEVICE_ROWS)
         except IndexUnavailable:  # the indexer meets it too, and builds the index anew

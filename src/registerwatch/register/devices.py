@@ -7,7 +7,7 @@ import msgspec
 
 from registerwatch.clock import Clock, is_recent, iso_utc
 from registerwatch.register.identifiers import kind
-from registerwatch.register.ingest.refresh import NO_LONGER_LISTED, BeforeRead, Refresher
+from registerwatch.register.ingest.refresh import DROPPED, NO_LONGER_LISTED, BeforeRead, Refresher
 from registerwatch.register.models import Device, field_doc
 from registerwatch.register.outcomes import NotFound, ReadFailed
 from registerwatch.register.store.documents import DocumentReader, StoredDocument
@@ -61,7 +61,8 @@ class ServedDevice(Device, frozen=True, kw_only=True, gc=False):
         bool,
         field_doc(
             "Whether every part of the record was read. Until then the parts that `missing` names may be empty only"
-            " because nobody has read them; the record is being read now. `Prefer: wait=3` waits for it.",
+            " because nobody has read them. The record is being read, or waits in line for that; where it does"
+            " not, `error` says why. `Prefer: wait=3` waits for it.",
             True,
         ),
     ]
@@ -76,7 +77,8 @@ class ServedDevice(Device, frozen=True, kw_only=True, gc=False):
     error: Annotated[
         str | None,
         field_doc(
-            "Why the last attempt to refresh it failed, null when it did not.", "The register could not be read."
+            "Why the last attempt to refresh it failed or was not made, null when it went well.",
+            "The register could not be read.",
         ),
     ] = None
 
@@ -108,9 +110,8 @@ class DeviceService:
         stored = await self._documents.device(udi)
         if stored is None:
             return None
-        if self._is_due(stored, retry_seconds):
-            self._refresher.refresh_in_background(udi)
-        return self._answer(udi, stored)
+        is_dropped = self._is_due(stored, retry_seconds) and not self._refresher.refresh_in_background(udi)
+        return self._answer(udi, stored, is_dropped=is_dropped)
 
     async def read(
         self, udi: str, *, before_read: BeforeRead | None = None, wait_seconds: float = 0
@@ -144,8 +145,10 @@ class DeviceService:
         has_certificates = stored.certs_read_at is not None and is_recent(stored.certs_read_at, now, self._fresh_for)
         return not has_certificates and not is_recent(asked_at, now, retry_seconds)
 
-    def _answer(self, udi: str, stored: StoredDocument) -> DeviceAnswer:
+    def _answer(self, udi: str, stored: StoredDocument, *, is_dropped: bool = False) -> DeviceAnswer:
         problem = NO_LONGER_LISTED if stored.delisted_at is not None else self._refresher.failure(udi)
+        if problem is None and is_dropped:
+            problem = DROPPED
         body = b'%s,"read_at":"%s",%s,"error":%s}' % (
             stored.document[:-1],
             iso_utc(stored.read_at).encode(),

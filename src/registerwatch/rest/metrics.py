@@ -17,6 +17,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from registerwatch.bootstrap import Service
+from registerwatch.register.sources.budget_parts import RequestPriority
 from registerwatch.rest.index_health import index_metrics
 from registerwatch.watches.models import HealthState
 from registerwatch.web.injection import InjectedService
@@ -86,6 +87,10 @@ async def _families(service: Service) -> list[Metric]:
     return [
         _by_state("registerwatch_watches", "Watches of active accounts by health.", watches),
         _by_result("registerwatch_reads", "Reads of the register.", service.refresher.results),
+        _by_kind("registerwatch_register_requests", "Requests to the register.", service.budget.sent),
+        CounterMetricFamily(
+            "registerwatch_refreshes_dropped", "Background refreshes that were dropped.", service.refresher.dropped
+        ),
         _by_result("registerwatch_deliveries", "Deliveries that have ended.", service.notifications.deliveries.results),
         GaugeMetricFamily("registerwatch_deliveries_waiting", "Deliveries that have not ended.", waiting),
         GaugeMetricFamily(
@@ -116,6 +121,13 @@ def _by_result(name: str, about: str, results: dict[str, int]) -> CounterMetricF
     family = CounterMetricFamily(name, about, labels=("result",))
     for result, number in results.items():
         family.add_metric((result,), number)
+    return family
+
+
+def _by_kind(name: str, about: str, numbers: Mapping[RequestPriority, int]) -> CounterMetricFamily:
+    family = CounterMetricFamily(name, about, labels=("kind",))
+    for kind, number in numbers.items():
+        family.add_metric((kind.value,), number)
     return family
 
 
