@@ -32,7 +32,7 @@ ENV PATH=/opt/registerwatch/bin:$PATH \
     SQLITE_TMPDIR=/data \
     REGISTERWATCH_DATA_DIR=/data \
     REGISTERWATCH_LOG_FORMAT=json
-RUN install -d -o 10001 -g 10001 -m 0750 /data
+RUN install -d -o 10001 -g 10001 -m 0700 /data
 USER 10001:10001
 WORKDIR /data
 VOLUME /data

@@ -13,6 +13,7 @@ from typer.main import get_command
 
 from registerwatch.cli import app
 from registerwatch.settings import Settings, variable_name
+from registerwatch.web.body_limits import LARGER_BODIES, MAX_BODY_BYTES
 
 ROOT = Path(__file__).parents[1]
 DEPLOY = ROOT / "deploy"
@@ -203,6 +204,60 @@ def test_proxies_name_the_client_bound_what_it_sends_and_pass_no_metrics_on(name
     assert "/ready" in text or "ready)" in text
     assert "metrics" in text
     assert "client_max_body_size 2m;" in text or "max_size 2MiB" in text
+    assert "max-age=31536000; includeSubDomains" in text
+    assert 'Forwarded ""' in text or "-Forwarded" in text
+    assert 'X-Real-IP ""' in text or "-X-Real-IP" in text
     assert "client_header_timeout" in text or "read_header" in text
     assert "$request " not in text
     assert "proxy_add_x_forwarded_for" not in text
+
+
+def test_nginx_puts_nothing_decoded_into_a_header() -> None:
+    """`$uri` and what it was matched by are decoded: `%0d%0a` in them would begin a header, or an answer."""
+    text = (DEPLOY / "nginx" / "registerwatch.conf").read_text(encoding="utf-8")
+    lines = [line for line in text.splitlines() if not line.strip().startswith("#")]
+    risky = [
+        line for line in lines if re.search(r"\b(?:return|rewrite|add_header|proxy_set_header|proxy_pass)\b", line)
+    ]
+    assert risky
+    assert [line for line in risky if re.search(r"\$(?:uri|document_uri|[0-9]|args|arg_)", line)] == []
+    assert any("return 301 https://" in line and line.rstrip().endswith("$request_uri;") for line in risky)
+
+
+def test_nginx_locations_that_set_a_header_set_all_of_them() -> None:
+    """A header that is set in a location drops those of the server."""
+    text = (DEPLOY / "nginx" / "registerwatch.conf").read_text(encoding="utf-8")
+    server = text.rpartition("server {")[2]
+    before, *locations = re.split(r"^ {4}location ", server, flags=re.MULTILINE)
+    for name in ("proxy_set_header", "add_header"):
+        everywhere = set(re.findall(rf"^ {{4}}{name} (\S+)", before, flags=re.MULTILINE))
+        assert everywhere
+        for location in locations:
+            inside = set(re.findall(rf"^ {{8}}{name} (\S+)", location, flags=re.MULTILINE))
+            assert not inside or everywhere <= inside, location
+
+
+@pytest.mark.parametrize("unit", SERVICES, ids=lambda unit: unit.name)
+def test_units_keep_what_is_stored_and_in_memory_to_themselves(unit: Path) -> None:
+    service = _unit(unit)["Service"]
+    assert (service["UMask"], service["StateDirectoryMode"], service["LimitCORE"]) == (["0077"], ["0700"], ["0"])
+    assert not [value for value in service.get("Environment", []) if re.search("SECRET|KEY|PASSWORD", value)]
+
+
+def test_data_in_containers_is_for_the_service_alone() -> None:
+    assert "-m 0700 /data" in IMAGE
+    assert all("mode=0750" not in path.read_text(encoding="utf-8") for path in COMPOSE)
+
+
+def test_no_client_can_make_caddy_leave_out_a_node() -> None:
+    """Caddy counts a client's body that is too large or breaks off as a failure of the node, where it counts any."""
+    lines = [line.strip() for line in (DEPLOY / "Caddyfile").read_text(encoding="utf-8").splitlines()]
+    assert not [line for line in lines if line.startswith(("fail_duration", "max_fails", "unhealthy_"))]
+
+
+def test_nginx_takes_no_larger_body_than_the_service() -> None:
+    text = (DEPLOY / "nginx" / "registerwatch.conf").read_text(encoding="utf-8")
+    sizes = {"64k": MAX_BODY_BYTES, **{f"{size // 1024}k": size for size in LARGER_BODIES.values()}, "2m": 2 * 1024**2}
+    located = dict(re.findall(r"location = (\S+) \{\n +client_max_body_size (\w+);", text))
+    assert re.search(r"^    client_max_body_size 64k;$", text, flags=re.MULTILINE)
+    assert {path: sizes[size] for path, size in located.items()} == LARGER_BODIES
