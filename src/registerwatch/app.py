@@ -34,6 +34,7 @@ from registerwatch.settings import Settings
 from registerwatch.web.body_limits import BodyLimits
 from registerwatch.web.compression import Compression
 from registerwatch.web.forwarded_headers import ForwardedHeaders, NoticeForwardedHeaders
+from registerwatch.web.query_limit import QueryLimit
 from registerwatch.web.rate_limits import build_limits
 from registerwatch.web.request_ids import AccessLog, RequestIds
 from registerwatch.web.route_table import install_route_table
@@ -114,6 +115,7 @@ def app_over(service: Service, *, background: bool = True) -> FastAPI:
             Middleware(BodyRequired),
             Middleware(StoredDevices, devices=service.devices),
             *(() if forwarded.are_trusted else (Middleware(NoticeForwardedHeaders, forwarded=forwarded),)),
+            Middleware(QueryLimit),
             Middleware(BodyLimits),
             Middleware(LimitHeaders),
             Middleware(ToolEndpoint, service=service, limits=limits),

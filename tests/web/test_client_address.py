@@ -93,3 +93,7 @@ def test_nothing_that_a_client_writes_changes_whom_a_trusted_proxy_saw(written: 
         return
     assert address("10.0.0.1", f"{written}, {seen}") == seen
     assert address("10.0.0.1", written, seen) == seen
+
+
+def test_of_a_header_with_thousands_of_proxies_only_the_last_are_looked_at() -> None:
+    assert address("10.0.0.2", ", ".join(["198.51.100.7", *["10.0.0.1"] * 5_000])) == "10.0.0.1"

@@ -42,6 +42,8 @@ STATUS_BY_CODE = {
 HEADERS_BY_STATUS = {401: {"WWW-Authenticate": "Bearer"}, 503: {"Retry-After": "10"}}
 JSON_PATHS = ("/v1", "/mcp", "/health", "/live", "/ready", "/openapi.json", "/.well-known")
 UNKNOWN_PATH = "There is nothing at this address. The interface is described at /openapi.json."
+MAX_PROBLEMS = 5
+"""That one answer tells: a list of thousands of values has as many."""
 NO_OBJECT = "The body is no JSON object. Send one, with `Content-Type: application/json`."
 
 
@@ -81,7 +83,7 @@ class _Answers:
 
     async def invalid(self, request: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)
-        problems = [_problem(problem) for problem in error.errors()]
+        problems = [_problem(problem) for problem in error.errors()[:MAX_PROBLEMS]]
         return self._answer(request, " ".join(problems) or "The request cannot be understood.", 400, InvalidInput.code)
 
     async def http(self, request: Request, error: Exception) -> Response:

@@ -11,6 +11,9 @@ from registerwatch.settings import Network
 _PORT = re.compile(r":[0-9]{1,5}$")
 """Some proxies add the client's port: `198.51.100.1:4711`, `[2001:db8::1]:4711`."""
 
+MAX_HOPS = 20
+"""Proxies that are looked at: nobody has so many, and a header can name thousands."""
+
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
@@ -24,7 +27,8 @@ def client_address(request: Request, trusted: Sequence[Network]) -> str:
     if peer is None:
         return "unknown"
     if _is_trusted(peer, trusted):
-        for hop in reversed(",".join(request.headers.getlist("x-forwarded-for")).split(",")):
+        hops = ",".join(request.headers.getlist("x-forwarded-for")).rsplit(",", MAX_HOPS)
+        for hop in reversed(hops[-MAX_HOPS:]):
             address = _parsed(hop.strip())
             if address is None:
                 break
