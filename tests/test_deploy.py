@@ -261,3 +261,14 @@ def test_nginx_takes_no_larger_body_than_the_service() -> None:
     located = dict(re.findall(r"location = (\S+) \{\n +client_max_body_size (\w+);", text))
     assert re.search(r"^    client_max_body_size 64k;$", text, flags=re.MULTILINE)
     assert {path: sizes[size] for path, size in located.items()} == LARGER_BODIES
+
+
+def test_nginx_logs_no_error_of_an_address_with_a_token() -> None:
+    """Nginx logs whole addresses with its errors, and whoever reads a token there can use it."""
+    text = (DEPLOY / "nginx" / "registerwatch.conf").read_text(encoding="utf-8")
+    source = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "src").rglob("*.py"))
+    silent = re.findall(r"location ([=~]) (\S+) \{\n +error_log /dev/null emerg;", text)
+    with_token = set(re.findall(r"\{(?:self\._)?(?:public_url|base)\}(/[a-z./]+)\?(?:token=|\{query\})", source))
+    assert {"/password/reset", "/events.atom"} <= with_token
+    for path in (path if path.count("/") > 1 else f"/v1{path}" for path in with_token):
+        assert any(path == where if kind == "=" else re.match(where, path) for kind, where in silent), path
