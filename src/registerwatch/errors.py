@@ -44,12 +44,6 @@ class ScopeTooNarrow(RegisterwatchError):
     code = "scope-too-narrow"
 
 
-class SessionNeeded(RegisterwatchError):
-    """An API key asked for what only a user has."""
-
-    code = "session-needed"
-
-
 class PasswordTooNew(RegisterwatchError):
     """An API key set the password so lately that it does not yet authorize this."""
 

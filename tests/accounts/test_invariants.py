@@ -31,6 +31,7 @@ from registerwatch.accounts.mail_limits import MailLimit
 from registerwatch.accounts.members import EMAIL_TAKEN, MemberService
 from registerwatch.accounts.models import Caller, NewSession, Profile, Role
 from registerwatch.accounts.notices import AccountNotices
+from registerwatch.accounts.open_sessions import OpenSessionService
 from registerwatch.accounts.password_reset import LINKS_PER_HOUR, TOKEN_SECONDS, PasswordResetService
 from registerwatch.accounts.plans import Plan, PlanName, Plans
 from registerwatch.accounts.prune import AUDIT_KEPT, REVOKED_KEYS_KEPT, AccountPruner
@@ -447,6 +448,7 @@ def _accounts(database: Database, clock: SteppedClock, mail: MemoryMailer) -> Ac
         idempotency=IdempotencyStore(database, clock),
         passwords=quick,
         uses=CredentialUses(database, clock),
+        open_sessions=OpenSessionService(database, clock),
     )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from registerwatch.accounts.open_sessions import public_id
 from tests.support.harness import NewAccount, ServiceHarness, ServiceStarter, auth_headers
 from tests.support.receiver import Receiver, receiver
 
@@ -27,9 +28,10 @@ TRIES: Mapping[str, tuple[int, Mapping[str, object] | None]] = {
     "GET /v1/webhooks/{id}/deliveries": (400, None),
     "POST /v1/webhooks/{id}/deliveries/{delivery}/resend": (400, {}),
     "DELETE /v1/feeds/{id}": (200, None),
+    "DELETE /v1/sessions/{id}": (200, None),
 }
 """The status of a stranger's request, and what is sent with it."""
-LISTS = ("me", "audit", "watches", "events", "expiring", "webhooks", "feeds")
+LISTS = ("me", "audit", "sessions", "watches", "events", "expiring", "webhooks", "feeds")
 PUBLIC = {"status", "error", "type", "channel", "body", "kind", "role", "plan", "snapshot", "changes"}
 """Columns whose texts are the register's or the same for everybody."""
 
@@ -105,6 +107,8 @@ def addresses(label: str, of: Rows, own: Rows) -> list[str]:
     """A route's paths with every id of an account; where a path takes two ids, also with the caller's own first one."""
     path = label.partition(" ")[2]
     table = {"keys": "api_keys"}.get(path.split("/")[2], path.split("/")[2])
+    if table == "sessions":
+        return [path.replace("{id}", public_id(row["digest"])) for row in of[table]]
     if "{delivery}" not in path:
         return [path.replace("{id}", str(row["id"])) for row in of[table]]
     return [

@@ -13,7 +13,8 @@ import pytest
 from fastapi import FastAPI
 from fastapi.routing import iter_route_contexts
 
-from registerwatch.accounts.credentials import new_key, new_session
+from registerwatch.accounts.credentials import digest_of, new_key, new_session
+from registerwatch.accounts.open_sessions import public_id
 from registerwatch.accounts.sessions import SESSION_SECONDS
 from tests.billing.plain_provider import SETTINGS, event, signed
 from tests.support.harness import (
@@ -216,6 +217,9 @@ PROTECTED = {
     "POST /v1/keys": Protected(OWNER_OR_KEY, 200, lambda _, number: {"label": f"new {number}"}),
     "DELETE /v1/keys/{id}": Protected(OWNER_OR_KEY, stranger=400),
     "GET /v1/audit": Protected(OWNER_OR_KEY, stranger=200),
+    "GET /v1/sessions": Protected(KEY_OR_SESSION, stranger=200),
+    "DELETE /v1/sessions": Protected(KEY_OR_SESSION, stranger=200),
+    "DELETE /v1/sessions/{id}": Protected(KEY_OR_SESSION, stranger=200),
     "GET /v1/watches": Protected(KEY_OR_SESSION, stranger=200),
     "POST /v1/watches": Protected(ACTIVE_ACCOUNT, 200, lambda *_: {"subject": SUBJECT}),
     "PATCH /v1/watches/{id}": Protected(ACTIVE_ACCOUNT, 400, lambda *_: {"label": "Ward 3"}),
@@ -301,7 +305,17 @@ async def subscribe(harness: ServiceHarness, company: Company) -> None:
     await harness.post("/v1/billing/confirm", company.owner.session, session_id=session_id)
 
 
-ID_OF = {"users": the_member, "keys": the_other_key, "watches": a_watch, "feeds": a_feed}
+async def a_session_of_the_member(_harness: ServiceHarness, company: Company) -> str:
+    return public_id(digest_of(company.member))
+
+
+ID_OF = {
+    "sessions": a_session_of_the_member,
+    "users": the_member,
+    "keys": the_other_key,
+    "watches": a_watch,
+    "feeds": a_feed,
+}
 
 
 async def address_of(harness: ServiceHarness, label: str, company: Company, box: Receiver) -> str:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import AsyncIterator
+from typing import Any
 
 import httpx2
 import pytest
@@ -494,3 +495,81 @@ def _told(response: httpx2.Response) -> tuple[str, str, str]:
         response.headers["ratelimit-remaining"],
         response.headers["ratelimit-policy"],
     )
+
+
+# Sessions that are open
+
+
+async def sessions_of(harness: ServiceHarness, credential: str) -> list[dict[str, Any]]:
+    """What `GET /v1/sessions` lists."""
+    answer = granted(await harness.client.get("/v1/sessions", headers=auth_headers(credential)))
+    found: list[dict[str, Any]] = answer["sessions"]
+    return found
+
+
+async def delete(harness: ServiceHarness, credential: str, path: str) -> None:
+    """DELETE that answers as always."""
+    assert granted(await harness.client.delete(path, headers=auth_headers(credential))) == {"ok": True}
+
+
+async def test_a_user_sees_their_own_sessions_and_a_key_those_of_everybody(harness: ServiceHarness) -> None:
+    owner = await harness.sign_up()
+    await harness.post("/v1/users", owner.session, email="member@acme.example", password="a member's own")
+    harness.clock.move(60)
+    second = await harness.sign_in(EMAIL)
+    harness.clock.move(60)
+    member = await harness.sign_in("member@acme.example", "a member's own")
+
+    own, members, all_of_them = [await sessions_of(harness, each) for each in (second, member, owner.api_key)]
+
+    assert [(each["email"], each["current"]) for each in own] == [(EMAIL, True), (EMAIL, False)]
+    assert [(each["email"], each["current"]) for each in members] == [("member@acme.example", True)]
+    assert [each["id"] for each in all_of_them] == [members[0]["id"], own[0]["id"], own[1]["id"]]
+    assert not any(each["current"] for each in all_of_them)
+    assert own[0] == {
+        "id": own[0]["id"],
+        "email": EMAIL,
+        "created_at": iso_utc(harness.now - 60),
+        "last_used_at": None,
+        "expires_at": iso_utc(harness.now - 60 + SESSION_SECONDS),
+        "current": True,
+    }
+    stored = str(harness.all_rows()["sessions"])
+    for each in all_of_them:
+        assert each["id"].removeprefix("ses_") not in stored, "an id is no part of a digest"
+
+
+async def test_one_session_is_ended_or_all_others_and_nobody_elses(harness: ServiceHarness) -> None:
+    owner = await harness.sign_up()
+    await harness.post("/v1/users", owner.session, email="member@acme.example", password="a member's own")
+    member = await harness.sign_in("member@acme.example", "a member's own")
+    here, there, elsewhere = [await harness.sign_in(EMAIL) for _ in range(3)]
+    [id_of_member] = [each["id"] for each in await sessions_of(harness, member)]
+    [own] = [each["id"] for each in await sessions_of(harness, there) if each["current"]]
+
+    await delete(harness, here, f"/v1/sessions/{own}")
+    refused(await me(harness, there), 401)
+    for nothing in (id_of_member, own, "ses_0", "1", "%00"):
+        await delete(harness, here, f"/v1/sessions/{nothing}")
+    for each in (owner.session, here, elsewhere, member):
+        granted(await me(harness, each))
+
+    await delete(harness, here, "/v1/sessions")
+    refused(await me(harness, owner.session), 401)
+    refused(await me(harness, elsewhere), 401)
+    for kept in (here, member, owner.api_key):
+        granted(await me(harness, kept))
+
+    await delete(harness, owner.api_key, "/v1/sessions")
+    refused(await me(harness, here), 401)
+    refused(await me(harness, member), 401)
+    trail = granted(await harness.client.get("/v1/audit", headers=auth_headers(owner.api_key)))["entries"]
+    assert [entry["subject"] for entry in trail if entry["action"] == "sessions ended"] == ["2", "2", "1"]
+
+
+async def test_a_session_shows_when_it_was_last_used(harness: ServiceHarness) -> None:
+    owner = await harness.sign_up()
+    granted(await me(harness, owner.session))
+    await harness.service.accounts.uses.store()
+
+    assert [each["last_used_at"] for each in await sessions_of(harness, owner.session)] == [iso_utc(harness.now)]

@@ -17,6 +17,7 @@ class Action(StrEnum):
     ACCOUNT_OPENED = "account opened"
     PLAN_CHANGED = "plan changed"
     SIGNED_IN = "signed in"
+    SESSIONS_ENDED = "sessions ended"
     PASSWORD_CHANGED = "password changed"  # noqa: S105  # the name of what happened
     PASSWORD_RESET = "password reset"  # noqa: S105
     KEY_CREATED = "key created"

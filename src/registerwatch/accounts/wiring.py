@@ -13,6 +13,7 @@ from registerwatch.accounts.idempotency import IdempotencyStore
 from registerwatch.accounts.invitations import InvitationService
 from registerwatch.accounts.members import MemberService
 from registerwatch.accounts.notices import AccountNotices
+from registerwatch.accounts.open_sessions import OpenSessionService
 from registerwatch.accounts.password_reset import PasswordResetService
 from registerwatch.accounts.passwords import Passwords
 from registerwatch.accounts.plans import plans
@@ -42,6 +43,7 @@ class Accounts:
     passwords: Passwords
     idempotency: IdempotencyStore
     uses: CredentialUses
+    open_sessions: OpenSessionService
 
     async def mails_settled(self) -> None:
         """Wait until every mail that was asked for has gone out or failed."""
@@ -124,4 +126,5 @@ def build_accounts(
         passwords=passwords,
         idempotency=IdempotencyStore(database, clock),
         uses=uses,
+        open_sessions=OpenSessionService(database, clock),
     )

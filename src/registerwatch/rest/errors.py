@@ -27,7 +27,6 @@ STATUS_BY_CODE = {
     "period-ended": 402,
     "owner-only": 403,
     "scope-too-narrow": 403,
-    "session-needed": 403,
     "password-too-new": 403,
     "signup-closed": 403,
     "cap-reached": 409,
