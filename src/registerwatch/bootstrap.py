@@ -252,6 +252,9 @@ def _background(service: Service) -> list[asyncio.Task[None]]:
     interval = service.settings.recheck_interval
     tasks = [
         asyncio.create_task(loops.prune(service.accounts.pruner, service.notifications.deliveries), name="prune"),
+        asyncio.create_task(
+            loops.delete_old_trials(service.accounts.old_trials, service.schedule), name="delete old trials"
+        ),
         asyncio.create_task(loops.deliver(service.notifications.deliveries), name="deliver"),
         asyncio.create_task(loops.recheck(service.watches.recheck, service.schedule, interval), name="recheck"),
     ]

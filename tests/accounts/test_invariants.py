@@ -31,6 +31,7 @@ from registerwatch.accounts.mail_limits import MailLimit
 from registerwatch.accounts.members import EMAIL_TAKEN, MemberService
 from registerwatch.accounts.models import Caller, NewSession, Profile, Role
 from registerwatch.accounts.notices import AccountNotices
+from registerwatch.accounts.old_trials import OldTrialService
 from registerwatch.accounts.open_sessions import OpenSessionService
 from registerwatch.accounts.password_reset import LINKS_PER_HOUR, TOKEN_SECONDS, PasswordResetService
 from registerwatch.accounts.plans import Plan, PlanName, Plans
@@ -449,6 +450,7 @@ def _accounts(database: Database, clock: SteppedClock, mail: MemoryMailer) -> Ac
         passwords=quick,
         uses=CredentialUses(database, clock),
         open_sessions=OpenSessionService(database, clock),
+        old_trials=OldTrialService(database, clock, NoMailer(), deletion, public_url=public_url),
     )
 
 

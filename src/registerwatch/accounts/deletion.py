@@ -1,6 +1,6 @@
 """Deleting an account, and what has to end outside of this service with it."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -54,14 +54,21 @@ class DeletionService:
 
     async def delete_without_password(self, account_id: int) -> None:
         """Delete an account as `delete` does; for the operator of the service, who knows nobody's password."""
+        await self.delete_where(account_id, _always)
+
+    async def delete_where(self, account_id: int, is_due: Callable[[AsyncConnection], Awaitable[bool]]) -> bool:
+        """The same where, with the account locked, `is_due` says so; whether it does."""
         ids: Sequence[str] = ()
         async with self._database.transaction() as connection:
             await repository.lock_account(connection, account_id)
+            if not await is_due(connection):
+                return False
             if self._hook is not None:
                 ids = await self._hook.note(connection, account_id)
             await repository.delete_account(connection, account_id)
         if self._hook is not None:
             await self._hook.end(ids)
+        return True
 
     async def _check_password(self, caller: Caller, password: str) -> None:
         """All owners' passwords are compared, so that the time tells nothing."""
@@ -73,6 +80,10 @@ class DeletionService:
         matching = [owner for owner, is_right in zip(owners, matches, strict=True) if is_right]
         if all(_is_too_new(owner, self._clock.now()) for owner in matching):
             raise PasswordTooNew(TOO_NEW)
+
+
+async def _always(_connection: AsyncConnection) -> bool:
+    return True
 
 
 def _is_too_new(owner: StoredUser, now: float) -> bool:

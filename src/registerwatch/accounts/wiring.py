@@ -13,6 +13,7 @@ from registerwatch.accounts.idempotency import IdempotencyStore
 from registerwatch.accounts.invitations import InvitationService
 from registerwatch.accounts.members import MemberService
 from registerwatch.accounts.notices import AccountNotices
+from registerwatch.accounts.old_trials import OldTrialService
 from registerwatch.accounts.open_sessions import OpenSessionService
 from registerwatch.accounts.password_reset import PasswordResetService
 from registerwatch.accounts.passwords import Passwords
@@ -44,6 +45,7 @@ class Accounts:
     idempotency: IdempotencyStore
     uses: CredentialUses
     open_sessions: OpenSessionService
+    old_trials: OldTrialService
 
     async def mails_settled(self) -> None:
         """Wait until every mail that was asked for has gone out or failed."""
@@ -127,4 +129,5 @@ def build_accounts(
         idempotency=IdempotencyStore(database, clock),
         uses=uses,
         open_sessions=OpenSessionService(database, clock),
+        old_trials=OldTrialService(database, clock, mailer, deletion, public_url=public_url),
     )

@@ -3,6 +3,7 @@
 import structlog
 
 from registerwatch.accounts.credential_uses import CredentialUses
+from registerwatch.accounts.old_trials import OldTrialService
 from registerwatch.accounts.prune import AccountPruner
 from registerwatch.background.run_forever import run_forever
 from registerwatch.billing.cancellation import SubscriptionUpkeep
@@ -21,6 +22,8 @@ SUBSCRIPTIONS_SECONDS = 60.0
 SUBSCRIPTIONS_LOOK_SECONDS = 10.0
 PRUNE_SECONDS = 3600.0
 CREDENTIAL_USES_SECONDS = 30.0
+OLD_TRIALS_SECONDS = 24 * 3600.0
+OLD_TRIALS_LOOK_SECONDS = 600.0
 DELIVERIES_KEPT_SECONDS = 30 * 24 * 3600
 
 log = structlog.get_logger(__name__)
@@ -68,6 +71,16 @@ async def sync_subscriptions(upkeep: SubscriptionUpkeep, schedule: Schedule) -> 
             await upkeep.run()
 
     await run_forever(run, every=SUBSCRIPTIONS_LOOK_SECONDS, problem="subscriptions could not be synchronized")
+
+
+async def delete_old_trials(old_trials: OldTrialService, schedule: Schedule) -> None:
+    """Announce and carry out the deletion of old trials, in every day that this process claims."""
+
+    async def run() -> None:
+        if await schedule.claim("old trials", OLD_TRIALS_SECONDS):
+            await old_trials.run()
+
+    await run_forever(run, every=OLD_TRIALS_LOOK_SECONDS, problem="old trials could not be deleted")
 
 
 async def prune(pruner: AccountPruner, deliveries: DeliveryService) -> None:

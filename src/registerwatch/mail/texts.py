@@ -35,6 +35,12 @@ def notice(to: str, kind: str, line: str, service: str, most: int) -> Mail:
     return Mail(to, f"Changed in your account at {service}: {kind}", text)
 
 
+def deletion_notice(to: str, service: str, at: str) -> Mail:
+    """A mail that announces to an owner when their old trial is deleted."""
+    text = _environment().get_template("deletion_notice.txt").render(service=service, at=at)
+    return Mail(to, f"Your old trial at {service} will be deleted", text)
+
+
 def _span(minutes: int) -> str:
     hours, rest = divmod(minutes, 60)
     if rest or not hours:
