@@ -51,7 +51,7 @@ async def _listed(site: ServiceHarness, path: str, root: str) -> list[Address]:
     """What a file of the site map lists."""
     response = await site.get(path)
     assert response.status_code == 200, path
-    assert response.headers["content-type"] == "application/xml"
+    assert response.headers["content-type"] == "application/xml; charset=utf-8"
     assert response.headers["cache-control"] == "public, max-age=3600"
     file = ElementTree.fromstring(response.content)
     assert file.tag == f"{{{NAMESPACE}}}{root}"

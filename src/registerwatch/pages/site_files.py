@@ -15,7 +15,7 @@ from registerwatch.web.injection import InjectedService
 MEDIA_TYPES = {
     "css": "text/css; charset=utf-8",
     "js": "text/javascript; charset=utf-8",
-    "svg": "image/svg+xml",
+    "svg": "image/svg+xml; charset=utf-8",
     "png": "image/png",
     "ico": "image/vnd.microsoft.icon",
 }

@@ -23,7 +23,7 @@ KEPT_SECONDS = 3600
 MAX_KEPT = 8
 """Parts that are kept in memory, compressed: a full one has about half a megabyte."""
 HEADERS = {"Cache-Control": f"public, max-age={KEPT_SECONDS}", "Vary": "Accept-Encoding"}
-MEDIA_TYPE = "application/xml"
+MEDIA_TYPE = "application/xml; charset=utf-8"
 READ_AT_ONCE = 64 * 1024
 
 NAMESPACE = "http://www.sitemaps.org/schemas/sitemap/0.9"
