@@ -6,6 +6,7 @@ import httpx2
 import pytest
 
 from registerwatch.app import work_app
+from registerwatch.web.security_headers import NOTHING_ALLOWED
 from tests.support.harness import ServiceHarness, ServiceStarter, auth_headers
 
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("database_kind", ["sqlite"])]
@@ -58,12 +59,24 @@ async def test_feeds_stored_devices_and_unchanged_answers_may_not_either(harness
             assert answer.headers.get_list("x-content-type-options") == ["nosniff"]
 
 
+async def test_pages_load_their_own_files_alone_and_nothing_else_loads_or_runs_anything(
+    harness: ServiceHarness,
+) -> None:
+    for method, path in REQUESTS:
+        answer = await harness.client.request(method, path)
+        [policy] = answer.headers.get_list("content-security-policy")
+        is_page = answer.headers.get("content-type", "").startswith("text/html")
+        assert {"default-src 'none'", "base-uri 'none'", "frame-ancestors 'none'"} <= set(policy.split("; ")), path
+        assert ("script-src 'self'" in policy) == is_page, path
+
+
 async def test_an_answer_about_a_defect_may_not_either(harness: ServiceHarness) -> None:
     owner = await harness.sign_up()
     with patch.object(harness.webhooks, "all", side_effect=ZeroDivisionError):
         answer = await harness.client.get("/v1/webhooks", headers=auth_headers(owner.api_key))
 
     assert (answer.status_code, answer.headers.get_list("x-content-type-options")) == (500, ["nosniff"])
+    assert answer.headers.get_list("content-security-policy") == [NOTHING_ALLOWED[1]]
 
 
 async def test_where_people_use_https_every_answer_says_to_use_nothing_else(start_service: ServiceStarter) -> None:

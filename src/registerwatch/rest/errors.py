@@ -16,7 +16,7 @@ from registerwatch.web.rate_limits import noted_headers
 from registerwatch.web.request_ids import HEADER as REQUEST_ID_HEADER
 from registerwatch.web.request_ids import current_request_id
 from registerwatch.web.responses import INTERNAL, NO_DATABASE, error_response
-from registerwatch.web.security_headers import security_headers
+from registerwatch.web.security_headers import NOTHING_ALLOWED, security_headers
 
 log = structlog.get_logger(__name__)
 
@@ -98,6 +98,8 @@ class _Answers:
         log.error("unexpected error", path=request.url.path, exc_info=error)
         headers = {**security_headers(service_of(request).settings), **noted_headers(request.scope)}  # no middleware
         headers[REQUEST_ID_HEADER] = current_request_id() or ""
+        if request.url.path.startswith(JSON_PATHS):
+            headers.update([NOTHING_ALLOWED])
         if request.url.path.startswith(OPEN_PATHS):
             headers["Access-Control-Allow-Origin"] = "*"
         return self._answer(request, INTERNAL, 500, "internal", headers)

@@ -15,6 +15,7 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from registerwatch.web.connections import ConnectionTable, max_connections
 from registerwatch.web.refusal_log import RefusalLog
+from registerwatch.web.security_headers import NOTHING_ALLOWED
 
 MAX_HEAD_BYTES = 32 * 1024
 """Of the request line with all headers."""
@@ -189,7 +190,8 @@ class BoundedHttpProtocol(HttpToolsProtocol):
             self.transport.write(
                 STATUS_LINE[status] + b"content-type: application/json\r\ncache-control: no-store\r\n"
                 b"x-content-type-options: nosniff\r\n"
-                b"content-length: %d\r\nconnection: close\r\n\r\n%b" % (len(body), body)
+                b"content-security-policy: %b\r\n"
+                b"content-length: %d\r\nconnection: close\r\n\r\n%b" % (NOTHING_ALLOWED[1].encode(), len(body), body)
             )
         self.transport.close()
 

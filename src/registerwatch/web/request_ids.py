@@ -14,6 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from registerwatch.settings import Network
 from registerwatch.web.client_address import client_address
+from registerwatch.web.security_headers import NOTHING_ALLOWED, POLICY
 
 HEADER = "X-Request-Id"
 MAX_LENGTH = 128
@@ -21,6 +22,7 @@ MAX_LENGTH = 128
 _HEADER = HEADER.lower().encode()
 _ACCEPTED = re.compile(rb"[A-Za-z0-9._~+/=-]{1,%d}" % MAX_LENGTH)
 _KEY = "request_id"
+_POLICY, _NOTHING_ALLOWED = POLICY.lower().encode(), (POLICY.lower().encode(), NOTHING_ALLOWED[1].encode())
 
 access_log = structlog.get_logger("registerwatch.access")
 
@@ -28,7 +30,7 @@ access_log = structlog.get_logger("registerwatch.access")
 class RequestIds:
     """Takes the id that a client or proxy sent, or makes one of 16 hexadecimal digits.
 
-    As the outermost of all it also adds `always`, the headers of every answer.
+    As the outermost of all it also adds `always`, the headers of every answer, and a policy where there is none.
     """
 
     def __init__(self, app: ASGIApp, always: Mapping[str, str]) -> None:
@@ -44,7 +46,10 @@ class RequestIds:
 
         async def send_with_id(message: Message) -> None:
             if message["type"] == "http.response.start":
-                message["headers"] = [*message["headers"], (_HEADER, request_id), *self._always]
+                headers = [*message["headers"], (_HEADER, request_id), *self._always]
+                if not any(name == _POLICY for name, _ in headers):
+                    headers.append(_NOTHING_ALLOWED)
+                message["headers"] = headers
             await send(message)
 
         await self._app(scope, receive, send_with_id)
