@@ -277,6 +277,14 @@ def test_every_post_is_described_with_the_body_that_it_needs(address: str) -> No
             assert list(methods["post"]["requestBody"]["content"]) == kinds, path
 
 
+def test_who_has_the_description_is_not_sent_it_again(address: str) -> None:
+    first = httpx2.get(f"{address}/openapi.json")
+    again = httpx2.get(f"{address}/openapi.json", headers={"If-None-Match": first.headers["etag"]})
+
+    assert (first.status_code, first.headers["content-type"]) == (200, "application/json")
+    assert (again.status_code, again.content) == (304, b"")
+
+
 def test_nothing_in_the_description_is_a_usable_secret(address: str) -> None:
     text = httpx2.get(f"{address}/openapi.json").text
     description = json.loads(text)
