@@ -1,8 +1,11 @@
 """How many lines a flood of refusals leaves."""
 
+import pytest
 import structlog
 
 from registerwatch.web.refusal_log import MAX_LINES, WINDOW_SECONDS, RefusalLog
+from tests.mcp.messages import used
+from tests.support.harness import ServiceHarness, auth_headers
 
 
 def test_a_minute_has_few_lines_and_the_next_one_says_how_many_were_left_out() -> None:
@@ -17,3 +20,27 @@ def test_a_minute_has_few_lines_and_the_next_one_says_how_many_were_left_out() -
     assert len(lines) == MAX_LINES + 1
     assert (lines[0]["client"], lines[0]["left_out"]) == ("192.0.2.1", 0)
     assert (lines[-1]["client"], lines[-1]["status"], lines[-1]["left_out"]) == ("192.0.2.2", 431, 500 - MAX_LINES)
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("database_kind", ["sqlite"])
+async def test_who_asks_for_what_they_may_not_do_is_logged_and_strangers_are_not(harness: ServiceHarness) -> None:
+    owner = await harness.sign_up()
+    await harness.post("/v1/users", owner.api_key, email="member@acme.example", password="a member's own")
+    member = await harness.sign_in("member@acme.example", "a member's own")
+    narrow = (await harness.post("/v1/keys", owner.session, label="reader", scope="read")).json()["api_key"]
+    with structlog.testing.capture_logs() as lines:
+        await harness.post("/v1/keys", member, label="mine")
+        await harness.client.delete("/v1/users/1", headers=auth_headers(narrow))
+        await used(harness, "add_watch", narrow, subject="1")
+        await harness.client.post("/v1/keys", json={}, headers=auth_headers("rw_nobodys"))
+
+    denials = [line for line in lines if line["event"] == "a caller may not do this"]
+    assert [(line["what"], line["code"]) for line in denials] == [
+        ("POST /v1/keys", "owner-only"),
+        ("DELETE /v1/users/{id}", "scope-too-narrow"),
+        ("add_watch", "scope-too-narrow"),
+    ]
+    assert [(line["user"], line["key"]) for line in denials] == [(2, None), (None, 2), (None, 2)]
+    assert {(line["account"], line["client"]) for line in denials} == {(1, "127.0.0.1")}
+    assert not any(secret in str(lines) for secret in (narrow, member, "member@acme.example"))

@@ -10,14 +10,17 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from registerwatch import __version__
+from registerwatch.accounts.models import Caller
 from registerwatch.bootstrap import Service
 from registerwatch.errors import InvalidInput, RateLimited
 from registerwatch.mcp import protocol
 from registerwatch.mcp.protocol import INVALID_REQUEST, METHOD_NOT_FOUND, Call, Message, RpcError
 from registerwatch.mcp.tools import TOOLS
 from registerwatch.mcp.tools.registry import ToolContext, ToolResult, payload
+from registerwatch.web.client_address import client_address
 from registerwatch.web.injection import sent_credential
 from registerwatch.web.rate_limits import Limit, RateLimits
+from registerwatch.web.refusal_log import DenialLog
 from registerwatch.web.responses import error_response
 
 PATH = "/mcp"
@@ -50,6 +53,7 @@ class ToolEndpoint:
         self._app = app
         self._service = service
         self._limits = limits
+        self._denials = DenialLog()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["path"] != PATH:
@@ -79,13 +83,20 @@ class ToolEndpoint:
         for _ in range(sum(map(_is_call, messages)) - 1):  # the first is counted with its request
             await self._limits.check(request, Limit.TOOLS)
         context = ToolContext(
-            self._service, lambda: sent_credential(request), lambda limit: self._limits.check(request, limit)
+            self._service,
+            lambda: sent_credential(request),
+            lambda limit: self._limits.check(request, limit),
+            lambda caller, tool, code: self._note_denial(request, caller, tool, code),
         )
         answers = [answer for each in messages if (answer := await self._answer(each, context)) is not None]
         if answers:
             await _send(send, 200, protocol.batch(answers) if isinstance(read, list) else answers[0])
         else:
             await _send(send, 202, b"")
+
+    def _note_denial(self, request: Request, caller: Caller, tool: str, code: str) -> None:
+        client = client_address(request, self._limits.trusted_proxies)
+        self._denials.note(caller, client, what=tool, code=code)
 
     async def _answer(self, message: Message, context: ToolContext) -> bytes | None:
         """The answer to one message; None where there is none to give."""

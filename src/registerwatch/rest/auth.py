@@ -47,6 +47,12 @@ async def caller_of(request: Request) -> Caller:
     return caller
 
 
+def known_caller(request: Request) -> Caller | None:
+    """Who asks, where that was looked up before."""
+    caller: Caller | None = request.scope.get("state", {}).get(_CALLER)
+    return caller
+
+
 class KeyOrSession:
     """A dependency: who asks, where the scope of their key is enough. Every route of an account has one, and so names
     a scope. Raises `Unauthenticated`, or `ScopeTooNarrow`.

@@ -10,9 +10,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from registerwatch.errors import DatabaseUnavailable, InvalidInput, RateLimited, RegisterwatchError
+from registerwatch.rest.auth import known_caller
 from registerwatch.rest.middleware import OPEN_PATHS
-from registerwatch.web.injection import service_of
+from registerwatch.web.client_address import client_address
+from registerwatch.web.injection import limits_of, service_of
 from registerwatch.web.rate_limits import noted_headers
+from registerwatch.web.refusal_log import DenialLog
 from registerwatch.web.request_ids import HEADER as REQUEST_ID_HEADER
 from registerwatch.web.request_ids import current_request_id
 from registerwatch.web.responses import INTERNAL, NO_DATABASE, error_response
@@ -67,12 +70,15 @@ class _Answers:
     def __init__(self, error_page: ErrorPage, methods_at: Callable[[str], Sequence[str]]) -> None:
         self._error_page = error_page
         self._methods_at = methods_at
+        self._denials = DenialLog()
 
     async def refused(self, request: Request, error: Exception) -> Response:
         assert isinstance(error, RegisterwatchError)
         status = STATUS_BY_CODE.get(error.code, 500)
         headers = dict(HEADERS_BY_STATUS.get(status, {}))
         message = str(error)
+        if status == 403:
+            self._note_denial(request, error.code)
         if isinstance(error, DatabaseUnavailable):
             log.error("the database is out of reach", path=request.url.path, error=message)
             message = NO_DATABASE
@@ -103,6 +109,13 @@ class _Answers:
         if request.url.path.startswith(OPEN_PATHS):
             headers["Access-Control-Allow-Origin"] = "*"
         return self._answer(request, INTERNAL, 500, "internal", headers)
+
+    def _note_denial(self, request: Request, code: str) -> None:
+        caller = known_caller(request)
+        if caller is not None:  # else anybody can cause it
+            client = client_address(request, limits_of(request).trusted_proxies)
+            what = f"{request.method} {request.scope['route'].path}"
+            self._denials.note(caller, client, what=what, code=code)
 
     def _allowed(self, request: Request) -> str:
         """What `Allow` says: a route that takes GET takes HEAD too, and JSON addresses answer OPTIONS."""

@@ -14,7 +14,7 @@ import structlog
 from registerwatch.accounts.credentials import Credential
 from registerwatch.accounts.models import Caller, Scope
 from registerwatch.bootstrap import Service
-from registerwatch.errors import DatabaseUnavailable, RegisterwatchError, Unauthenticated
+from registerwatch.errors import DatabaseUnavailable, RegisterwatchError, ScopeTooNarrow, Unauthenticated
 from registerwatch.web.rate_limits import Limit
 from registerwatch.web.responses import INTERNAL, NO_DATABASE
 
@@ -27,12 +27,15 @@ log = structlog.get_logger(__name__)
 class ToolContext:
     """The service, the credential that the HTTP request carried, and what counts the caller's requests.
 
-    `count` raises `RateLimited`. `scope` is what the tool needs of a key.
+    `count` raises `RateLimited`. `denied` is told who may not use which tool, and why. `scope` is what it needs of a
+    key.
     """
 
     service: Service
     credential: Callable[[], Credential | None]
     count: Callable[[Limit], Awaitable[None]]
+    denied: Callable[[Caller, str, str], None]
+    tool: str = ""
     scope: Scope = Scope.MANAGE
 
     async def caller(self) -> Caller:
@@ -41,7 +44,11 @@ class ToolContext:
         if credential is None:
             raise Unauthenticated(NEEDS_KEY)
         caller = await self.service.accounts.sessions.caller(credential)
-        caller.require_scope(self.scope)
+        try:
+            caller.require_scope(self.scope)
+        except ScopeTooNarrow as error:
+            self.denied(caller, self.tool, error.code)
+            raise
         return caller
 
     async def active_caller(self) -> Caller:
@@ -104,7 +111,7 @@ class Tool:
         """Use the tool. Every failure is told in the payload."""
         try:
             converted = msgspec.convert({} if arguments is None else arguments, self.arguments)
-            needed = context if self.scope is None else replace(context, scope=self.scope)
+            needed = replace(context, tool=self.description.name, scope=self.scope or context.scope)
             return await self.function(converted, needed)
         except msgspec.ValidationError as error:
             return self._failure(f"The arguments do not fit the tool's schema: {error}.")
