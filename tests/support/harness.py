@@ -12,11 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
+from argon2 import PasswordHasher
 from fastapi import FastAPI
 from sqlalchemy import Table, select
 
 from registerwatch.accounts.credentials import credential_of
 from registerwatch.accounts.models import Caller
+from registerwatch.accounts.passwords import Passwords
 from registerwatch.app import app_over
 from registerwatch.billing.provider import PaymentProvider
 from registerwatch.bootstrap import Service, build_service, running
@@ -293,13 +295,14 @@ def build_harness(
     provider: PlainProvider | None = None,
     stripe: PaymentProvider | None = None,
     resolver: DnsResolver | None = None,
+    hasher: PasswordHasher | None = None,
     **overrides: object,
 ) -> ServiceHarness:
     """A service over a database at the present schema. Nothing runs and nothing is opened yet.
 
     `overrides` are settings; rate limits are off unless asked for. Where there are payment settings, `stripe` is the
     provider, or `provider` without it. Webhooks go to `receivers`, in memory, unless `webhooks_allow_private` is on:
-    then they are sent over sockets.
+    then they are sent over sockets. `hasher` hashes passwords, else the quickest one does.
     """
     world = world or GeneratedWorld(120, seed=7)
     faults, clock, mail, receivers = Faults(), SteppedClock(NOW), MemoryMailer(), MemoryReceivers()
@@ -313,7 +316,7 @@ def build_harness(
         transport=transport,
         retry_policies=FAST_RETRIES,
         mailer=mail,
-        passwords=quick_passwords(),
+        passwords=Passwords(hasher) if hasher is not None else quick_passwords(),
         provider=stripe or provider,
         receivers=None if overrides.get("webhooks_allow_private") else receivers,
         resolver=resolver,

@@ -1,7 +1,8 @@
 """Rate limits by client address."""
 
 import ipaddress
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from starlette.requests import Request
 
 from registerwatch.errors import ConfigurationError, RateLimited
 from registerwatch.settings import Settings
-from registerwatch.web.rate_limits import Limit, RateLimits, build_limits, noted_headers, rate_headers
+from registerwatch.web.rate_limits import OF_NETWORKS, Limit, RateLimits, build_limits, noted_headers, rate_headers
 from tests.support.fakes import SteppedClock
 from tests.support.harness import ERROR_FIELDS, ServiceHarness, ServiceStarter
 
@@ -27,6 +28,7 @@ PER_MINUTE = {
     Limit.WEBHOOK_TEST: 20,
     Limit.PAYMENT: 20,
     Limit.PAYMENT_EVENT: 600,
+    Limit.ACCOUNT_PASSWORDS: 30,
 }
 PER_HOUR = {
     Limit.TRIAL: 8,
@@ -124,6 +126,30 @@ async def test_a_client_that_makes_up_a_new_address_for_every_request_is_counted
 
     with pytest.raises(RateLimited):
         await limits.check(a_request("192.0.2.7", "198.51.100.99, 10.0.0.1"), Limit.SEARCH)
+
+
+@pytest.mark.parametrize("limit", [each for each in Limit if each in OF_NETWORKS])
+async def test_a_client_with_many_networks_does_not_get_the_limit_for_each(limits: RateLimits, limit: Limit) -> None:
+    async def admitted(addresses: Iterable[str]) -> int:
+        number = 0
+        for address in addresses:
+            with suppress(RateLimited):
+                await limits.check(a_request(address), limit)
+                number += 1
+        return number
+
+    amount = limit.value.amount
+    assert await admitted(f"2001:db8:1:{each:x}::1" for each in range(256)) == 3 * amount, "of one /56"
+    assert await admitted(f"2001:db8:1:{each:x}::1" for each in range(0x100, 0x10000, 0x40)) == 7 * amount, "of one /48"
+    assert await admitted(["2001:db8:2::1", "198.51.100.1"]) == 2, "of others"
+
+
+async def test_a_client_that_is_refused_uses_up_nothing_of_the_network_around_it(limits: RateLimits) -> None:
+    for _ in range(200):
+        with suppress(RateLimited):
+            await limits.check(a_request("2001:db8::1"), Limit.LOGIN)
+
+    await limits.check(a_request("2001:db8:0:1::1"), Limit.LOGIN)
 
 
 async def test_clients_behind_a_trusted_proxy_count_for_themselves(limits: RateLimits) -> None:

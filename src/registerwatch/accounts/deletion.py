@@ -74,7 +74,10 @@ class DeletionService:
         """All owners' passwords are compared, so that the time tells nothing."""
         async with self._database.reading() as connection:
             owners = await repository.owners(connection, caller.account.id)
-        matches = [await self._passwords.is_right(password, owner.password_hash) for owner in owners]
+        matches = [
+            await self._passwords.is_right(password, owner.password_hash, account_id=caller.account.id)
+            for owner in owners
+        ]
         if not any(matches):
             raise WrongPassword(WRONG_OWNER_PASSWORD)
         matching = [owner for owner, is_right in zip(owners, matches, strict=True) if is_right]

@@ -85,7 +85,7 @@ class MemberService:
         if not self._owners_may_add_users:
             raise SignupClosed(USERS_CLOSED)
         address = email_address(email)
-        password_hash = await self._passwords.hashed(acceptable(password))
+        password_hash = await self._passwords.hashed(acceptable(password), account_id=caller.account.id)
         try:
             async with self._database.transaction() as connection:
                 account = await locked_account(connection, caller, self._plans)

@@ -68,7 +68,7 @@ class PasswordResetService:
         Their other sessions end. A password that a key set deletes no account for a day, and neither does one that a
         session sets meanwhile: whoever has the key can open such a session. Raises `InvalidInput` for a short one.
         """
-        password_hash = await self._passwords.hashed(acceptable(password))
+        password_hash = await self._passwords.hashed(acceptable(password), account_id=caller.account.id)
         async with self._database.transaction() as connection:
             stored = await repository.locked(connection, caller)
             user_id = caller.user_id or await _first_owner(connection, caller.account.id)

@@ -1,15 +1,18 @@
 """Opening a trial, signing in and out, and finding the caller of a request."""
 
+import asyncio
+
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.accounts import credentials, repository
 from registerwatch.accounts.audit import Action
+from registerwatch.accounts.clients import UNKNOWN_CLIENT, Client
 from registerwatch.accounts.confirmation import ConfirmationService
 from registerwatch.accounts.credential_uses import CredentialUses
 from registerwatch.accounts.credentials import Credential
-from registerwatch.accounts.login_throttle import LoginThrottle
-from registerwatch.accounts.models import Caller, NewSession, Role
+from registerwatch.accounts.login_throttle import MAX_CONCURRENT, LoginThrottle
+from registerwatch.accounts.models import Caller, NewSession, Profile, Role
 from registerwatch.accounts.passwords import Passwords, acceptable
 from registerwatch.accounts.plans import PlanName, Plans
 from registerwatch.accounts.queries import AccountQueries, account_of, profile_of
@@ -54,8 +57,10 @@ class SessionService:
         self._uses = uses
         self._confirmations = confirmations
         self._throttle = LoginThrottle()
+        self._writing = asyncio.Semaphore(1 if database.kind == "sqlite" else MAX_CONCURRENT)
+        """Of transactions that would wait for each other, SQLite lets one begin after a pause, not in order."""
 
-    async def trial(self, name: str, email: str, password: str) -> NewSession:
+    async def trial(self, name: str, email: str, password: str, client: Client = UNKNOWN_CLIENT) -> NewSession:
         """Open an account with its first key, or sign in where a user has this address and password.
 
         A link that proves the address is mailed, also where somebody who has not proven it has used it before.
@@ -65,6 +70,10 @@ class SessionService:
         same time: a stranger does not learn who has an account.
         """
         address = email_address(email)
+        async with self._throttle.slot(client.network):
+            return await self._open_or_sign_in(name, address, password)
+
+    async def _open_or_sign_in(self, name: str, address: str, password: str) -> NewSession:
         user = await self._reads.user_by_email(address)
         if user is None and self._anybody_may_sign_up:
             password_hash = await self._passwords.hashed(acceptable(password))
@@ -79,9 +88,9 @@ class SessionService:
         except WrongPassword:
             raise (InvalidInput(ACCOUNT_EXISTS) if self._anybody_may_sign_up else SignupClosed(SIGNUP_CLOSED)) from None
 
-    async def login(self, email: str, password: str) -> NewSession:
+    async def login(self, email: str, password: str, client: Client = UNKNOWN_CLIENT) -> NewSession:
         """Open a session. Raises `WrongPassword`, in the same words and time whatever was wrong, or `Overloaded`."""
-        async with self._throttle.slot():
+        async with self._throttle.slot(client.network):
             try:
                 user = await self._reads.user_by_email(email_address(email))
             except InvalidInput:
@@ -140,7 +149,7 @@ class SessionService:
             raise WrongPassword(WRONG_LOGIN)
         rehashed = await self._passwords.hashed(password) if self._passwords.is_outdated(user.password_hash) else None
         now = self._now()
-        async with self._database.transaction() as connection:
+        async with self._writing, self._database.transaction() as connection:
             stored = await repository.lock_account(connection, user.account_id)
             present = await repository.user(connection, user.account_id, user.id)
             if stored is None or present is None or present.password_hash != user.password_hash:
@@ -149,8 +158,9 @@ class SessionService:
                 await repository.set_password(connection, user.account_id, user.id, rehashed)
             await repository.note(connection, stored.id, now=now, actor=user.email, action=Action.SIGNED_IN)
             session = await self._session(connection, user.id)
-            profile = await profile_of(connection, account_of(stored, self._plans), present.role)
-        return NewSession(profile, True, session)
+        account = account_of(stored, self._plans)
+        users, keys = await self._reads.users(account.id), await self._reads.keys(account.id)
+        return NewSession(Profile(account, present.role, users, keys), True, session)
 
     async def _session(self, connection: AsyncConnection, user_id: int) -> str:
         session, now = credentials.new_session(), self._now()

@@ -18,6 +18,7 @@ from registerwatch.rest.account_answers import (
     CreatedKey,
     account_object,
 )
+from registerwatch.rest.account_limits import counted_by_account, counted_by_owners
 from registerwatch.rest.auth import Manager, OwnerOrKey, Reader
 from registerwatch.rest.description import (
     BAD_REQUEST,
@@ -84,9 +85,16 @@ async def me(service: InjectedService, caller: Reader) -> Response:
     return await _account(service, await service.accounts.members.profile(caller))
 
 
-@router.post("/v1/password", summary="Set a password", responses=answer(AccountObject) | BAD_REQUEST)
+@router.post(
+    "/v1/password",
+    summary="Set a password",
+    responses=answer(AccountObject) | BAD_REQUEST,
+    dependencies=[Depends(counted_by_account(Limit.ACCOUNT_PASSWORDS))],
+)
 async def set_password(body: PasswordRequest, service: InjectedService, caller: Manager) -> Response:
-    """By a session that of its user, by an API key that of the owner. The user's other sessions end."""
+    """By a session that of its user, by an API key that of the owner. The user's other sessions end.
+    Limit: 30 passwords and new users per account and minute.
+    """
     return await _account(service, await service.accounts.password_reset.change(caller, _secret(body)))
 
 
@@ -94,22 +102,27 @@ async def set_password(body: PasswordRequest, service: InjectedService, caller: 
     "/v1/account/delete",
     summary="Delete the account",
     responses=answer(Done) | BAD_REQUEST,
-    dependencies=[Depends(counted(Limit.ACCOUNT_DELETE))],
+    dependencies=[Depends(counted(Limit.ACCOUNT_DELETE)), Depends(counted_by_account(Limit.ACCOUNT_DELETE))],
 )
 async def delete_account(body: DeleteRequest, service: InjectedService, caller: Manager) -> Response:
     """Deletes everything of the account, for good. Needs an owner's password, whoever calls; another one is 401.
     One that an API key set within the last 24 hours is 403 (`password-too-new`).
-    Limit: 10 requests per address and hour.
+    Limit: 10 requests per address and hour, and per account and hour.
     """
     await service.accounts.deletion.delete(caller, _secret(body))
     return private_response(Done())
 
 
 @router.post(
-    "/v1/users", summary="Add a member", responses=answer(AccountObject) | BAD_REQUEST | SIGNUP_CLOSED | CAP_REACHED
+    "/v1/users",
+    summary="Add a member",
+    responses=answer(AccountObject) | BAD_REQUEST | SIGNUP_CLOSED | CAP_REACHED,
+    dependencies=[Depends(counted_by_owners(Limit.ACCOUNT_PASSWORDS))],
 )
 async def add_user(body: UserRequest, service: InjectedService, caller: OwnerOrKey) -> Response:
-    """The password is not mailed; tell it to them. For an owner or an API key, unless the operator forbids it."""
+    """The password is not mailed; tell it to them. For an owner or an API key, unless the operator forbids it.
+    Limit: 30 passwords and new users per account and minute.
+    """
     return await _account(service, await service.accounts.members.add_user(caller, body.email, _secret(body)))
 
 

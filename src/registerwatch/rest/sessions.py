@@ -4,6 +4,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends
 from pydantic import Field, SecretStr
+from starlette.requests import Request
 from starlette.responses import Response
 
 from registerwatch.accounts.passwords import MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH
@@ -30,7 +31,7 @@ from registerwatch.rest.description import (
 )
 from registerwatch.rest.parameters import only_known_parameters
 from registerwatch.web.answers import Done
-from registerwatch.web.injection import InjectedService, counted
+from registerwatch.web.injection import InjectedService, client_of, counted
 from registerwatch.web.rate_limits import Limit
 from registerwatch.web.responses import private_response
 
@@ -92,13 +93,16 @@ class ResetRequest(RequestBody):
     responses=answer(TrialAccount) | BAD_REQUEST | SIGNUP_CLOSED,
     dependencies=[Depends(counted(Limit.TRIAL))],
 )
-async def trial(body: TrialRequest, service: InjectedService) -> Response:
+async def trial(request: Request, body: TrialRequest, service: InjectedService) -> Response:
     """A trial needs no card and renews into no charge. The answer carries a session and, for a new account, its
     first API key. The address of somebody who has an account signs in when the password is right, and is 400
     when it is not. Where the operator has closed sign-up, an unknown address and a wrong password are the same 403.
     Limit: 8 requests per address and hour.
     """
-    opened = await service.accounts.sessions.trial(body.name or "", body.email, body.password.get_secret_value())
+    client = client_of(request)
+    opened = await service.accounts.sessions.trial(
+        body.name or "", body.email, body.password.get_secret_value(), client
+    )
     return private_response(await trial_account(service, opened))
 
 
@@ -108,11 +112,11 @@ async def trial(body: TrialRequest, service: InjectedService) -> Response:
     responses=answer(SignedInAccount) | BAD_REQUEST | UNAUTHENTICATED,
     dependencies=[Depends(counted(Limit.LOGIN))],
 )
-async def login(body: LoginRequest, service: InjectedService) -> Response:
+async def login(request: Request, body: LoginRequest, service: InjectedService) -> Response:
     """Opens a session for 14 days. Whatever was wrong, the answer is the same 401.
     Limit: 20 requests per address and hour.
     """
-    opened = await service.accounts.sessions.login(body.email, body.password.get_secret_value())
+    opened = await service.accounts.sessions.login(body.email, body.password.get_secret_value(), client_of(request))
     return private_response(await signed_in_account(service, opened))
 
 

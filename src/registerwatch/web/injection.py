@@ -6,8 +6,10 @@ from typing import Annotated
 from fastapi import Depends
 from starlette.requests import Request
 
+from registerwatch.accounts.clients import Client
 from registerwatch.accounts.credentials import Credential, credential_of
 from registerwatch.bootstrap import Service
+from registerwatch.web.client_networks import client_at
 from registerwatch.web.rate_limits import Limit, RateLimits
 
 
@@ -27,6 +29,11 @@ def sent_credential(request: Request) -> Credential | None:
     """The key or session that a request carries; None when there is none."""
     scheme, _, bearer = request.headers.get("authorization", "").partition(" ")
     return credential_of(request.headers.get("x-api-key"), bearer if scheme.lower() == "bearer" else None)
+
+
+def client_of(request: Request) -> Client:
+    """Where a request comes from."""
+    return client_at(limits_of(request).address_of(request))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Rate limits by client address: the limits, checking requests, and the `RateLimit-*` headers."""
+"""Rate limits by client address and by account: the limits, checking requests, the `RateLimit-*` headers."""
 
 from collections.abc import MutableMapping
 from dataclasses import dataclass
@@ -11,6 +11,7 @@ from registerwatch.clock import Clock
 from registerwatch.errors import RateLimited
 from registerwatch.settings import Network, Settings
 from registerwatch.web.client_address import client_address
+from registerwatch.web.client_networks import rules_of_networks
 from registerwatch.web.rate_limit_memory import MemoryRateCounter, RateCounter, RateLimitRule, RateLimitUsage
 
 
@@ -37,26 +38,52 @@ class Limit(Enum):
     PASSWORD_FORGOT = RateLimitRule("password-forgot", 5, 3600)
     PASSWORD_RESET = RateLimitRule("password-reset", 20, 3600)
     ACCOUNT_DELETE = RateLimitRule("account-delete", 10, 3600)
+    """Of an address, and of an account."""
+    ACCOUNT_PASSWORDS = RateLimitRule("account-passwords", 30, 60)
+    """Passwords that one account sets, and users that it adds."""
+
+
+OF_NETWORKS = frozenset({Limit.TRIAL, Limit.LOGIN, Limit.PASSWORD_FORGOT, Limit.PASSWORD_RESET, Limit.ACCOUNT_DELETE})
+"""Limits of what is guessed or made in numbers: whoever has many IPv6 addresses is counted by their network as well."""
 
 
 @dataclass(frozen=True, slots=True)
 class RateLimits:
-    """Counts requests by client address. With `enabled` false nothing is limited."""
+    """Counts requests. With `enabled` false nothing is limited."""
 
     enabled: bool
     trusted_proxies: tuple[Network, ...]
     _counts: RateCounter
 
     async def check(self, request: Request, limit: Limit) -> None:
-        """Count a request and note its usage for the headers; raises `RateLimited` when it is one too many."""
+        """Count a request by its client address and note its usage for the headers.
+
+        Raises `RateLimited` when it is one too many.
+        """
         if not self.enabled:
             return
-        usage = await self._counts.hit(limit.value, client_address(request, self.trusted_proxies))
+        address = self.address_of(request)
+        if limit not in OF_NETWORKS:
+            await self._hit(request, limit.value, address)
+            return
+        for rule, network in rules_of_networks(limit.value, address):
+            await self._hit(request, rule, network)
+
+    async def check_party(self, request: Request, limit: Limit, party: str) -> None:
+        """The same by who asks, wherever they ask from."""
+        if self.enabled:
+            await self._hit(request, limit.value, party)
+
+    def address_of(self, request: Request) -> str:
+        """The client address that requests are counted by."""
+        return client_address(request, self.trusted_proxies)
+
+    async def _hit(self, request: Request, rule: RateLimitRule, party: str) -> None:
+        usage = await self._counts.hit(rule, party)
         _note(request.scope, usage)
         if not usage.allowed:
-            rule, reset = usage.rule, usage.reset
-            message = f"Too many requests: {rule.amount} in {rule.seconds} s are allowed. Try again in {reset} s."
-            raise RateLimited(message, retry_after=reset, limit=rule.amount, window=rule.seconds)
+            message = f"Too many requests: {rule.amount} in {rule.seconds} s are allowed. Try again in {usage.reset} s."
+            raise RateLimited(message, retry_after=usage.reset, limit=rule.amount, window=rule.seconds)
 
     async def aclose(self) -> None:
         """Close the connections."""

@@ -1,0 +1,19 @@
+"""Where a sign-in comes from, as far as accounts need to know it."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """The client of a request.
+
+    `address` is an IPv4 address or, of an IPv6 address, its /64. `network` is the widest network that one party is
+    likely to have all of: the IPv4 address again, or the /48.
+    """
+
+    address: str
+    network: str
+
+
+UNKNOWN_CLIENT = Client("unknown", "unknown")
+"""Where nobody says: commands, tests."""

@@ -1,0 +1,89 @@
+"""Places for work of which little is done at a time, shared out fairly between the parties that want them."""
+
+import asyncio
+from collections import Counter, OrderedDict, deque
+from collections.abc import AsyncIterator, Hashable
+from contextlib import asynccontextmanager
+
+from registerwatch.errors import Overloaded
+
+
+class FairQueue:
+    """Lets parties take turns, and each party's own work proceed in the order of its arrival.
+
+    A party is whatever shares one part: an account, a network. A free place goes to the party with the fewest places;
+    of several such, to the one that waited longest for its turn. Where the queue is full, whoever has the most in it
+    loses the newest of it to a newcomer that has less.
+    """
+
+    def __init__(self, places: int, max_entries: int, refusal: str) -> None:
+        """`max_entries` may wait or have a place at once; `refusal` is the message to the others."""
+        self._free = places
+        self._max_entries = max_entries
+        self._refusal = refusal
+        self._waiting: OrderedDict[Hashable, deque[asyncio.Future[None]]] = OrderedDict()
+        self._served: Counter[Hashable] = Counter()
+
+    def entries_of(self, party: Hashable) -> int:
+        """How many of a party wait or have a place."""
+        return self._served[party] + len(self._waiting.get(party, ()))
+
+    @asynccontextmanager
+    async def place(self, party: Hashable) -> AsyncIterator[None]:
+        """Wait for a place and hold it. Raises `Overloaded` where the queue is full."""
+        await self._arrive(party)
+        try:
+            yield
+        finally:
+            self._leave(party)
+
+    async def _arrive(self, party: Hashable) -> None:
+        if self._served.total() + sum(map(len, self._waiting.values())) >= self._max_entries:
+            self._make_room(party)
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(party, deque()).append(turn)
+        self._hand_out()
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled() and turn.exception() is None:
+                self._leave(party)  # it had just got its place
+            else:
+                self._forget(party, turn)
+            raise
+
+    def _make_room(self, party: Hashable) -> None:
+        """Refuse the newest of whoever has the most. Raises `Overloaded` where the newcomer would have as much."""
+        most = max(self._waiting, key=self.entries_of, default=party)
+        if self.entries_of(most) <= self.entries_of(party) + 1:
+            raise Overloaded(self._refusal)
+        newest = self._waiting[most][-1]
+        self._forget(most, newest)
+        newest.set_exception(Overloaded(self._refusal))
+
+    def _leave(self, party: Hashable) -> None:
+        self._free += 1
+        self._served[party] -= 1
+        if not self._served[party]:
+            del self._served[party]
+        self._hand_out()
+
+    def _hand_out(self) -> None:
+        while self._free and self._waiting:
+            party = min(self._waiting, key=self._served.__getitem__)
+            turn = self._waiting[party][0]
+            self._forget(party, turn)
+            if party in self._waiting:
+                self._waiting.move_to_end(party)
+            self._free -= 1
+            self._served[party] += 1
+            turn.set_result(None)
+
+    def _forget(self, party: Hashable, turn: asyncio.Future[None]) -> None:
+        """Take one that waits out of the queue, if it is there."""
+        turns = self._waiting.get(party)
+        if turns is None or turn not in turns:
+            return
+        turns.remove(turn)
+        if not turns:
+            del self._waiting[party]
