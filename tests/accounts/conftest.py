@@ -1,6 +1,6 @@
 """The use cases of accounts over a database, with a clock that stands still and mails that are kept."""
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -23,7 +23,9 @@ def mail() -> MemoryMailer:
 
 
 @pytest.fixture
-def accounts(database: Database, clock: SteppedClock, mail: MemoryMailer, tmp_path: Path) -> Iterator[Accounts]:
+async def accounts(
+    database: Database, clock: SteppedClock, mail: MemoryMailer, tmp_path: Path
+) -> AsyncIterator[Accounts]:
     built = build_accounts(Settings(data_dir=tmp_path), database, clock, mail, quick_passwords())
     yield built
-    built.passwords.close()
+    await built.close()

@@ -221,7 +221,7 @@ async def test_an_unknown_user_costs_the_work_of_a_wrong_password(
     settings, clock = Settings(data_dir=tmp_path), SteppedClock()
     first = build_accounts(settings, database, clock, MemoryMailer(), Passwords(WatchedHasher()))
     await signed_up(first)
-    first.passwords.close()
+    await first.close()
     work = [
         await _work_of_logins(database, settings, (*[(EMAIL, "wrong")] * earlier, asked))
         for asked in ((EMAIL, "wrong"), (email, password))
@@ -237,7 +237,7 @@ async def _work_of_logins(database: Database, settings: Settings, asked: tuple[t
     for email, password in asked:
         with pytest.raises(WrongPassword):
             await accounts.sessions.login(email, password)
-    accounts.passwords.close()
+    await accounts.close()
     return hasher.done
 
 

@@ -524,6 +524,7 @@ async def test_the_trail_names_who_did_what_newest_first(harness: ServiceHarness
     await harness.post("/v1/users", owner.api_key, email=MEMBER, password=MEMBERS)
     await harness.post("/v1/login", email=MEMBER, password=MEMBERS)
     await harness.post("/v1/login", email=MEMBER, password="wrong password")
+    await harness.finish_background_work()
     made = granted(await harness.post("/v1/keys", owner.session, label="ERP"))["api_key"]
     masked = f"{made[:5]}…{made[-4:]} (ERP)"
 
@@ -533,6 +534,7 @@ async def test_the_trail_names_who_did_what_newest_first(harness: ServiceHarness
     first = f"{owner.api_key[:5]}…{owner.api_key[-4:]}"
     assert [(entry["actor"], entry["action"], entry["subject"]) for entry in answer["entries"]] == [
         (EMAIL, "key created", masked),
+        ("unknown", "sign-in failed", f"{MEMBER} from 127.0.0.1"),
         (MEMBER, "signed in", ""),
         (first, "user added", MEMBER),
         (EMAIL, "account opened", ""),

@@ -16,6 +16,7 @@ from argon2 import PasswordHasher
 from fastapi import FastAPI
 from sqlalchemy import Table, select
 
+from registerwatch.accounts.audit import Action
 from registerwatch.accounts.credentials import credential_of
 from registerwatch.accounts.models import Caller
 from registerwatch.accounts.passwords import Passwords
@@ -183,9 +184,10 @@ class ServiceHarness:
         await self.service.indexer.catch_up()
 
     async def finish_background_work(self) -> None:
-        """Wait for refreshes in the background and for mails that are being sent."""
+        """Wait for refreshes in the background, for mails that are being sent and for failed sign-ins to be noted."""
         await self.service.refresher.settled()
         await self.service.accounts.mails_settled()
+        await self.service.accounts.sessions.failures.settled()
 
     async def store(
         self,
@@ -263,6 +265,12 @@ class ServiceHarness:
     def all_rows(self) -> dict[str, Rows]:
         """Every row, to compare before with after; but of `ticks`, which the background writes at any time."""
         return {name: rows for name, rows in self.table_rows.read().items() if name != "ticks"}
+
+    async def all_rows_but_failed_sign_ins(self) -> dict[str, Rows]:
+        """The same without the lines of audit trails that tell of sign-ins that failed."""
+        await self.finish_background_work()
+        tables = self.all_rows()
+        return {**tables, "audit": [row for row in tables["audit"] if row["action"] != Action.SIGN_IN_FAILED]}
 
     def rows_of_account(self, account_id: int) -> dict[str, Rows]:
         """Every row that belongs to an account, its users or their sessions, by table."""

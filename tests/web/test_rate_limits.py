@@ -36,10 +36,13 @@ PER_HOUR = {
     Limit.PASSWORD_FORGOT: 5,
     Limit.PASSWORD_RESET: 20,
     Limit.ACCOUNT_DELETE: 10,
+    Limit.USER_SIGN_INS: 30,
 }
-NUMBERS = [(limit, amount, 60) for limit, amount in PER_MINUTE.items()] + [
-    (limit, amount, 3600) for limit, amount in PER_HOUR.items()
-]
+NUMBERS = (
+    [(limit, amount, 60) for limit, amount in PER_MINUTE.items()]
+    + [(limit, amount, 3600) for limit, amount in PER_HOUR.items()]
+    + [(Limit.USER_SIGN_INS_A_DAY, 100, 86_400)]
+)
 
 
 def a_request(peer: str, *forwarded: str) -> Request:

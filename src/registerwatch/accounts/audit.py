@@ -7,6 +7,9 @@ NEWEST = 100
 OPERATOR = "operator"
 """The actor where the operator of the service did something."""
 
+UNKNOWN_PERSON = "unknown"
+"""The actor where nobody knows who did something."""
+
 PAYMENT_PROVIDER = "payment provider"
 """The actor where the payment provider did something."""
 
@@ -18,6 +21,7 @@ class Action(StrEnum):
     PLAN_CHANGED = "plan changed"
     SIGNED_IN = "signed in"
     SESSIONS_ENDED = "sessions ended"
+    SIGN_IN_FAILED = "sign-in failed"
     PASSWORD_CHANGED = "password changed"  # noqa: S105  # the name of what happened
     PASSWORD_RESET = "password reset"  # noqa: S105
     KEY_CREATED = "key created"

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 import structlog
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registerwatch.accounts import confirmation_repository, credentials, repository
+from registerwatch.accounts import confirmation_repository, credentials, known_clients, repository
 from registerwatch.accounts.audit import Action
+from registerwatch.accounts.clients import UNKNOWN_CLIENT, Client
 from registerwatch.accounts.confirmation import take_account_over
 from registerwatch.accounts.confirmation_repository import LinkHolder
 from registerwatch.accounts.mail_limits import MailLimit, take_place
@@ -121,8 +122,11 @@ class PasswordResetService:
                 )
             return await new_link(connection, user.id, self._public_url, now)
 
-    async def reset(self, token: str, password: str, *, keeps_access: bool | None = None) -> None:
-        """Set a password by a link's token, which proves the address. The user's sessions and links end.
+    async def reset(
+        self, token: str, password: str, client: Client = UNKNOWN_CLIENT, *, keeps_access: bool | None = None
+    ) -> None:
+        """Set a password by a link's token, which proves the address. The user's sessions and links end, and they may
+        sign in from this client however many others guess their password.
 
         All other access to an owner's account ends too where nobody had proven the address: a stranger may have opened
         it. `keeps_access` says otherwise, or ends it where the address was proven. Raises `InvalidInput`.
@@ -143,6 +147,7 @@ class PasswordResetService:
             await repository.end_other_sessions(connection, holder.user_id, None)
             await confirmation_repository.confirm(connection, account_id, holder.user_id, now)
             await repository.note(connection, account_id, now=now, actor=holder.email, action=Action.PASSWORD_RESET)
+            await known_clients.remember(connection, holder.user_id, client, now)
             sentence = f"{holder.email} set a new password by a mailed link"
             notices = await self._notices_of(connection, account_id, sentence, holder.email)
         self._send(notices)

@@ -1,6 +1,6 @@
 """Deleting what has expired."""
 
-from registerwatch.accounts import confirmation_repository, repository
+from registerwatch.accounts import confirmation_repository, known_clients, repository
 from registerwatch.accounts.idempotency import KEPT_SECONDS
 from registerwatch.accounts.mail_limits import forget_old_counts
 from registerwatch.clock import Clock
@@ -14,7 +14,9 @@ AUDIT_KEPT = 400 * DAY
 
 
 class AccountPruner:
-    """Deletes expired sessions and reset tokens, keys revoked long ago, old lines of audit trails."""
+    """Deletes expired sessions and reset tokens, keys revoked long ago, old lines of audit trails, clients
+    that nobody signed in from for long.
+    """
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
@@ -26,6 +28,7 @@ class AccountPruner:
         async with self._database.transaction() as connection:
             await forget_old_counts(connection, now)
             over = await confirmation_repository.delete_expired(connection, now)
+            over += await known_clients.forget_old(connection, now)
             return over + await repository.delete_expired(
                 connection,
                 now=now,

@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import bindparam, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registerwatch.accounts import repository
+from registerwatch.accounts import known_clients, repository
 from registerwatch.accounts.credentials import Credential, is_same
 from registerwatch.accounts.models import Account, Caller, Key, Profile, Role, Scope, User
 from registerwatch.accounts.plans import PlanName, Plans
@@ -36,6 +36,7 @@ _BY_SESSION = PreparedSelect(
 )
 _USERS = PreparedSelect(repository.USERS)
 _KEYS = PreparedSelect(repository.KEYS)
+_KNOWN_CLIENT = PreparedSelect(known_clients.IS_KNOWN)
 _USER_BY_EMAIL = PreparedSelect(repository.USER_BY_EMAIL)
 
 
@@ -77,6 +78,10 @@ class AccountQueries:
         """The one user with this address. It says which account they belong to."""
         row = await self._one(_USER_BY_EMAIL, email=email)
         return repository.stored_user(row) if row is not None else None
+
+    async def is_known_client(self, email: str, address: str, since: int) -> bool:
+        """Whether a user signed in from a client after an instant."""
+        return await self._one(_KNOWN_CLIENT, email=email, address=address, since=since) is not None
 
     async def _one(self, statement: PreparedSelect, **values: object) -> Sequence[Any] | None:
         return next(iter(await self._database.rows(statement, **values)), None)

@@ -5,12 +5,13 @@ import asyncio
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registerwatch.accounts import credentials, repository
+from registerwatch.accounts import credentials, known_clients, repository
 from registerwatch.accounts.audit import Action
 from registerwatch.accounts.clients import UNKNOWN_CLIENT, Client
 from registerwatch.accounts.confirmation import ConfirmationService
 from registerwatch.accounts.credential_uses import CredentialUses
 from registerwatch.accounts.credentials import Credential
+from registerwatch.accounts.failed_sign_ins import FailedSignIns
 from registerwatch.accounts.login_throttle import MAX_CONCURRENT, LoginThrottle
 from registerwatch.accounts.models import Caller, NewSession, Profile, Role
 from registerwatch.accounts.passwords import Passwords, acceptable
@@ -24,6 +25,8 @@ from registerwatch.errors import InvalidInput, SignupClosed, Unauthenticated, Wr
 
 SESSION_SECONDS = 14 * 24 * 3600
 FIRST_KEY = "first key"
+NOTED_AGAIN_SECONDS = 24 * 3600
+"""For so long a client from which a user signed in is not noted again."""
 
 WRONG_LOGIN = "Email or password is wrong."
 SIGNUP_CLOSED = (
@@ -52,6 +55,7 @@ class SessionService:
         self._passwords = passwords
         self._plans = plans
         self._clock = clock
+        self.failures = FailedSignIns(database, clock)
         self._trial_seconds = trial_seconds
         self._anybody_may_sign_up = anybody_may_sign_up
         self._uses = uses
@@ -71,20 +75,20 @@ class SessionService:
         """
         address = email_address(email)
         async with self._throttle.slot(client.network):
-            return await self._open_or_sign_in(name, address, password)
+            return await self._open_or_sign_in(name, address, password, client)
 
-    async def _open_or_sign_in(self, name: str, address: str, password: str) -> NewSession:
+    async def _open_or_sign_in(self, name: str, address: str, password: str, client: Client) -> NewSession:
         user = await self._reads.user_by_email(address)
         if user is None and self._anybody_may_sign_up:
             password_hash = await self._passwords.hashed(acceptable(password))
             try:
-                return await self._open(company_name(name, address), address, password_hash)
+                return await self._open(company_name(name, address), address, password_hash, client)
             except IntegrityError:  # another request opened an account with this address meanwhile
                 user = await self._reads.user_by_email(address)
         if user is not None and self._confirmations is not None and self._anybody_may_sign_up:
             await self._confirmations.send_again(user)  # a stranger may have taken the address before its owner came
         try:
-            return await self._sign_in(user, password)
+            return await self._sign_in(user, password, client)
         except WrongPassword:
             raise (InvalidInput(ACCOUNT_EXISTS) if self._anybody_may_sign_up else SignupClosed(SIGNUP_CLOSED)) from None
 
@@ -95,7 +99,12 @@ class SessionService:
                 user = await self._reads.user_by_email(email_address(email))
             except InvalidInput:
                 user = None
-            return await self._sign_in(user, password)
+            return await self._sign_in(user, password, client)
+
+    async def is_known_client(self, email: str, client: Client) -> bool:
+        """Whether the user with this address signed in from this client within the last 90 days."""
+        since = self._now() - known_clients.KNOWN_SECONDS
+        return await self._reads.is_known_client(email, client.address, since)
 
     async def logout(self, credential: Credential | None) -> None:
         """End the session, if it is one."""
@@ -118,7 +127,7 @@ class SessionService:
             account, holder.role, holder.name, holder.user_id, session, key_id=holder.key_id, scope=holder.scope
         )
 
-    async def _open(self, name: str, email: str, password_hash: str) -> NewSession:
+    async def _open(self, name: str, email: str, password_hash: str, client: Client) -> NewSession:
         now, key = self._now(), credentials.new_key()
         async with self._database.transaction() as connection:
             stored = await repository.add_account(
@@ -134,6 +143,7 @@ class SessionService:
             )
             await repository.note(connection, stored.id, now=now, actor=email, action=Action.ACCOUNT_OPENED)
             await repository.add_key(connection, stored.id, FIRST_KEY, key, now)
+            await known_clients.remember(connection, user_id, client, now)
             session = await self._session(connection, user_id)
             profile = await profile_of(connection, account_of(stored, self._plans), Role.OWNER)
             mail = None
@@ -143,12 +153,14 @@ class SessionService:
             self._confirmations.send(mail)
         return NewSession(profile, False, session, key)
 
-    async def _sign_in(self, user: StoredUser | None, password: str) -> NewSession:
+    async def _sign_in(self, user: StoredUser | None, password: str, client: Client) -> NewSession:
         right = await self._passwords.is_right(password, user.password_hash if user else None)
         if user is None or user.password_hash is None or not right:
+            self.failures.note(user, client)
             raise WrongPassword(WRONG_LOGIN)
         rehashed = await self._passwords.hashed(password) if self._passwords.is_outdated(user.password_hash) else None
         now = self._now()
+        is_noted = await self._reads.is_known_client(user.email, client.address, now - NOTED_AGAIN_SECONDS)
         async with self._writing, self._database.transaction() as connection:
             stored = await repository.lock_account(connection, user.account_id)
             present = await repository.user(connection, user.account_id, user.id)
@@ -157,6 +169,8 @@ class SessionService:
             if rehashed is not None:
                 await repository.set_password(connection, user.account_id, user.id, rehashed)
             await repository.note(connection, stored.id, now=now, actor=user.email, action=Action.SIGNED_IN)
+            if not is_noted:
+                await known_clients.remember(connection, user.id, client, now)
             session = await self._session(connection, user.id)
         account = account_of(stored, self._plans)
         users, keys = await self._reads.users(account.id), await self._reads.keys(account.id)

@@ -58,6 +58,7 @@ class Accounts:
             await self.uses.store()
         mailing = (self.password_reset, self.confirmations, self.invitations, self.notices)
         await asyncio.gather(*(each.close() for each in mailing))
+        await self.sessions.failures.settled()
         self.passwords.close()
 
 

@@ -205,7 +205,18 @@ audit = Table(
     Column("actor", Text, nullable=False, doc="who did it: a user's e-mail, a key as listings show it, operator"),
     Column("action", Text, nullable=False, doc="a value of accounts.audit.Action"),
     Column("subject", Text, nullable=False, doc="whom or what it was done to, or empty"),
+    Column("repeated", BigInteger, doc="how often it happened where the line stands for more than one, else null"),
+    Column("last_at", BigInteger, doc="when it happened last in such a line, else null"),
+    Index("ix_audit_of_actor", "account_id", "action", "actor", "id"),
     sqlite_autoincrement=True,
+)
+
+known_clients = Table(  # from where users signed in: guessing from elsewhere does not lock them out
+    "known_clients",
+    metadata,
+    Column("user_id", BigInteger, ForeignKey("users.id", ondelete="CASCADE"), primary_key=True),
+    Column("address", Text, primary_key=True, doc="IPv4 address, or the /64 of an IPv6 address"),
+    Column("last_at", BigInteger, nullable=False, index=True, doc="last sign-in"),
 )
 
 watches = Table(
@@ -403,6 +414,7 @@ __all__ = [
     "feeds",
     "fills",
     "invitations",
+    "known_clients",
     "mail_counts",
     "metadata",
     "payers",

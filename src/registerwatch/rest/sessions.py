@@ -34,6 +34,7 @@ from registerwatch.web.answers import Done
 from registerwatch.web.injection import InjectedService, client_of, counted
 from registerwatch.web.rate_limits import Limit
 from registerwatch.web.responses import private_response
+from registerwatch.web.sign_in_limits import check_user
 
 Email = Annotated[
     str,
@@ -97,9 +98,11 @@ async def trial(request: Request, body: TrialRequest, service: InjectedService) 
     """A trial needs no card and renews into no charge. The answer carries a session and, for a new account, its
     first API key. The address of somebody who has an account signs in when the password is right, and is 400
     when it is not. Where the operator has closed sign-up, an unknown address and a wrong password are the same 403.
-    Limit: 8 requests per address and hour.
+    Limit: 8 requests per address and hour. Where somebody tries many passwords of one user from many addresses, an
+    address from which the user never signed in gets 429.
     """
     client = client_of(request)
+    await check_user(request, body.email)
     opened = await service.accounts.sessions.trial(
         body.name or "", body.email, body.password.get_secret_value(), client
     )
@@ -114,8 +117,10 @@ async def trial(request: Request, body: TrialRequest, service: InjectedService) 
 )
 async def login(request: Request, body: LoginRequest, service: InjectedService) -> Response:
     """Opens a session for 14 days. Whatever was wrong, the answer is the same 401.
-    Limit: 20 requests per address and hour.
+    Limit: 20 requests per address and hour. Where somebody tries many passwords of one user from many addresses, an
+    address from which the user never signed in gets 429.
     """
+    await check_user(request, body.email)
     opened = await service.accounts.sessions.login(body.email, body.password.get_secret_value(), client_of(request))
     return private_response(await signed_in_account(service, opened))
 
@@ -153,7 +158,7 @@ async def forgot_password(body: ForgotRequest, service: InjectedService) -> Resp
     responses=answer(Done) | BAD_REQUEST,
     dependencies=[Depends(counted(Limit.PASSWORD_RESET))],
 )
-async def reset_password(body: ResetRequest, service: InjectedService) -> Response:
+async def reset_password(request: Request, body: ResetRequest, service: InjectedService) -> Response:
     """A token works once, for an hour. The user's sessions end. Limit: 20 requests per address and hour."""
-    await service.accounts.password_reset.reset(body.token, body.password.get_secret_value())
+    await service.accounts.password_reset.reset(body.token, body.password.get_secret_value(), client_of(request))
     return private_response(Done())

@@ -41,6 +41,10 @@ class Limit(Enum):
     """Of an address, and of an account."""
     ACCOUNT_PASSWORDS = RateLimitRule("account-passwords", 30, 60)
     """Passwords that one account sets, and users that it adds."""
+    USER_SIGN_INS = RateLimitRule("user-sign-ins", 30, 3600)
+    """Sign-ins as one user from clients from which they never signed in, all of these together. One address alone may
+    try 20 logins and 8 trials an hour, which stay below."""
+    USER_SIGN_INS_A_DAY = RateLimitRule("user-sign-ins-a-day", 100, 24 * 3600)
 
 
 OF_NETWORKS = frozenset({Limit.TRIAL, Limit.LOGIN, Limit.PASSWORD_FORGOT, Limit.PASSWORD_RESET, Limit.ACCOUNT_DELETE})

@@ -18,7 +18,7 @@ from registerwatch.bootstrap import Service
 from registerwatch.errors import InvalidInput, LinkNotValid
 from registerwatch.pages.forms import form_fields
 from registerwatch.pages.rendering import unindexed_page
-from registerwatch.web.injection import InjectedService, limits_of
+from registerwatch.web.injection import InjectedService, client_of, limits_of
 from registerwatch.web.rate_limits import Limit
 
 PATHS = "/password/"
@@ -70,7 +70,7 @@ async def set_password(request: Request, service: InjectedService) -> Response:
         holder, _ = await service.accounts.confirmations.look(token)
         await service.accounts.passwords.refuse_common(password, holder.email)
         keeps = _keeps(fields, holder)
-        await service.accounts.password_reset.reset(token, password, keeps_access=keeps)
+        await service.accounts.password_reset.reset(token, password, client_of(request), keeps_access=keeps)
     except LinkNotValid:
         return _bad_link(request)
     except InvalidInput as error:

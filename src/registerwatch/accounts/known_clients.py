@@ -1,0 +1,46 @@
+"""From where each user signed in. Functions run in the transaction of the connection that they are given."""
+
+from sqlalchemy import bindparam, delete, select, text
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from registerwatch.accounts.clients import UNKNOWN_CLIENT, Client
+from registerwatch.db.tables import known_clients, users
+
+KNOWN_SECONDS = 90 * 24 * 3600
+"""A client is forgotten so long after its last sign-in."""
+MAX_CLIENTS = 20
+"""Of one user; the newest are kept."""
+
+IS_KNOWN = (
+    select(known_clients.c.user_id)
+    .join(users, users.c.id == known_clients.c.user_id)
+    .where(
+        users.c.email == bindparam("email"),
+        known_clients.c.address == bindparam("address"),
+        known_clients.c.last_at > bindparam("since"),
+    )
+)
+"""One row where the user with this address signed in from this client after an instant."""
+
+_REMEMBER = text(
+    "INSERT INTO known_clients (user_id, address, last_at) VALUES (:user_id, :address, :now)"
+    " ON CONFLICT (user_id, address) DO UPDATE SET last_at = excluded.last_at"
+)
+
+
+async def remember(connection: AsyncConnection, user_id: int, client: Client, now: int) -> None:
+    """Note that a user whose account is locked signed in from a client, or set a password by a mailed link there."""
+    if client == UNKNOWN_CLIENT:
+        return
+    values = {"user_id": user_id, "address": client.address, "now": now}
+    await connection.execute(_REMEMBER, values)
+    of_user = known_clients.c.user_id == user_id
+    newest = select(known_clients.c.address).where(of_user).order_by(known_clients.c.last_at.desc()).limit(MAX_CLIENTS)
+    await connection.execute(delete(known_clients).where(of_user, known_clients.c.address.not_in(newest)))
+
+
+async def forget_old(connection: AsyncConnection, now: int) -> int:
+    """Delete clients that nobody signed in from for long; how many."""
+    return (
+        await connection.execute(delete(known_clients).where(known_clients.c.last_at <= now - KNOWN_SECONDS))
+    ).rowcount
