@@ -4,6 +4,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 NEWEST = 100
+MAX_LINES_A_DAY = 100
+"""Of one repeatable action of one actor in an account; one more line stands for all that follow on that day (UTC)."""
+MAX_SUBJECT_LENGTH = 500
 OPERATOR = "operator"
 """The actor where the operator of the service did something."""
 
@@ -41,12 +44,33 @@ class Action(StrEnum):
     SUBSCRIPTION_RESUMED = "subscription resumed"
 
 
+REPEATABLE = frozenset(
+    {
+        Action.SIGNED_IN,
+        Action.SIGN_IN_FAILED,
+        Action.WEBHOOK_CHANGED,
+        Action.FEED_MADE,
+        Action.FEED_ENDED,
+        Action.CHECKOUT_STARTED,
+        Action.SUBSCRIPTION_CANCELLED,
+        Action.SUBSCRIPTION_RESUMED,
+    }
+)
+"""What can be done again and again. Everything else (passwords, keys, users, plans) has a line each time; a rate limit
+bounds how often an account does that."""
+
+
 @dataclass(frozen=True, slots=True)
 class AuditEntry:
-    """One line of the trail: at `created_at` (unix seconds) `actor` did `action` to `subject` (or to nothing)."""
+    """One line of the trail: at `created_at` (unix seconds) `actor` did `action` to `subject` (or to nothing).
+
+    A line with `repeated` stands for so many of them, the last at `last_at` to `subject`.
+    """
 
     id: int
     created_at: int
     actor: str
     action: str
     subject: str
+    repeated: int | None = None
+    last_at: int | None = None

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registerwatch.accounts import audit, credentials, repository
+from registerwatch.accounts import audit, audit_trail, credentials, repository
 from registerwatch.accounts.audit import Action, AuditEntry
 from registerwatch.accounts.confirmation import ConfirmationService
 from registerwatch.accounts.models import Caller, Profile, Role
@@ -66,14 +66,19 @@ class MemberService:
     async def trail(self, caller: Caller) -> Sequence[AuditEntry]:
         """The newest 100 lines of the audit trail, newest first."""
         async with self._database.reading() as connection:
-            return await repository.trail(connection, caller.account.id, audit.NEWEST)
+            return await audit_trail.newest(connection, caller.account.id, audit.NEWEST)
 
-    async def trail_page(self, caller: Caller, *, after: int | None, limit: int) -> RowPage[AuditEntry]:
-        """Lines of the audit trail that come after one, oldest first, or else the newest ones, newest first."""
+    async def trail_page(
+        self, caller: Caller, *, after: int | None = None, before: int | None = None, limit: int
+    ) -> RowPage[AuditEntry]:
+        """Lines of the audit trail that come after one, oldest first, or else the newest ones, or those before one,
+        newest first.
+        """
         async with self._database.reading() as connection:
             if after is None:
-                return RowPage.cut(await repository.trail(connection, caller.account.id, limit + 1), limit)
-            found = await repository.trail_after(connection, caller.account.id, after, limit + 1)
+                found = await audit_trail.newest(connection, caller.account.id, limit + 1, before)
+            else:
+                found = await audit_trail.after(connection, caller.account.id, after, limit + 1)
             return RowPage.cut(found, limit)
 
     async def add_user(self, caller: Caller, email: str, password: str) -> Profile:

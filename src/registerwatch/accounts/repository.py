@@ -10,7 +10,8 @@ from typing import Any
 from sqlalchemy import BigInteger, Select, bindparam, delete, func, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registerwatch.accounts.audit import Action, AuditEntry
+from registerwatch.accounts import audit_trail
+from registerwatch.accounts.audit import Action
 from registerwatch.accounts.credentials import UNKNOWN_CREDENTIAL, digest_of, masked
 from registerwatch.accounts.models import Caller, Key, Role, Scope, User
 from registerwatch.db.tables import (
@@ -86,9 +87,6 @@ KEYS = (
     )
     .where(api_keys.c.account_id == _OF_ACCOUNT)
     .order_by(api_keys.c.id)
-)
-_AUDIT = select(audit.c.id, audit.c.created_at, audit.c.actor, audit.c.action, audit.c.subject).where(
-    audit.c.account_id == _OF_ACCOUNT
 )
 
 
@@ -310,23 +308,8 @@ async def delete_expired(
 async def note(
     connection: AsyncConnection, account_id: int, *, now: int, actor: str, action: Action, subject: str = ""
 ) -> None:
-    """Write a line into the audit trail of an account that the caller has locked or just made: so lines become
-    visible in the order of their ids, and who reads what comes after one leaves none out.
-    """
-    values = {"account_id": account_id, "created_at": now, "actor": actor, "action": action, "subject": subject}
-    await connection.execute(insert(audit).values(values))
-
-
-async def trail(connection: AsyncConnection, account_id: int, newest: int) -> Sequence[AuditEntry]:
-    """The account's audit trail, newest first."""
-    found = _AUDIT.order_by(audit.c.id.desc()).limit(newest)
-    return [AuditEntry(*row) for row in await connection.execute(found, {"account_id": account_id})]
-
-
-async def trail_after(connection: AsyncConnection, account_id: int, after: int, limit: int) -> Sequence[AuditEntry]:
-    """The account's audit trail after a line, oldest first."""
-    found = _AUDIT.where(audit.c.id > after).order_by(audit.c.id).limit(limit)
-    return [AuditEntry(*row) for row in await connection.execute(found, {"account_id": account_id})]
+    """Write a line into the audit trail of an account that the caller has locked or just made."""
+    await audit_trail.add(connection, account_id, now=now, actor=actor, action=action, subject=subject)
 
 
 async def _one_user(

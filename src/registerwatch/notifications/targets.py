@@ -82,6 +82,8 @@ class TargetService:
         async with self._database.transaction() as connection:
             present = await self._locked(connection, caller)
             first = next((each for each in present if each.is_first), None)
+            if first is not None and first.url == wanted:
+                return
             if first is not None and wanted:
                 await target_repository.set_url(connection, caller.account.id, first.id, wanted)
             elif first is not None:

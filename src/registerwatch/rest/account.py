@@ -10,6 +10,8 @@ from registerwatch.accounts.models import Profile, Scope
 from registerwatch.accounts.passwords import MAX_PASSWORD_LENGTH
 from registerwatch.accounts.validation import MAX_LABEL_LENGTH
 from registerwatch.bootstrap import Service
+from registerwatch.db.row_pages import MAX_ROW_ID
+from registerwatch.errors import InvalidInput
 from registerwatch.rest.account_answers import (
     EXAMPLE_LABEL,
     AccountObject,
@@ -35,6 +37,8 @@ from registerwatch.web.answers import Done
 from registerwatch.web.injection import InjectedService, counted
 from registerwatch.web.rate_limits import Limit
 from registerwatch.web.responses import private_response
+
+ONE_WAY = "Send `after` or `before`, not both."
 
 router = account_router("account")
 
@@ -79,6 +83,12 @@ class KeyRequest(RequestBody):
     )
 
 
+class TrailParameters(PageParameters):
+    """Which part of the audit trail is answered."""
+
+    before: int | None = Field(None, ge=0, le=MAX_ROW_ID, description="Only what comes before this id, newest first.")
+
+
 @router.get("/v1/me", summary="The account", responses=answer(AccountObject))
 async def me(service: InjectedService, caller: Reader) -> Response:
     """Works after the period has ended too."""
@@ -89,7 +99,10 @@ async def me(service: InjectedService, caller: Reader) -> Response:
     "/v1/password",
     summary="Set a password",
     responses=answer(AccountObject) | BAD_REQUEST,
-    dependencies=[Depends(counted_by_account(Limit.ACCOUNT_PASSWORDS))],
+    dependencies=[
+        Depends(counted_by_account(Limit.ACCOUNT_PASSWORDS)),
+        Depends(counted_by_account(Limit.ACCOUNT_CHANGES)),
+    ],
 )
 async def set_password(body: PasswordRequest, service: InjectedService, caller: Manager) -> Response:
     """By a session that of its user, by an API key that of the owner. The user's other sessions end.
@@ -117,7 +130,10 @@ async def delete_account(body: DeleteRequest, service: InjectedService, caller: 
     "/v1/users",
     summary="Add a member",
     responses=answer(AccountObject) | BAD_REQUEST | SIGNUP_CLOSED | CAP_REACHED,
-    dependencies=[Depends(counted_by_owners(Limit.ACCOUNT_PASSWORDS))],
+    dependencies=[
+        Depends(counted_by_owners(Limit.ACCOUNT_PASSWORDS)),
+        Depends(counted_by_owners(Limit.ACCOUNT_CHANGES)),
+    ],
 )
 async def add_user(body: UserRequest, service: InjectedService, caller: OwnerOrKey) -> Response:
     """The password is not mailed; tell it to them. For an owner or an API key, unless the operator forbids it.
@@ -126,14 +142,22 @@ async def add_user(body: UserRequest, service: InjectedService, caller: OwnerOrK
     return await _account(service, await service.accounts.members.add_user(caller, body.email, _secret(body)))
 
 
-@router.delete("/v1/users/{id}", summary="Remove a user", responses=answer(AccountObject) | BAD_REQUEST | FORBIDDEN)
+@router.delete(
+    "/v1/users/{id}",
+    summary="Remove a user",
+    responses=answer(AccountObject) | BAD_REQUEST | FORBIDDEN,
+    dependencies=[Depends(counted_by_owners(Limit.ACCOUNT_CHANGES))],
+)
 async def remove_user(id: RowId, service: InjectedService, caller: OwnerOrKey) -> Response:  # noqa: A002  # the contract's name
     """Their sessions end. The last owner cannot be removed (400). For an owner or an API key."""
     return await _account(service, await service.accounts.members.remove_user(caller, row_id(id)))
 
 
 @router.post(
-    "/v1/keys", summary="Make an API key", responses=answer(CreatedKey) | BAD_REQUEST | FORBIDDEN | CAP_REACHED
+    "/v1/keys",
+    summary="Make an API key",
+    responses=answer(CreatedKey) | BAD_REQUEST | FORBIDDEN | CAP_REACHED,
+    dependencies=[Depends(counted_by_owners(Limit.ACCOUNT_CHANGES))],
 )
 async def create_key(body: KeyRequest, service: InjectedService, caller: OwnerOrKey) -> Response:
     """The only time that the full key is told. A key with an end makes none that lasts longer. For an owner or an API
@@ -146,7 +170,12 @@ async def create_key(body: KeyRequest, service: InjectedService, caller: OwnerOr
     return private_response(CreatedKey(api_key=new.secret, label=new.label))
 
 
-@router.delete("/v1/keys/{id}", summary="Revoke an API key", responses=answer(AccountObject) | BAD_REQUEST | FORBIDDEN)
+@router.delete(
+    "/v1/keys/{id}",
+    summary="Revoke an API key",
+    responses=answer(AccountObject) | BAD_REQUEST | FORBIDDEN,
+    dependencies=[Depends(counted_by_owners(Limit.ACCOUNT_CHANGES))],
+)
 async def revoke_key(id: RowId, service: InjectedService, caller: OwnerOrKey) -> Response:  # noqa: A002  # the contract's name
     """It stops working at once and for good; sessions go on. For an owner or an API key."""
     return await _account(service, await service.accounts.api_keys.revoke(caller, row_id(id)))
@@ -154,16 +183,21 @@ async def revoke_key(id: RowId, service: InjectedService, caller: OwnerOrKey) ->
 
 @router.get("/v1/audit", summary="Who did what", responses=answer(AuditTrail) | BAD_REQUEST | FORBIDDEN)
 async def audit_trail(
-    parameters: Annotated[PageParameters, Query()], service: InjectedService, caller: OwnerOrKey
+    parameters: Annotated[TrailParameters, Query()], service: InjectedService, caller: OwnerOrKey
 ) -> Response:
     """Sign-ins, changed passwords, keys, users, webhooks and feeds: the newest 100. With `after` those that come after
-    an id, oldest first; each `next` goes on. For an owner or an API key.
+    an id, oldest first; each `next` goes on. With `before` those that come before one, newest first. What one actor did
+    more than a hundred times on a day is one line from there on, with `repeated`; passwords, keys and users have a line
+    each time. For an owner or an API key.
     """
     if not parameters.is_given:
         trail = await service.accounts.members.trail(caller)
         return private_response(AuditTrail(entries=[AuditLine.of(entry) for entry in trail]))
-    page = await service.accounts.members.trail_page(caller, after=parameters.after, limit=parameters.limit)
-    return private_response(AuditTrail.of_page(page, parameters.after))
+    after, before = parameters.after, parameters.before
+    if after is not None and before is not None:
+        raise InvalidInput(ONE_WAY)
+    page = await service.accounts.members.trail_page(caller, after=after, before=before, limit=parameters.limit)
+    return private_response(AuditTrail.of_page(page, after=after, before=before))
 
 
 async def _account(service: Service, profile: Profile) -> Response:

@@ -144,9 +144,17 @@ class AuditLine(Answer):
 
     id: Annotated[int, doc("Increasing number.", 41)]
     created_at: Annotated[str, instant("UTC.")]
-    actor: Annotated[str, doc("E-mail address of a user, a masked API key, or `operator`.", EXAMPLE_EMAIL)]
+    actor: Annotated[
+        str,
+        doc("E-mail address of a user, a masked API key, `operator`, `payment provider` or `unknown`.", EXAMPLE_EMAIL),
+    ]
     action: Annotated[str, doc("What was done.", "key created")]
     subject: Annotated[str, doc("To whom or what; can be empty.", "rw_ab…wxyz (ERP)")]
+    repeated: Annotated[
+        int | UnsetType,
+        doc("How often it was done: there in a line that stands for all that follow a hundred of a day.", 37),
+    ] = UNSET
+    last_at: Annotated[str | UnsetType, instant("When it was done last, UTC, in such a line.")] = UNSET
 
     @classmethod
     def of(cls, entry: AuditEntry) -> "AuditLine":
@@ -157,6 +165,8 @@ class AuditLine(Answer):
             actor=entry.actor,
             action=entry.action,
             subject=entry.subject,
+            repeated=UNSET if entry.repeated is None else entry.repeated,
+            last_at=UNSET if entry.last_at is None else iso_utc(entry.last_at),
         )
 
 
@@ -165,15 +175,24 @@ class AuditTrail(Answer):
 
     entries: Annotated[list[AuditLine], doc("The newest first; with `after`, the oldest first.")]
     next: Annotated[int | UnsetType, doc("Send it as `after` to go on: later entries follow.", 41)] = UNSET
+    before: Annotated[
+        int | UnsetType,
+        doc("Send it as `before` to go back: earlier entries follow. There without `after`, where there are any.", 14),
+    ] = UNSET
     more: Annotated[bool | UnsetType, doc("Whether there are others: later ones with `after`, else earlier ones.")] = (
         UNSET
     )
 
     @classmethod
-    def of_page(cls, page: RowPage[AuditEntry], after: int | None) -> "AuditTrail":
-        """A page of the trail that goes on from a line, or begins with the newest."""
+    def of_page(cls, page: RowPage[AuditEntry], *, after: int | None, before: int | None) -> "AuditTrail":
+        """A page of the trail that goes on from a line, goes back from one, or begins with the newest."""
         ids = [entry.id for entry in page.rows]
-        return cls([AuditLine.of(entry) for entry in page.rows], next=max(ids, default=after or 0), more=page.more)
+        return cls(
+            [AuditLine.of(entry) for entry in page.rows],
+            next=max(ids, default=after or 0) if before is None else UNSET,
+            before=min(ids) if after is None and page.more else UNSET,
+            more=page.more,
+        )
 
 
 async def account_object(service: Service, profile: Profile) -> AccountObject:

@@ -41,6 +41,8 @@ class Limit(Enum):
     """Of an address, and of an account."""
     ACCOUNT_PASSWORDS = RateLimitRule("account-passwords", 30, 60)
     """Passwords that one account sets, and users that it adds."""
+    ACCOUNT_CHANGES = RateLimitRule("account-changes", 500, 24 * 3600)
+    """Changes of an account's passwords, users and keys: each has a line in its audit trail."""
     USER_SIGN_INS = RateLimitRule("user-sign-ins", 30, 3600)
     """Sign-ins as one user from clients from which they never signed in, all of these together. One address alone may
     try 20 logins and 8 trials an hour, which stay below."""
