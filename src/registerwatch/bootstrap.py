@@ -21,6 +21,8 @@ from registerwatch.db.disk import DiskCheck
 from registerwatch.db.engine import Database
 from registerwatch.db.migrate import upgrade
 from registerwatch.db.schedule import Schedule
+from registerwatch.db.secret_cipher import SecretCipher
+from registerwatch.errors import ConfigurationError, SecretUnreadable
 from registerwatch.health import HealthChecks
 from registerwatch.mail.mailer import Mailer, mailer_of
 from registerwatch.net.resolver import DnsResolver
@@ -130,7 +132,8 @@ def build_service(
     )
     mailer = mailer or mailer_of(settings, clock)
     notices = AccountNotices(clock, mailer, public_url=settings.public_url)
-    notifications = build_notifications(settings, database, clock, http_client, notices)
+    cipher = SecretCipher(settings.secrets_keys)
+    notifications = build_notifications(settings, database, clock, http_client, notices, cipher)
     copy = RecordStore(database, WatchObserver(notifications.outbox))
     http = httpx2.AsyncClient(
         transport=transport, limits=httpx2.Limits(max_connections=20, max_keepalive_connections=5)
@@ -180,6 +183,7 @@ def build_service(
             passwords or Passwords(),
             billing.cancellations,
             notices=notices,
+            cipher=cipher,
         ),
         watches=build_watches(settings, database, clock, copy, refresher, notifications.outbox),
         notifications=notifications,
@@ -208,13 +212,23 @@ def _folders(settings: Settings, database: Database) -> set[Path]:
     return {settings.data_dir} | ({database.sqlite_path.parent} if database.sqlite_path is not None else set())
 
 
+async def _prepare_database(service: Service) -> None:
+    """Bring the database to its schema, and secrets in it under the present key."""
+    await upgrade(service.database)
+    try:
+        await service.notifications.secrets.prepare()
+    except (ConfigurationError, SecretUnreadable):
+        await service.close()
+        raise
+
+
 @asynccontextmanager
 async def running(service: Service, *, background: bool = True) -> AsyncIterator[Service]:
     """The service with its database at the right schema, its index following the copy, and its background work.
 
     Without `background` somebody else does that work.
     """
-    await upgrade(service.database)
+    await _prepare_database(service)
     await service.indexer.open()
     own = [
         asyncio.create_task(loops.index(service.indexer), name="index"),
@@ -230,7 +244,7 @@ async def running(service: Service, *, background: bool = True) -> AsyncIterator
 @asynccontextmanager
 async def working(service: Service) -> AsyncIterator[Service]:
     """The background work alone."""
-    await upgrade(service.database)
+    await _prepare_database(service)
     try:
         async with _cancelled_at_end(_background(service)):
             yield service

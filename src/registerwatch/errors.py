@@ -150,6 +150,12 @@ class BackupRefused(RegisterwatchError):
     code = "backup-refused"
 
 
+class SecretUnreadable(RegisterwatchError):
+    """A stored secret cannot be decrypted. The message is for the operator."""
+
+    code = "secret-unreadable"
+
+
 class IndexUnavailable(RegisterwatchError):
     """The search index cannot be opened or written."""
 

@@ -7,6 +7,7 @@ Every setting is an environment variable with the prefix `REGISTERWATCH_`. Each 
 import ipaddress
 import os
 import re
+from base64 import b64decode
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -21,6 +22,7 @@ from registerwatch.errors import ConfigurationError
 
 PREFIX = "REGISTERWATCH_"
 EUDAMED_URL = "https://ec.europa.eu/tools/eudamed/api"
+SECRETS_KEY_BYTES = 32
 PAYMENT_API_URL = "https://api.stripe.com"
 EUDAMED_DATALAKE_URL = "https://api.datalake.sante.service.ec.europa.eu/eudamed"
 
@@ -115,6 +117,11 @@ class Settings(BaseSettings):
         description="The provider's price of each plan, `standard=price_1,operator=price_2`. "
         "Needed with `PAYMENT_API_KEY`.",
     )
+    secrets_key: SecretStr | None = Field(
+        None,
+        description="Key under which the database holds webhook secrets, 32 random bytes in base64 "
+        "(`openssl rand -base64 32`); behind commas others, which still decrypt. Default: they are stored in clear.",
+    )
     mirror: Literal["off", "datalake", "register"] = Field(
         "off",
         description="What the copy is filled from once a day, in the background: `datalake` (every device, hours old), "
@@ -149,6 +156,13 @@ class Settings(BaseSettings):
     def _sendable_secret(cls, value: SecretStr | None) -> SecretStr | None:
         if value is not None and not re.fullmatch("[!-~]+", value.get_secret_value()):
             raise ValueError("must be plain ASCII without spaces")
+        return value
+
+    @field_validator("secrets_key")
+    @classmethod
+    def _usable_keys(cls, value: SecretStr | None) -> SecretStr | None:
+        if value is not None:
+            _keys_of(value.get_secret_value())
         return value
 
     @field_validator("public_url", "register_url", "datalake_url", "payment_api_url")
@@ -216,6 +230,11 @@ class Settings(BaseSettings):
         if self.database_url is not None:
             return self.database_url.get_secret_value()
         return f"sqlite:///{self.data_dir / 'registerwatch.db'}"
+
+    @property
+    def secrets_keys(self) -> tuple[bytes, ...]:
+        """The keys of `secrets_key`, the one that encrypts first; none where it is not set."""
+        return _keys_of(self.secrets_key.get_secret_value()) if self.secrets_key is not None else ()
 
     @property
     def index_dir(self) -> Path:
@@ -299,6 +318,22 @@ def variable_name(field_name: str) -> str:
 
 def _variable(location: tuple[int | str, ...]) -> str:
     return variable_name(str(location[0])) if location else PREFIX + "*"
+
+
+def _keys_of(value: str) -> tuple[bytes, ...]:
+    """The keys in a list with commas. Raises `ValueError`, whose message repeats nothing of it."""
+    try:
+        keys = tuple(b64decode(part.strip().translate(_STANDARD_BASE64), validate=True) for part in value.split(","))
+    except ValueError:
+        keys = (b"",)
+    if any(len(key) != SECRETS_KEY_BYTES for key in keys) or len(set(keys)) < len(keys):
+        raise ValueError(
+            "must be 32 random bytes in base64, of `openssl rand -base64 32`; several with commas, each once"
+        )
+    return keys
+
+
+_STANDARD_BASE64 = str.maketrans("-_", "+/")
 
 
 def _prices_of(value: str) -> dict[str, str]:

@@ -1,7 +1,8 @@
 """Requests that are carried out once, however often they are sent with one Idempotency-Key.
 
 Source: draft-ietf-httpapi-idempotency-key-header-07. A request that ends in an error is forgotten, so that it can be
-sent again. Answers are kept for a day, but for those with a secret that is told once.
+sent again. Answers are kept for a day, but for those with a secret that is told once; they can hold webhook secrets, so
+they are encrypted where there is a key.
 """
 
 import hashlib
@@ -12,6 +13,7 @@ from sqlalchemy.exc import IntegrityError
 
 from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
+from registerwatch.db.secret_cipher import SecretCipher
 from registerwatch.db.tables import idempotent_requests as table
 from registerwatch.errors import IdempotencyConflict
 
@@ -51,15 +53,16 @@ class IdempotentRequest:
 class IdempotencyStore:
     """Remembers requests and their answers."""
 
-    def __init__(self, database: Database, clock: Clock) -> None:
+    def __init__(self, database: Database, clock: Clock, cipher: SecretCipher | None = None) -> None:
         self._database = database
+        self._cipher = cipher or SecretCipher()
         self._clock = clock
 
     async def begin(self, request: IdempotentRequest) -> Answered | None:
         """None where the request is to be carried out now; else the answer that it got.
 
-        Raises `IdempotencyConflict` while it is under way, where its answer was not kept, and where the key belongs to
-        another request.
+        Raises `SecretUnreadable` where it cannot be decrypted, `IdempotencyConflict` while it is under way, where its
+        answer was not kept, and where the key belongs to another request.
         """
         if await self._is_new(request):
             return None
@@ -74,7 +77,7 @@ class IdempotencyStore:
             if row.status is not None and row.body is None:
                 raise IdempotencyConflict(NOT_KEPT)
             if row.status is not None:
-                return Answered(row.status, row.body)
+                return Answered(row.status, self._cipher.opened(row.body, request.digest))
             if 0 <= now - row.started_at < ABANDONED_SECONDS:
                 raise IdempotencyConflict(UNDER_WAY)
             await connection.execute(update(table).where(where).values(started_at=now))
@@ -87,7 +90,7 @@ class IdempotencyStore:
             if answered is None:
                 await connection.execute(delete(table).where(where))
             else:
-                body = answered.body if is_kept else None
+                body = self._cipher.sealed(answered.body, request.digest) if is_kept else None
                 await connection.execute(update(table).where(where).values(status=answered.status, body=body))
 
     async def _is_new(self, request: IdempotentRequest) -> bool:

@@ -22,6 +22,7 @@ from registerwatch.accounts.prune import AccountPruner
 from registerwatch.accounts.sessions import SessionService
 from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
+from registerwatch.db.secret_cipher import SecretCipher
 from registerwatch.errors import DatabaseUnavailable
 from registerwatch.mail.mailer import Mailer
 from registerwatch.settings import Settings
@@ -71,6 +72,7 @@ def build_accounts(
     deletion_hook: DeletionHook | None = None,
     *,
     notices: AccountNotices | None = None,
+    cipher: SecretCipher | None = None,
 ) -> Accounts:
     """The use cases over one database."""
     table, uses = plans(settings.trial_watch_cap), CredentialUses(database, clock)
@@ -127,7 +129,7 @@ def build_accounts(
         admin=AccountAdmin(database, table, clock, trial_seconds=trial_seconds, public_url=public_url),
         pruner=AccountPruner(database, clock),
         passwords=passwords,
-        idempotency=IdempotencyStore(database, clock),
+        idempotency=IdempotencyStore(database, clock, cipher),
         uses=uses,
         open_sessions=OpenSessionService(database, clock),
         old_trials=OldTrialService(database, clock, mailer, deletion, public_url=public_url),

@@ -31,6 +31,7 @@ def back_up(
     if check:
         backup.check(file)
         typer.echo(f"{file} is whole.")
+        _tell_contents(file)
         return
     database = sqlite_path(load_settings().database_address)
     if database is None:
@@ -38,3 +39,13 @@ def back_up(
     with bar("pages") as advance:
         size = backup.back_up(database, file, advance)
     typer.echo(f"{file}: {size / 1e6:,.1f} MB, checked.")
+    _tell_contents(file)
+
+
+def _tell_contents(file: Path) -> None:
+    """Say what in a backup is to be protected."""
+    encrypted, in_clear = backup.secrets_in(file)
+    typer.echo(
+        "It holds e-mail addresses, hashes of passwords, digests of keys and sessions, and webhook secrets:"
+        f" {encrypted} encrypted (a restored service needs REGISTERWATCH_SECRETS_KEY for them), {in_clear} in clear."
+    )

@@ -6,7 +6,9 @@ import typer
 
 from registerwatch.db.engine import Database
 from registerwatch.db.migrate import upgrade
-from registerwatch.settings import load_settings
+from registerwatch.db.secret_cipher import SecretCipher
+from registerwatch.notifications.target_secrets import TargetSecrets
+from registerwatch.settings import Settings, load_settings
 
 app = typer.Typer(help="The database.", no_args_is_help=True)
 
@@ -21,6 +23,19 @@ def upgrade_database() -> None:
     """Bring the database to this program's schema. `serve` does so too at its start."""
     kind = bring_to_schema(load_settings().database_address)
     typer.echo(f"The {kind} database is up to date.")
+
+
+def prepare_secrets(settings: Settings) -> None:
+    """Encrypt the secrets that are not encrypted under the present key. Raises `ConfigurationError`."""
+    database = Database(settings.database_address)
+
+    async def run() -> None:
+        try:
+            await TargetSecrets(database, SecretCipher(settings.secrets_keys)).prepare()
+        finally:
+            await database.close()
+
+    asyncio.run(run())
 
 
 def bring_to_schema(address: str) -> str:

@@ -6,7 +6,7 @@ import typer
 
 from registerwatch import logs
 from registerwatch.commands.contact import warn_without_contact
-from registerwatch.commands.database import bring_to_schema
+from registerwatch.commands.database import bring_to_schema, prepare_secrets
 from registerwatch.db.disk import make_folder
 from registerwatch.db.private_files import note_open_folder, protect_index
 from registerwatch.settings import load_settings, unknown_variables
@@ -33,4 +33,5 @@ def serve(
     note_open_folder(settings.data_dir)
     protect_index(settings.index_dir)
     bring_to_schema(settings.database_address)  # here a problem is one line; in the server it would be a traceback
+    prepare_secrets(settings)
     server.serve(settings, host, port, background=background)

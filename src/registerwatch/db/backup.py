@@ -12,6 +12,7 @@ from contextlib import closing
 from pathlib import Path
 
 from registerwatch.db.migrate import known_schemas
+from registerwatch.db.secret_cipher import PREFIX
 from registerwatch.db.sqlite import quoted
 from registerwatch.errors import BackupRefused
 
@@ -63,6 +64,20 @@ def check(backup: Path) -> None:
         raise BackupRefused(f"{backup} is damaged: {found}.")
     if schema is None or schema[0] not in known_schemas():
         raise BackupRefused(f"{backup} was made by a newer version of Registerwatch, which can restore it.")
+
+
+def secrets_in(backup: Path) -> tuple[int, int]:
+    """How many webhooks have their secrets in a backup encrypted, and how many in clear. Raises `BackupRefused`."""
+    counted = (
+        "SELECT count(*), coalesce(sum(secret LIKE :encrypted AND coalesce(old_secret, '') NOT LIKE 'whsec%'), 0)"
+        " FROM webhooks WHERE secret <> ''"
+    )
+    try:
+        with closing(sqlite3.connect(f"file:{quoted(backup)}?immutable=1", uri=True)) as connection:
+            webhooks, encrypted = connection.execute(counted, {"encrypted": f"{PREFIX}%"}).fetchone()
+    except sqlite3.Error as error:
+        raise BackupRefused(f"{backup} cannot be read: {error}.") from error
+    return encrypted, webhooks - encrypted
 
 
 def _copy(database: Path, target: Path, progress: Progress) -> None:

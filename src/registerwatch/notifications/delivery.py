@@ -12,10 +12,12 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
+from registerwatch.db.secret_cipher import SecretCipher
 from registerwatch.notifications import older_deliveries, repository
 from registerwatch.notifications.channels import Channel
 from registerwatch.notifications.models import AttemptResult, Notification, Target
 from registerwatch.notifications.repository import ClaimedDelivery, FinishedDelivery
+from registerwatch.notifications.target_secrets import TargetSecrets
 
 LEASE_SECONDS = 60
 MAX_CONCURRENT = 100
@@ -25,8 +27,11 @@ MAX_PER_TARGET = 4
 class DeliveryService:
     """Sends deliveries over the channels of their targets."""
 
-    def __init__(self, database: Database, clock: Clock, channels: Mapping[str, Channel]) -> None:
+    def __init__(
+        self, database: Database, clock: Clock, channels: Mapping[str, Channel], secrets: TargetSecrets | None = None
+    ) -> None:
         self._database = database
+        self._secrets = secrets or TargetSecrets(database, SecretCipher())
         self._clock = clock
         self._channels = channels
         self.results = {"accepted": 0, "failed": 0}
@@ -63,8 +68,9 @@ class DeliveryService:
 
     async def send(self, target: Target, notification: Notification, body: str) -> tuple[AttemptResult, int]:
         """Attempt until the target accepts it or the channel's retries are used up: the last result, and how many
-        attempts there were. There is none where nothing can be sent to the target.
+        attempts there were. There is none where nothing can be sent to the target. Raises `SecretUnreadable`.
         """
+        target = self._secrets.opened(target)
         channel = self._channels[target.channel]
         problem = channel.problem(target)
         if problem is not None:

@@ -14,6 +14,7 @@ from registerwatch.accounts.repository import locked
 from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
 from registerwatch.db.row_pages import RowPage
+from registerwatch.db.secret_cipher import SecretCipher
 from registerwatch.db.statements import PreparedSelect
 from registerwatch.errors import CapReached, InvalidInput
 from registerwatch.mail.mailer import Mail
@@ -32,6 +33,7 @@ from registerwatch.notifications.models import (
     new_delivery_id,
 )
 from registerwatch.notifications.repository import FinishedDelivery
+from registerwatch.notifications.target_secrets import TargetSecrets
 
 MAX_TESTS, MAX_TESTS_PER_ACCOUNT = 50, 3
 """That one process sends at a time."""
@@ -60,6 +62,7 @@ class TargetService:
         channel: Channel,
         tests: AccountPlaces,
         notices: AccountNotices | None = None,
+        secrets: TargetSecrets | None = None,
     ) -> None:
         self._notices = notices
         self._database = database
@@ -67,11 +70,12 @@ class TargetService:
         self._deliveries = deliveries
         self._channel = channel
         self._tests = tests
+        self._secrets = secrets or TargetSecrets(database, SecretCipher())
 
     async def all(self, account_id: int) -> Sequence[Target]:
         """The account's targets, the first one first."""
         rows = await self._database.rows(_TARGETS, account_id=account_id, channel=self._channel.name)
-        return [target_repository.target_of(row) for row in rows]
+        return [self._secrets.opened(target_repository.target_of(row)) for row in rows]
 
     async def set_first(self, caller: Caller, url: str) -> None:
         """Set the address of the first target, which keeps its secret; an empty one removes both.
@@ -109,7 +113,7 @@ class TargetService:
             what = f"added a {self._channel.name} to {_host(wanted)}"
             notices = await self._notices_of(connection, caller, what)
         self._send(notices)
-        return added
+        return self._secrets.opened(added)
 
     async def remove(self, caller: Caller, target_id: int) -> None:
         """Remove an address of the account, if it is one, with its deliveries."""
@@ -134,7 +138,7 @@ class TargetService:
                 connection,
                 caller.account.id,
                 target.id,
-                secret=self._channel.new_secret(),
+                secret=self._new_secret(caller),
                 old_secret=target.secret,
                 until=now + OVERLAP_SECONDS,
             )
@@ -143,7 +147,7 @@ class TargetService:
             what = f"gave the {self._channel.name} to {_host(target.url)} a new secret"
             notices = await self._notices_of(connection, caller, what)
         self._send(notices)
-        return renewed
+        return self._secrets.opened(renewed)
 
     async def test(self, caller: Caller, target_id: int | None) -> TestResult:
         """Send a signed test to one target, or to the first one. Raises `InvalidInput` when there is none.
@@ -205,7 +209,7 @@ class TargetService:
             caller.account.id,
             channel=self._channel.name,
             url=url,
-            secret=self._channel.new_secret(),
+            secret=self._new_secret(caller),
             is_first=is_first,
             now=int(self._clock.now()),
         )
@@ -218,6 +222,10 @@ class TargetService:
     def _send(self, notices: Sequence[Mail]) -> None:
         if self._notices is not None:
             self._notices.send(notices)
+
+    def _new_secret(self, caller: Caller) -> str:
+        """A new secret as it is stored."""
+        return self._secrets.sealed(caller.account.id, self._channel.new_secret())
 
     async def _note(self, connection: AsyncConnection, caller: Caller, subject: str) -> None:
         await account_repository.note(

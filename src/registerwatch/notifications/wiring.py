@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from registerwatch.accounts.notices import AccountNotices
 from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
+from registerwatch.db.secret_cipher import SecretCipher
 from registerwatch.net.account_places import AccountPlaces
 from registerwatch.net.safe_http import SafeHttpClient
 from registerwatch.notifications.channels import Channel
 from registerwatch.notifications.channels.webhook import WebhookChannel
 from registerwatch.notifications.delivery import DeliveryService
 from registerwatch.notifications.outbox import DeliveryOutbox
+from registerwatch.notifications.target_secrets import TargetSecrets
 from registerwatch.notifications.targets import MAX_TESTS, MAX_TESTS_PER_ACCOUNT, TargetService
 from registerwatch.settings import Settings
 
@@ -20,6 +22,7 @@ from registerwatch.settings import Settings
 class Notifications:
     """What watches, surfaces and background work call. `targets` are by the names of their channels."""
 
+    secrets: TargetSecrets
     outbox: DeliveryOutbox
     deliveries: DeliveryService
     targets: Mapping[str, TargetService]
@@ -44,16 +47,24 @@ def build_channels(settings: Settings, http_client: SafeHttpClient) -> Mapping[s
 
 
 def build_notifications(
-    settings: Settings, database: Database, clock: Clock, http_client: SafeHttpClient, notices: AccountNotices
+    settings: Settings,
+    database: Database,
+    clock: Clock,
+    http_client: SafeHttpClient,
+    notices: AccountNotices,
+    cipher: SecretCipher,
 ) -> Notifications:
     """The use cases over one database."""
     channels = build_channels(settings, http_client)
-    deliveries = DeliveryService(database, clock, channels)
+    secrets = TargetSecrets(database, cipher)
+    deliveries = DeliveryService(database, clock, channels, secrets)
     places = AccountPlaces(most=MAX_TESTS, most_per_account=MAX_TESTS_PER_ACCOUNT)
     return Notifications(
+        secrets=secrets,
         outbox=DeliveryOutbox(database, clock, channels),
         deliveries=deliveries,
         targets={
-            name: TargetService(database, clock, deliveries, each, places, notices) for name, each in channels.items()
+            name: TargetService(database, clock, deliveries, each, places, notices, secrets)
+            for name, each in channels.items()
         },
     )

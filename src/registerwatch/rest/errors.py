@@ -9,7 +9,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from registerwatch.errors import DatabaseUnavailable, InvalidInput, RateLimited, RegisterwatchError
+from registerwatch.errors import DatabaseUnavailable, InvalidInput, RateLimited, RegisterwatchError, SecretUnreadable
 from registerwatch.rest.auth import known_caller
 from registerwatch.rest.middleware import OPEN_PATHS
 from registerwatch.web.client_address import client_address
@@ -40,12 +40,14 @@ STATUS_BY_CODE = {
     "payments-unavailable": 503,
     "database-unavailable": 503,
     "index-unavailable": 503,
+    "secret-unreadable": 503,
 }
 HEADERS_BY_STATUS = {401: {"WWW-Authenticate": "Bearer"}, 503: {"Retry-After": "10"}}
 JSON_PATHS = ("/v1", "/mcp", "/health", "/live", "/ready", "/openapi.json", "/.well-known")
 UNKNOWN_PATH = "There is nothing at this address. The interface is described at /openapi.json."
 MAX_PROBLEMS = 5
 """That one answer tells: a list of thousands of values has as many."""
+UNREADABLE = "A secret of this account cannot be read now. Who runs this service finds the reason in the log."
 NO_OBJECT = "The body is no JSON object. Send one, with `Content-Type: application/json`."
 
 
@@ -82,6 +84,9 @@ class _Answers:
         if isinstance(error, DatabaseUnavailable):
             log.error("the database is out of reach", path=request.url.path, error=message)
             message = NO_DATABASE
+        if isinstance(error, SecretUnreadable):
+            log.error("a stored secret cannot be read", path=request.url.path, error=message)
+            message = UNREADABLE
         if isinstance(error, RateLimited):
             headers["Retry-After"] = str(error.retry_after)
         return self._answer(request, message, status, error.code, headers)
