@@ -150,12 +150,19 @@ class Model:
         self.sessions = [each for each in self.sessions if each.person is not person or each.secret == kept]
         self.links = [each for each in self.links if each.person is not person]
 
-    def take_over(self, person: Person, now: int) -> None:
-        """Everybody but an owner loses whatever they had, and so do keys and what the owner had."""
+    def take_over(self, person: Person, now: int) -> bool:
+        """Everybody but an owner loses whatever they had, and keys and the owner's sessions end; whether anything did.
+
+        Sessions that are over count until they are tidied away.
+        """
+        firm = person.firm
+        sessions = [each for each in self.sessions if each.person.firm is firm]
+        ends_something = bool(firm.active_keys or sessions or len(firm.people) > 1)
         for key in person.firm.active_keys:
             key.revoked_at = now
         for other in [each for each in person.firm.people if each is not person]:
             self.remove(other)
+        return ends_something
 
     def remove(self, person: Person) -> None:
         """A user goes with all that was theirs."""

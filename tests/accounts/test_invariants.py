@@ -251,8 +251,8 @@ class People(RuleBasedStateMachine):
         self.outcome(self.accounts.password_reset.reset(secret, password), InvalidInput if refused else None)
         if not refused:
             person = opened[0]
-            if person.role is Role.OWNER and not person.is_confirmed:
-                self.model.take_over(person, self.now)
+            ends_all = person.role is Role.OWNER and not person.is_confirmed
+            if ends_all and self.model.take_over(person, self.now):
                 person.firm.trail.append((self.now, person.email, Action.EARLIER_ACCESS_ENDED))
             self.model.set_password(person, password)
             person.key_set_at, person.is_confirmed = None, True

@@ -239,11 +239,12 @@ class ConfirmationService:
 async def take_account_over(connection: AsyncConnection, holder: LinkHolder, password_hash: str, now: int) -> None:
     """End every way into an account that the caller has locked, set its owner's password, note that it is proven."""
     account_id, user_id = holder.account_id, holder.user_id
-    await confirmation_repository.end_earlier_access(connection, account_id, user_id, now)
+    has_ended = await confirmation_repository.end_earlier_access(connection, account_id, user_id, now)
     await confirmation_repository.confirm(connection, account_id, user_id, now)
     await repository.set_password(connection, account_id, user_id, password_hash)
     await repository.note_password_setter(connection, account_id, user_id, key_set_at=None)
-    await repository.note(connection, account_id, now=now, actor=holder.email, action=Action.EARLIER_ACCESS_ENDED)
+    if has_ended:
+        await repository.note(connection, account_id, now=now, actor=holder.email, action=Action.EARLIER_ACCESS_ENDED)
 
 
 def _digest(token: str) -> str:

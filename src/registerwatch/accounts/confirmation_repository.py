@@ -130,20 +130,22 @@ async def earlier_access(connection: AsyncConnection, account_id: int, user_id: 
     )
 
 
-async def end_earlier_access(connection: AsyncConnection, account_id: int, user_id: int, now: int) -> None:
-    """End every way into an account, which the caller has locked, but for this user's password.
+async def end_earlier_access(connection: AsyncConnection, account_id: int, user_id: int, now: int) -> bool:
+    """End every way into an account, which the caller has locked, but for this user's password; whether there was one.
 
     Keys are revoked; sessions, links, webhooks, feeds, invitations and the other users go.
     """
     active = api_keys.c.account_id == account_id, api_keys.c.revoked_at.is_(None)
-    await connection.execute(update(api_keys).where(*active).values(revoked_at=now))
-    for tokens in (sessions, reset_tokens, confirmation_tokens):
+    ended = (await connection.execute(update(api_keys).where(*active).values(revoked_at=now))).rowcount
+    for tokens in (reset_tokens, confirmation_tokens):
         await connection.execute(delete(tokens).where(tokens.c.user_id.in_(_users(account_id))))
+    ended += (await connection.execute(delete(sessions).where(sessions.c.user_id.in_(_users(account_id))))).rowcount
     in_order = select(webhooks.c.id).where(webhooks.c.account_id == account_id).order_by(webhooks.c.id)
     await connection.execute(in_order.with_for_update())  # in the order in which deliveries lock them
     for table in (webhooks, feeds, invitations):
-        await connection.execute(delete(table).where(table.c.account_id == account_id))
-    await connection.execute(delete(users).where(users.c.account_id == account_id, users.c.id != user_id))
+        ended += (await connection.execute(delete(table).where(table.c.account_id == account_id))).rowcount
+    others = users.c.account_id == account_id, users.c.id != user_id
+    return ended + (await connection.execute(delete(users).where(*others))).rowcount > 0
 
 
 async def add_invitation(
