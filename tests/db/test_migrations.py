@@ -2,6 +2,7 @@
 
 import io
 import re
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -80,16 +81,23 @@ async def test_a_transaction_that_fails_leaves_nothing(database: Database) -> No
         assert (await connection.execute(text("SELECT revision FROM copy_state"))).scalar_one() == 0
 
 
-async def test_events_that_were_stored_before_get_kind_and_severity(
-    database_kind: str, tmp_path: Path, request: pytest.FixtureRequest
-) -> None:
+@pytest.fixture
+async def older(database_kind: str, tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator[Database]:
+    """An empty database, to be brought to an older schema."""
     if database_kind == "sqlite":
         database = Database(f"sqlite:///{tmp_path / 'older.db'}")
     else:
         server: Cluster = request.getfixturevalue("postgresql_server")
         with server.connect() as connection:
+            connection.execute("DROP DATABASE IF EXISTS older")
             connection.execute("CREATE DATABASE older")
         database = Database(server.url("older"))
+    yield database
+    await database.close()
+
+
+async def test_events_that_were_stored_before_get_kind_and_severity(older: Database) -> None:
+    database = older
     changes = (
         '[{"field":"reference","old":"1","new":"2"},{"field":"cert_status","old":"Issued","new":"Withdrawn"}]',
         '[{"field":"cert_status","old":"","new":"Withdrawn"}]',
@@ -124,7 +132,29 @@ async def test_events_that_were_stored_before_get_kind_and_severity(
             ("record", "high"),
             ("record", "low"),
         ]
-    await database.close()
+
+
+async def test_who_set_a_password_by_a_link_before_has_proven_their_address_and_nobody_else(older: Database) -> None:
+    async with older.transaction() as transaction:
+        await transaction.run_sync(lambda at: command.upgrade(config_of(at), "0011"))
+        users = "INSERT INTO users (id, account_id, email, role, created_at) VALUES"
+        audit = "INSERT INTO audit (account_id, actor, created_at, action, subject) VALUES"
+        for statement in (
+            "INSERT INTO accounts (id, email, name, plan, expires_at, created_at) VALUES (1, '', '', '', 0, 0)",
+            f"{users} (1, 1, 'reset@a.example', 'owner', 0), (2, 1, 'never@a.example', 'owner', 0)",
+            "INSERT INTO api_keys (id, account_id, label, prefix, digest, created_at) VALUES (1, 1, '', '', '', 0)",
+            f"{audit} (1, 'reset@a.example', 8, 'password reset', ''), (1, 'reset@a.example', 7, 'password reset', '')",
+            f"{audit} (1, 'never@a.example', 9, 'password changed', ''), (1, 'never@a.example', 9, 'signed in', '')",
+        ):
+            await transaction.execute(text(statement))
+
+    await upgrade(older)
+
+    async with older.reading() as connection:
+        rows = await connection.execute(text("SELECT email, confirmed_at, key_set_password_at FROM users ORDER BY id"))
+        assert [tuple(row) for row in rows] == [("reset@a.example", 7, None), ("never@a.example", None, None)]
+        key = (await connection.execute(text("SELECT scope, expires_at, last_used_at FROM api_keys"))).one()
+        assert tuple(key) == ("manage", None, None)
 
 
 async def test_a_database_that_is_not_there_is_told_as_such(tmp_path: Path) -> None:

@@ -38,7 +38,8 @@ def upgrade() -> None:
         sa.Column("account_id", sa.BigInteger, sa.ForeignKey("accounts.id", ondelete="CASCADE"), primary_key=True),
         sa.Column("noticed_at", sa.BigInteger, nullable=False),
     )
-    op.execute(MARK_WHO_USED_A_LINK)
+    if not op.get_context().as_sql:
+        op.execute(MARK_WHO_USED_A_LINK)
 
 
 def _create_confirmation_tokens() -> None:
