@@ -42,6 +42,9 @@ BY_KEY = (
     "POST /v1/users",
     "DELETE /v1/users/{id}",
     "POST /v1/keys",
+    "GET /v1/sessions",
+    "DELETE /v1/sessions",
+    "DELETE /v1/sessions/{id}",
     "GET /v1/audit",
     "GET /v1/watches",
     "POST /v1/watches",
@@ -78,6 +81,9 @@ NOTHING_CAN_BE_WRONG = {
     "GET /ready",
     "GET /v1/me",
     "GET /v1/expiring",
+    "GET /v1/sessions",
+    "DELETE /v1/sessions",
+    "DELETE /v1/sessions/{id}",
     "GET /v1/webhooks",
     "GET /v1/feeds",
     "POST /v1/logout",
@@ -90,6 +96,7 @@ NOTHING_CAN_BE_WRONG = {
 }
 REFUSES_MORE = {
     "POST /v1/trial",
+    "POST /v1/keys",
     "POST /v1/password/forgot",
     "POST /v1/password/reset",
     "POST /v1/users",
@@ -114,9 +121,9 @@ REFUSES_MORE = {
     "POST /v1/billing/portal",
     "POST /v1/billing/webhook",
 }
-"""Operations that refuse, rightly, some of what fits the description: an address that takes no mail or no posts or that
-somebody has, a token or an id that nobody has, a body that nobody signed, a subscription that is not there, one more
-than a cap allows."""
+"""Operations that refuse, rightly, some of what fits the description: an address that takes no mail or no posts or
+that somebody has, an end that is over, a token or an id that nobody has, a body that nobody signed, a subscription
+that is not there, one more than a cap allows."""
 AnyCase = Case[Any]
 Operation = APIOperation[Any, Any, Any, Any]
 MODES = (GenerationMode.POSITIVE, GenerationMode.NEGATIVE)
