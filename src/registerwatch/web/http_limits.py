@@ -64,6 +64,8 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         self._deadline: asyncio.TimerHandle | None = None
         self._is_arriving = self._is_in_head = False
         self._head_bytes = self._pieces = self._dropped_bytes = 0
+        self._proper_host: bytes | None = None
+        """Of the request before, so that it is looked at once a connection."""
 
     @property
     def is_answering(self) -> bool:
@@ -87,10 +89,14 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
+        if len(data) <= SLICE_BYTES:
+            if not self.transport.is_closing():
+                self._parse(data)
+            return
         for start in range(0, len(data), SLICE_BYTES):
             if self.transport.is_closing():
                 return
-            self._parse(data[start : start + SLICE_BYTES] if len(data) > SLICE_BYTES else data)
+            self._parse(data[start : start + SLICE_BYTES])
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
@@ -149,10 +155,18 @@ class BoundedHttpProtocol(HttpToolsProtocol):
 
     def _has_proper_host(self) -> bool:
         """Whether there is one host that is written as one; HTTP/1.0 needs none (RFC 9112, 3.2)."""
-        hosts = [value for name, value in self.headers if name == b"host"]
-        if len(hosts) == 1:
-            return _HOST.fullmatch(hosts[0]) is not None
-        return not hosts and self.parser.get_http_version() == "1.0"
+        host = None
+        for name, value in self.headers:
+            if name == b"host":
+                if host is not None:
+                    return False
+                host = value
+        if host is None:
+            return self.parser.get_http_version() == "1.0"
+        if host != self._proper_host and not _HOST.fullmatch(host):
+            return False
+        self._proper_host = host
+        return True
 
     def _may_answer(self) -> bool:
         cycle: RequestResponseCycle | None = self.cycle
