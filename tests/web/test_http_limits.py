@@ -284,6 +284,15 @@ async def test_a_few_requests_in_one_packet_are_answered_in_their_order(port: in
         assert [await it.answer() for _ in range(1, 10)] == [(200, {"length": length}) for length in range(1, 10)]
 
 
+async def test_a_long_body_in_small_packets_is_taken(port: int) -> None:
+    body = b"x" * 700_000
+    async with line(port) as it:
+        await it.send(b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n")
+        chunks = (body[start : start + 600] for start in range(0, len(body), 600))
+        await it.send(b"".join(b"%x\r\n%b\r\n" % (len(chunk), chunk) for chunk in chunks) + b"0\r\n\r\n")
+        assert await it.answer() == (200, {"length": len(body)})
+
+
 async def test_a_body_in_many_tiny_pieces_is_refused(port: int) -> None:
     head = b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
     async with line(port) as it:

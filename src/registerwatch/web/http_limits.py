@@ -22,8 +22,8 @@ MAX_HEAD_BYTES = 32 * 1024
 MAX_HEADERS = 200
 MAX_PIPELINED = 16
 """Requests that wait on one connection until those before them are answered."""
-MAX_PIECES = 8_192
-"""Of one body: packets and chunks. Half of the bytes of a chunk of one byte are a call of Python."""
+FREE_PIECES, PIECE_BYTES = 512, 512
+"""A body may come in so many packets and chunks, and in one more for so many bytes: each is a call of Python."""
 MAX_DROPPED_BYTES = 4 * 1024 * 1024
 """What is read of a body after its request was answered, so that clients that send all of it first see the answer."""
 ARRIVAL_SECONDS = 30.0
@@ -63,7 +63,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         self._refusal_log = RefusalLog() if refusal_log is None else refusal_log
         self._deadline: asyncio.TimerHandle | None = None
         self._is_arriving = self._is_in_head = False
-        self._head_bytes = self._pieces = self._dropped_bytes = 0
+        self._head_bytes = self._pieces = self._body_bytes = self._dropped_bytes = 0
         self._proper_host: bytes | None = None
         """Of the request before, so that it is looked at once a connection."""
 
@@ -101,7 +101,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         super().on_message_begin()
         self._is_arriving = self._is_in_head = True
-        self._pieces = self._dropped_bytes = 0
+        self._pieces = self._body_bytes = self._dropped_bytes = 0
         self._cancel_deadline()  # the time of this request starts now
 
     def on_headers_complete(self) -> None:
@@ -120,7 +120,8 @@ class BoundedHttpProtocol(HttpToolsProtocol):
     def on_body(self, body: bytes) -> None:
         self._head_bytes = 0
         self._pieces += 1
-        if self._pieces > MAX_PIECES:
+        self._body_bytes += len(body)
+        if self._pieces > FREE_PIECES + self._body_bytes // PIECE_BYTES:
             self._stop(400, TOO_MANY_PIECES, "malformed-request")
         if self.cycle.response_complete:
             self._dropped_bytes += len(body)
