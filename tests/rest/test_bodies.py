@@ -1,12 +1,15 @@
 """Bodies of requests: how much of them is received, and what is looked at before."""
 
 import json
+import re
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 
 import pytest
+from fastapi.routing import APIRoute, iter_route_contexts
 from starlette.types import Message
 
+from registerwatch.rest.checked_route import CheckedRoute
 from registerwatch.web.body_limits import MAX_BODY_BYTES, max_body_bytes
 from tests.support.harness import PASSWORD, NewAccount, ServiceHarness, ServiceStarter, auth_headers
 
@@ -118,6 +121,27 @@ async def test_nobody_can_make_the_service_receive_more_than_the_limit(
 
     assert upload.received <= MAX_BODY_BYTES + len(PIECE)
     assert status < 500
+
+
+async def test_no_route_receives_more_than_its_limit_whoever_asks(harness: ServiceHarness, owner: NewAccount) -> None:
+    same_site = {"Origin": "http://test", "Sec-Fetch-Site": "same-origin"}
+    routes = [(method, route) for route in iter_route_contexts(harness.app.routes) for method in route.methods or ()]
+    assert len(routes) > 50
+    for method, route in routes:
+        path = re.sub(r"\{.*?\}", "1", str(route.path_format))
+        for kind in (JSON, FORM, "multipart/form-data; boundary=x"):
+            for credential in ({}, auth_headers(owner.api_key)):
+                upload = Upload(method, path, {"Content-Type": kind, **same_site, **credential})
+                status = await upload.send_to(harness)
+                assert upload.received <= max_body_bytes(path) + len(PIECE), (method, path, kind)
+                assert status != 500, (method, path, kind)
+
+
+async def test_every_route_that_parses_a_body_checks_the_request_before(harness: ServiceHarness) -> None:
+    routes = [each.original_route for each in iter_route_contexts(harness.app.routes)]
+    taking = [each for each in routes if isinstance(each, APIRoute) and each.body_field is not None]
+    assert len(taking) > 10
+    assert [each.path for each in taking if not isinstance(each, CheckedRoute)] == []
 
 
 @pytest.mark.parametrize(("method", "path"), EVERY_ROUTE_WITH_A_CREDENTIAL)
