@@ -239,6 +239,52 @@ async def test_after_an_answer_that_came_before_the_body_nothing_more_is_said(po
         assert await it.is_over()
 
 
+@pytest.mark.usefixtures("short")
+async def test_line_ends_between_requests_keep_no_connection_open(port: int) -> None:
+    async with line(port) as it:
+        await it.send(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+        assert (await it.answer())[0] == 200
+        await it.send(b"\r\n")
+        with suppress(ConnectionError):
+            async with asyncio.timeout(3):
+                assert await it.is_over()
+
+
+async def test_a_connection_ends_after_the_answer_to_who_asks_for_another_protocol(port: int) -> None:
+    """What follows is taken for the other protocol, so no further request could be read."""
+    async with line(port) as it:
+        await it.send(b"GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n")
+        assert (await it.answer())[0] == 200
+        assert await it.is_over()
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nabcdef",
+        b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: +5\r\n\r\nabcde",
+        b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5, 5\r\n\r\nabcde",
+        b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n",
+        b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: xchunked\r\n\r\n0\r\n\r\n",
+        b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding : chunked\r\n\r\n0\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: a\r\nX: a\r\n b\r\n\r\n",
+        b"GET / HTTP/1.1\nHost: a\n\n",
+        b"GET / HTTP/1.1\r\nHost: a\r\nX: a\x00b\r\n\r\n",
+        b"GET /\xe4 HTTP/1.1\r\nHost: a\r\n\r\n",
+        b"CONNECT a:80 HTTP/1.1\r\nHost: a\r\n\r\n",
+        b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\n\r\n",
+        b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nfffffffffffffffff\r\n\r\n",
+    ],
+)
+async def test_a_request_that_two_programs_could_read_in_two_ways_is_refused(port: int, head: bytes) -> None:
+    async with line(port) as it:
+        await it.send(head)
+        assert (await it.answer())[0] == 400
+        with suppress(ConnectionError):
+            assert await it.is_over()
+
+
 async def test_a_body_that_nobody_reads_is_dropped_up_to_a_bound(port: int, echo: Echo) -> None:
     echo.answers_early = True
     head = b"PATCH / HTTP/1.1\r\nHost: a\r\nContent-Length: 400000000\r\n\r\n"

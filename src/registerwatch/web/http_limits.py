@@ -146,12 +146,13 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         try:
             self.parser.feed_data(data)
         except httptools.HttpParserUpgrade:
-            pass  # no other protocol is spoken here, so the request is answered in this one
+            self.cycle.keep_alive = False  # it is answered in this protocol, and nothing after it can be parsed
         except httptools.HttpParserError:  # `_Refused` too
             self._refuse(400, MALFORMED, "malformed-request")
         if self._is_arriving and self._head_bytes > MAX_HEAD_BYTES:
             self._refuse(431, HEAD_TOO_LARGE, "head-too-large")
-        elif self._is_arriving and self._deadline is None:
+        elif self._deadline is None and (self._is_arriving or not self.is_answering):
+            # A request, or line ends before one, which the time limit of idle connections does not outlive.
             self._deadline = self.loop.call_later(ARRIVAL_SECONDS, self._time_out)
 
     def _has_proper_host(self) -> bool:
