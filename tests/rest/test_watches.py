@@ -139,7 +139,7 @@ async def test_a_watch_is_added_while_the_register_cannot_be_read(harness: Servi
 
     assert (watch["last_sync"], watch["label"]) == (None, watch["subject"])
     assert watch["last_error"]
-    assert watch["health"]["state"] == "ok"
+    assert watch["health"]["state"] == "unread"
     assert watch["health"]["since"] == watch["created_at"]
 
 

@@ -3,7 +3,7 @@
 from registerwatch.accounts.models import Caller
 from registerwatch.db.tables import watches
 from registerwatch.notifications import target_repository
-from registerwatch.watches import event_repository, repository
+from registerwatch.watches import event_repository, recheck_repository
 from tests.register.builders import a_registered_certificate
 from tests.support.harness import NewAccount, ServiceHarness
 
@@ -31,7 +31,8 @@ async def take_awaiting(harness: ServiceHarness, caller: Caller) -> list[str]:
 async def due_subjects(harness: ServiceHarness, limit: int = 100) -> list[str]:
     """Subjects in the order that the recheck reads them."""
     async with harness.database.reading() as connection:
-        return list(await repository.due(connection, harness.now, limit))
+        turns = await recheck_repository.due(connection, harness.now, limit)
+    return [turn.subject for turn in turns if turn.subject is not None]
 
 
 async def tried_at(harness: ServiceHarness) -> list[int]:

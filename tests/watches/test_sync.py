@@ -20,7 +20,7 @@ from registerwatch.watches.sync import SIDE_BY_SIDE
 from tests.register.builders import a_full_reading
 from tests.register.virtual_time import loop_time
 from tests.support.harness import NewAccount, ServiceHarness, ServiceStarter
-from tests.watches.steps import take_awaiting
+from tests.watches.steps import due_subjects, take_awaiting
 
 pytestmark = pytest.mark.anyio
 
@@ -197,9 +197,7 @@ async def test_what_is_not_reached_in_time_keeps_its_state_is_first_in_line_and_
         after = await harness.get_list(owner.api_key, "watches")
         assert reached == {after[place]["subject"] for place in (0, 2, 4)}
         assert [after[1], after[3]] == [before[1], before[3]]
-        async with harness.database.reading() as connection:
-            due = await repository.due(connection, harness.now, 2)
-        assert due == [before[1]["subject"], before[3]["subject"]]
+        assert await due_subjects(harness, 2) == [before[1]["subject"], before[3]["subject"]]
         harness.to_register.let.set()
 
 

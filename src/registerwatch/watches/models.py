@@ -12,14 +12,15 @@ from registerwatch.watches.snapshot import Kind, Snapshot
 
 FAILING_AFTER = 3 * 24 * 3600
 """A watch whose subject could not be read for so long is failing."""
-
+OVERDUE_AFTER = 3 * 24 * 3600
+"""A watch that nobody has read for so long is overdue, though nothing failed."""
 
 NOT_REGISTERED = "The register has no such record."
 """`last_error` of a watch whose subject the register said it does not have. It is stored, so it tells the state of old
 rows too: another text here would need a migration.
 """
 
-HealthState = Literal["ok", "unknown", "failing"]
+HealthState = Literal["ok", "unread", "overdue", "unknown", "failing"]
 
 
 class EventKind(StrEnum):
@@ -58,10 +59,21 @@ class Watch:
     created_at: int
 
     def health(self, now: float) -> HealthState:
-        """Whether it does its work: the register has no such record, it could not be read for long, or all is well."""
+        """Whether it does its work: the register has no such record, it could not be read for long, nobody has read it
+        for long, it was never read, or all is well.
+        """
         if self.last_error == NOT_REGISTERED:
             return "unknown"
-        return "failing" if self.is_failing(now) else "ok"
+        if self.is_failing(now):
+            return "failing"
+        if now - self.unread_since >= OVERDUE_AFTER:
+            return "overdue"
+        return "unread" if self.last_sync is None else "ok"
+
+    @property
+    def unread_since(self) -> int:
+        """When it was last read, or else made."""
+        return self.created_at if self.last_sync is None else self.last_sync
 
     @property
     def is_complete(self) -> bool:

@@ -29,10 +29,15 @@ class SubjectReads:
         self._priority = priority
         self._context = context
         self._limits = limits
-        self.tried = 0
+        self.tried_subjects: set[str] = set()
         self.found = 0
         self.unasked = ""
         """Why a subject could not be asked for, empty where each could."""
+
+    @property
+    def tried(self) -> int:
+        """Subjects that were tried."""
+        return len(self.tried_subjects)
 
     @property
     def unread(self) -> int:
@@ -60,6 +65,6 @@ class SubjectReads:
                 self.unasked = read.unasked
             else:
                 self.found += read.is_found
-                self.tried += 1
+                self.tried_subjects.add(subject)
             if self.unasked:
                 return

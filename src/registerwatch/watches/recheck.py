@@ -1,6 +1,6 @@
 """Rechecking: once in a while a few watches of the whole service are read again."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import structlog
@@ -9,11 +9,12 @@ from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
 from registerwatch.register.observation import ReadContext
 from registerwatch.register.sources.budget_parts import RequestPriority
-from registerwatch.watches import repository
+from registerwatch.watches import recheck_repository, repository
 from registerwatch.watches.models import HealthState
 from registerwatch.watches.outbox import Outbox, release_at_end
 from registerwatch.watches.read_many import SubjectReads
 from registerwatch.watches.read_subject import SubjectReader
+from registerwatch.watches.recheck_turns import Turn
 
 SIDE_BY_SIDE = 5
 """Subjects that a run reads at a time, so that one which fails with its pauses does not hold up the others."""
@@ -35,9 +36,18 @@ class RecheckResult:
 
 
 class RecheckService:
-    """Reads the subjects of active accounts that were not read for the longest time, one read for all watches on each.
+    """Reads subjects of active accounts, one read for all watches on each. `watches_per_run` counts subjects.
 
-    Within an account the longest unread comes first, and accounts take turns. `watches_per_run` counts subjects.
+    Accounts take turns over all runs, and within an account the longest unread comes first. A third of the places is
+    for watches that were never read, by turns of their own. So a watch waits for at most
+
+        W * ceil(A / (P - P // 3)) runs
+
+    of P places, where A are the active accounts that have watches and W the watches of its account; and a watch that
+    was never read for at most U * ceil(N / (P // 3)) runs, where N are the accounts that have such watches and U those
+    of its own. Accounts and watches that come later come behind, and do not count. Runs that cannot ask for all of
+    their subjects do not count either; who was not asked for keeps its turn. Only what a bulk load found changed
+    (`repository.make_due`) goes before the account's other watches.
     """
 
     def __init__(
@@ -66,13 +76,24 @@ class RecheckService:
         """One run."""
         now = int(self._clock.now())
         async with self._database.reading() as connection:
-            due = await repository.due(connection, now, self._watches_per_run)
+            turns = await recheck_repository.due(connection, now, self._watches_per_run)
+        due = [turn.subject for turn in turns if turn.subject is not None]
         context = ReadContext(held_until=now + HELD_SECONDS, is_recheck=True)
         limits = self._reader.limits(start_until=self._clock.monotonic() + START_SECONDS)
         reads = SubjectReads(self._reader, due, RequestPriority.RECHECK, context, limits)
-        async with release_at_end(context, self._outbox):
-            await reads.read_all(SIDE_BY_SIDE)
+        try:
+            async with release_at_end(context, self._outbox):
+                await reads.read_all(SIDE_BY_SIDE)
+        finally:
+            await self._note_turns(turns, reads.tried_subjects, now)
         result = RecheckResult(reads.tried, reads.found, reads.unread)
         if due:
             log.info("rechecked watches", tried=result.tried, found=result.found, unread=result.unread)
         return result
+
+    async def _note_turns(self, turns: Sequence[Turn], tried: Collection[str], now: int) -> None:
+        """Whoever's subject was tried has had a turn; what was not asked for is first in the next run."""
+        had = [turn for turn in turns if turn.subject is None or turn.subject in tried]
+        if had:
+            async with self._database.transaction() as connection:
+                await recheck_repository.note_turns(connection, had, now)

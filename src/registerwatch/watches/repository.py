@@ -6,7 +6,7 @@ which concern every account that watches a subject.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
 from sqlalchemy import BigInteger, ColumnElement, Row, bindparam, case, delete, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -14,7 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from registerwatch.clock import CLOCK_DIFFERENCE_SECONDS
 from registerwatch.db.tables import accounts, watches
 from registerwatch.register.identifiers import kind as kind_of_subject
-from registerwatch.watches.models import FAILING_AFTER, NOT_REGISTERED, HealthState, Watch
+from registerwatch.watches.models import FAILING_AFTER, NOT_REGISTERED, OVERDUE_AFTER, HealthState, Watch
 from registerwatch.watches.snapshot import decoded
 
 _CHUNK = 1_000
@@ -133,21 +133,6 @@ async def due_of_account(connection: AsyncConnection, account_id: int, now: int)
     return (await connection.execute(found.order_by(_last_tried(now), watches.c.id))).scalars().all()
 
 
-async def due(connection: AsyncConnection, now: int, most: int) -> Sequence[str]:
-    """Subjects of active accounts over the whole service: the longest unread of each account, then the second ones."""
-    longest_unread_first = _last_tried(now), watches.c.id
-    place = func.row_number().over(partition_by=watches.c.account_id, order_by=longest_unread_first)
-    ranked = (
-        select(watches.c.subject, watches.c.id, _last_tried(now).label("last_tried"), place.label("place"))
-        .join(accounts, accounts.c.id == watches.c.account_id)
-        .where(accounts.c.expires_at > now)
-        .subquery()
-    )
-    order = func.min(ranked.c.place), func.min(ranked.c.last_tried), func.min(ranked.c.id)
-    found = select(ranked.c.subject).group_by(ranked.c.subject).order_by(*order).limit(most)
-    return (await connection.execute(found)).scalars().all()
-
-
 async def longest_unread(connection: AsyncConnection, now: int) -> int | None:
     """The earliest last try of a watch of an active account; one that was never tried counts from when it was made."""
     found = (
@@ -163,10 +148,15 @@ async def longest_unread(connection: AsyncConnection, now: int) -> int | None:
 
 async def count_by_health(connection: AsyncConnection, now: int) -> Mapping[HealthState, int]:
     """How many watches of active accounts are in each state; `Watch.health` says the same of one."""
-    failing = watches.c.failing_since <= now - FAILING_AFTER
-    state = case((watches.c.last_error == NOT_REGISTERED, "unknown"), (failing, "failing"), else_="ok").label("state")
+    state = case(
+        (watches.c.last_error == NOT_REGISTERED, "unknown"),
+        (watches.c.failing_since <= now - FAILING_AFTER, "failing"),
+        (func.coalesce(watches.c.last_sync, watches.c.created_at) <= now - OVERDUE_AFTER, "overdue"),
+        (watches.c.last_sync.is_(None), "unread"),
+        else_="ok",
+    ).label("state")
     found = select(state, func.count()).where(_is_active(now)).group_by(state)
-    return {"ok": 0, "unknown": 0, "failing": 0, **{row[0]: row[1] for row in await connection.execute(found)}}
+    return {**dict.fromkeys(get_args(HealthState), 0), **{row[0]: row[1] for row in await connection.execute(found)}}
 
 
 async def note_failure(connection: AsyncConnection, subject: str, error: str, now: int) -> None:

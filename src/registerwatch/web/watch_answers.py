@@ -27,7 +27,11 @@ class WatchHealth(Answer):
 
     state: Annotated[
         HealthState,
-        doc("`unknown` when the register has no such record, `failing` when it could not be read for 3 days.", "ok"),
+        doc(
+            "`unread` when it was never read, `overdue` when nobody has read it for 3 days, `unknown` when the register"
+            " has no such record, `failing` when it could not be read for 3 days.",
+            "ok",
+        ),
     ]
     since: Annotated[str | None, instant("First failed read since the last good one, UTC; null when there was none.")]
 

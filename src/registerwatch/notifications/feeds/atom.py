@@ -10,11 +10,15 @@ from registerwatch.notifications.feeds.models import FeedPage
 from registerwatch.register.identifiers import kind
 from registerwatch.watches.causes import EventGroup
 from registerwatch.watches.event_rules import told
-from registerwatch.watches.models import HealthState, Watch
+from registerwatch.watches.models import OVERDUE_AFTER, HealthState, Watch
 
 ATOM = "http://www.w3.org/2005/Atom"
 MEDIA_TYPE = "application/atom+xml; charset=utf-8"
-HEALTH_TITLES = {"unknown": "the register does not know it", "failing": "it could not be read for days"}
+HEALTH_TITLES = {
+    "unknown": "the register does not know it",
+    "failing": "it could not be read for days",
+    "overdue": "nobody has read it for days",
+}
 MAX_SUBJECTS = 100
 """Watches that an entry names."""
 
@@ -37,7 +41,7 @@ def atom(shown: FeedPage, *, public_url: str, links: PageLinks) -> bytes:
     feed = ElementTree.Element("feed", xmlns=ATOM)
     _text(feed, "id", f"tag:{urlsplit(public_url).hostname},2026:feed/{shown.feed.id}")
     _text(feed, "title", "Changes of watched devices and manufacturers")
-    instants = [*(group.newest.created_at for group in groups[:1]), *(_since(watch) for watch, _ in shown.unhealthy)]
+    instants = [*(group.newest.created_at for group in groups[:1]), *(_since(*each) for each in shown.unhealthy)]
     _text(feed, "updated", iso_utc(max(instants, default=shown.feed.created_at)))
     ElementTree.SubElement(ElementTree.SubElement(feed, "author"), "name").text = "Registerwatch"
     _link(feed, "alternate", f"{public_url}/", "text/html")
@@ -70,7 +74,7 @@ def _entry(feed: ElementTree.Element, group: EventGroup, public_url: str) -> Non
 
 def _health_entry(feed: ElementTree.Element, watch: Watch, state: HealthState, public_url: str) -> None:
     """An entry of a watch that is not healthy, as long as it is not."""
-    entry, since = ElementTree.SubElement(feed, "entry"), _since(watch)
+    entry, since = ElementTree.SubElement(feed, "entry"), _since(watch, state)
     _text(entry, "id", f"tag:{urlsplit(public_url).hostname},2026:watch/{watch.id}/{state}/{since}")
     _text(entry, "title", f"{watch.label}: {HEALTH_TITLES[state]}")
     _text(entry, "updated", iso_utc(since))
@@ -79,7 +83,9 @@ def _health_entry(feed: ElementTree.Element, watch: Watch, state: HealthState, p
     _text(entry, "content", f"{watch.subject}\n{watch.last_error}")
 
 
-def _since(watch: Watch) -> int:
+def _since(watch: Watch, state: HealthState) -> int:
+    if state == "overdue":
+        return watch.unread_since + OVERDUE_AFTER
     return watch.failing_since or watch.created_at
 
 

@@ -75,7 +75,7 @@ class FeedService:
                 return FeedPage(feed, page)
             watches = await watch_repository.of_account(connection, account_id)
         states = [(watch, watch.health(self._clock.now())) for watch in watches]
-        return FeedPage(feed, page, [(watch, state) for watch, state in states if state != "ok"])
+        return FeedPage(feed, page, [(watch, state) for watch, state in states if state not in ("ok", "unread")])
 
     async def expiring(self, token: str) -> tuple[Sequence[Expiring], Sequence[Watch]]:
         """Certificates of the token's account that end soon, and watches of which some may be missing or outdated.
