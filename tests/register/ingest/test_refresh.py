@@ -13,6 +13,7 @@ from registerwatch.register.ingest.refresh import (
     MAX_BACKGROUND_REFRESHES,
     MEMORY_SECONDS,
     READ_THROUGH_SECONDS,
+    ReadLimits,
     Refreshed,
     Refresher,
     RefreshResult,
@@ -118,6 +119,41 @@ async def test_a_read_behind_a_readers_back_gives_way_and_answers_all_who_share_
 
         assert await waiting == Refreshed(changed=True)
         assert isinstance(await recheck, Refreshed), "the recheck has its answer too"
+
+
+class NoPlaces:
+    """A source for which the request budget has no place, in a minute of waiting."""
+
+    name = "none"
+
+    def __init__(self, clock: SteppedClock) -> None:
+        self._clock = clock
+
+    async def read_device(self, *_subject: object, **_how: object) -> ReadFailed:
+        await self._clock.sleep(60)
+        return ReadFailed("The register was not asked.", is_asked=False)
+
+
+@on_sqlite
+async def test_reads_of_a_subject_for_an_account_that_come_to_nothing_do_not_keep_its_recheck_for_good(
+    harness: ServiceHarness,
+) -> None:
+    refresher = Refresher(NoPlaces(harness.clock), harness.service.records, harness.clock)  # type: ignore[arg-type]
+
+    async def add_and_delete_again_and_again() -> None:
+        while True:
+            await refresher.refresh(NOBODYS, priority=RequestPriority.WATCH)
+
+    account = asyncio.create_task(add_and_delete_again_and_again())
+    limits = ReadLimits(0, harness.clock.monotonic() + 420)
+    async with asyncio.timeout(10):
+        result = await refresher.refresh(NOBODYS, priority=RequestPriority.RECHECK, limits=limits)
+    account.cancel()
+    await asyncio.wait([account])
+    await refresher.close()
+
+    assert isinstance(result, ReadFailed)
+    assert not result.is_asked
 
 
 # What is new

@@ -106,7 +106,8 @@ class Refresher:
 
         A read that is under way for a later kind is cancelled, and who waits for it shares this one: so nobody can slow
         a read for a watch down by reading its subject. A read that has begun and gets no place for its next request
-        within `limits` goes on by itself; for who asks, it was not read.
+        within `limits` goes on by itself; for who asks, it was not read. Nor was it where reads for others, which came
+        to nothing, took until then.
         """
         limits = limits or ReadLimits()
         place_wait = limits.place_wait()
@@ -124,6 +125,8 @@ class Refresher:
                     raise asyncio.CancelledError
             elif running is None or _is_shared(running, task.result(), limits):
                 return task.result()
+            if limits.start_until is not None and self._clock.monotonic() > limits.start_until:
+                return ReadFailed(OVERDUE, is_asked=False)
 
     async def read_through(self, subject: str, before_read: BeforeRead | None = None) -> NotFound | ReadFailed | None:
         """Read a subject that the copy has not, in bounded time; None when the copy has it now.
