@@ -21,7 +21,7 @@ pytestmark = pytest.mark.anyio
 PAGE = Path(__file__).parents[2] / "docs" / "accounts.md"
 VICTIM, ATTACKER, SECOND = "victim@hospital.example", "attacker@evil.example", "second@evil.example"
 HERS, HIS = "the victim's own words", "the attacker's words"
-LINK = re.compile(r"http://localhost:8000(/account/(?:confirm|invitation)|/password/reset)\?token=([\w-]{43})")
+LINK = re.compile(r"http://localhost:8000(/account/(?:confirm|invitation)|/password/reset)\?token=([\w.-]{43,})")
 COLUMNS = ("key", "session", "password", "webhook", "feed", "second user", "the victim signs in as")
 WORKS, ENDED, NONE = "works", "ended", "–"
 
@@ -388,3 +388,38 @@ async def test_a_mail_to_a_stranger_holds_nothing_that_the_attacker_chose(scene:
     page = await scene.harness.get(path, token=token)
     assert "Win at http://evil.example" in page.text
     assert '<a href="http://evil' not in page.text
+
+
+async def test_whoever_uses_up_the_mails_of_a_day_uses_up_none_of_their_links(scene: Scene) -> None:
+    """Accounts that were deleted take their users with them; a link stands for the mailbox, not for one of them."""
+    for _ in range(6):
+        opened = await scene.harness.sign_up(VICTIM, HIS)
+        await scene.post("/v1/password/forgot", email=VICTIM)
+        await scene.harness.finish_background_work()
+        assert (await scene.post("/v1/account/delete", opened.session, password=HIS)).status_code == 200
+    mails = len(scene.harness.mail.mails)
+    await opened_in_the_victims_name(scene)
+    await scene.harness.finish_background_work()
+    assert not [mail for mail in scene.harness.mail.mails[mails:] if mail.to == VICTIM], "no mail goes any more today"
+    assert VICTIM not in str(scene.harness.all_rows()["confirmation_tokens"])
+
+    mailed = [mail.text for mail in scene.harness.mail.mails if mail.to == VICTIM and "/account/confirm" in mail.text]
+    tokens = [link[2] for link in map(LINK.search, mailed) if link is not None]
+    answers = [
+        await scene.harness.client.post(
+            "/account/confirm", data={"token": token, "choice": "take-over", "password": HERS}
+        )
+        for token in tokens
+    ]
+
+    assert [answer.status_code for answer in answers] == [200, 400, 400, 400, 400]
+    assert (await scene.row())["the victim signs in as"] == "owner of this account"
+
+
+async def test_spellings_of_one_mailbox_share_its_mails(scene: Scene) -> None:
+    for number in range(8):
+        await scene.harness.sign_up(f"vic.tim+{number}@hospital.example", HIS)
+    await scene.harness.sign_up("somebody.else@hospital.example", HIS)
+    await scene.harness.finish_background_work()
+
+    assert len(scene.harness.mail.mails) == 5 + 1

@@ -5,10 +5,9 @@ nobody knows whose address it is. The link shows what was made with it so far; w
 was them, which they show by the password, or lets all of it end.
 """
 
-from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registerwatch.accounts import confirmation_repository, credentials, repository
+from registerwatch.accounts import confirmation_repository, repository
 from registerwatch.accounts.audit import Action
 from registerwatch.accounts.confirmation_repository import EarlierAccess, LinkHolder
 from registerwatch.accounts.deletion import DeletionService
@@ -26,7 +25,8 @@ from registerwatch.mail.mailer import Mail, Mailer
 from registerwatch.mail.texts import confirmation
 
 TOKEN_SECONDS = 7 * 24 * 3600
-MAX_TOKEN_LENGTH = 200
+MAX_TOKEN_LENGTH = 500
+"""A token names an address, of 254 characters at most."""
 
 BAD_TOKEN = "This link is not valid: it was used already, is too old, or was cut off."  # noqa: S105
 WRONG_PASSWORD = "This is not the password of this address."  # noqa: S105
@@ -65,7 +65,7 @@ class ConfirmationService:
         """Whether a mail server is set; without one no address is ever proven by mail."""
         return self._mailer.is_set_up
 
-    async def prepare(self, connection: AsyncConnection, account_id: int, user_id: int, email: str) -> Mail | None:
+    async def prepare(self, connection: AsyncConnection, account_id: int, email: str) -> Mail | None:
         """The mail to a user who has not proven their address, with a new link; None where none may be sent.
 
         It is handed to `send` when the transaction has ended.
@@ -77,10 +77,8 @@ class ConfirmationService:
             return None
         if not await take_place(connection, now, MailLimit.FIRST_CONTACT, email):
             return None
-        token = credentials.new_token()
-        await confirmation_repository.add_token(
-            connection, user_id, credentials.digest_of(token), now=now, expires_at=now + TOKEN_SECONDS
-        )
+        token = confirmation_repository.new_token(email)
+        await confirmation_repository.add_token(connection, email, token, now=now, expires_at=now + TOKEN_SECONDS)
         link = f"{self._public_url}/account/confirm?token={token}"
         return confirmation(email, link, self._public_url, TOKEN_SECONDS // 86_400)
 
@@ -93,17 +91,14 @@ class ConfirmationService:
         """Mail one more link to a user who has not proven their address."""
         if user.is_confirmed or not self._mailer.is_set_up:
             return
-        try:
-            async with self._database.transaction() as connection:
-                mail = await self.prepare(connection, user.account_id, user.id, user.email)
-        except IntegrityError:  # the user was removed meanwhile
-            return
+        async with self._database.transaction() as connection:
+            mail = await self.prepare(connection, user.account_id, user.email)
         self.send(mail)
 
     async def look(self, token: str) -> tuple[LinkHolder, EarlierAccess]:
         """Whom a link was mailed to, and what was made in their account so far. Raises `LinkNotValid`."""
         async with self._database.reading() as connection:
-            holder = await self._holder(connection, _digest(token))
+            holder = await self._holder(connection, token)
             access = await confirmation_repository.earlier_access(
                 connection, holder.account_id, holder.user_id, self._now()
             )
@@ -115,7 +110,7 @@ class ConfirmationService:
         Raises `LinkNotValid`, `WrongPassword`, `InvalidInput` for a member, whose password somebody else chose.
         """
         async with self._database.reading() as connection:
-            holder = await self._holder(connection, _digest(token))
+            holder = await self._holder(connection, token)
             if holder.role is not Role.OWNER:
                 raise InvalidInput(OWNER_ALONE)
             user = await repository.user(connection, holder.account_id, holder.user_id)
@@ -161,10 +156,12 @@ class ConfirmationService:
     async def delete(self, token: str) -> None:
         """Delete the account of an owner's address. Raises `LinkNotValid`, `InvalidInput` for a member."""
         async with self._database.reading() as connection:
-            holder = await self._holder(connection, _digest(token))
+            holder = await self._holder(connection, token)
         if holder.role is not Role.OWNER:
             raise InvalidInput(OWNER_ALONE)
         await self._deletion.delete_without_password(holder.account_id)
+        async with self._database.transaction() as connection:
+            await confirmation_repository.forget_links(connection, holder.email)
 
     async def leave(self, token: str) -> None:
         """Take a member's address out of its account. Raises `LinkNotValid`, `InvalidInput` for an owner."""
@@ -209,22 +206,23 @@ class ConfirmationService:
         if holder.role is Role.OWNER:
             raise InvalidInput(MEMBER_ALONE)
         await repository.remove_user(connection, holder.account_id, holder.user_id)
+        await confirmation_repository.forget_links(connection, holder.email)
         await self._note(connection, holder, Action.USER_LEFT)
         return holder
 
     async def _hashed(self, token: str, password: str) -> str:
         async with self._database.reading() as connection:
-            await self._holder(connection, _digest(token))  # before hashing: a guessed token must cost little
+            await self._holder(connection, token)  # before hashing: a guessed token must cost little
         return await self._passwords.hashed(acceptable(password))
 
     async def _locked(self, connection: AsyncConnection, token: str) -> LinkHolder:
         """The holder, whose account is locked; another request may have used the token meanwhile."""
-        holder = await self._holder(connection, _digest(token))
+        holder = await self._holder(connection, token)
         await repository.lock_account(connection, holder.account_id)
-        return await self._holder(connection, _digest(token))
+        return await self._holder(connection, token)
 
-    async def _holder(self, connection: AsyncConnection, digest: str) -> LinkHolder:
-        holder = await confirmation_repository.link_holder(connection, digest, self._now())
+    async def _holder(self, connection: AsyncConnection, token: str) -> LinkHolder:
+        holder = await confirmation_repository.link_holder(connection, token[:MAX_TOKEN_LENGTH], self._now())
         if holder is None:
             raise LinkNotValid(BAD_TOKEN)
         return holder
@@ -245,7 +243,3 @@ async def take_account_over(connection: AsyncConnection, holder: LinkHolder, pas
     await repository.note_password_setter(connection, account_id, user_id, key_set_at=None)
     if has_ended:
         await repository.note(connection, account_id, now=now, actor=holder.email, action=Action.EARLIER_ACCESS_ENDED)
-
-
-def _digest(token: str) -> str:
-    return credentials.digest_of(token[:MAX_TOKEN_LENGTH])

@@ -3,14 +3,17 @@
 Functions run in the transaction of the connection that they are given.
 """
 
+from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import urlsplit
 
-from sqlalchemy import Select, Table, delete, func, insert, select, update
+from sqlalchemy import Select, delete, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registerwatch.accounts import repository
+from registerwatch.accounts import credentials, repository
+from registerwatch.accounts.credentials import digest_of
 from registerwatch.accounts.models import Key, Role
 from registerwatch.db.tables import (
     accounts,
@@ -61,42 +64,61 @@ class Invitation:
     invited_by: str
 
 
-async def add_token(connection: AsyncConnection, user_id: int, digest: str, *, now: int, expires_at: int) -> None:
-    """Store the token of a confirmation mail."""
-    values = {"digest": digest, "user_id": user_id, "created_at": now, "expires_at": expires_at}
+_HOLDER = (
+    select(
+        accounts.c.id,
+        accounts.c.name,
+        accounts.c.email.label("account_email"),
+        users.c.id.label("user_id"),
+        users.c.email,
+        users.c.role,
+        users.c.confirmed_at,
+    )
+    .select_from(users)
+    .join(accounts, accounts.c.id == users.c.account_id)
+)
+
+
+def new_token(email: str) -> str:
+    """A token for a confirmation mail to this address, which it names: what is stored does not."""
+    return f"{urlsafe_b64encode(email.encode()).decode().rstrip('=')}.{credentials.new_token()}"
+
+
+def address_in(token: str) -> str | None:
+    """The address that a token of a confirmation mail names; None for other tokens."""
+    named, dot, _ = token.partition(".")
+    try:
+        return urlsafe_b64decode(named + "=" * (-len(named) % 4)).decode() if dot else None
+    except ValueError:
+        return None
+
+
+async def add_token(connection: AsyncConnection, email: str, token: str, *, now: int, expires_at: int) -> None:
+    """Store the token of a confirmation mail, as digests. It stands for the mailbox, whoever uses the address when it
+    is opened: a stranger who opens and deletes accounts uses up the mails of a day, but none of their links.
+    """
+    values = {"digest": digest_of(token), "address": digest_of(email), "created_at": now, "expires_at": expires_at}
     await connection.execute(insert(confirmation_tokens).values(values))
 
 
-async def link_holder(connection: AsyncConnection, digest: str, now: int) -> LinkHolder | None:
+async def link_holder(connection: AsyncConnection, token: str, now: int) -> LinkHolder | None:
     """Whom the link of a confirmation mail, or one to set a password, was sent to; None when it works no more."""
-    for tokens in (confirmation_tokens, reset_tokens):
-        holder = await _holder(connection, tokens, digest, now)
-        if holder is not None:
-            return holder
-    return None
+    email, tokens = address_in(token), confirmation_tokens
+    if email is None:
+        return await reset_holder(connection, digest_of(token), now)
+    works = tokens.c.digest == digest_of(token), tokens.c.address == digest_of(email), tokens.c.expires_at > now
+    if (await connection.execute(select(tokens.c.digest).where(*works))).one_or_none() is None:
+        return None
+    return await _one_holder(connection, _HOLDER.where(users.c.email == email))
 
 
 async def reset_holder(connection: AsyncConnection, digest: str, now: int) -> LinkHolder | None:
     """Whose password the link of a reset mail sets; None when it works no more."""
-    return await _holder(connection, reset_tokens, digest, now)
+    works = reset_tokens.c.digest == digest, reset_tokens.c.expires_at > now
+    return await _one_holder(connection, _HOLDER.join(reset_tokens, reset_tokens.c.user_id == users.c.id).where(*works))
 
 
-async def _holder(connection: AsyncConnection, tokens: Table, digest: str, now: int) -> LinkHolder | None:
-    found = (
-        select(
-            accounts.c.id,
-            accounts.c.name,
-            accounts.c.email.label("account_email"),
-            users.c.id.label("user_id"),
-            users.c.email,
-            users.c.role,
-            users.c.confirmed_at,
-        )
-        .select_from(tokens)
-        .join(users, users.c.id == tokens.c.user_id)
-        .join(accounts, accounts.c.id == users.c.account_id)
-        .where(tokens.c.digest == digest, tokens.c.expires_at > now)
-    )
+async def _one_holder(connection: AsyncConnection, found: Select[*tuple[Any, ...]]) -> LinkHolder | None:
     row = (await connection.execute(found)).one_or_none()
     if row is None:
         return None
@@ -108,8 +130,10 @@ async def confirm(connection: AsyncConnection, account_id: int, user_id: int, no
     """Note that a user has proven their address. Links that were mailed to them lead nowhere any more."""
     of_user = users.c.id == user_id, users.c.account_id == account_id, users.c.confirmed_at.is_(None)
     await connection.execute(update(users).where(*of_user).values(confirmed_at=now))
-    for tokens in (confirmation_tokens, reset_tokens):
-        await connection.execute(delete(tokens).where(tokens.c.user_id == user_id))
+    email = (await connection.execute(select(users.c.email).where(users.c.id == user_id))).scalar_one_or_none()
+    if email is not None:
+        await forget_links(connection, email)
+    await connection.execute(delete(reset_tokens).where(reset_tokens.c.user_id == user_id))
 
 
 async def earlier_access(connection: AsyncConnection, account_id: int, user_id: int, now: int) -> EarlierAccess:
@@ -137,8 +161,7 @@ async def end_earlier_access(connection: AsyncConnection, account_id: int, user_
     """
     active = api_keys.c.account_id == account_id, api_keys.c.revoked_at.is_(None)
     ended = (await connection.execute(update(api_keys).where(*active).values(revoked_at=now))).rowcount
-    for tokens in (reset_tokens, confirmation_tokens):
-        await connection.execute(delete(tokens).where(tokens.c.user_id.in_(_users(account_id))))
+    await connection.execute(delete(reset_tokens).where(reset_tokens.c.user_id.in_(_users(account_id))))
     ended += (await connection.execute(delete(sessions).where(sessions.c.user_id.in_(_users(account_id))))).rowcount
     in_order = select(webhooks.c.id).where(webhooks.c.account_id == account_id).order_by(webhooks.c.id)
     await connection.execute(in_order.with_for_update())  # in the order in which deliveries lock them
@@ -146,6 +169,11 @@ async def end_earlier_access(connection: AsyncConnection, account_id: int, user_
         ended += (await connection.execute(delete(table).where(table.c.account_id == account_id))).rowcount
     others = users.c.account_id == account_id, users.c.id != user_id
     return ended + (await connection.execute(delete(users).where(*others))).rowcount > 0
+
+
+async def forget_links(connection: AsyncConnection, email: str) -> None:
+    """Let the confirmation mails to an address lead nowhere any more: one of them was used."""
+    await connection.execute(delete(confirmation_tokens).where(confirmation_tokens.c.address == digest_of(email)))
 
 
 async def add_invitation(

@@ -95,7 +95,7 @@ class MemberService:
             async with self._database.transaction() as connection:
                 account = await locked_account(connection, caller, self._plans)
                 keep_cap(len(await repository.users_of(connection, account.id)), account.plan.users, "users")
-                user_id = await repository.add_user(
+                await repository.add_user(
                     connection,
                     account.id,
                     email=address,
@@ -106,7 +106,7 @@ class MemberService:
                 await self._note(connection, caller, Action.USER_ADDED, address)
                 mail = None
                 if self._confirmations is not None:
-                    mail = await self._confirmations.prepare(connection, account.id, user_id, address)
+                    mail = await self._confirmations.prepare(connection, account.id, address)
                 notices = await self._notices_of(connection, caller, f"added the member {address}")
                 profile = await profile_of(connection, account, caller.role)
         except IntegrityError:

@@ -148,7 +148,7 @@ class SessionService:
             profile = await profile_of(connection, account_of(stored, self._plans), Role.OWNER)
             mail = None
             if self._confirmations is not None:
-                mail = await self._confirmations.prepare(connection, stored.id, user_id, email)
+                mail = await self._confirmations.prepare(connection, stored.id, email)
         if self._confirmations is not None:
             self._confirmations.send(mail)
         return NewSession(profile, False, session, key)

@@ -152,11 +152,11 @@ sessions = Table(
     Column("last_used_at", BigInteger, doc="about; null before the first use that was stored"),
 )
 
-confirmation_tokens = Table(  # all of a user's go away when one is used
+confirmation_tokens = Table(  # all of an address go away when one is used; they outlive whoever has used the address
     "confirmation_tokens",
     metadata,
     Column("digest", Text, primary_key=True, doc="SHA-256 of the token, in hex"),
-    _of_user(),
+    Column("address", Text, nullable=False, index=True, doc="SHA-256 of the e-mail address, in hex"),
     Column("created_at", BigInteger, nullable=False),
     Column("expires_at", BigInteger, nullable=False, index=True),
 )

@@ -46,11 +46,11 @@ def _create_confirmation_tokens() -> None:
     op.create_table(
         "confirmation_tokens",
         sa.Column("digest", sa.Text, primary_key=True),
-        sa.Column("user_id", sa.BigInteger, sa.ForeignKey("users.id", ondelete="CASCADE"), nullable=False),
+        sa.Column("address", sa.Text, nullable=False),
         sa.Column("created_at", sa.BigInteger, nullable=False),
         sa.Column("expires_at", sa.BigInteger, nullable=False),
     )
-    op.create_index("ix_confirmation_tokens_user_id", "confirmation_tokens", ["user_id"])
+    op.create_index("ix_confirmation_tokens_address", "confirmation_tokens", ["address"])
     op.create_index("ix_confirmation_tokens_expires_at", "confirmation_tokens", ["expires_at"])
 
 
