@@ -337,6 +337,8 @@ async def test_a_link_works_once_and_for_a_week_and_opening_it_changes_nothing(s
     assert token not in str(before), "what is stored is a digest"
 
     await takes_over(scene)
+    assert before["known_clients"]
+    assert scene.harness.all_rows()["known_clients"] == [], "guesses from the attacker's address are slowed down"
     for choice in ("take-over", "keep", "delete", "leave"):
         data = {"token": token, "choice": choice, "password": HIS, "sure": "yes"}
         assert (await scene.harness.client.post(path, data=data)).status_code == 400

@@ -7,7 +7,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from registerwatch.accounts import credentials, repository
 from registerwatch.accounts.audit import Action
 from registerwatch.accounts.models import Caller, Key, NewKey, Profile, Scope
-from registerwatch.accounts.notices import AccountNotices, NoticeKind
+from registerwatch.accounts.notices import AccountNotices, NoticeKind, no_notices
 from registerwatch.accounts.plans import Plans, keep_cap
 from registerwatch.accounts.queries import locked_account, profile_of
 from registerwatch.accounts.validation import label
@@ -25,7 +25,7 @@ class ApiKeyService:
     """Creates and revokes keys. The surface checks whether the caller may."""
 
     def __init__(self, database: Database, plans: Plans, clock: Clock, notices: AccountNotices | None = None) -> None:
-        self._notices = notices
+        self._notices = notices or no_notices(clock)
         self._database = database
         self._plans = plans
         self._clock = clock
@@ -49,8 +49,8 @@ class ApiKeyService:
             await repository.add_key(connection, account.id, new.label, new.secret, now, scope=scope, expires_at=ends)
             masked = credentials.masked(new.secret)
             await self._note(connection, caller, Action.KEY_CREATED, masked, new.label)
-            notices = await self._notices_of(connection, caller, f"made the API key {masked}")
-        self._send(notices)
+            notices = await self._notices.prepare(connection, caller, NoticeKind.KEYS, f"made the API key {masked}")
+        self._notices.send(notices)
         return new
 
     async def revoke(self, caller: Caller, key_id: int) -> Profile:
@@ -65,19 +65,12 @@ class ApiKeyService:
             if not key.revoked:
                 await repository.revoke_key(connection, account.id, key_id, int(self._clock.now()))
                 await self._note(connection, caller, Action.KEY_REVOKED, key.prefix, key.label)
-                notices = await self._notices_of(connection, caller, f"revoked the API key {key.prefix}")
+                notices = await self._notices.prepare(
+                    connection, caller, NoticeKind.KEYS, f"revoked the API key {key.prefix}"
+                )
             profile = await profile_of(connection, account, caller.role)
-        self._send(notices)
+        self._notices.send(notices)
         return profile
-
-    async def _notices_of(self, connection: AsyncConnection, caller: Caller, what: str) -> Sequence[Mail]:
-        if self._notices is None:
-            return ()
-        return await self._notices.prepare(connection, caller, NoticeKind.KEYS, what)
-
-    def _send(self, notices: Sequence[Mail]) -> None:
-        if self._notices is not None:
-            self._notices.send(notices)
 
     async def _note(
         self, connection: AsyncConnection, caller: Caller, action: Action, prefix: str, key_label: str

@@ -47,6 +47,7 @@ class Action(StrEnum):
 REPEATABLE = frozenset(
     {
         Action.SIGNED_IN,
+        Action.SESSIONS_ENDED,
         Action.SIGN_IN_FAILED,
         Action.WEBHOOK_CHANGED,
         Action.FEED_MADE,

@@ -7,7 +7,7 @@ was them, which they show by the password, or lets all of it end.
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registerwatch.accounts import confirmation_repository, repository
+from registerwatch.accounts import confirmation_repository, known_clients, repository
 from registerwatch.accounts.audit import Action
 from registerwatch.accounts.confirmation_repository import EarlierAccess, LinkHolder
 from registerwatch.accounts.deletion import DeletionService
@@ -138,6 +138,7 @@ class ConfirmationService:
             account_id, user_id = holder.account_id, holder.user_id
             await repository.set_password(connection, account_id, user_id, password_hash)
             await repository.end_other_sessions(connection, user_id, None)
+            await known_clients.forget_all_of(connection, user_id)
             await confirmation_repository.confirm(connection, account_id, user_id, self._now())
             await self._note(connection, holder, Action.ADDRESS_CONFIRMED)
 

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from sqlalchemy import Select, delete, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registerwatch.accounts import credentials, repository
+from registerwatch.accounts import credentials, known_clients, repository
 from registerwatch.accounts.credentials import digest_of
 from registerwatch.accounts.models import Key, Role
 from registerwatch.db.tables import (
@@ -162,6 +162,7 @@ async def end_earlier_access(connection: AsyncConnection, account_id: int, user_
     active = api_keys.c.account_id == account_id, api_keys.c.revoked_at.is_(None)
     ended = (await connection.execute(update(api_keys).where(*active).values(revoked_at=now))).rowcount
     await connection.execute(delete(reset_tokens).where(reset_tokens.c.user_id.in_(_users(account_id))))
+    await known_clients.forget_all_of(connection, user_id)
     ended += (await connection.execute(delete(sessions).where(sessions.c.user_id.in_(_users(account_id))))).rowcount
     in_order = select(webhooks.c.id).where(webhooks.c.account_id == account_id).order_by(webhooks.c.id)
     await connection.execute(in_order.with_for_update())  # in the order in which deliveries lock them

@@ -39,6 +39,11 @@ async def remember(connection: AsyncConnection, user_id: int, client: Client, no
     await connection.execute(delete(known_clients).where(of_user, known_clients.c.address.not_in(newest)))
 
 
+async def forget_all_of(connection: AsyncConnection, user_id: int) -> None:
+    """Forget from where a user signed in: it was somebody else."""
+    await connection.execute(delete(known_clients).where(known_clients.c.user_id == user_id))
+
+
 async def forget_old(connection: AsyncConnection, now: int) -> int:
     """Delete clients that nobody signed in from for long; how many."""
     return (

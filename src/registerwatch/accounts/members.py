@@ -9,7 +9,7 @@ from registerwatch.accounts import audit, audit_trail, credentials, repository
 from registerwatch.accounts.audit import Action, AuditEntry
 from registerwatch.accounts.confirmation import ConfirmationService
 from registerwatch.accounts.models import Caller, Profile, Role
-from registerwatch.accounts.notices import AccountNotices, NoticeKind
+from registerwatch.accounts.notices import AccountNotices, NoticeKind, no_notices
 from registerwatch.accounts.passwords import Passwords, acceptable
 from registerwatch.accounts.plans import Plans, keep_cap
 from registerwatch.accounts.queries import AccountQueries, account_of, locked_account, profile_of
@@ -18,7 +18,6 @@ from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
 from registerwatch.db.row_pages import RowPage
 from registerwatch.errors import InvalidInput, SignupClosed, Unauthenticated
-from registerwatch.mail.mailer import Mail
 
 EMAIL_TAKEN = "A user with this e-mail address exists already."
 USERS_CLOSED = "Nobody can be added here: only who runs this service says who gets in. Ask them."
@@ -47,7 +46,7 @@ class MemberService:
         self._clock = clock
         self._owners_may_add_users = owners_may_add_users
         self._confirmations = confirmations
-        self._notices = notices
+        self._notices = notices or no_notices(clock)
 
     async def profile(self, caller: Caller) -> Profile:
         """The account as the caller sees it."""
@@ -107,13 +106,15 @@ class MemberService:
                 mail = None
                 if self._confirmations is not None:
                     mail = await self._confirmations.prepare(connection, account.id, address)
-                notices = await self._notices_of(connection, caller, f"added the member {address}")
+                notices = await self._notices.prepare(
+                    connection, caller, NoticeKind.USERS, f"added the member {address}"
+                )
                 profile = await profile_of(connection, account, caller.role)
         except IntegrityError:
             raise InvalidInput(EMAIL_TAKEN) from None
         if self._confirmations is not None:
             self._confirmations.send(mail)
-        self._send(notices)
+        self._notices.send(notices)
         return profile
 
     async def remove_user(self, caller: Caller, user_id: int) -> Profile:
@@ -127,19 +128,12 @@ class MemberService:
                 raise InvalidInput(LAST_OWNER)
             await repository.remove_user(connection, account.id, user_id)
             await self._note(connection, caller, Action.USER_REMOVED, user.email)
-            notices = await self._notices_of(connection, caller, f"removed the user {user.email}")
+            notices = await self._notices.prepare(
+                connection, caller, NoticeKind.USERS, f"removed the user {user.email}"
+            )
             profile = await profile_of(connection, account, caller.role)
-        self._send(notices)
+        self._notices.send(notices)
         return profile
-
-    async def _notices_of(self, connection: AsyncConnection, caller: Caller, what: str) -> Sequence[Mail]:
-        if self._notices is None:
-            return ()
-        return await self._notices.prepare(connection, caller, NoticeKind.USERS, what)
-
-    def _send(self, notices: Sequence[Mail]) -> None:
-        if self._notices is not None:
-            self._notices.send(notices)
 
     async def _note(self, connection: AsyncConnection, caller: Caller, action: Action, subject: str) -> None:
         now = int(self._clock.now())

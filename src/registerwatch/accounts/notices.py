@@ -15,7 +15,7 @@ from registerwatch.accounts.mail_limits import MailLimit, take_place
 from registerwatch.accounts.mail_tasks import MailTasks
 from registerwatch.accounts.models import Caller
 from registerwatch.clock import Clock, iso_utc
-from registerwatch.mail.mailer import Mail, Mailer
+from registerwatch.mail.mailer import Mail, Mailer, NoMailer
 from registerwatch.mail.texts import notice
 
 
@@ -72,6 +72,11 @@ class AccountNotices:
     async def close(self) -> None:
         """Let mails that are being sent finish."""
         await self._tasks.close()
+
+
+def no_notices(clock: Clock) -> AccountNotices:
+    """For who has nobody to tell."""
+    return AccountNotices(clock, NoMailer(), public_url="")
 
 
 async def _addresses(connection: AsyncConnection, account_id: int, about: str | None) -> Sequence[str]:

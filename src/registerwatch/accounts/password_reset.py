@@ -1,7 +1,5 @@
 """Setting passwords: by a caller who is signed in, or by a link that is mailed."""
 
-from collections.abc import Sequence
-
 import structlog
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -13,7 +11,7 @@ from registerwatch.accounts.confirmation_repository import LinkHolder
 from registerwatch.accounts.mail_limits import MailLimit, take_place
 from registerwatch.accounts.mail_tasks import MailTasks
 from registerwatch.accounts.models import Caller, Profile, Role
-from registerwatch.accounts.notices import AccountNotices, NoticeKind
+from registerwatch.accounts.notices import AccountNotices, NoticeKind, no_notices
 from registerwatch.accounts.passwords import Passwords, acceptable
 from registerwatch.accounts.plans import Plans
 from registerwatch.accounts.queries import account_of, profile_of
@@ -22,7 +20,7 @@ from registerwatch.accounts.validation import email_address
 from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
 from registerwatch.errors import InvalidInput, LinkNotValid, NoSuchAccount, Unauthenticated
-from registerwatch.mail.mailer import Mail, Mailer
+from registerwatch.mail.mailer import Mailer
 from registerwatch.mail.texts import password_reset
 
 TOKEN_SECONDS = 3600
@@ -55,7 +53,7 @@ class PasswordResetService:
         self._clock = clock
         self._mailer = mailer
         self._public_url = public_url
-        self._notices = notices
+        self._notices = notices or no_notices(clock)
         self._tasks = MailTasks("reset link")
 
     @property
@@ -90,8 +88,10 @@ class PasswordResetService:
             )
             profile = await profile_of(connection, account_of(stored, self._plans), caller.role)
             sentence = f"{caller.name} set the password of {user.email}"
-            notices = await self._notices_of(connection, stored.id, sentence, user.email)
-        self._send(notices)
+            notices = await self._notices.prepare_for(
+                connection, stored.id, NoticeKind.PASSWORD, sentence, about=user.email
+            )
+        self._notices.send(notices)
         return profile
 
     def send_link(self, email: str) -> None:
@@ -149,8 +149,10 @@ class PasswordResetService:
             await repository.note(connection, account_id, now=now, actor=holder.email, action=Action.PASSWORD_RESET)
             await known_clients.remember(connection, holder.user_id, client, now)
             sentence = f"{holder.email} set a new password by a mailed link"
-            notices = await self._notices_of(connection, account_id, sentence, holder.email)
-        self._send(notices)
+            notices = await self._notices.prepare_for(
+                connection, account_id, NoticeKind.PASSWORD, sentence, about=holder.email
+            )
+        self._notices.send(notices)
 
     async def settled(self) -> None:
         """Wait until every mail that was asked for has gone out or failed."""
@@ -159,17 +161,6 @@ class PasswordResetService:
     async def close(self) -> None:
         """Let mails that are being sent finish."""
         await self._tasks.close()
-
-    async def _notices_of(
-        self, connection: AsyncConnection, account_id: int, sentence: str, about: str
-    ) -> Sequence[Mail]:
-        if self._notices is None:
-            return ()
-        return await self._notices.prepare_for(connection, account_id, NoticeKind.PASSWORD, sentence, about=about)
-
-    def _send(self, notices: Sequence[Mail]) -> None:
-        if self._notices is not None:
-            self._notices.send(notices)
 
     async def _send_link(self, email: str) -> None:
         try:

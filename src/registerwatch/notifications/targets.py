@@ -9,7 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from registerwatch.accounts import repository as account_repository
 from registerwatch.accounts.audit import Action
 from registerwatch.accounts.models import Caller
-from registerwatch.accounts.notices import AccountNotices, NoticeKind
+from registerwatch.accounts.notices import AccountNotices, NoticeKind, no_notices
 from registerwatch.accounts.repository import locked
 from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
@@ -64,7 +64,7 @@ class TargetService:
         notices: AccountNotices | None = None,
         secrets: TargetSecrets | None = None,
     ) -> None:
-        self._notices = notices
+        self._notices = notices or no_notices(clock)
         self._database = database
         self._clock = clock
         self._deliveries = deliveries
@@ -99,8 +99,8 @@ class TargetService:
             notices: Sequence[Mail] = ()
             if wanted != (first.url if first is not None else ""):
                 what = f"set the first {self._channel.name} to {_host(wanted) or 'none'}"
-                notices = await self._notices_of(connection, caller, what)
-        self._send(notices)
+                notices = await self._notices.prepare(connection, caller, NoticeKind.WEBHOOKS, what)
+        self._notices.send(notices)
 
     async def add(self, caller: Caller, url: str) -> Target:
         """Add an address with a secret of its own. Raises `InvalidInput`, `CapReached`."""
@@ -111,8 +111,8 @@ class TargetService:
             await self._note(connection, caller, wanted)
             added = await self._target(connection, caller, target_id)
             what = f"added a {self._channel.name} to {_host(wanted)}"
-            notices = await self._notices_of(connection, caller, what)
-        self._send(notices)
+            notices = await self._notices.prepare(connection, caller, NoticeKind.WEBHOOKS, what)
+        self._notices.send(notices)
         return self._secrets.opened(added)
 
     async def remove(self, caller: Caller, target_id: int) -> None:
@@ -125,8 +125,8 @@ class TargetService:
                 await target_repository.remove(connection, caller.account.id, target_id)
                 await self._note(connection, caller, f"{target.url} removed")
                 what = f"removed the {self._channel.name} to {_host(target.url)}"
-                notices = await self._notices_of(connection, caller, what)
-        self._send(notices)
+                notices = await self._notices.prepare(connection, caller, NoticeKind.WEBHOOKS, what)
+        self._notices.send(notices)
 
     async def rotate(self, caller: Caller, target_id: int) -> Target:
         """A new secret; the old one signs beside it for 24 hours. Raises `InvalidInput` for an unknown id."""
@@ -145,8 +145,8 @@ class TargetService:
             await self._note(connection, caller, f"{target.url}: new secret")
             renewed = await self._target(connection, caller, target_id)
             what = f"gave the {self._channel.name} to {_host(target.url)} a new secret"
-            notices = await self._notices_of(connection, caller, what)
-        self._send(notices)
+            notices = await self._notices.prepare(connection, caller, NoticeKind.WEBHOOKS, what)
+        self._notices.send(notices)
         return self._secrets.opened(renewed)
 
     async def test(self, caller: Caller, target_id: int | None) -> TestResult:
@@ -213,15 +213,6 @@ class TargetService:
             is_first=is_first,
             now=int(self._clock.now()),
         )
-
-    async def _notices_of(self, connection: AsyncConnection, caller: Caller, what: str) -> Sequence[Mail]:
-        if self._notices is None:
-            return ()
-        return await self._notices.prepare(connection, caller, NoticeKind.WEBHOOKS, what)
-
-    def _send(self, notices: Sequence[Mail]) -> None:
-        if self._notices is not None:
-            self._notices.send(notices)
 
     def _new_secret(self, caller: Caller) -> str:
         """A new secret as it is stored."""

@@ -8,7 +8,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from registerwatch.accounts import repository as account_repository
 from registerwatch.accounts.audit import Action
 from registerwatch.accounts.models import Caller
-from registerwatch.accounts.notices import AccountNotices, NoticeKind
+from registerwatch.accounts.notices import AccountNotices, NoticeKind, no_notices
 from registerwatch.accounts.repository import locked
 from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
@@ -31,7 +31,7 @@ class FeedService:
     """What an account does with its feeds, and what whoever has an address sees."""
 
     def __init__(self, database: Database, clock: Clock, notices: AccountNotices | None = None) -> None:
-        self._notices = notices
+        self._notices = notices or no_notices(clock)
         self._database = database
         self._clock = clock
 
@@ -51,8 +51,8 @@ class FeedService:
             now = int(self._clock.now())
             feed = await repository.add(connection, caller.account.id, prefix=prefix, token=token, now=now)
             await self._note(connection, caller, Action.FEED_MADE, prefix)
-            notices = await self._notices_of(connection, caller, f"made the feed {prefix}")
-        self._send(notices)
+            notices = await self._notices.prepare(connection, caller, NoticeKind.FEEDS, f"made the feed {prefix}")
+        self._notices.send(notices)
         return NewFeed(feed, token)
 
     async def end(self, caller: Caller, feed_id: int) -> None:
@@ -63,8 +63,8 @@ class FeedService:
             notices: Sequence[Mail] = ()
             if prefix is not None:
                 await self._note(connection, caller, Action.FEED_ENDED, prefix)
-                notices = await self._notices_of(connection, caller, f"ended the feed {prefix}")
-        self._send(notices)
+                notices = await self._notices.prepare(connection, caller, NoticeKind.FEEDS, f"ended the feed {prefix}")
+        self._notices.send(notices)
 
     async def events(self, token: str, chosen: EventFilter, *, before: int | None = None) -> FeedPage:
         """A page of the changes of the token's account, newest first. Raises `Unauthenticated`."""
@@ -86,15 +86,6 @@ class FeedService:
             _, account_id = await _holder(connection, token)
             watches = await watch_repository.of_account(connection, account_id)
         return expiring(watches, self._clock.now()), unsure(watches)
-
-    async def _notices_of(self, connection: AsyncConnection, caller: Caller, what: str) -> Sequence[Mail]:
-        if self._notices is None:
-            return ()
-        return await self._notices.prepare(connection, caller, NoticeKind.FEEDS, what)
-
-    def _send(self, notices: Sequence[Mail]) -> None:
-        if self._notices is not None:
-            self._notices.send(notices)
 
     async def _note(self, connection: AsyncConnection, caller: Caller, action: Action, subject: str) -> None:
         now = int(self._clock.now())
