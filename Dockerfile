@@ -1,5 +1,4 @@
-# The tag of the base moves with its security updates. Where a build must be repeatable, pin a digest:
-# docker build --build-arg BASE=python:3.11-slim-bookworm@sha256:… .
+# The tag of the base moves with its security updates. docs/deploy.md says how to build over the digest that it has now.
 ARG BASE=python:3.11-slim-bookworm
 
 FROM ${BASE} AS build
@@ -14,6 +13,13 @@ COPY src src
 # The lock holds what builds the package, too; what only built it stays behind, and so does pip.
 RUN pip install --no-deps --no-build-isolation . \
     && pip uninstall --yes editables hatchling pathspec pluggy trove-classifiers setuptools pip
+# What the image has, as CycloneDX; the tool that lists it stays behind.
+COPY requirements-sbom.lock ./
+RUN python3 -m venv /opt/sbom \
+    && /opt/sbom/bin/pip install --require-hashes --only-binary :all: -r requirements-sbom.lock \
+    && mkdir -p /opt/registerwatch/share \
+    && /opt/sbom/bin/cyclonedx-py environment --pyproject pyproject.toml --mc-type application --output-reproducible \
+        --output-file /opt/registerwatch/share/sbom.cdx.json /opt/registerwatch/bin/python
 
 FROM ${BASE}
 ARG VERSION=1.0.0

@@ -7,11 +7,12 @@ BENCH ?=
 DEMO ?=
 TESTS ?=
 CRASHES ?= 100
+AUDIT ?=
 
 # Where bytecode is not kept, each of hundreds of processes that tests and benches start compiles everything anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test quick check bench crash lock clean help
+.PHONY: run test quick check bench crash lock sbom audit clean help
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
@@ -42,10 +43,27 @@ lock: $(VENV)/dev.stamp ## resolve the newest allowed versions and pin them with
 	  pyproject.toml --group build -o requirements.lock
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --upgrade \
 	  pyproject.toml --group dev -o requirements-dev.lock
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --upgrade \
+	  --group sbom -o requirements-sbom.lock
+	@echo "then make $(VENV)/dev.stamp && $(BIN)/python tools/licences.py: a package may have another licence"
 
 crash: $(VENV)/dev.stamp ## kill the service hundreds of times, and look whether anything was lost or doubled
 	@$(BIN)/python tools/system_packages.py
 	CRASHES=$(CRASHES) $(BIN)/python -m pytest tests/journeys/test_crashes.py
+
+sbom: $(VENV)/dev.stamp ## list what a production install has, in dist/sbom.cdx.json (CycloneDX)
+	rm -rf build/sbom && mkdir -p build dist
+	$(BIN)/python -m venv build/sbom
+	build/sbom/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	build/sbom/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation .
+	build/sbom/bin/python -m pip uninstall --quiet --yes editables hatchling pathspec pluggy trove-classifiers setuptools pip
+	$(BIN)/cyclonedx-py environment --pyproject pyproject.toml --mc-type application --output-reproducible \
+	  --output-file dist/sbom.cdx.json build/sbom/bin/python
+	rm -rf build/sbom
+
+# Advisories come from PyPI, or with AUDIT="--vulnerability-service osv" from osv.dev. Where they cannot be had it fails.
+audit: $(VENV)/dev.stamp ## look for advisories about what is installed in production
+	$(BIN)/pip-audit --strict --disable-pip --require-hashes --requirement requirements.lock $(AUDIT)
 
 clean: ## remove what was set up and built
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

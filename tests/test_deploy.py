@@ -138,6 +138,7 @@ def test_nothing_goes_into_the_image_that_is_not_named() -> None:
         "!pyproject.toml",
         "!README.md",
         "!requirements.lock",
+        "!requirements-sbom.lock",
         "!src",
     }
 

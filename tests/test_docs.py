@@ -78,7 +78,7 @@ def test_every_link_between_pages_leads_somewhere() -> None:
 
 
 def test_the_lock_files_pin_with_hashes_and_name_no_package_host() -> None:
-    for name in ("requirements.lock", "requirements-dev.lock"):
+    for name in ("requirements.lock", "requirements-dev.lock", "requirements-sbom.lock"):
         text = (ROOT / name).read_text(encoding="utf-8")
         assert "--hash=sha256:" in text
         assert "://" not in text

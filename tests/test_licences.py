@@ -50,3 +50,13 @@ def test_a_licence_that_asks_for_more_than_its_text_is_explained(tool: ModuleTyp
 def test_a_package_that_says_no_licence_is_told(tool: ModuleType) -> None:
     with pytest.raises(LookupError, match="nobody-has-it"):
         tool.table("nobody-has-it==1.0 \\\n")
+
+
+def test_the_tool_that_lists_packages_is_the_same_in_the_image_and_here_and_pinned_by_hash() -> None:
+    names = ("requirements-sbom.lock", "requirements-dev.lock")
+    texts = [(ROOT / name).read_text(encoding="utf-8") for name in names]
+    image, here = [set(re.findall(r"^(\S+==\S+)", text, re.MULTILINE)) for text in texts]
+    assert image
+    assert image <= here
+    built = (ROOT / "Dockerfile").read_text(encoding="utf-8")
+    assert "--require-hashes --only-binary :all: -r requirements-sbom.lock" in built
