@@ -273,3 +273,21 @@ def test_nginx_logs_no_error_of_an_address_with_a_token() -> None:
     assert {"/password/reset", "/events.atom"} <= with_token
     for path in (path if path.count("/") > 1 else f"/v1{path}" for path in with_token):
         assert any(path == where if kind == "=" else re.match(where, path) for kind, where in silent), path
+
+
+def test_proxies_lead_people_to_https_and_refuse_programs_that_come_without_it() -> None:
+    """Who is led on would send a key in the clear each time, and not notice."""
+    nginx = (DEPLOY / "nginx" / "registerwatch.conf").read_text(encoding="utf-8").partition("listen 443")[0]
+    caddy = (DEPLOY / "Caddyfile").read_text(encoding="utf-8").partition("http://{$SITE")[2].partition("\n}\n")[0]
+    assert re.search(r"location ~ \^/\(v1\|mcp\)\(/\|\$\) \{[^}]*return 403 ", nginx)
+    assert "not path /v1 /v1/* /mcp /mcp/*" in caddy
+    assert "` 403" in caddy
+    assert all("https-needed" in each for each in (nginx, caddy))
+
+
+def test_nginx_takes_ciphers_with_forward_secrecy_and_authenticated_encryption_alone() -> None:
+    text = (DEPLOY / "nginx" / "registerwatch.conf").read_text(encoding="utf-8")
+    [ciphers] = re.findall(r"^    ssl_ciphers (\S+);$", text, flags=re.MULTILINE)
+    assert all(
+        re.fullmatch(r"ECDHE-(ECDSA|RSA)-(AES\d+-GCM-SHA\d+|CHACHA20-POLY1305)", each) for each in ciphers.split(":")
+    )
