@@ -291,3 +291,15 @@ def test_nginx_takes_ciphers_with_forward_secrecy_and_authenticated_encryption_a
     assert all(
         re.fullmatch(r"ECDHE-(ECDSA|RSA)-(AES\d+-GCM-SHA\d+|CHACHA20-POLY1305)", each) for each in ciphers.split(":")
     )
+
+
+def test_the_service_does_not_administer_the_server_of_its_database() -> None:
+    services = _services(DEPLOY / "compose.fleet.yml")
+    script = (DEPLOY / "postgres" / "role.sh").read_text(encoding="utf-8")
+    assert services["postgres"]["environment"]["POSTGRES_USER"] == "postgres"
+    assert [name for name, service in services.items() if "postgres-admin-password" in service.get("secrets", [])] == [
+        "postgres"
+    ]
+    assert "CREATE ROLE registerwatch LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE" in script
+    assert "CREATE DATABASE registerwatch OWNER registerwatch" in script
+    assert "postgresql://registerwatch:" in PAGE
