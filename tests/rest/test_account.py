@@ -8,6 +8,7 @@ import httpx2
 import pytest
 from sqlalchemy import text
 
+from registerwatch.accounts.api_keys import MAX_ENDED_KEYS
 from registerwatch.accounts.plans import PlanName
 from registerwatch.clock import iso_utc
 from tests.rest.answers import granted, me, refused
@@ -467,6 +468,18 @@ async def test_the_eleventh_active_key_is_a_409_and_a_revoked_one_makes_room(har
     granted(await delete(harness, owner.session, f"/v1/keys/{keys[3]['id']}"))
     granted(await harness.post("/v1/keys", owner.session))
     refused(await harness.post("/v1/keys", owner.session), 409)
+
+
+async def test_the_keys_that_an_account_lists_are_bounded_however_many_it_made(harness: ServiceHarness) -> None:
+    owner = await harness.sign_up()
+    for number in range(MAX_ENDED_KEYS + 20):
+        ends = iso_utc(int(harness.clock.now()) + 1)
+        granted(await harness.post("/v1/keys", owner.session, label=f"{number}", expires_at=ends))
+        harness.clock.move(1)
+
+    first, *others = granted(await me(harness, owner.session))["keys"]
+    assert (first["label"], len(others)) == ("first key", MAX_ENDED_KEYS + 1)
+    assert [key["label"] for key in others[-2:]] == [f"{MAX_ENDED_KEYS + 18}", f"{MAX_ENDED_KEYS + 19}"]
 
 
 async def test_a_revoked_key_stops_at_once_and_stays_listed_as_revoked(harness: ServiceHarness) -> None:

@@ -16,6 +16,8 @@ from registerwatch.db.engine import Database
 from registerwatch.errors import InvalidInput
 from registerwatch.mail.mailer import Mail
 
+MAX_ENDED_KEYS = 100
+"""Keys that work no more and stay listed. Every answer about the account lists its keys, so their number is bounded."""
 NO_KEY = "The account has no key with this id."
 OVER_ALREADY = "`expires_at` is in the past."
 OUTLIVES_ITS_MAKER = "This API key has an end, and makes no key that lasts longer. Use another key, or sign in."
@@ -47,6 +49,8 @@ class ApiKeyService:
             keep_cap(sum(key.works(now) for key in keys), account.plan.keys, "API keys that are not revoked")
             ends = _end(caller, keys, expires_at)
             await repository.add_key(connection, account.id, new.label, new.secret, now, scope=scope, expires_at=ends)
+            ended = [key.id for key in keys if not key.works(now)]
+            await repository.remove_keys(connection, account.id, ended[:-MAX_ENDED_KEYS])
             masked = credentials.masked(new.secret)
             await self._note(connection, caller, Action.KEY_CREATED, masked, new.label)
             notices = await self._notices.prepare(connection, caller, NoticeKind.KEYS, f"made the API key {masked}")

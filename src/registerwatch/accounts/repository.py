@@ -256,6 +256,13 @@ async def revoke_key(connection: AsyncConnection, account_id: int, key_id: int, 
     await connection.execute(update(api_keys).where(*of_key).values(revoked_at=now))
 
 
+async def remove_keys(connection: AsyncConnection, account_id: int, key_ids: Sequence[int]) -> None:
+    """Forget keys of the account."""
+    for at in range(0, len(key_ids), 500):
+        of_keys = api_keys.c.id.in_(key_ids[at : at + 500]), api_keys.c.account_id == account_id
+        await connection.execute(delete(api_keys).where(*of_keys))
+
+
 async def add_session(connection: AsyncConnection, user_id: int, digest: str, *, now: int, expires_at: int) -> None:
     """Open a session."""
     values = {"digest": digest, "user_id": user_id, "created_at": now, "expires_at": expires_at}

@@ -116,7 +116,9 @@ class AccountObject(Answer, kw_only=True):
         str | UnsetType | None, doc("Why it was not; empty when it was.", EXAMPLE_FAILURE)
     ] = UNSET
     users: Annotated[list[AccountUser], doc("People of the account, oldest first.")]
-    keys: Annotated[list[AccountKey], doc("API keys, oldest first; revoked ones stay listed for 90 days.")]
+    keys: Annotated[
+        list[AccountKey], doc("API keys, oldest first; those that work no more stay for 90 days, the last 100.")
+    ]
 
 
 class SignedInAccount(AccountObject, kw_only=True):
