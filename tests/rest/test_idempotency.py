@@ -8,13 +8,15 @@ from unittest.mock import patch
 
 import httpx2
 import pytest
+from sqlalchemy import insert
 
-from registerwatch.accounts.idempotency import ABANDONED_SECONDS, KEPT_SECONDS
+from registerwatch.accounts.idempotency import ABANDONED_SECONDS, KEPT_SECONDS, MAX_KEPT_LENGTH, MAX_REQUESTS
 from registerwatch.db.tables import api_keys, idempotent_requests
 from tests.support.harness import NewAccount, ServiceHarness, auth_headers
 
 pytestmark = pytest.mark.anyio
 
+HOOK = {"url": "https://hooks.acme.example/"}
 KEY = "0b9f1f0e-5c5f-4d7e-9a39-2f6a5f1f7c11"
 
 
@@ -81,6 +83,40 @@ async def test_what_is_remembered_of_a_request_does_not_help_to_guess_its_passwo
     guesses = [sha256(joined).hexdigest(), *(hmac.new(each, joined, sha256).hexdigest() for each in stored)]
     assert [each.headers.get("idempotent-replayed") for each in answers] == [None, "true"]
     assert remembered["fingerprint"] not in guesses
+
+
+async def test_the_answers_that_an_account_has_kept_are_bounded_and_the_newest_stay(
+    harness: ServiceHarness, owner: NewAccount
+) -> None:
+    fields = {"csv": "\n".join("é" * 150 + str(number) for number in range(500)), "dry_run": True}
+    answers = []
+    for number in range(20):
+        answers.append(await post(harness, "/v1/import", owner.api_key, fields, f"{number}"))
+        harness.clock.move(1)
+    kept = [row["body"] for row in await harness.rows(idempotent_requests) if row["body"] is not None]
+    first, last = [await post(harness, "/v1/import", owner.api_key, fields, key) for key in ("0", "19")]
+
+    assert sum(len(answer.text) for answer in answers) > MAX_KEPT_LENGTH >= sum(len(body) for body in kept)
+    assert (first.status_code, first.json()["code"]) == (409, "idempotency-conflict")
+    assert (last.text, last.headers["idempotent-replayed"]) == (answers[-1].text, "true")
+
+
+async def test_an_account_sends_a_bounded_number_of_requests_with_a_key_in_a_day(
+    harness: ServiceHarness, owner: NewAccount
+) -> None:
+    rows = [
+        {"digest": f"{number}", "account_id": 1, "fingerprint": "", "started_at": int(harness.clock.now())}
+        for number in range(MAX_REQUESTS - 1)
+    ]
+    async with harness.database.transaction() as connection:
+        await connection.execute(insert(idempotent_requests), rows)
+    last, one_more, again = [await post(harness, "/v1/webhooks", owner.api_key, HOOK, key) for key in ("a", "b", "a")]
+    without = await harness.post("/v1/webhooks", owner.api_key, **HOOK)
+    harness.clock.move(KEPT_SECONDS)
+    next_day = await post(harness, "/v1/webhooks", owner.api_key, HOOK, "b")
+
+    assert [each.status_code for each in (last, one_more, again, without, next_day)] == [200, 429, 200, 200, 200]
+    assert again.json() == last.json()
 
 
 async def test_a_key_of_another_request_is_refused(harness: ServiceHarness, owner: NewAccount) -> None:

@@ -8,24 +8,32 @@ they are encrypted where there is a key.
 import hashlib
 from dataclasses import dataclass
 
-from sqlalchemy import delete, insert, select, update
+from sqlalchemy import delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
 from registerwatch.db.secret_cipher import SecretCipher
 from registerwatch.db.tables import idempotent_requests as table
-from registerwatch.errors import IdempotencyConflict
+from registerwatch.errors import IdempotencyConflict, RateLimited
 
 KEPT_SECONDS = 24 * 3600
+MAX_REQUESTS = 5_000
+"""Of one account within a day."""
+MAX_KEPT_LENGTH = 2 * 1024 * 1024
+"""Of the answers that are kept of one account, in characters; the newest stay. Long imports get 120,000 each."""
 ABANDONED_SECONDS = 180
 """A request that has not ended by then was broken off: no request takes as long."""
 
 UNDER_WAY = "A request with this Idempotency-Key is under way. Send it again when that has ended."
 OTHER_REQUEST = "This Idempotency-Key came with another request before. Each request needs a key of its own."
 NOT_KEPT = (
-    "This request was carried out before. Its answer held a secret that is told once and not kept;"
-    " revoke what was made, and make another one with another key."
+    "This request was carried out before, and its answer is not kept: it held a secret that is told once, or many"
+    " answers were kept since. Where a secret was lost, revoke what was made, and make another one with another key."
+)
+TOO_MANY = (
+    f"An account sends at most {MAX_REQUESTS:,} requests with an Idempotency-Key a day. Send this one without it."
 )
 
 
@@ -61,8 +69,9 @@ class IdempotencyStore:
     async def begin(self, request: IdempotentRequest) -> Answered | None:
         """None where the request is to be carried out now; else the answer that it got.
 
-        Raises `SecretUnreadable` where it cannot be decrypted, `IdempotencyConflict` while it is under way, where its
-        answer was not kept, and where the key belongs to another request.
+        Raises `SecretUnreadable` where it cannot be decrypted, `RateLimited` where the account sent too many,
+        `IdempotencyConflict` while it is under way, where its answer was not kept, and where the key belongs to another
+        request.
         """
         if await self._is_new(request):
             return None
@@ -92,6 +101,7 @@ class IdempotencyStore:
             else:
                 body = self._cipher.sealed(answered.body, request.digest) if is_kept else None
                 await connection.execute(update(table).where(where).values(status=answered.status, body=body))
+                await _drop_old_answers(connection, request.account_id)
 
     async def _is_new(self, request: IdempotentRequest) -> bool:
         now = int(self._clock.now())
@@ -99,6 +109,7 @@ class IdempotencyStore:
             async with self._database.transaction() as connection:
                 old = table.c.started_at <= now - KEPT_SECONDS
                 await connection.execute(delete(table).where(table.c.digest == request.digest, old))
+                await _require_room(connection, request, now)
                 await connection.execute(
                     insert(table).values(
                         digest=request.digest,
@@ -110,6 +121,31 @@ class IdempotencyStore:
         except IntegrityError:
             return False
         return True
+
+
+async def _require_room(connection: AsyncConnection, request: IdempotentRequest, now: int) -> None:
+    """Raises `RateLimited` for a new request of an account that sent too many."""
+    of_today = table.c.account_id == request.account_id, table.c.started_at > now - KEPT_SECONDS
+    known = table.c.digest == request.digest
+    sent = (await connection.execute(select(func.count()).where(*of_today))).scalar_one()
+    if sent >= MAX_REQUESTS and (await connection.execute(select(table.c.digest).where(known))).one_or_none() is None:
+        raise RateLimited(TOO_MANY, retry_after=KEPT_SECONDS, limit=MAX_REQUESTS, window=KEPT_SECONDS)
+
+
+async def _drop_old_answers(connection: AsyncConnection, account_id: int) -> None:
+    """Drop the oldest answers of an account that has too much of them; that they were given stays known."""
+    kept = (
+        select(table.c.digest, func.length(table.c.body))
+        .where(table.c.account_id == account_id, table.c.body.is_not(None))
+        .order_by(table.c.started_at.desc(), table.c.digest)
+    )
+    total, dropped = 0, []
+    for digest, length in await connection.execute(kept):
+        total += length
+        if total > MAX_KEPT_LENGTH:
+            dropped.append(digest)
+    for at in range(0, len(dropped), 500):
+        await connection.execute(update(table).where(table.c.digest.in_(dropped[at : at + 500])).values(body=None))
 
 
 def digest_of_parts(*parts: bytes) -> str:
