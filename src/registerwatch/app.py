@@ -28,6 +28,7 @@ from registerwatch.rest import (
     watches,
     webhooks,
 )
+from registerwatch.rest.csv_body import places_of_large_bodies
 from registerwatch.rest.description import DescribedApi
 from registerwatch.rest.middleware import BodyRequired, HeadAsGet, LimitHeaders, OpenCors, StoredDevices
 from registerwatch.rest.webhook_description import describe_webhooks
@@ -125,6 +126,7 @@ def app_over(service: Service, *, background: bool = True) -> FastAPI:
     )
     app.state.service, app.state.limits, app.state.readiness = service, limits, system.Readiness()
     app.state.request_counts, app.state.has_index, app.state.forwarded = counts, True, forwarded
+    app.state.large_bodies = places_of_large_bodies()
     app.state.sitemap = Sitemap.of(service) if settings.reads_real_register else None
     for router in ROUTERS:
         app.router.routes.extend(router.routes)  # `include_router` would build each of them anew, which takes 30 ms

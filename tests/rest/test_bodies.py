@@ -1,7 +1,9 @@
 """Bodies of requests: how much of them is received, and what is looked at before."""
 
+import asyncio
 import json
 import re
+from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 
@@ -10,6 +12,7 @@ from fastapi.routing import APIRoute, iter_route_contexts
 from starlette.types import Message
 
 from registerwatch.rest.checked_route import CheckedRoute
+from registerwatch.rest.csv_body import MAX_RECEIVED_OF_ACCOUNT
 from registerwatch.web.body_limits import MAX_BODY_BYTES, max_body_bytes
 from tests.support.harness import PASSWORD, NewAccount, ServiceHarness, ServiceStarter, auth_headers
 
@@ -241,6 +244,39 @@ async def test_a_large_import_that_is_no_object_with_a_text_is_refused_in_a_sent
 
     assert (answer.status_code, answer.json()["code"]) == (400, "invalid-input")
     assert len(answer.text) < 500
+
+
+async def test_of_an_account_few_lists_are_received_at_a_time(harness: ServiceHarness, owner: NewAccount) -> None:
+    other = await harness.sign_up("someone@other.example")
+    may_end = asyncio.Event()
+    under_way: Counter[str] = Counter()
+    most: Counter[str] = Counter()
+
+    class Slow(Upload):
+        """Keeps silent after its first piece until the test lets it end."""
+
+        async def _receive(self) -> Message:
+            key = self.headers["X-API-Key"]
+            if not self.received:
+                under_way[key] += 1
+                most[key] = max(most[key], under_way[key])
+                return await super()._receive()
+            await may_end.wait()
+            under_way[key] -= 1
+            return {"type": "http.request", "body": b"", "more_body": False}
+
+    def slow(key: str) -> Slow:
+        headers = {"X-API-Key": key, "Content-Type": "text/csv", "Content-Length": "8"}
+        return Slow("POST", "/v1/import", headers, b"A1,name\n")
+
+    uploads = [*(slow(owner.api_key) for _ in range(10)), slow(other.api_key)]
+    sent = [asyncio.create_task(each.send_to(harness)) for each in uploads]
+    while not (under_way[owner.api_key] == MAX_RECEIVED_OF_ACCOUNT and under_way[other.api_key]):
+        await asyncio.sleep(0)
+    may_end.set()
+
+    assert await asyncio.gather(*sent) == [200] * 11
+    assert most == {owner.api_key: MAX_RECEIVED_OF_ACCOUNT, other.api_key: 1}
 
 
 async def test_twenty_tool_calls_fit_into_one_body(harness: ServiceHarness) -> None:

@@ -14,8 +14,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from registerwatch.errors import InvalidInput
+from registerwatch.net.account_places import AccountPlaces
+from registerwatch.rest.auth import caller_of
 from registerwatch.rest.idempotency import IdempotentRoute
 from registerwatch.web.body_limits import MAX_BODY_BYTES
+from registerwatch.web.injection import counted
+from registerwatch.web.rate_limits import Limit
 
 CSV = "text/csv"
 CSV_BODY = {
@@ -29,6 +33,8 @@ CSV_BODY = {
     }
 }
 """For `openapi_extra` of a route of this kind."""
+MAX_RECEIVED, MAX_RECEIVED_OF_ACCOUNT = 64, 2
+"""Such bodies that one process receives at a time: together they fill 128 MiB at most, however slowly they come."""
 MAX_CONTENT_TYPE_LENGTH = 200
 UTF_8 = "utf-8"
 CHARSETS = frozenset(
@@ -41,15 +47,26 @@ CHARSETS = frozenset(
 )
 """What spreadsheets write. Python knows more, and some take it minutes: `punycode` is quadratic."""
 
+_count = counted(Limit.ACCOUNT)
 _CHARSET = re.compile(r";[ \t]*charset=\"?([\w.:-]{1,40})", re.IGNORECASE | re.ASCII)
 
 
 class CsvBodyRoute(IdempotentRoute):
-    """Takes `text/csv` as well: the endpoint sees the JSON object that would hold it."""
+    """Takes `text/csv` as well: the endpoint sees the JSON object that would hold it.
+
+    The application's `state.large_bodies` has the places of accounts that send one.
+    """
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """The handler of the route, behind one that reads such a request."""
         handle = super().get_route_handler()
+
+        async def handle_in_place(request: Request) -> Response:
+            await _count(request)
+            caller = await caller_of(request)
+            places: AccountPlaces = request.app.state.large_bodies
+            async with places.place(caller.account.id):
+                return await handle_either(request)
 
         async def handle_either(request: Request) -> Response:
             content_type = request.headers.get("content-type", "")[:MAX_CONTENT_TYPE_LENGTH]
@@ -57,7 +74,12 @@ class CsvBodyRoute(IdempotentRoute):
                 return await handle(_CsvRequest(request, _charset_of(content_type)))
             return await handle(_LargeJsonRequest(request.scope, request.receive))
 
-        return handle_either
+        return handle_in_place
+
+
+def places_of_large_bodies() -> AccountPlaces:
+    """Places for an application's `state.large_bodies`."""
+    return AccountPlaces(most=MAX_RECEIVED, most_per_account=MAX_RECEIVED_OF_ACCOUNT)
 
 
 class _CsvRequest(Request):
