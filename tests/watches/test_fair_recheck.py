@@ -115,6 +115,18 @@ async def test_who_was_not_asked_for_keeps_its_turn(start_service: ServiceStarte
         assert all(read), read
 
 
+async def test_new_watches_do_not_hide_in_the_lag_one_that_nobody_reads(harness: ServiceHarness) -> None:
+    codes = [device.primary_di for device in harness.unique_devices(3)]
+    await watcher(harness, "old", codes[:1])
+    await recheck(harness)
+    harness.clock.move(DAY)
+    await watcher(harness, "new", codes[1:])
+
+    metrics = (await harness.get("/metrics")).text
+
+    assert f"registerwatch_recheck_lag_seconds {DAY:.1f}" in metrics
+
+
 # Health
 
 

@@ -102,18 +102,19 @@ async def test_a_record_that_was_read_a_moment_ago_is_not_read_again_behind_the_
     assert harness.register_log.total > asked
 
 
-async def test_a_stranger_who_reads_a_watched_subject_again_and_again_does_not_hold_its_recheck_up(
-    harness: ServiceHarness,
+async def test_a_stranger_who_reads_a_watched_subject_does_not_hold_its_recheck_up(
+    start_service: ServiceStarter,
 ) -> None:
-    [device] = harness.unique_devices(1)
-    owner = await harness.sign_up()
-    await harness.post("/v1/import", owner.api_key, csv=device.primary_di)
-    harness.to_register.held = {device.primary_di}
-    stranger = asyncio.create_task(harness.get("/v1/refresh", q=device.primary_di))
-    await asyncio.wait_for(harness.to_register.reached.wait(), 10)
-    harness.to_register.held = set()
+    async with start_service(register_timeout=60.0) as harness:
+        [device] = harness.unique_devices(1)
+        owner = await harness.sign_up()
+        await harness.post("/v1/import", owner.api_key, csv=device.primary_di)
+        harness.to_register.held = {device.primary_di}
+        stranger = asyncio.create_task(harness.get("/v1/refresh", q=device.primary_di))
+        await asyncio.wait_for(harness.to_register.reached.wait(), 10)
+        harness.to_register.held = set()
 
-    run = await asyncio.wait_for(harness.service.watches.recheck.run(), 10)
+        run = await asyncio.wait_for(harness.service.watches.recheck.run(), 10)
 
-    assert (run.tried, run.found) == (1, 1)
-    assert (await asyncio.wait_for(stranger, 10)).json()["refreshed"]
+        assert (run.tried, run.found) == (1, 1)
+        assert (await asyncio.wait_for(stranger, 10)).json()["refreshed"]

@@ -135,15 +135,10 @@ async def due_of_account(connection: AsyncConnection, account_id: int, now: int)
 
 async def longest_unread(connection: AsyncConnection, now: int) -> int | None:
     """The earliest last try of a watch of an active account; one that was never tried counts from when it was made."""
-    found = (
-        select(watches.c.tried_at, watches.c.last_sync, watches.c.created_at)
-        .join(accounts, accounts.c.id == watches.c.account_id)
-        .where(accounts.c.expires_at > now)
-        .order_by(watches.c.tried_at, watches.c.id)
-        .limit(1)
-    )
-    row = (await connection.execute(found)).one_or_none()
-    return None if row is None else (row.tried_at or row.last_sync or row.created_at)
+    untried_since = func.coalesce(watches.c.last_sync, watches.c.created_at)
+    since = case((watches.c.tried_at > 0, watches.c.tried_at), else_=untried_since)
+    earliest: int | None = (await connection.execute(select(func.min(since)).where(_is_active(now)))).scalar_one()
+    return earliest
 
 
 async def count_by_health(connection: AsyncConnection, now: int) -> Mapping[HealthState, int]:
