@@ -91,20 +91,36 @@ def test_no_minute_sees_more_than_the_budget(per_minute: int, bursts: Sequence[B
 
 
 @PROPERTY
-@given(PER_MINUTE, st.sampled_from(RequestPriority), BURSTS)
+@given(PER_MINUTE, st.sampled_from(RequestPriority), st.sampled_from([1, 20, 60]), BURSTS, st.integers(0, 39))
 def test_a_kind_that_has_asked_for_a_minute_never_waits_for_a_place_of_its_part(
-    per_minute: int, kind: RequestPriority, bursts: Sequence[Burst]
+    per_minute: int, kind: RequestPriority, every: int, bursts: Sequence[Burst], wanted_at: int
 ) -> None:
     senders, part = Senders(per_minute), places(per_minute)[kind]
-    begun: float | None = None
-    for gap, other, number, cost in bursts:
-        for _ in range(math.ceil(gap)):  # it asks every second, and again where it has to wait
+    begun, second = senders.now, 0
+    for place, (gap, other, number, cost) in enumerate(bursts):
+        for _ in range(math.ceil(gap)):  # now and then it asks for one place
             senders.now += gap / math.ceil(gap)
-            senders.takes_all(kind)
-            begun = begun or senders.now
+            second += 1
+            if second % every == 0:
+                senders.asks(kind)
         senders.burst(other, number, cost)
-        if begun and senders.now - begun > ASKING_SECONDS and senders.held(kind) < part:
-            assert senders.asks(kind)
+        if place >= wanted_at and senders.now - begun > every + ASKING_SECONDS:  # then for all that is due to it
+            while senders.held(kind) < part:
+                assert senders.asks(kind)
+
+
+def test_a_kind_that_begins_to_ask_takes_nothing_that_is_due_to_one_that_was_asking() -> None:
+    senders = Senders(60)
+    for _ in range(70):
+        senders.now += 1
+        if senders.held(RequestPriority.RECHECK) < 2:
+            senders.asks(RequestPriority.RECHECK)
+        senders.takes_all(RequestPriority.WATCH)
+    assert senders.held(*RequestPriority) == 60 - 13
+    for kind in (RequestPriority.BULK_LOAD, RequestPriority.READER, RequestPriority.REFRESH):
+        assert not senders.asks(kind)
+
+    assert [senders.asks(RequestPriority.RECHECK) for _ in range(13)] == [True] * 13
 
 
 @PROPERTY
