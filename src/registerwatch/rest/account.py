@@ -136,7 +136,8 @@ async def delete_account(body: DeleteRequest, service: InjectedService, caller: 
     ],
 )
 async def add_user(body: UserRequest, service: InjectedService, caller: OwnerOrKey) -> Response:
-    """The password is not mailed; tell it to them. For an owner or an API key, unless the operator forbids it.
+    """The password is not mailed; tell it to them. A link is, by which they join with their own, or leave.
+    For an owner or an API key, unless the operator forbids it.
     Limit: 30 passwords and new users per account and minute.
     """
     return await _account(service, await service.accounts.members.add_user(caller, body.email, _secret(body)))

@@ -97,7 +97,8 @@ class ResetRequest(RequestBody):
 async def trial(request: Request, body: TrialRequest, service: InjectedService) -> Response:
     """A trial needs no card and renews into no charge. The answer carries a session and, for a new account, its
     first API key. The address of somebody who has an account signs in when the password is right, and is 400
-    when it is not. Where the operator has closed sign-up, an unknown address and a wrong password are the same 403.
+    when it is not. Where the service sends mail, a link is mailed that proves the address, or takes it
+    back. Where the operator has closed sign-up, an unknown address and a wrong password are the same 403.
     Limit: 8 requests per address and hour. Where somebody tries many passwords of one user from many addresses, an
     address from which the user never signed in gets 429.
     """
@@ -159,6 +160,9 @@ async def forgot_password(body: ForgotRequest, service: InjectedService) -> Resp
     dependencies=[Depends(counted(Limit.PASSWORD_RESET))],
 )
 async def reset_password(request: Request, body: ResetRequest, service: InjectedService) -> Response:
-    """A token works once, for an hour. The user's sessions end. Limit: 20 requests per address and hour."""
+    """A token works once, for an hour. The user's sessions end. Where nobody had proven an owner's address, all keys,
+    sessions, webhooks, feeds and other users of the account end too: a stranger may have made them. The link's page
+    shows them first, and can keep them. Limit: 20 requests per address and hour.
+    """
     await service.accounts.password_reset.reset(body.token, body.password.get_secret_value(), client_of(request))
     return private_response(Done())
