@@ -220,12 +220,32 @@ async def test_a_key_with_an_end_stops_then_and_makes_room_for_another(harness: 
     await a_key(harness, owner.session, label="new")
 
 
-@pytest.mark.parametrize("end", ["2020-01-01T00:00:00Z", "2040-01-01T00:00:00", "tomorrow", 7.5, "", "9999999-01-01"])
+@pytest.mark.parametrize(
+    "end",
+    [
+        "9999-12-31T23:59:59-23:59",
+        "9999-12-31T23:59:59-00:01",
+        "2020-01-01T00:00:00Z",
+        "2040-01-01T00:00:00",
+        "tomorrow",
+        7.5,
+        "",
+        "9999999-01-01",
+    ],
+)
 async def test_an_end_that_is_over_or_is_no_instant_is_a_400(harness: ServiceHarness, end: object) -> None:
     owner = await harness.sign_up()
 
     refused(await harness.post("/v1/keys", owner.session, expires_at=end), 400)
     assert len(await keys_of(harness, owner)) == 1
+
+
+async def test_the_latest_end_that_can_be_written_is_taken(harness: ServiceHarness) -> None:
+    owner = await harness.sign_up()
+
+    await a_key(harness, owner.session, label="long", expires_at="9999-12-31T23:59:59Z")
+
+    assert (await keys_of(harness, owner))["long"]["expires_at"] == "9999-12-31T23:59:59Z"
 
 
 async def test_a_key_with_an_end_makes_no_key_that_lasts_longer(harness: ServiceHarness) -> None:

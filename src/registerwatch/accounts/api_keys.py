@@ -19,7 +19,10 @@ from registerwatch.mail.mailer import Mail
 MAX_ENDED_KEYS = 100
 """Keys that work no more and stay listed. Every answer about the account lists its keys, so their number is bounded."""
 NO_KEY = "The account has no key with this id."
+LATEST_END = 253_402_300_799
+"""The last second of the year 9999: a later instant cannot be written in ISO 8601 any more."""
 OVER_ALREADY = "`expires_at` is in the past."
+TOO_LATE = "`expires_at` is after the year 9999."
 OUTLIVES_ITS_MAKER = "This API key has an end, and makes no key that lasts longer. Use another key, or sign in."
 
 
@@ -42,6 +45,8 @@ class ApiKeyService:
         now = int(self._clock.now())
         if expires_at is not None and expires_at <= now:
             raise InvalidInput(OVER_ALREADY)
+        if expires_at is not None and expires_at > LATEST_END:
+            raise InvalidInput(TOO_LATE)
         new = NewKey(label(wanted_label), credentials.new_key())
         async with self._database.transaction() as connection:
             account = await locked_account(connection, caller, self._plans)
