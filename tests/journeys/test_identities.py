@@ -13,6 +13,7 @@ import pytest
 
 from registerwatch.accounts.credentials import credential_of
 from registerwatch.errors import InvalidInput
+from registerwatch.mail.mailer import NoMailer
 from tests.support.harness import ServiceHarness, ServiceStarter, auth_headers
 from tests.support.receiver import Receiver, receiver
 
@@ -425,3 +426,16 @@ async def test_spellings_of_one_mailbox_share_its_mails(scene: Scene) -> None:
     await scene.harness.finish_background_work()
 
     assert len(scene.harness.mail.mails) == 5 + 1
+
+
+async def test_health_says_whether_addresses_are_proven(scene: Scene) -> None:
+    with_mail = (await scene.harness.get("/health")).json()["addresses"]
+    accounts = scene.harness.service.accounts
+    accounts.confirmations._mailer = NoMailer()
+    without = (await scene.harness.get("/health")).json()["addresses"]
+    opened = await scene.harness.sign_up(VICTIM, HIS)
+
+    assert (with_mail, without) == ("confirmed-by-mail", "not-proven")
+    assert opened.answer["users"][0]["confirmed"] is False
+    assert scene.harness.all_rows()["confirmation_tokens"] == []
+    assert scene.harness.all_rows()["mail_counts"] == []
