@@ -14,9 +14,10 @@ import uvicorn
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Keyboard, Page, expect, sync_playwright
 
+from registerwatch.accounts.credentials import credential_of
 from registerwatch_standins.register.file_world import FileWorld
 from tests.pages.registrations import MAKER, certificate, gtin, in_days, registration
-from tests.support.harness import ServiceHarness, running_harness
+from tests.support.harness import PASSWORD, ServiceHarness, running_harness
 from tests.support.servers import serving
 
 CHROMIUM = Path("/usr/bin/chromium")
@@ -386,7 +387,8 @@ def test_pages_fit_the_screen_stand_out_and_meet_no_errors(
     )
     page = _watched(visitor)
     found = {}
-    for name, path in PAGES.items():
+    pages = {**PAGES, **served.portal.call(_mailed_pages, served.harness, str(width))}
+    for name, path in pages.items():
         page.goto(path)
         found[name] = {
             "too wide": page.evaluate("document.documentElement.scrollWidth > innerWidth"),
@@ -398,7 +400,36 @@ def test_pages_fit_the_screen_stand_out_and_meet_no_errors(
     visitor.close()
 
     good = {"too wide": False, "cut off": [], "hard to read": [], "dark": scheme == "dark", "trouble": []}
-    assert found == dict.fromkeys(PAGES, good)
+    assert found == dict.fromkeys(pages, good)
+
+
+async def _mailed_pages(harness: ServiceHarness, some: str) -> dict[str, str]:
+    """Where mailed links lead, with long texts on the pages."""
+    accounts = harness.service.accounts
+    owner = await harness.sign_up(f"{'somebody' * 7}.{some}@acme.example")
+    member = f"member{some}@{'acme' * 14}.example"
+    for path, fields in (
+        ("/v1/keys", {"label": "x" * 80}),
+        ("/v1/webhook", {"url": f"https://{'hooks' * 12}.example/"}),
+        ("/v1/feeds", {}),
+        ("/v1/users", {"email": member, "password": PASSWORD}),
+    ):
+        assert (await harness.post(path, owner.session, **fields)).status_code == 200
+    owners, members = [
+        (await accounts.password_reset.link(email)).rpartition("=")[2] for email in (owner.email, member)
+    ]
+    host = await harness.sign_up(f"host{some}@acme.example")
+    await harness.prove_address(host)
+    await accounts.invitations.invite(await accounts.sessions.caller(credential_of(None, host.session)), f"g{member}")
+    await harness.finish_background_work()
+    invitation = harness.mail.mails[-1].text.partition("/account/invitation")[2].split()[0]
+    return {
+        "reset of an owner": f"/password/reset?token={owners}",
+        "reset of a member": f"/password/reset?token={members}",
+        "confirmation of an owner": f"/account/confirm?token={owners}",
+        "confirmation of a member": f"/account/confirm?token={members}",
+        "invitation": f"/account/invitation{invitation}",
+    }
 
 
 @asynccontextmanager
