@@ -3,6 +3,7 @@
 import asyncio
 import re
 from collections.abc import AsyncIterator
+from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ pytestmark = pytest.mark.anyio
 HOUR = 3600
 PER_HOUR, PER_DAY = 30, 100
 HOME, OFFICE, ATTACKER = "203.0.113.5", "203.0.113.80", "198.51.100.{}"
-TOKEN = re.compile(r"token=([A-Za-z0-9_-]{43})")
+TOKEN = re.compile(r"token=([\w.-]{43,})$", re.MULTILINE)
 PROXY = "127.0.0.0/8"
 
 
@@ -145,6 +146,25 @@ async def test_who_sets_a_password_by_a_mailed_link_signs_in_from_there_while_ot
     assert await login(harness, hotel, "another password") == 200
 
 
+async def test_who_takes_an_account_back_signs_in_while_others_guess_and_who_opened_it_is_no_longer_known(
+    harness: ServiceHarness,
+) -> None:
+    stranger, hotel = ATTACKER.format(250), "192.0.2.99"
+    await sign_up(harness, stranger)
+    await harness.finish_background_work()
+    found = TOKEN.search(harness.mail.mails[-1].text)
+    assert found
+    await guess(harness, 2 * PER_HOUR)
+    assert await login(harness, stranger, "a guess") == 401, "it is known, and only its own limit holds"
+
+    fields = {"token": found[1], "choice": "take-over", "password": "the owner's own"}
+    answer = await harness.client.post("/account/confirm", data=fields, headers={"X-Forwarded-For": hotel})
+
+    assert answer.status_code == 200, answer.text
+    assert await login(harness, stranger, "a guess") == 429
+    assert await login(harness, hotel, "the owner's own") == 200
+
+
 async def test_guesses_of_a_day_have_a_bound_too(harness: ServiceHarness) -> None:
     await sign_up(harness)
     wrong = 0
@@ -215,6 +235,8 @@ async def test_processes_that_share_redis_share_the_guesses(database_url: str, t
         async with (
             running_harness(database_url, tmp_path / "one", **options) as one,
             running_harness(database_url, tmp_path / "other", **options) as other,
+            aclosing(one.app.state.limits),
+            aclosing(other.app.state.limits),
         ):
             await sign_up(one)
             answers = [*await guess(one, 20), *await guess(other, 20, first=100)]

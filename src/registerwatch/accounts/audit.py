@@ -49,6 +49,7 @@ REPEATABLE = frozenset(
         Action.SIGNED_IN,
         Action.SESSIONS_ENDED,
         Action.SIGN_IN_FAILED,
+        Action.SESSIONS_ENDED,
         Action.WEBHOOK_CHANGED,
         Action.FEED_MADE,
         Action.FEED_ENDED,

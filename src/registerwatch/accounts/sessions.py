@@ -106,6 +106,15 @@ class SessionService:
         since = self._now() - known_clients.KNOWN_SECONDS
         return await self._reads.is_known_client(email, client.address, since)
 
+    async def trust_client(self, email: str, client: Client) -> None:
+        """Note that the user with this address set a password by a mailed link from this client."""
+        user = await self._reads.user_by_email(email)
+        if user is None:
+            return
+        async with self._database.transaction() as connection:
+            if await repository.lock_account(connection, user.account_id) is not None:
+                await known_clients.remember(connection, user.id, client, self._now())
+
     async def logout(self, credential: Credential | None) -> None:
         """End the session, if it is one."""
         if credential is not None and credential.kind == "session":

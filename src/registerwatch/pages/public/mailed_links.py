@@ -9,13 +9,14 @@ from collections.abc import Mapping
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
+from registerwatch.accounts.clients import Client
 from registerwatch.accounts.models import Role
 from registerwatch.accounts.passwords import MIN_PASSWORD_LENGTH
 from registerwatch.bootstrap import Service
 from registerwatch.errors import CapReached, InvalidInput, LinkNotValid, SignupClosed, WrongPassword
 from registerwatch.pages.forms import form_fields
 from registerwatch.pages.rendering import unindexed_page
-from registerwatch.web.injection import InjectedService, limits_of
+from registerwatch.web.injection import InjectedService, client_of, limits_of
 from registerwatch.web.rate_limits import Limit
 
 PATHS = "/account/"
@@ -32,6 +33,7 @@ LEFT = "Your address is free again", "The account that it was added to can no lo
 OPENED = "Your account is open", "Your address belongs to it alone. Sign in with your new password."
 JOINED = "You have joined the account", "Sign in with your e-mail address and the password that you have set."
 NOT_SURE = "Say by the mark that you want to delete the account."
+SETS_A_PASSWORD = frozenset({"take-over", "join", "open"})
 UNKNOWN_CHOICE = "Choose one of the answers on this page."
 
 router = APIRouter()
@@ -54,7 +56,7 @@ async def answer(request: Request, service: InjectedService) -> Response:
     fields = await form_fields(request)
     token = fields.get("token", "")
     try:
-        heading, words = await _chosen(service, token, fields)
+        heading, words = await _chosen(service, token, fields, client_of(request))
     except LinkNotValid as error:
         return _bad_link(request, str(error))
     except (InvalidInput, WrongPassword, SignupClosed) as error:
@@ -62,7 +64,7 @@ async def answer(request: Request, service: InjectedService) -> Response:
             return await _confirm_page(request, service, token, problem=str(error))
         except LinkNotValid as gone:
             return _bad_link(request, str(gone))
-    signs_in = fields.get("choice") in ("take-over", "join", "open")
+    signs_in = fields.get("choice") in SETS_A_PASSWORD
     return _page(request, "account_done.html", heading=heading, words=words, signs_in=signs_in)
 
 
@@ -84,8 +86,10 @@ async def accept(request: Request, service: InjectedService) -> Response:
     token, password = fields.get("token", ""), fields.get("password", "")
     invitations = service.accounts.invitations
     try:
-        await service.accounts.passwords.refuse_common(password, (await invitations.look(token)).email)
+        email = (await invitations.look(token)).email
+        await service.accounts.passwords.refuse_common(password, email)
         await invitations.accept(token, password)
+        await service.accounts.sessions.trust_client(email, client_of(request))
     except LinkNotValid as error:
         return _bad_link(request, str(error))
     except (InvalidInput, CapReached) as error:
@@ -94,13 +98,20 @@ async def accept(request: Request, service: InjectedService) -> Response:
     return _page(request, "account_done.html", heading=heading, words=words, signs_in=True)
 
 
-async def _chosen(service: Service, token: str, fields: Mapping[str, str]) -> tuple[str, str]:
-    """Carry out an answer; what the next page says."""
-    confirmations, password = service.accounts.confirmations, fields.get("password", "")
+async def _chosen(service: Service, token: str, fields: Mapping[str, str], client: Client) -> tuple[str, str]:
+    """Carry out an answer; what the next page says. Who sets a password may sign in with it from this client."""
     choice = fields.get("choice", "")
-    if choice in ("take-over", "join", "open"):
-        holder, _ = await confirmations.look(token)
-        await service.accounts.passwords.refuse_common(password, holder.email)
+    if choice not in SETS_A_PASSWORD:
+        return await _carried_out(service, token, choice, fields)
+    holder, _ = await service.accounts.confirmations.look(token)
+    await service.accounts.passwords.refuse_common(fields.get("password", ""), holder.email)
+    said = await _carried_out(service, token, choice, fields)
+    await service.accounts.sessions.trust_client(holder.email, client)
+    return said
+
+
+async def _carried_out(service: Service, token: str, choice: str, fields: Mapping[str, str]) -> tuple[str, str]:
+    confirmations, password = service.accounts.confirmations, fields.get("password", "")
     match choice:
         case "keep":
             await confirmations.keep(token, password)
