@@ -28,6 +28,7 @@ async def test_metrics_count_requests_by_route_and_tell_reads_queues_and_lag(sta
         await harness.get(f"/v1/devices/{udi}")
         await harness.get("/v1/devices/nothing-like-it")
         await harness.get("/no/such/page")
+        await harness.post("/v1/login", email="nobody@acme.example", password="a guess")
         await harness.client.request("BREW", "/v1/me")
         harness.clock.move(1_000)
         told = await _metrics(harness)
@@ -45,6 +46,7 @@ async def test_metrics_count_requests_by_route_and_tell_reads_queues_and_lag(sta
     assert told["registerwatch_register_requests_total[('kind', 'reader')]"] >= 1
     assert told["registerwatch_register_requests_total[('kind', 'recheck')]"] == 0
     assert told["registerwatch_deliveries_waiting"] == 0
+    assert told["registerwatch_sign_ins_failed_total"] == 1
     assert 900 <= told["registerwatch_recheck_lag_seconds"] <= 1_100
     assert told["registerwatch_copy_devices"] >= 1
 

@@ -101,6 +101,9 @@ async def _families(service: Service) -> list[Metric]:
             "Since when the longest unread watch of an active account was not read.",
             _age(longest_unread, now),
         ),
+        CounterMetricFamily(
+            "registerwatch_sign_ins_failed", "Sign-ins that failed.", service.accounts.sessions.failures.total
+        ),
         GaugeMetricFamily("registerwatch_copy_devices", "Stored registrations.", state.devices),
         GaugeMetricFamily(
             "registerwatch_certificate_search_ignored",
