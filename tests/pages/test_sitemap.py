@@ -104,6 +104,30 @@ async def test_a_device_stays_in_its_part_when_others_come(site: ServiceHarness)
     assert {"/sitemap-devices-1.xml", "/sitemap-devices-2.xml"} < set(before) < set(after)
 
 
+async def test_only_what_the_index_names_is_made(site: ServiceHarness) -> None:
+    for number in range(1, 6):
+        await site.store_actor(srn=f"DE-MF-{number:09d}")
+    others = ["A", "DE-MF-000000002", "DE-MF-0000000015", "DE-MF-000000009", "de-mf-000000001"]
+
+    assert [(await site.get(f"/sitemap-actors-{first}.xml")).status_code for first in others] == [404] * len(others)
+    assert [part for part in await _parts(site) if "actors" in part] == [
+        "/sitemap-actors-DE-MF-000000001.xml",
+        "/sitemap-actors-DE-MF-000000004.xml",
+    ]
+
+
+async def test_a_part_of_the_actors_is_there_as_long_as_an_index_that_names_it(site: ServiceHarness) -> None:
+    for number in range(2, 6):
+        await site.store_actor(srn=f"DE-MF-{number:09d}")
+    await _parts(site)
+    await site.store_actor(srn="DE-MF-000000001")
+    site.clock.move(3599)
+
+    assert [each.path for each in await _listed(site, "/sitemap-actors-DE-MF-000000005.xml", "urlset")] == [
+        "/a/DE-MF-000000005"
+    ]
+
+
 async def test_an_address_says_when_the_register_changed_the_record(site: ServiceHarness) -> None:
     known, unknown = _udis(2)
     await site.store(_device(known, updated="2021-10-08T10:42:27Z"), _device(unknown, updated=None))
