@@ -20,7 +20,7 @@ from sqlalchemy import URL, Connection, create_engine, text
 
 from registerwatch.accounts.admin import AccountAdmin
 from registerwatch.accounts.api_keys import ApiKeyService
-from registerwatch.accounts.audit import OPERATOR, Action
+from registerwatch.accounts.audit import OPERATOR, UNKNOWN_PERSON, Action
 from registerwatch.accounts.confirmation import ConfirmationService
 from registerwatch.accounts.credential_uses import CredentialUses
 from registerwatch.accounts.credentials import credential_of, masked
@@ -115,6 +115,8 @@ class People(RuleBasedStateMachine):
         refused = password == SHORT if person is None else person.password != password
         asked = self.accounts.sessions.trial("Firm", email.upper(), password)
         opened = self.outcome(asked, InvalidInput if refused else None)
+        if refused and person is not None:
+            self._sign_in_failed(person)
         if opened is not None:
             assert (opened.existing, opened.api_key is None) == (person is not None, person is not None)
             self._signed_in(opened, person or self._opened(opened, email, password))
@@ -124,6 +126,8 @@ class People(RuleBasedStateMachine):
         email, person, password = self.somebody(who, guess)
         refused = person is None or person.password != password
         opened = self.outcome(self.accounts.sessions.login(email, password), WrongPassword if refused else None)
+        if refused and person is not None:
+            self._sign_in_failed(person)
         if opened is not None and person is not None:
             self._signed_in(opened, person)
 
@@ -395,6 +399,10 @@ class People(RuleBasedStateMachine):
         self.model.add_session(person, opened.session, self.now + SESSION_SECONDS)
         assert opened.profile.role is person.role
         self._seen(person.firm, opened.profile)
+
+    def _sign_in_failed(self, person: Person) -> None:
+        self.run(self.accounts.sessions.failures.settled())
+        person.firm.trail.append((self.now, UNKNOWN_PERSON, Action.SIGN_IN_FAILED))
 
     def _done(self, firm: Firm, caller: Caller, action: Action, profile: Profile) -> None:
         firm.trail.append((self.now, caller.name, action))
