@@ -32,6 +32,7 @@ def test_a_made_account_has_no_password_until_its_link_has_set_one(operator: Ope
     async def set_by_link(harness: ServiceHarness) -> None:
         refused(await harness.post("/v1/login", email=EMAIL, password=""), 401)
         refused(await harness.post("/v1/trial", email=EMAIL, password=PASSWORD), 400)
+        await harness.service.accounts.sessions.failures.settled()
         assert (await harness.client.get(link[1])).status_code == 200
         granted(await harness.post("/v1/password/reset", token=link[2], password=PASSWORD))
         account = granted(await harness.post("/v1/login", email=EMAIL, password=PASSWORD))
@@ -42,6 +43,8 @@ def test_a_made_account_has_no_password_until_its_link_has_set_one(operator: Ope
         assert await _trail(harness, account["session"]) == [
             (EMAIL, "signed in", ""),
             (EMAIL, "password reset", ""),
+            ("unknown", "sign-in failed", f"{EMAIL} from 127.0.0.1"),
+            ("unknown", "sign-in failed", f"{EMAIL} from 127.0.0.1"),
             ("operator", "account opened", EMAIL),
         ]
 

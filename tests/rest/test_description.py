@@ -97,6 +97,7 @@ NOTHING_CAN_BE_WRONG = {
 REFUSES_MORE = {
     "POST /v1/trial",
     "POST /v1/keys",
+    "GET /v1/audit",
     "POST /v1/password/forgot",
     "POST /v1/password/reset",
     "POST /v1/users",
@@ -122,8 +123,8 @@ REFUSES_MORE = {
     "POST /v1/billing/webhook",
 }
 """Operations that refuse, rightly, some of what fits the description: an address that takes no mail or no posts or
-that somebody has, an end that is over, a token or an id that nobody has, a body that nobody signed, a subscription
-that is not there, one more than a cap allows."""
+that somebody has, an end that is over, two places of a list to begin at, a token or an id that nobody has, a body that
+nobody signed, a subscription that is not there, one more than a cap allows."""
 AnyCase = Case[Any]
 Operation = APIOperation[Any, Any, Any, Any]
 MODES = (GenerationMode.POSITIVE, GenerationMode.NEGATIVE)
