@@ -76,17 +76,18 @@ class RateLimits:
             await self._hit(request, rule, network)
 
     async def check_party(self, request: Request, limit: Limit, party: str) -> None:
-        """The same by who asks, wherever they ask from."""
+        """The same by who asks, wherever they ask from. The headers tell it only where it refuses."""
         if self.enabled:
-            await self._hit(request, limit.value, party)
+            await self._hit(request, limit.value, party, is_told=False)
 
     def address_of(self, request: Request) -> str:
         """The client address that requests are counted by."""
         return client_address(request, self.trusted_proxies)
 
-    async def _hit(self, request: Request, rule: RateLimitRule, party: str) -> None:
+    async def _hit(self, request: Request, rule: RateLimitRule, party: str, *, is_told: bool = True) -> None:
         usage = await self._counts.hit(rule, party)
-        _note(request.scope, usage)
+        if is_told or not usage.allowed:
+            _note(request.scope, usage)
         if not usage.allowed:
             message = f"Too many requests: {rule.amount} in {rule.seconds} s are allowed. Try again in {usage.reset} s."
             raise RateLimited(message, retry_after=usage.reset, limit=rule.amount, window=rule.seconds)
