@@ -180,7 +180,7 @@ def build_service(
             database,
             clock,
             mailer,
-            passwords or Passwords(),
+            passwords or Passwords(refuses_common=settings.common_passwords == "everywhere"),
             billing.cancellations,
             notices=notices,
             cipher=cipher,

@@ -102,6 +102,11 @@ class Settings(BaseSettings):
         description="Who may sign up: `open` (anybody opens a trial), `invite` (owners add members, the operator makes "
         "accounts), or `off` (the operator alone).",
     )
+    common_passwords: Literal["pages", "everywhere"] = Field(
+        "pages",
+        description="Where very common passwords are refused: on `pages` (programs set any of eight characters), or "
+        "`everywhere`.",
+    )
     trial_days: int = Field(7, ge=1, le=3650, description="Days that a trial lasts.")
     trial_watch_cap: int = Field(25, ge=0, le=1_000_000, description="Most watches that a trial may have.")
     payment_api_key: SecretStr | None = Field(

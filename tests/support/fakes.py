@@ -47,9 +47,10 @@ class SteppedClock:
         await asyncio.sleep(0)
 
 
-def quick_passwords() -> Passwords:
+def quick_passwords(*, refuses_common: bool = False) -> Passwords:
     """argon2id with the least work that it can do."""
-    return Passwords(PasswordHasher(time_cost=1, memory_cost=8, parallelism=1, type=Type.ID))
+    hasher = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1, type=Type.ID)
+    return Passwords(hasher, refuses_common=refuses_common)
 
 
 class HeldTransport(httpx2.AsyncBaseTransport):

@@ -318,13 +318,15 @@ def build_harness(
     provider.clock = clock
     register_app = create_register(world, faults, basic_udi_filter_works=basic_udi_filter_works)
     transport = HeldTransport(InProcessTransport(register_app))
+    settings = harness_settings(database_url, data_dir, **overrides)
+    quick = quick_passwords(refuses_common=settings.common_passwords == "everywhere")
     service = build_service(
-        harness_settings(database_url, data_dir, **overrides),
+        settings,
         clock=clock,
         transport=transport,
         retry_policies=FAST_RETRIES,
         mailer=mail,
-        passwords=Passwords(hasher) if hasher is not None else quick_passwords(),
+        passwords=Passwords(hasher) if hasher is not None else quick,
         provider=stripe or provider,
         receivers=None if overrides.get("webhooks_allow_private") else receivers,
         resolver=resolver,

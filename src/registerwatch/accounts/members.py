@@ -10,7 +10,7 @@ from registerwatch.accounts.audit import Action, AuditEntry
 from registerwatch.accounts.confirmation import ConfirmationService
 from registerwatch.accounts.models import Caller, Profile, Role
 from registerwatch.accounts.notices import AccountNotices, NoticeKind, no_notices
-from registerwatch.accounts.passwords import Passwords, acceptable
+from registerwatch.accounts.passwords import Passwords
 from registerwatch.accounts.plans import Plans, keep_cap
 from registerwatch.accounts.queries import AccountQueries, account_of, locked_account, profile_of
 from registerwatch.accounts.validation import email_address
@@ -89,7 +89,8 @@ class MemberService:
         if not self._owners_may_add_users:
             raise SignupClosed(USERS_CLOSED)
         address = email_address(email)
-        password_hash = await self._passwords.hashed(acceptable(password), account_id=caller.account.id)
+        chosen = await self._passwords.allowed(password, address)
+        password_hash = await self._passwords.hashed(chosen, account_id=caller.account.id)
         try:
             async with self._database.transaction() as connection:
                 account = await locked_account(connection, caller, self._plans)

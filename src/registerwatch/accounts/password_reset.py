@@ -12,7 +12,7 @@ from registerwatch.accounts.mail_limits import MailLimit, take_place
 from registerwatch.accounts.mail_tasks import MailTasks
 from registerwatch.accounts.models import Caller, Profile, Role
 from registerwatch.accounts.notices import AccountNotices, NoticeKind, no_notices
-from registerwatch.accounts.passwords import Passwords, acceptable
+from registerwatch.accounts.passwords import Passwords
 from registerwatch.accounts.plans import Plans
 from registerwatch.accounts.queries import account_of, profile_of
 from registerwatch.accounts.repository import StoredUser
@@ -67,7 +67,10 @@ class PasswordResetService:
         Their other sessions end. A password that a key set deletes no account for a day, and neither does one that a
         session sets meanwhile: whoever has the key can open such a session. Raises `InvalidInput` for a short one.
         """
-        password_hash = await self._passwords.hashed(acceptable(password), account_id=caller.account.id)
+        chosen = await self._passwords.allowed(
+            password, caller.account.email if caller.user_id is None else caller.name
+        )
+        password_hash = await self._passwords.hashed(chosen, account_id=caller.account.id)
         async with self._database.transaction() as connection:
             stored = await repository.locked(connection, caller)
             user_id = caller.user_id or await _first_owner(connection, caller.account.id)
@@ -133,8 +136,8 @@ class PasswordResetService:
         """
         digest = credentials.digest_of(token[:MAX_TOKEN_LENGTH])
         async with self._database.reading() as connection:
-            await self._holder(connection, digest)  # before hashing: a guessed token must cost little
-        password_hash = await self._passwords.hashed(acceptable(password))
+            found = await self._holder(connection, digest)  # before hashing: a guessed token must cost little
+        password_hash = await self._passwords.hashed(await self._passwords.allowed(password, found.email))
         async with self._database.transaction() as connection:
             holder = await self._holder(connection, digest)
             await repository.lock_account(connection, holder.account_id)

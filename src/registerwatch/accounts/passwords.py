@@ -58,10 +58,12 @@ class Passwords:
     """Hashes and compares passwords off the event loop.
 
     Passwords are normalized (NFKC, NIST SP 800-63B), since keyboards write the same character in different ways.
+    `refuses_common` is for programs; pages always ask for it.
     """
 
-    def __init__(self, hasher: PasswordHasher | None = None) -> None:
+    def __init__(self, hasher: PasswordHasher | None = None, *, refuses_common: bool = False) -> None:
         self._hasher = hasher or owasp_hasher()
+        self._refuses_common = refuses_common
         self._sign_ins = _threads(_sign_in_threads(), "passwords-sign-in", SIGN_IN_NICENESS)
         self._waiting = 0
         self._accounts = _threads(1, "passwords-account", ACCOUNT_NICENESS)
@@ -78,6 +80,12 @@ class Passwords:
         """Whether this is the password that was stored; takes as long when nothing was. Raises as `hashed` does."""
         bounded = password[: MAX_PASSWORD_LENGTH + 1]  # normalizing megabytes would block the process
         return await self._in_thread(lambda: self._compare(_normalized(bounded), stored), account_id)
+
+    async def allowed(self, password: str, email: str) -> str:
+        """The password if the user with this address may set it here. Raises `InvalidInput`."""
+        if self._refuses_common:
+            await self.refuse_common(password, email)
+        return acceptable(password)
 
     async def refuse_common(self, password: str, email: str) -> None:
         """Raise `InvalidInput` for what cannot be set, is very common, or is given away by the address."""

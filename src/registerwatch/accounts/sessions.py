@@ -14,7 +14,7 @@ from registerwatch.accounts.credentials import Credential
 from registerwatch.accounts.failed_sign_ins import FailedSignIns
 from registerwatch.accounts.login_throttle import MAX_CONCURRENT, LoginThrottle
 from registerwatch.accounts.models import Caller, NewSession, Profile, Role
-from registerwatch.accounts.passwords import Passwords, acceptable
+from registerwatch.accounts.passwords import Passwords
 from registerwatch.accounts.plans import PlanName, Plans
 from registerwatch.accounts.queries import AccountQueries, account_of, profile_of
 from registerwatch.accounts.repository import StoredUser
@@ -80,7 +80,7 @@ class SessionService:
     async def _open_or_sign_in(self, name: str, address: str, password: str, client: Client) -> NewSession:
         user = await self._reads.user_by_email(address)
         if user is None and self._anybody_may_sign_up:
-            password_hash = await self._passwords.hashed(acceptable(password))
+            password_hash = await self._passwords.hashed(await self._passwords.allowed(password, address))
             try:
                 return await self._open(company_name(name, address), address, password_hash, client)
             except IntegrityError:  # another request opened an account with this address meanwhile
