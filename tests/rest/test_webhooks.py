@@ -1,13 +1,17 @@
 """Webhooks over REST: fields and statuses, who may, nobody else's, and deliveries over real sockets."""
 
 import json
+from collections import Counter
 from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx2
 import jsonschema_rs
 import pytest
+from sqlalchemy import insert
 
+from registerwatch.db.tables import deliveries
+from registerwatch.notifications.repository import MAX_TESTS
 from tests.notifications.steps import expected_signatures
 from tests.support.harness import ERROR_FIELDS, PASSWORD, NewAccount, ServiceHarness, ServiceStarter, auth_headers
 from tests.support.receiver import Receiver, answer, receiver
@@ -223,6 +227,25 @@ async def test_a_test_arrives_signed_and_is_told_and_listed(
     after = await _seen(harness, "/v1/me", owner.session)
     last = after["webhook_last_at"], after["webhook_last_ok"], after["webhook_last_error"]
     assert last == (listed["finished_at"], True, "")
+
+
+async def test_the_tests_of_a_webhook_that_are_kept_are_bounded_and_deliveries_stay(
+    harness: ServiceHarness, box: Receiver, owner: NewAccount
+) -> None:
+    webhook = (await harness.post("/v1/webhooks", owner.session, url=box.url)).json()["webhook"]
+    await harness.post(f"/v1/webhooks/{webhook['id']}/test", owner.session)
+    [sent] = await harness.rows(deliveries)
+    earlier = [
+        {**sent, "id": f"whd_{number}", "batch": f"whd_{number}", "created_at": number, "type": kind}
+        for number, kind in enumerate(["watch.changed"] * 5 + ["watch.test"] * MAX_TESTS)
+    ]
+    async with harness.database.transaction() as connection:
+        await connection.execute(insert(deliveries), earlier)
+    last = (await harness.post(f"/v1/webhooks/{webhook['id']}/test", owner.session)).json()["delivery"]
+
+    kept = await harness.rows(deliveries)
+    assert Counter(row["type"] for row in kept) == {"watch.test": MAX_TESTS, "watch.changed": 5}
+    assert {sent["id"], last} <= {row["id"] for row in kept}
 
 
 async def test_a_test_that_fails_is_answered_200_with_the_reason(

@@ -16,6 +16,9 @@ from registerwatch.db.tables import accounts, deliveries, webhooks
 from registerwatch.notifications.models import AttemptResult, Delivery, EventType, Notification, Target, new_delivery_id
 from registerwatch.notifications.target_repository import TARGET, target_of
 
+MAX_TESTS = 200
+"""Tests of one target that are listed. Anybody with a trial may send 20 a minute."""
+
 MAX_HELD_SECONDS = 3_600
 """More than any delivery is held for its batch."""
 
@@ -103,7 +106,8 @@ async def put(
 
 
 async def add_test(connection: AsyncConnection, target: Target, notification: Notification, body: str) -> None:
-    """A test that is sent by whoever asked for it; nobody else claims it."""
+    """A test that is sent by whoever asked for it; nobody else claims it. Of earlier ones the newest stay listed."""
+    await _forget_old_tests(connection, target)
     values = {
         "id": notification.id,
         "account_id": target.account_id,
@@ -119,6 +123,13 @@ async def add_test(connection: AsyncConnection, target: Target, notification: No
         "error": "",
     }
     await connection.execute(insert(deliveries).values(values))
+
+
+async def _forget_old_tests(connection: AsyncConnection, target: Target) -> None:
+    tests = deliveries.c.webhook_id == target.id, deliveries.c.type == EventType.TEST.value
+    newest = select(deliveries.c.id).where(*tests).order_by(deliveries.c.created_at.desc()).limit(MAX_TESTS - 1)
+    ended = *tests, deliveries.c.due_at.is_(None), deliveries.c.finished_at.is_not(None)
+    await connection.execute(delete(deliveries).where(*ended, deliveries.c.id.not_in(newest)))
 
 
 async def release(connection: AsyncConnection, batch: str, now: int) -> None:
