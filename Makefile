@@ -12,7 +12,7 @@ AUDIT ?=
 # Where bytecode is not kept, each of hundreds of processes that tests and benches start compiles everything anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test quick check bench crash lock sbom audit clean help
+.PHONY: run test quick check bench attack crash lock sbom audit clean help
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
@@ -46,6 +46,10 @@ lock: $(VENV)/dev.stamp ## resolve the newest allowed versions and pin them with
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --upgrade \
 	  --group sbom -o requirements-sbom.lock
 	@echo "then make $(VENV)/dev.stamp && $(BIN)/python tools/licences.py: a package may have another licence"
+
+attack: $(VENV)/dev.stamp ## attack a running service on both databases, and see how others fare meanwhile
+	@$(BIN)/python tools/system_packages.py
+	$(BIN)/python -m pytest tests/attacks --attack -n 0 $(TESTS)
 
 crash: $(VENV)/dev.stamp ## kill the service hundreds of times, and look whether anything was lost or doubled
 	@$(BIN)/python tools/system_packages.py

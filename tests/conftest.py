@@ -33,6 +33,12 @@ if "TMPDIR" not in os.environ and MEMORY.is_dir() and shutil.disk_usage(MEMORY).
     os.environ["TMPDIR"] = str(MEMORY)  # a database of PostgreSQL for each test is a quarter of the work there
 
 TOGETHER = (
+    "attacks/test_bodies.py",
+    "attacks/test_exposure.py",
+    "attacks/test_queue.py",
+    "attacks/test_receivers.py",
+    "attacks/test_watchers.py",
+    "attacks/test_accounts.py",
     "bench",
     "rest/test_description.py",
     "journeys/test_fleet.py",
@@ -42,6 +48,7 @@ TOGETHER = (
 """Tests that share something that takes long to make: of several workers one runs all of them."""
 
 NOT_QUICK = (
+    "attacks",
     "bench",
     "commands",
     "journeys",
@@ -58,6 +65,7 @@ SERVERS = frozenset({"postgresql_server", "redis_server"})
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--quick", action="store_true", help="leave out what needs a process, PostgreSQL or Redis")
+    parser.addoption("--attack", action="store_true", help="attack for longer, and judge how long others wait")
 
 
 def pytest_configure(config: pytest.Config) -> None:

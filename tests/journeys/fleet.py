@@ -32,7 +32,7 @@ class Node:
         self.name = name
         self._port = processes.free_port() if words[0] == "serve" else None
         self._words = (*words, "--port", self._port) if self._port else words
-        self._env = {**env, "REGISTERWATCH_CONTACT": name}
+        self.env = {**env, "REGISTERWATCH_CONTACT": name}
         self._log = log
         self._process: subprocess.Popen[bytes] | None = None
         self.absent: list[tuple[float, float]] = []
@@ -46,9 +46,15 @@ class Node:
         return f"http://127.0.0.1:{self._port}"
 
     @property
+    def pid(self) -> int:
+        """The process that was started last."""
+        assert self._process is not None
+        return self._process.pid
+
+    @property
     def index(self) -> Path:
         """The folder of its search index."""
-        return Path(self._env["REGISTERWATCH_DATA_DIR"]) / "index"
+        return Path(self.env["REGISTERWATCH_DATA_DIR"]) / "index"
 
     @property
     def log(self) -> str:
@@ -66,7 +72,7 @@ class Node:
         if later_migrations is not None:
             words[2] = _LATER.format(str(later_migrations)) + words[2]
         with self._log.open("ab") as log:
-            self._process = subprocess.Popen(words, env=self._env, stdout=log, stderr=log)
+            self._process = subprocess.Popen(words, env=self.env, stdout=log, stderr=log)
 
     def wait_until_ready(self) -> None:
         """Returns when it answers."""
@@ -78,7 +84,7 @@ class Node:
 
     def fail_to_start(self) -> subprocess.CompletedProcess[str]:
         """Start it once more, which fails, and wait for its end."""
-        return processes.run(*self._words, env=self._env)
+        return processes.run(*self._words, env=self.env)
 
     def is_running(self) -> bool:
         """Whether it has not ended."""
