@@ -1,0 +1,175 @@
+"""Whoever tries to take an account over, to guess its password, or to hide what they did in it."""
+
+import re
+import statistics
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from tests.attacks.service import AttackedService, new_address
+from tests.support.mailbox import Mailbox, mailbox
+
+PASSWORD = "correct horse"
+GUESSES = 200
+MOST_GUESSES = 60
+"""Of one user's password within a minute, from wherever."""
+LOGIN_SECONDS = 1.0
+MOST_LINES = 110
+"""Of an account's audit trail, after hundreds of saves in a day."""
+
+
+@pytest.fixture(scope="module")
+def box() -> Iterator[Mailbox]:
+    """Where the service's mails arrive."""
+    with mailbox() as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def service_settings(box: Mailbox) -> dict[str, str]:
+    """A service that sends mails and encrypts secrets."""
+    return {"SMTP_URL": box.address, "MAIL_FROM": "Registerwatch <service@example.org>"}
+
+
+def test_a_trial_in_somebody_elses_name_is_worth_nothing_once_they_reset_their_password(
+    service: AttackedService, box: Mailbox
+) -> None:
+    victim = f"victim{service.number()}@hospital.example"
+    opened = service.request("POST", "/v1/trial", fields={"email": victim, "password": "attacker's own"}).json()
+    _, member = (opened["api_key"], _member_of(service, opened["api_key"]))
+    feed = service.request("POST", "/v1/feeds", key=opened["api_key"], fields={}).json()
+
+    token = _reset_token(service, box, victim)
+    reset = service.request("POST", "/v1/password/reset", fields={"token": token, "password": PASSWORD})
+    assert reset.status_code == 200, reset.text
+
+    bearers = {"Authorization": f"Bearer {opened['session']}"}, {"X-API-Key": opened["api_key"]}
+    assert [service.request("GET", "/v1/me", headers=each).status_code for each in bearers] == [401, 401]
+    assert service.request("POST", "/v1/login", fields=member).status_code == 401
+    assert service.request("GET", _target(feed["feed"]["events"])).status_code in (401, 404)
+    mine = service.request("POST", "/v1/login", fields={"email": victim, "password": PASSWORD}).json()
+    assert [user["email"] for user in mine["users"]] == [victim]
+
+
+def test_a_key_that_sets_the_owners_password_cannot_delete_the_account_with_it(service: AttackedService) -> None:
+    key = service.sign_up()
+    assert service.request("POST", "/v1/password", key=key, fields={"password": "set by a key"}).status_code == 200
+    deleted = service.request("POST", "/v1/account/delete", key=key, fields={"password": "set by a key"})
+    assert deleted.status_code in (401, 403, 409), deleted.text
+    assert service.request("GET", "/v1/me", key=key).status_code == 200
+
+
+def test_a_key_that_may_only_read_changes_nothing(service: AttackedService) -> None:
+    owner = service.sign_up()
+    made = service.request("POST", "/v1/keys", key=owner, fields={"label": "reader", "scope": "read"}).json()
+    tries = {
+        ("POST", "/v1/watches"): {"subject": service.subject},
+        ("POST", "/v1/keys"): {},
+        ("POST", "/v1/password"): {"password": PASSWORD},
+        ("POST", "/v1/webhook"): {"url": "http://127.0.0.1:9/"},
+    }
+    answers = [
+        service.request(method, path, key=made["api_key"], fields=fields).status_code
+        for (method, path), fields in tries.items()
+    ]
+    assert answers == [403] * len(tries)
+
+
+def test_a_member_sees_no_secret_of_the_account(service: AttackedService) -> None:
+    owner = service.sign_up()
+    service.request("POST", "/v1/webhook", key=owner, fields={"url": "http://127.0.0.1:9/"})
+    session = service.request("POST", "/v1/login", fields=_member_of(service, owner)).json()["session"]
+    seen = [
+        service.request("GET", path, headers={"Authorization": f"Bearer {session}"}).text
+        for path in ("/v1/me", "/v1/webhooks", "/v1/audit", "/v1/feeds")
+    ]
+    assert not [each for each in seen if "whsec_" in each]
+
+
+def test_saving_a_webhook_again_and_again_hides_nothing_that_was_done_before(service: AttackedService) -> None:
+    key = service.sign_up()
+    with service.attacked("webhooks that are saved again and again"):
+        for _ in range(101):
+            service.request("POST", "/v1/webhook", key=key, fields={"url": "http://127.0.0.1:9/same"})
+        for number in range(service.length.times(120, 400)):
+            service.request("POST", "/v1/webhook", key=key, fields={"url": f"http://127.0.0.1:9/{number}"})
+    actions = [entry["action"] for entry in _whole_trail(service, key)]
+    assert actions[-1] == "account opened"
+    assert len(actions) <= MOST_LINES
+
+
+def test_a_whole_network_of_addresses_guesses_few_passwords_of_one_user(service: AttackedService) -> None:
+    email = f"guessed{service.number()}@hospital.example"
+    assert service.request("POST", "/v1/trial", fields={"email": email, "password": PASSWORD}).status_code == 200
+    guesses = [{"email": email, "password": f"guess number {number}"} for number in range(GUESSES)]
+    with service.attacked("guesses from many addresses of one network"), ThreadPoolExecutor(8) as threads:
+        answers = list(
+            threads.map(
+                lambda each: service.request("POST", "/v1/login", address=_address_in_one_network(), fields=each),
+                guesses,
+            )
+        )
+    compared = sum(each.status_code == 401 for each in answers)
+    assert compared <= MOST_GUESSES, f"{compared} of {GUESSES} guesses were compared"
+    assert all(each.headers["Retry-After"] for each in answers if each.status_code == 429)
+
+
+def test_password_changes_by_one_key_keep_no_stranger_from_signing_in(service: AttackedService) -> None:
+    email, key = f"stranger{service.number()}@hospital.example", service.sign_up()
+    assert service.request("POST", "/v1/trial", fields={"email": email, "password": PASSWORD}).status_code == 200
+    with service.attacked("90 password changes by one key"), ThreadPoolExecutor(90) as threads:
+        changes = [
+            threads.submit(service.request, "POST", "/v1/password", key=key, fields={"password": f"password {number}"})
+            for number in range(90)
+        ]
+        waits = [_login_seconds(service, email) for _ in range(service.length.times(3, 10))]
+        statuses = {each.result().status_code for each in changes}
+    assert statuses <= {200, 429, 503}, statuses
+    assert not service.length.is_timed or statistics.median(waits) <= LOGIN_SECONDS, waits
+
+
+def _member_of(service: AttackedService, key: str) -> dict[str, str]:
+    """What a new member of an account signs in with."""
+    member = {"email": f"member{service.number()}@trial.example", "password": PASSWORD}
+    assert service.request("POST", "/v1/users", key=key, fields=member).status_code == 200
+    return member
+
+
+def _reset_token(service: AttackedService, box: Mailbox, email: str) -> str:
+    """The token of the link that somebody is mailed."""
+    service.request("POST", "/v1/password/forgot", fields={"email": email})
+    for count in range(1, 100):
+        mail = box.wait_for(count)[count - 1]
+        found = re.search(r"/password/reset\?token=([\w-]+)", mail.text)
+        if mail.to == email and found:
+            return found[1]
+    raise AssertionError("no mail with a link")
+
+
+def _whole_trail(service: AttackedService, key: str) -> list[dict[str, str]]:
+    """Every line of an account's trail, newest first, page by page."""
+    lines: list[dict[str, str]] = []
+    address = "/v1/audit"
+    while page := service.request("GET", address, key=key).json()["entries"]:
+        lines += page
+        address = f"/v1/audit?before={page[-1]['id']}"
+    return lines
+
+
+def _target(url: str) -> str:
+    return "/" + url.split("/", 3)[3]
+
+
+def _address_in_one_network() -> str:
+    """An address of its own in one /48, each in another /64."""
+    *_, third, fourth = new_address().split(".")
+    return f"2001:db8:1:{int(third):x}{int(fourth):02x}::1"
+
+
+def _login_seconds(service: AttackedService, email: str) -> float:
+    began = time.monotonic()
+    answer = service.request("POST", "/v1/login", fields={"email": email, "password": PASSWORD})
+    assert answer.status_code == 200, answer.text
+    return time.monotonic() - began

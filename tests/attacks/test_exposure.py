@@ -1,0 +1,65 @@
+"""What lies open: files, secrets in the database, headers, a proxy that nobody trusts."""
+
+import stat
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from tests.attacks.service import AttackedService
+
+SETTINGS = {"TRUSTED_PROXIES": "", "SECRETS_KEY": "k9ZVdLbJjP0Q7yZr4S2mB8nX5cV1wT6hG3fD0aE7uRI="}
+ANSWERS = ("/v1/me", "/v1/search?q=set", "/v1/nowhere", "/openapi.json", "/", "/health", "/metrics", "/robots.txt")
+
+
+def test_nobody_else_on_the_machine_may_read_the_data(service: AttackedService) -> None:
+    data = service.folder / "data"
+    assert _mode(data) == 0o700
+    readable = [path for path in data.rglob("*") if _mode(path) & 0o077]
+    assert not readable
+
+
+def test_the_database_holds_no_secret_of_a_webhook_in_clear(service: AttackedService, any_database_url: str) -> None:
+    made = service.request("POST", "/v1/webhook", key=service.key, fields={"url": "http://127.0.0.1:9/"})
+    secret = made.json()["webhook_secret"]
+    assert secret.startswith("whsec_")
+    assert secret.encode() not in b"".join(_stored(any_database_url))
+
+
+@pytest.mark.parametrize("path", ANSWERS)
+def test_no_answer_lets_a_browser_guess_its_type(service: AttackedService, path: str) -> None:
+    assert service.request("GET", path).headers["X-Content-Type-Options"] == "nosniff"
+
+
+@pytest.mark.parametrize("hosts", [(), ("a.example", "b.example"), ("a.example, b.example",), ("a b",), ("a/b",)])
+def test_a_request_names_exactly_one_host(service: AttackedService, hosts: tuple[str, ...]) -> None:
+    lines = "".join(f"Host: {host}\r\n" for host in hosts)
+    with service.connect() as connection:
+        connection.sendall(f"GET /live HTTP/1.1\r\n{lines}Connection: close\r\n\r\n".encode())
+        answered = connection.makefile("rb").read()
+    assert answered.startswith(b"HTTP/1.1 400 ")
+    assert b"nosniff" in answered.lower()
+
+
+def test_a_proxy_that_nobody_trusts_is_told_to_the_operator(service: AttackedService) -> None:
+    service.request("GET", "/v1/search?q=set", address="198.51.100.7")
+    assert "TRUSTED_PROXIES" in service.request("GET", "/health").text
+    assert service.node.log.count("TRUSTED_PROXIES") == 1
+
+
+def _mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def _stored(database_url: str) -> Iterator[bytes]:
+    """Everything that the database holds, as it lies on the disk."""
+    if database_url.startswith("sqlite:"):
+        file = Path(database_url.removeprefix("sqlite:///"))
+        for each in file.parent.glob(f"{file.name}*"):
+            yield each.read_bytes()
+        return
+    with closing(psycopg.connect(database_url)) as connection:
+        for row in connection.execute("SELECT * FROM webhooks").fetchall():
+            yield repr(row).encode()
