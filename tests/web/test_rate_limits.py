@@ -28,6 +28,7 @@ PER_MINUTE = {
     Limit.WEBHOOK_TEST: 20,
     Limit.PAYMENT: 20,
     Limit.PAYMENT_EVENT: 600,
+    Limit.CALENDAR: 10,
     Limit.ACCOUNT_PASSWORDS: 30,
 }
 PER_HOUR = {

@@ -1,5 +1,6 @@
 """Feeds over REST: making and ending them, and what readers and calendars fetch."""
 
+import asyncio
 from hashlib import blake2b
 from typing import Annotated
 from urllib.parse import urlencode
@@ -28,7 +29,8 @@ from registerwatch.rest.routers import account_router
 from registerwatch.watches.event_listing import EventFilter
 from registerwatch.watches.models import EventKind, EventSeverity
 from registerwatch.web.answers import Answer, Done, doc, instant
-from registerwatch.web.injection import InjectedService
+from registerwatch.web.injection import InjectedService, limits_of
+from registerwatch.web.rate_limits import Limit
 from registerwatch.web.responses import matches, private_response
 
 router = account_router("feeds")
@@ -165,12 +167,19 @@ async def expiring_calendar(
     request: Request, parameters: Annotated[CalendarParameters, Query()], service: InjectedService
 ) -> Response:
     """From 30 days past to 180 days ahead. While certificates of a watched device were not all read, or could not be
-    read at the last try, the calendar's description names it.
+    read at the last try, the calendar's description names it. Limit: 10 requests per account and minute.
     """
     days = calendar.alarm_days(parameters.alarms)
+    account_id = await service.feeds.account_of(parameters.token)
+    await limits_of(request).check_party(request, Limit.CALENDAR, f"account {account_id}")
     items, unsure = await service.feeds.expiring(parameters.token)
     public_url, now = service.settings.public_url, service.clock.now()
-    body = calendar.calendar(items, unsure, public_url=public_url, made_at=now, alarm_days=days)
+    parts = []
+    async with service.feeds.rendering:
+        for piece in calendar.pieces(items, unsure, public_url=public_url, made_at=now, alarm_days=days):
+            parts.append(piece)
+            await asyncio.sleep(0)
+    body = b"".join(parts)
     return _tagged(request, body, calendar.MEDIA_TYPE, calendar.without_time(body))
 
 

@@ -39,6 +39,8 @@ class Limit(Enum):
     PASSWORD_RESET = RateLimitRule("password-reset", 20, 3600)
     ACCOUNT_DELETE = RateLimitRule("account-delete", 10, 3600)
     """Of an address, and of an account."""
+    CALENDAR = RateLimitRule("calendar", 10, 60)
+    """Calendars of one account: the largest takes two seconds of the processor."""
     ACCOUNT_PASSWORDS = RateLimitRule("account-passwords", 30, 60)
     """Passwords that one account sets, and users that it adds."""
     ACCOUNT_CHANGES = RateLimitRule("account-changes", 500, 24 * 3600)

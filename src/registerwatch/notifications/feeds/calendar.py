@@ -1,7 +1,7 @@
 """Certificates that end soon as an iCalendar (RFC 5545): an all-day event on the day of each."""
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import UTC, date, datetime, timedelta
 from hashlib import sha256
 from urllib.parse import quote, urlsplit
@@ -15,6 +15,10 @@ MEDIA_TYPE = "text/calendar; charset=utf-8"
 MAX_ALARMS, MAX_ALARM_DAYS = 5, 180
 MAX_NAMED = 20
 """Devices that the description names."""
+EVENTS_AT_ONCE = 5
+"""With five alarms each they take some 4 ms."""
+
+_END = b"END:VCALENDAR\r\n"
 
 _MADE_AT = re.compile(rb"DTSTAMP:[0-9TZ]+\r\n")
 
@@ -30,6 +34,18 @@ def calendar(
     """The calendar. An event keeps its UID while its certificate keeps number and date. Each has an alarm so many days
     before. The description names watches that are `unsure`: some of their certificates may be missing or outdated.
     """
+    return b"".join(pieces(items, unsure, public_url=public_url, made_at=made_at, alarm_days=alarm_days))
+
+
+def pieces(
+    items: Sequence[Expiring],
+    unsure: Sequence[Watch] = (),
+    *,
+    public_url: str,
+    made_at: float,
+    alarm_days: Collection[int] = (),
+) -> Iterator[bytes]:
+    """The same in pieces: 2,500 certificates with alarms take two seconds, and others have their turn in between."""
     made = Calendar()
     made.add("prodid", "-//Registerwatch//Expiring certificates//EN")
     made.add("version", "2.0")
@@ -37,12 +53,14 @@ def calendar(
     made.add("x-wr-calname", "Certificates that end soon")
     if unsure:
         made.add("x-wr-caldesc", _doubt(unsure))
-    for item in items:
-        event = _event(item, public_url, datetime.fromtimestamp(int(made_at), UTC))
-        for days in sorted(alarm_days, reverse=True):
-            event.add_component(_alarm(item, days))
-        made.add_component(event)
-    return bytes(made.to_ical())
+    head = bytes(made.to_ical())
+    assert head.endswith(_END), "events stand before the end"
+    yield head.removesuffix(_END)
+    at, days = datetime.fromtimestamp(int(made_at), UTC), sorted(alarm_days, reverse=True)
+    for first in range(0, len(items), EVENTS_AT_ONCE):
+        chosen = items[first : first + EVENTS_AT_ONCE]
+        yield b"".join(_event_with_alarms(item, public_url, at, days) for item in chosen)
+    yield _END
 
 
 def alarm_days(text: str) -> Sequence[int]:
@@ -69,6 +87,13 @@ def _days(text: str) -> int:
     if not (bare.isascii() and bare.isdigit() and len(bare) < 4 and int(bare) <= MAX_ALARM_DAYS):
         raise InvalidInput(f"`alarms` is numbers of days from 0 to {MAX_ALARM_DAYS}, with commas between.")
     return int(bare)
+
+
+def _event_with_alarms(item: Expiring, public_url: str, made_at: datetime, alarm_days: Sequence[int]) -> bytes:
+    event = _event(item, public_url, made_at)
+    for days in alarm_days:
+        event.add_component(_alarm(item, days))
+    return bytes(event.to_ical())
 
 
 def _alarm(item: Expiring, days: int) -> Alarm:

@@ -1,5 +1,6 @@
 """Making and ending feeds, and what they show."""
 
+import asyncio
 import secrets
 from collections.abc import Sequence
 
@@ -34,6 +35,8 @@ class FeedService:
         self._notices = notices or no_notices(clock)
         self._database = database
         self._clock = clock
+        self.rendering = asyncio.Lock()
+        """Held while a calendar is made: one at a time, so that many of them take no more of others' time than one."""
 
     async def all(self, caller: Caller) -> Sequence[Feed]:
         """The account's feeds, oldest first."""
@@ -76,6 +79,11 @@ class FeedService:
             watches = await watch_repository.of_account(connection, account_id)
         states = [(watch, watch.health(self._clock.now())) for watch in watches]
         return FeedPage(feed, page, [(watch, state) for watch, state in states if state not in ("ok", "unread")])
+
+    async def account_of(self, token: str) -> int:
+        """The account of a feed's token. Raises `Unauthenticated`."""
+        async with self._database.reading() as connection:
+            return (await _holder(connection, token))[1]
 
     async def expiring(self, token: str) -> tuple[Sequence[Expiring], Sequence[Watch]]:
         """Certificates of the token's account that end soon, and watches of which some may be missing or outdated.
