@@ -11,6 +11,8 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from registerwatch.accounts import known_clients
+from registerwatch.accounts.clients import Client
 from registerwatch.accounts.credentials import credential_of
 from registerwatch.errors import InvalidInput
 from registerwatch.mail.mailer import NoMailer
@@ -22,6 +24,7 @@ pytestmark = pytest.mark.anyio
 PAGE = Path(__file__).parents[2] / "docs" / "accounts.md"
 VICTIM, ATTACKER, SECOND = "victim@hospital.example", "attacker@evil.example", "second@evil.example"
 HERS, HIS = "the victim's own words", "the attacker's words"
+ELSEWHERE = Client("203.0.113.9", "203.0.113.9")
 LINK = re.compile(r"http://localhost:8000(/account/(?:confirm|invitation)|/password/reset)\?token=([\w.-]{43,})")
 COLUMNS = ("key", "session", "password", "webhook", "feed", "second user", "the victim signs in as")
 WORKS, ENDED, NONE = "works", "ended", "–"
@@ -337,9 +340,12 @@ async def test_a_link_works_once_and_for_a_week_and_opening_it_changes_nothing(s
     assert scene.harness.all_rows() == before
     assert token not in str(before), "what is stored is a digest"
 
+    [attackers] = before["known_clients"]
+    async with scene.harness.database.transaction() as connection:
+        await known_clients.remember(connection, attackers["user_id"], ELSEWHERE, scene.harness.now)
     await takes_over(scene)
-    assert before["known_clients"]
-    assert scene.harness.all_rows()["known_clients"] == [], "guesses from the attacker's address are slowed down"
+    known = [row["address"] for row in scene.harness.all_rows()["known_clients"]]
+    assert known == [attackers["address"]], "the victim's, while guesses from elsewhere are slowed down"
     for choice in ("take-over", "keep", "delete", "leave"):
         data = {"token": token, "choice": choice, "password": HIS, "sure": "yes"}
         assert (await scene.harness.client.post(path, data=data)).status_code == 400
