@@ -218,6 +218,7 @@ def attacked_service(folder: Path, database_url: str, length: Length, **settings
         service = AttackedService(node, world, length, folder)
         [service.subject] = world.choose(1)
         service.key = service.sign_up()
+        node.ask("/v1/login", {"email": "nobody@trial.example", "password": "wrong"})  # it maps memory for hashing
         answer = node.ask("/v1/watches", {"subject": service.subject}, key=service.key)
         assert answer.status_code == 200, answer.text
         yield service
