@@ -57,6 +57,8 @@ NOT_QUICK = (
     "register/ingest/test_bulk_load.py",
     "rest",
     "standins",
+    "web/test_http_limits.py",
+    "web/test_security_headers.py",
     "web/test_states_of_knowledge.py",
 )
 """What `--quick` does not even import: it starts processes, or goes over the surfaces, which takes long."""
