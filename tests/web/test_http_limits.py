@@ -11,7 +11,7 @@ from functools import partial
 import pytest
 import structlog
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import JSONResponse
+from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
@@ -426,12 +426,86 @@ async def test_one_connection_too_many_ends_an_idle_one_of_the_same_client(echo:
             assert [(await each.answer())[0] for each in (second, third)] == [200, 200]
 
 
+class Long:
+    """Answers with much, and counts the requests."""
+
+    SIZE = 400_000
+
+    def __init__(self) -> None:
+        self.requests = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self.requests += 1
+        await Response(b"x" * self.SIZE)(scope, receive, send)
+
+
+@asynccontextmanager
+async def unread(
+    answers: int, table: ConnectionTable
+) -> AsyncIterator[tuple[Long, asyncio.StreamReader, asyncio.StreamWriter]]:
+    """A server of long answers, and a client that asked for some and has taken little of the first."""
+    app = Long()
+    config = server_config(app, "127.0.0.1", 0)
+    config.http = partial(BoundedHttpProtocol, table=table)  # type: ignore[assignment]  # as in the server
+    config.lifespan = "off"
+    async with serving(config) as port:
+        connection = socket.socket()
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+        connection.connect(("127.0.0.1", port))
+        reader, writer = await asyncio.open_connection(sock=connection, limit=1_024)
+        writer.write(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n" * answers)
+        while not app.requests:
+            await asyncio.sleep(0.01)
+        try:
+            yield app, reader, writer
+        finally:
+            writer.transport.abort()
+
+
+async def test_the_next_request_waits_until_the_answer_before_it_was_taken() -> None:
+    async with unread(16, ConnectionTable(3)) as (app, reader, _):
+        for _ in range(10):
+            await asyncio.sleep(0.01)
+        assert app.requests == 1, "an answer that nobody takes is the last one that is made"
+        for _ in range(16):
+            await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 5)
+            assert await asyncio.wait_for(reader.readexactly(Long.SIZE), 5) == b"x" * Long.SIZE
+        assert app.requests == 16
+
+
+async def test_who_takes_nothing_of_an_answer_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http_limits, "STALLED_SECONDS", 0.1)
+    table = ConnectionTable(3)
+    async with unread(1, table) as (_, reader, _), asyncio.timeout(3):
+        while len(table):
+            await asyncio.sleep(0.01)
+        with pytest.raises((ConnectionError, asyncio.IncompleteReadError)):
+            await reader.readexactly(Long.SIZE)
+
+
+async def test_who_takes_an_answer_slowly_gets_all_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http_limits, "STALLED_SECONDS", 0.3)
+    async with unread(1, ConnectionTable(3)) as (_, reader, _):
+        await reader.readuntil(b"\r\n\r\n")
+        for _ in range(10):
+            await asyncio.wait_for(reader.readexactly(Long.SIZE // 10), 5)
+            await asyncio.sleep(0.05)
+
+
+async def test_the_system_holds_little_of_an_answer() -> None:
+    listening = socket.create_server(("127.0.0.1", 0))
+    with listening, socket.create_connection(listening.getsockname()) as connection:
+        http_limits._limit_what_is_unread(_Transport(connection))
+        held = connection.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF)
+    assert held <= 2 * http_limits.SEND_BUFFER_BYTES
+
+
 async def test_an_answer_that_nobody_reads_has_a_time_limit_of_the_system() -> None:
     server, client = socket.socketpair()
     listening = socket.create_server(("127.0.0.1", 0))
     with server, client, listening, socket.create_connection(listening.getsockname()) as connection:
         for each in (connection, server):
-            http_limits._limit_unread_time(_Transport(each))
+            http_limits._limit_what_is_unread(_Transport(each))
         set_to = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT)
     assert set_to == http_limits.UNREAD_SECONDS * 1_000
 
@@ -447,6 +521,9 @@ OVERRIDDEN = {
     "connection_made": ["self", "transport"],
     "connection_lost": ["self", "exc"],
     "data_received": ["self", "data"],
+    "pause_writing": ["self"],
+    "resume_writing": ["self"],
+    "on_response_complete": ["self"],
     "on_message_begin": ["self"],
     "on_headers_complete": ["self"],
     "on_body": ["self", "body"],
@@ -469,6 +546,6 @@ async def test_the_limits_rely_on_these_attributes_of_uvicorn(echo: Echo) -> Non
     protocol.on_message_begin()
 
     state = vars(protocol)
-    assert {"loop", "transport", "cycle", "pipeline", "headers", "url", "client", "parser"} <= set(state)
+    assert {"loop", "transport", "flow", "cycle", "pipeline", "headers", "url", "client", "parser"} <= set(state)
     assert (state["cycle"], len(state["pipeline"]), state["headers"], state["url"]) == (None, 0, [], b"")
     assert {"response_started", "response_complete"} <= set(vars(RequestResponseCycle)["__init__"].__code__.co_names)

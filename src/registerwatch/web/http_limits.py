@@ -8,6 +8,7 @@ import asyncio
 import json
 import re
 import socket
+import struct
 from typing import Any
 
 import httptools
@@ -29,7 +30,12 @@ MAX_DROPPED_BYTES = 4 * 1024 * 1024
 ARRIVAL_SECONDS = 30.0
 """Within which a request has to arrive completely, and a new connection has to send its first byte."""
 UNREAD_SECONDS = 60
-"""For which a client may leave an answer unread."""
+"""For which a client may leave an answer unread that the system holds already."""
+STALLED_SECONDS = 45.0
+"""For which a client may take nothing of an answer that is longer than what the system holds of it."""
+SEND_BUFFER_BYTES = 64 * 1024
+"""What the system holds for one connection and its client does not take; Linux counts twice as much, with its own data.
+By itself it would hold 4 MiB."""
 SLICE_BYTES = 32 * 1024
 """What is parsed at once of a packet, so that the first part of it can refuse the rest."""
 
@@ -62,6 +68,8 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         self._table = ConnectionTable(max_connections()) if table is None else table
         self._refusal_log = RefusalLog() if refusal_log is None else refusal_log
         self._deadline: asyncio.TimerHandle | None = None
+        self._progress_check: asyncio.TimerHandle | None = None
+        self._holds_next = False
         self._is_arriving = self._is_in_head = False
         self._head_bytes = self._pieces = self._body_bytes = self._dropped_bytes = 0
         self._proper_host: bytes | None = None
@@ -79,12 +87,13 @@ class BoundedHttpProtocol(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
         super().connection_made(transport)
-        _limit_unread_time(transport)
+        _limit_what_is_unread(transport)
         self._deadline = self.loop.call_later(ARRIVAL_SECONDS, self._time_out)
         self._table.add(self, self._peer)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._cancel_deadline()
+        self._cancel_progress_check()
         self._table.discard(self, self._peer)
         super().connection_lost(exc)
 
@@ -97,6 +106,23 @@ class BoundedHttpProtocol(HttpToolsProtocol):
             if self.transport.is_closing():
                 return
             self._parse(data[start : start + SLICE_BYTES])
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._check_progress_from(self.transport.get_write_buffer_size())
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._cancel_progress_check()
+        if self._holds_next:
+            self._holds_next = False
+            super().on_response_complete()
+
+    def on_response_complete(self) -> None:
+        """Begin the next request of the connection, once the client has taken most of the answer before it."""
+        self._holds_next = bool(self.pipeline) and self.flow.write_paused
+        if not self._holds_next:
+            super().on_response_complete()
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
@@ -211,15 +237,43 @@ class BoundedHttpProtocol(HttpToolsProtocol):
             )
         self.transport.close()
 
+    def _check_progress_from(self, unsent: int) -> None:
+        self._cancel_progress_check()
+        self._progress_check = self.loop.call_later(STALLED_SECONDS, self._check_progress, unsent)
+
+    def _check_progress(self, unsent_before: int) -> None:
+        unsent = self.transport.get_write_buffer_size()
+        if unsent < unsent_before:
+            self._check_progress_from(unsent)
+        else:
+            _forget_what_is_unread(self.transport)
+            self.end_now()
+
+    def _cancel_progress_check(self) -> None:
+        if self._progress_check is not None:
+            self._progress_check.cancel()
+            self._progress_check = None
+
     def _cancel_deadline(self) -> None:
         if self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None
 
 
-def _limit_unread_time(transport: asyncio.Transport) -> None:
-    """Let the system end the connection where the client does not take what was sent, also after it was closed."""
+def _limit_what_is_unread(transport: asyncio.Transport) -> None:
+    """Let the system hold little of an answer, and end the connection where the client does not take what was sent,
+    also after it was closed.
+    """
     connection = transport.get_extra_info("socket")
-    is_tcp = connection is not None and connection.family in (socket.AF_INET, socket.AF_INET6)
-    if is_tcp and hasattr(socket, "TCP_USER_TIMEOUT"):  # Linux has it
+    if connection is None or connection.family not in (socket.AF_INET, socket.AF_INET6):
+        return
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER_BYTES)
+    if hasattr(socket, "TCP_USER_TIMEOUT"):  # Linux has it
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, UNREAD_SECONDS * 1_000)
+
+
+def _forget_what_is_unread(transport: asyncio.Transport) -> None:
+    """Have the system drop what it holds when the connection is closed, instead of trying on to send it."""
+    connection = transport.get_extra_info("socket")
+    if connection is not None:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
