@@ -148,7 +148,23 @@ async def test_a_streamed_answer_is_not_held_back() -> None:
     assert [each["type"] for each in await _sent(app)] == ["http.response.start", *["http.response.body"] * 2]
 
 
-async def _sent(app: Any) -> list[Message]:
+@pytest.mark.parametrize(
+    ("path", "status", "is_kept"),
+    [("/openapi.json", 200, True), ("/static/a.css", 200, True), ("/static/none", 404, False), ("/", 200, False)],
+)
+async def test_what_is_the_same_until_the_next_start_is_packed_once(path: str, status: int, *, is_kept: bool) -> None:
+    async def app(_scope: Scope, _receive: Receive, send: Send) -> None:
+        body = path.encode() * MIN_BYTES
+        headers = [(b"content-type", b"text/css"), (b"content-length", b"%d" % len(body))]
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        await send({"type": "http.response.body", "body": body})
+
+    (_, first), (_, second) = await _sent(app, path), await _sent(app, path)
+    assert gzip.decompress(first["body"]) == path.encode() * MIN_BYTES == gzip.decompress(second["body"])
+    assert (first["body"] is second["body"]) is is_kept
+
+
+async def _sent(app: Any, path: str = "/") -> list[Message]:
     sent: list[Message] = []
 
     async def send(message: Message) -> None:
@@ -157,7 +173,7 @@ async def _sent(app: Any) -> list[Message]:
     async def receive() -> Message:
         return {"type": "http.request"}
 
-    scope = {"type": "http", "path": "/", "headers": [(b"accept-encoding", b"gzip")]}
+    scope = {"type": "http", "path": path, "headers": [(b"accept-encoding", b"gzip")]}
     await Compression(app)(scope, receive, send)
     return sent
 

@@ -14,6 +14,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 PUBLIC_PATHS = frozenset({"/", "/openapi.json", "/robots.txt", "/v1/search"})
 PUBLIC_PREFIXES = ("/v1/devices/", "/v1/actors/", "/d/", "/a/", "/static/")
 COMPRESSED_TYPES = (b"text/", b"application/json", b"image/svg+xml")
+KEPT_PATHS = frozenset({"/openapi.json"})
+KEPT_PREFIX = "/static/"
+"""Where an answer is the same until the next start. Its packed form is kept: anybody may ask, as often as they like."""
 MIN_BYTES = 1400
 """What fits into one packet with its headers arrives no sooner when it is shorter."""
 LEVEL = 4
@@ -52,7 +55,7 @@ class Compression:
             elif held is not None:
                 start, held = held, None
                 if not message.get("more_body"):
-                    start, message = _packed(start, message)
+                    start, message = _packed(start, message, scope["path"])
                 await send(start)
             await send(message)
 
@@ -104,8 +107,22 @@ def _is_packable(headers: RawHeaders) -> bool:
     return long_enough and is_text
 
 
-def _packed(start: Message, message: Message) -> tuple[Message, Message]:
-    body = zlib.compress(message["body"], LEVEL, _GZIP)
+def _is_kept(path: str) -> bool:
+    return path in KEPT_PATHS or path.startswith(KEPT_PREFIX)
+
+
+def _pack(body: bytes) -> bytes:
+    return zlib.compress(body, LEVEL, _GZIP)
+
+
+@lru_cache(maxsize=64)
+def _kept_packed(body: bytes) -> bytes:
+    return _pack(body)
+
+
+def _packed(start: Message, message: Message, path: str) -> tuple[Message, Message]:
+    pack = _kept_packed if start["status"] == 200 and _is_kept(path) else _pack
+    body = pack(message["body"])
     others = [each for each in start["headers"] if each[0] != b"content-length"]
     headers = [*others, (b"content-length", b"%d" % len(body)), (b"content-encoding", b"gzip")]
     return {**start, "headers": headers}, {**message, "body": body}
