@@ -110,13 +110,12 @@ async def test_passwords_keys_and_users_have_a_line_each_time(harness: ServiceHa
     assert [entry["action"] for entry in entries].count("password changed") == MAX_LINES_A_DAY + 5
 
 
-async def test_an_account_changes_passwords_keys_and_users_so_often_a_day(start_service: ServiceStarter) -> None:
+async def test_keys_of_an_account_change_passwords_keys_and_users_so_often_a_day(start_service: ServiceStarter) -> None:
     async with start_service(rate_limits=True) as harness:
         owner = await harness.sign_up()
         answers = []
         for number in range(510):
-            headers = auth_headers(owner.api_key)
-            answers.append((await harness.client.delete("/v1/keys/4711", headers=headers)).status_code)
+            answers.append((await harness.post("/v1/keys", owner.api_key)).status_code)
             harness.clock.move(1 if number % 200 else 60)
 
     assert (answers.count(429), answers[-1]) == (10, 429)

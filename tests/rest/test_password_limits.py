@@ -173,3 +173,51 @@ async def test_the_password_of_an_owner_is_guessed_ten_times_an_hour_from_howeve
         assert await guessed(11, PASSWORD) == 429
         harness.clock.move(3600)
         assert await guessed(11, PASSWORD) == 200
+
+
+async def test_what_a_stolen_key_did_keeps_no_owner_from_stopping_it(start_service: ServiceStarter) -> None:
+    async with start_service(rate_limits=True, trusted_proxies="127.0.0.0/8") as harness:
+        owner = await harness.sign_up()
+        harness.clock.move(60)
+
+        async def asked(credential: str, address: int, method: str, path: str, **body: object) -> httpx2.Response:
+            headers = {**auth_headers(credential), "X-Forwarded-For": f"198.51.100.{address}"}
+            return await harness.client.request(method, path, json=body if method == "POST" else None, headers=headers)
+
+        for number in range(500):
+            assert (await asked(owner.api_key, number % 10, "DELETE", "/v1/keys/0")).status_code == 400
+        for number in range(500):
+            await asked(owner.api_key, number % 10, "POST", "/v1/keys")
+            harness.clock.move(1)
+        for number in range(PER_MINUTE + 1):
+            await asked(owner.api_key, number, "POST", "/v1/users", email="no address", password=PASSWORD)
+        guesses = [
+            (await asked(owner.api_key, number, "POST", "/v1/account/delete", password="a guess")).status_code
+            for number in range(11)
+        ]
+        assert guesses == [401] * 10 + [429]
+        assert (await asked(owner.api_key, 99, "POST", "/v1/keys")).status_code == 429
+
+        changed = await asked(owner.session, 50, "POST", "/v1/password", password=f"{PASSWORD} 2")
+        account = (await asked(owner.session, 50, "GET", "/v1/me")).json()
+        revoked = [await asked(owner.session, 50, "DELETE", f"/v1/keys/{key['id']}") for key in account["keys"]]
+        made = await asked(owner.session, 50, "POST", "/v1/keys")
+
+        assert {answer.status_code for answer in (changed, made, *revoked)} == {200}
+        assert (await asked(owner.api_key, 50, "GET", "/v1/me")).status_code == 401
+        gone = await asked(owner.session, 50, "POST", "/v1/account/delete", password=f"{PASSWORD} 2")
+        assert gone.status_code == 200
+
+
+async def test_a_key_that_has_used_up_its_changes_still_takes_access_away(limited: ServiceHarness) -> None:
+    owner = await limited.sign_up()
+    await limited.post("/v1/users", owner.api_key, email="member@acme.example", password=PASSWORD)
+    for number in range(500):
+        await limited.post("/v1/keys", owner.api_key)
+        limited.clock.move(1 if number % 200 else 60)
+    assert (await limited.post("/v1/keys", owner.api_key)).status_code == 429
+    account = (await limited.client.get("/v1/me", headers=auth_headers(owner.session))).json()
+
+    for path in (f"/v1/users/{account['users'][1]['id']}", "/v1/sessions", f"/v1/keys/{account['keys'][0]['id']}"):
+        answer = await limited.client.delete(path, headers=auth_headers(owner.api_key))
+        assert answer.status_code == 200

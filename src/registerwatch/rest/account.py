@@ -106,7 +106,7 @@ async def me(service: InjectedService, caller: Reader) -> Response:
 )
 async def set_password(body: PasswordRequest, service: InjectedService, caller: Manager) -> Response:
     """By a session that of its user, by an API key that of the owner. The user's other sessions end.
-    Limit: 30 passwords and new users per account and minute.
+    Limit: 30 passwords and new users per session and minute, and for all API keys of the account together.
     """
     return await _account(service, await service.accounts.password_reset.change(caller, _secret(body)))
 
@@ -120,7 +120,7 @@ async def set_password(body: PasswordRequest, service: InjectedService, caller: 
 async def delete_account(body: DeleteRequest, service: InjectedService, caller: Manager) -> Response:
     """Deletes everything of the account, for good. Needs an owner's password, whoever calls; another one is 401.
     One that an API key set within the last 24 hours is 403 (`password-too-new`).
-    Limit: 10 requests per address and hour, and per account and hour.
+    Limit: 10 requests per address and hour, per session and hour, and for all API keys of the account together.
     """
     await service.accounts.deletion.delete(caller, _secret(body))
     return private_response(Done())
@@ -138,7 +138,7 @@ async def delete_account(body: DeleteRequest, service: InjectedService, caller: 
 async def add_user(body: UserRequest, service: InjectedService, caller: OwnerOrKey) -> Response:
     """The password is not mailed; tell it to them. A link is, by which they join with their own, or leave.
     For an owner or an API key, unless the operator forbids it.
-    Limit: 30 passwords and new users per account and minute.
+    Limit: 30 passwords and new users per session and minute, and for all API keys of the account together.
     """
     return await _account(service, await service.accounts.members.add_user(caller, body.email, _secret(body)))
 
@@ -147,7 +147,6 @@ async def add_user(body: UserRequest, service: InjectedService, caller: OwnerOrK
     "/v1/users/{id}",
     summary="Remove a user",
     responses=answer(AccountObject) | BAD_REQUEST | FORBIDDEN,
-    dependencies=[Depends(counted_by_owners(Limit.ACCOUNT_CHANGES))],
 )
 async def remove_user(id: RowId, service: InjectedService, caller: OwnerOrKey) -> Response:  # noqa: A002  # the contract's name
     """Their sessions end. The last owner cannot be removed (400). For an owner or an API key."""
@@ -175,7 +174,6 @@ async def create_key(body: KeyRequest, service: InjectedService, caller: OwnerOr
     "/v1/keys/{id}",
     summary="Revoke an API key",
     responses=answer(AccountObject) | BAD_REQUEST | FORBIDDEN,
-    dependencies=[Depends(counted_by_owners(Limit.ACCOUNT_CHANGES))],
 )
 async def revoke_key(id: RowId, service: InjectedService, caller: OwnerOrKey) -> Response:  # noqa: A002  # the contract's name
     """It stops working at once and for good; sessions go on. For an owner or an API key."""

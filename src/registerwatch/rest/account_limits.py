@@ -1,4 +1,7 @@
-"""Limits of what one account may do, as dependencies. Who asks is known before, so strangers use up nothing of it."""
+"""Limits of what one account may do, as dependencies. Who asks is known before, so strangers use up nothing of it.
+
+What takes access away (keys, users, sessions) has none: nothing that somebody did may keep an owner from stopping them.
+"""
 
 from collections.abc import Awaitable, Callable
 
@@ -32,6 +35,12 @@ def counted_by_owners(limit: Limit) -> Callable[[Request, Caller], Awaitable[Non
 
 
 def party_of(caller: Caller) -> str:
-    """What the requests of a caller are counted by."""
-    member = f" member {caller.user_id}" if caller.role is not Role.OWNER else ""
-    return f"account {caller.account.id}{member}"
+    """What the requests of a caller are counted by.
+
+    All keys of an account together, since a key makes others. Each session of an owner, which took a sign-in: neither a
+    stolen key nor somebody else's session uses up what the owner needs. All sessions of a member together.
+    """
+    account = f"account {caller.account.id}"
+    if caller.role is not Role.OWNER:
+        return f"{account} member {caller.user_id}"
+    return f"{account} keys" if caller.session is None else f"{account} session {caller.session}"

@@ -38,13 +38,14 @@ class Limit(Enum):
     PASSWORD_FORGOT = RateLimitRule("password-forgot", 5, 3600)
     PASSWORD_RESET = RateLimitRule("password-reset", 20, 3600)
     ACCOUNT_DELETE = RateLimitRule("account-delete", 10, 3600)
-    """Of an address, and of an account."""
+    """Of an address, of a session, and of the keys of an account together."""
     CALENDAR = RateLimitRule("calendar", 10, 60)
     """Calendars of one account: the largest takes two seconds of the processor."""
     ACCOUNT_PASSWORDS = RateLimitRule("account-passwords", 30, 60)
-    """Passwords that one account sets, and users that it adds."""
+    """Passwords that one session or the keys of an account set, and users that they add."""
     ACCOUNT_CHANGES = RateLimitRule("account-changes", 500, 24 * 3600)
-    """Changes of an account's passwords, users and keys: each has a line in its audit trail."""
+    """Passwords, users and keys that one session or the keys of an account set or add: each has a line in the audit
+    trail. Removing them is not counted: nobody removes more than was added."""
     USER_SIGN_INS = RateLimitRule("user-sign-ins", 30, 3600)
     """Sign-ins as one user from clients from which they never signed in, all of these together. One address alone may
     try 20 logins and 8 trials an hour, which stay below."""
