@@ -41,7 +41,7 @@ def test_a_made_account_has_no_password_until_its_link_has_set_one(operator: Ope
         assert account["keys"] == []
         refused(await harness.post("/v1/password/reset", token=link[2], password=PASSWORD), 400)
         assert await _trail(harness, account["session"]) == [
-            (EMAIL, "signed in", ""),
+            (EMAIL, "signed in", "127.0.0.1"),
             (EMAIL, "password reset", ""),
             ("unknown", "sign-in failed", f"{EMAIL} from 127.0.0.1"),
             ("unknown", "sign-in failed", f"{EMAIL} from 127.0.0.1"),

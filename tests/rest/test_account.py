@@ -551,7 +551,7 @@ async def test_the_trail_names_who_did_what_newest_first(harness: ServiceHarness
     assert [(entry["actor"], entry["action"], entry["subject"]) for entry in answer["entries"]] == [
         (EMAIL, "key created", masked),
         ("unknown", "sign-in failed", f"{MEMBER} from 127.0.0.1"),
-        (MEMBER, "signed in", ""),
+        (MEMBER, "signed in", "127.0.0.1"),
         (first, "user added", MEMBER),
         (EMAIL, "account opened", ""),
     ]

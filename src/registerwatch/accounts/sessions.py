@@ -177,7 +177,9 @@ class SessionService:
                 raise WrongPassword(WRONG_LOGIN)  # the password was changed or the user removed during the comparison
             if rehashed is not None:
                 await repository.set_password(connection, user.account_id, user.id, rehashed)
-            await repository.note(connection, stored.id, now=now, actor=user.email, action=Action.SIGNED_IN)
+            await repository.note(
+                connection, stored.id, now=now, actor=user.email, action=Action.SIGNED_IN, subject=client.address
+            )
             if not is_noted:
                 await known_clients.remember(connection, user.id, client, now)
             session = await self._session(connection, user.id)

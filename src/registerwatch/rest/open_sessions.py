@@ -51,7 +51,9 @@ class SessionList(Answer):
 
 @router.get("/v1/sessions", summary="Sessions that are open", responses=answer(SessionList))
 async def list_sessions(service: InjectedService, caller: Manager) -> Response:
-    """A session lists those of its user, an API key those of all users. Nothing is kept of addresses and browsers."""
+    """A session lists those of its user, an API key those of all users. The audit trail says from which address each
+    sign-in came.
+    """
     found = await service.accounts.open_sessions.all(caller)
     return private_response(SessionList([SessionObject.of(each) for each in found]))
 
