@@ -375,15 +375,36 @@ async def test_an_address_that_is_not_proven_gets_five_such_mails_a_day_whoever_
     assert len(resets) == 5
 
 
-async def test_one_account_causes_twenty_such_mails_a_day(scene: Scene) -> None:
-    opened = await scene.harness.sign_up(ATTACKER, HIS)
+async def _adds_and_removes_members(scene: Scene, session: str) -> None:
     for number in range(25):
-        answer = await scene.post("/v1/users", opened.session, email=f"n{number}@victims.example", password=HIS)
+        answer = await scene.post("/v1/users", session, email=f"n{number}@victims.example", password=HIS)
         user = answer.json()["users"][-1]["id"]
-        await scene.harness.client.delete(f"/v1/users/{user}", headers=auth_headers(opened.session))
+        await scene.harness.client.delete(f"/v1/users/{user}", headers=auth_headers(session))
     await scene.harness.finish_background_work()
 
-    assert len(scene.harness.mail.mails) == 20
+
+async def test_one_account_causes_twenty_such_mails_a_day(scene: Scene) -> None:
+    opened = await scene.harness.sign_up(ATTACKER, HIS)
+    await scene.harness.finish_background_work()
+    mailed = len(scene.harness.mail.mails)
+    await scene.harness.prove_address(opened)
+    await _adds_and_removes_members(scene, opened.session)
+
+    to_others = [mail for mail in scene.harness.mail.mails if mail.to != ATTACKER]
+    assert mailed + len(to_others) == 20
+
+
+async def test_an_account_of_nobody_known_mails_three_others_a_day_and_its_owner(scene: Scene) -> None:
+    opened = await scene.harness.sign_up(VICTIM, HIS)
+    await _adds_and_removes_members(scene, opened.session)
+    assert (await scene.post("/v1/trial", email=VICTIM, password=HERS)).status_code == 400
+    await scene.harness.finish_background_work()
+
+    mailed = [mail.to for mail in scene.harness.mail.mails]
+    assert mailed == [VICTIM, *(f"n{number}@victims.example" for number in range(3)), VICTIM]
+    scene.harness.clock.move(24 * 3600)
+    await _adds_and_removes_members(scene, opened.session)
+    assert len(scene.harness.mail.mails) == len(mailed) + 3
 
 
 async def test_a_mail_to_a_stranger_holds_nothing_that_the_attacker_chose(scene: Scene) -> None:

@@ -72,11 +72,13 @@ class ConfirmationService:
         """
         if not self._mailer.is_set_up:
             return None
-        now = self._now()
-        if not await take_place(connection, now, MailLimit.FIRST_CONTACT_BY_ACCOUNT, str(account_id)):
-            return None
-        if not await take_place(connection, now, MailLimit.FIRST_CONTACT, email):
-            return None
+        now, account = self._now(), str(account_id)
+        limits = [(MailLimit.FIRST_CONTACT_BY_ACCOUNT, account), (MailLimit.FIRST_CONTACT, email)]
+        if await _is_of_a_stranger(connection, account_id, email):
+            limits.insert(0, (MailLimit.FIRST_CONTACT_BY_UNPROVEN, account))
+        for limit, whom in limits:
+            if not await take_place(connection, now, limit, whom):
+                return None
         token = confirmation_repository.new_token(email)
         await confirmation_repository.add_token(connection, email, token, now=now, expires_at=now + TOKEN_SECONDS)
         link = f"{self._public_url}/account/confirm?token={token}"
@@ -244,3 +246,9 @@ async def take_account_over(connection: AsyncConnection, holder: LinkHolder, pas
     await repository.note_password_setter(connection, account_id, user_id, key_set_at=None)
     if has_ended:
         await repository.note(connection, account_id, now=now, actor=holder.email, action=Action.EARLIER_ACCESS_ENDED)
+
+
+async def _is_of_a_stranger(connection: AsyncConnection, account_id: int, email: str) -> bool:
+    """Whether a mail to this address goes to somebody else than the owners of an account, none of whom is proven."""
+    owners = await repository.owners(connection, account_id)
+    return not any(owner.is_confirmed or owner.email == email for owner in owners)

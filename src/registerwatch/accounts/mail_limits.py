@@ -32,6 +32,8 @@ class MailLimit(Enum):
     """Confirmations and invitations to one address that nobody has proven."""
     FIRST_CONTACT_BY_ACCOUNT = MailRule("first-contact-by-account", 20)
     """The same that one account causes."""
+    FIRST_CONTACT_BY_UNPROVEN = MailRule("first-contact-by-unproven", 3)
+    """Those of them that go to others than its owner, where no owner of the account has proven an address."""
     RESET_OF_UNCONFIRMED = MailRule("reset-of-unconfirmed", 5)
     """Reset links to one address that nobody has proven; other users have a limit by the hour."""
     NOTICE = MailRule("notice", 10)
@@ -41,7 +43,8 @@ class MailLimit(Enum):
 async def take_place(connection: AsyncConnection, now: int, limit: MailLimit, whom: str) -> bool:
     """Take a place in a limit of an address or an account; whether there was one.
 
-    Who takes two in one transaction takes that of the account first: one order prevents deadlocks, and an account that
+    Who takes several in one transaction takes those of the account first, that of unproven owners before the other: one
+    order prevents deadlocks, and an account that
     has none left uses up no place of a stranger's address.
     """
     digest, expires_at, most = _row(limit.value, mailbox(whom), now)
