@@ -1,9 +1,12 @@
 """Whatever readers without an account do, the register's request budget keeps its part for watches."""
 
 import asyncio
+from typing import Any
 
 import pytest
 
+from registerwatch.db.tables import watches
+from registerwatch.register.sources.eudamed.guards import PROBE_VALUE
 from tests.support.harness import ServiceHarness, ServiceStarter
 
 pytestmark = pytest.mark.anyio
@@ -21,6 +24,66 @@ async def requests_of(harness: ServiceHarness, *kinds: str) -> float:
     lines = (await harness.get("/metrics")).text.splitlines()
     names = [f'registerwatch_register_requests_total{{kind="{kind}"}} ' for kind in kinds]
     return sum(float(line.removeprefix(name)) for line in lines for name in names if line.startswith(name))
+
+
+async def states_of_watches(harness: ServiceHarness) -> list[tuple[Any, ...]]:
+    """When each watch was tried, and what went wrong."""
+    rows = await harness.rows(watches)
+    return [(row["subject"], row["tried_at"], row["last_error"], row["failing_since"]) for row in rows]
+
+
+async def test_a_stranger_for_whom_the_budget_ends_in_mid_read_says_nothing_of_watches_and_filters(
+    start_service: ServiceStarter,
+) -> None:
+    async with start_service(register_requests_per_minute=PER_MINUTE) as harness:
+        devices = [device.primary_di for device in harness.unique_devices(9)]
+        owner = await harness.sign_up()
+        await harness.post("/v1/import", owner.api_key, csv="\n".join(devices[:8]))
+        await harness.service.watches.recheck.run()
+
+        partly: set[str] = set()
+        for others in range(3):  # a read takes three requests: once the budget ends before the third
+            harness.clock.move(600)
+            before = await states_of_watches(harness)
+            await read_all(harness, [f"0000000000000{number}" for number in range(others)])
+            read = [(await harness.get("/v1/refresh", q=each)).json()["device"] for each in devices[:8]]
+            partly = {each["udi"] for each in read if each["read_at"] != each["certs_read_at"]}
+            if partly:
+                break
+
+        assert partly
+        after = await states_of_watches(harness)
+        assert [state for state in after if state[0] in partly] == [state for state in before if state[0] in partly]
+        assert [state[2:] for state in after] == [("", None)] * 8
+
+        harness.clock.move(600)
+        harness.register_log.clear()
+        await harness.get("/v1/refresh", q=devices[8])
+        asked = [request for request in harness.register_log.requests if request.kind == "certificates"]
+        assert [PROBE_VALUE in request.query for request in asked] == [False], "the filter is proven still"
+
+
+async def test_certificates_that_a_stranger_could_not_read_are_no_failure_of_the_watch(
+    harness: ServiceHarness,
+) -> None:
+    [device] = harness.unique_devices(1)
+    owner = await harness.sign_up()
+    await harness.post_watches(owner.api_key, device.primary_di)
+    harness.clock.move(600)
+    before = await states_of_watches(harness)
+    harness.world.change(device.uuid, reference="NEW-1")
+    harness.faults.fail("certificates", "http-500")
+
+    await harness.get("/v1/refresh", q=device.primary_di)
+
+    assert await states_of_watches(harness) == before
+    [event] = await harness.get_list(owner.api_key, "events")
+    assert "NEW-1" in event["summary"], "what was found is compared"
+
+    await harness.post_sync(owner.api_key)
+    [(_, tried_at, error, failing_since)] = await states_of_watches(harness)
+    assert (tried_at, failing_since) == (harness.now, harness.now)
+    assert "certificates" in error
 
 
 async def test_a_sync_and_new_watches_have_half_of_the_minute_that_strangers_would_use_up(

@@ -59,11 +59,20 @@ class ReadContext:
     outside a run is delivered by itself.
     """
 
-    def __init__(self, *, held_until: int = 0, account_id: int | None = None, is_recheck: bool = False) -> None:
+    def __init__(
+        self,
+        *,
+        held_until: int = 0,
+        account_id: int | None = None,
+        is_recheck: bool = False,
+        is_for_watches: bool = True,
+    ) -> None:
         self.held_until = held_until
         self.account_id = account_id
         """The account whose sync this is: changes for others are not held back."""
         self.is_recheck = is_recheck
+        self.is_for_watches = is_for_watches
+        """Whether it is read for who watches it, not for a stranger, whose reads are no tries of watches."""
         self.batch = new_batch()
         self._storing = 0
         self._idle = asyncio.Condition()

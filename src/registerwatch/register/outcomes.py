@@ -33,17 +33,24 @@ class RegisterFailure(Exception):
     """Why one request to the register brought no usable answer.
 
     `transient` says whether the same request may work a moment later. `throttled` says that the register wants fewer
-    requests, `retry_after` for how many seconds, if it said.
+    requests, `retry_after` for how many seconds, if it said. It was not even sent where `is_asked` is false.
     """
 
     def __init__(
-        self, reason: str, *, transient: bool = False, throttled: bool = False, retry_after: float | None = None
+        self,
+        reason: str,
+        *,
+        transient: bool = False,
+        throttled: bool = False,
+        retry_after: float | None = None,
+        is_asked: bool = True,
     ) -> None:
         super().__init__(reason)
         self.reason = reason
         self.transient = transient
         self.throttled = throttled
         self.retry_after = retry_after
+        self.is_asked = is_asked
 
 
 class NoSuchRecord(Exception):

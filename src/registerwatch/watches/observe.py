@@ -54,7 +54,7 @@ class WatchObserver:
         found = await repository.watched(connection, [*seen, *unconfirmed], now)
         await repository.make_due(connection, [watch.id for watch in found if watch.subject not in seen])
         comparable = [watch for watch in found if _is_comparable(seen, watch)]
-        await _store_read(connection, comparable, seen, now, read_at)
+        await _store_read(connection, comparable, seen, context, now, read_at)
         await self._compare(connection, comparable, seen, context, now)
 
     async def _compare(
@@ -135,9 +135,17 @@ def _is_comparable(seen: Mapping[str, Observation], watch: Watched) -> bool:
 
 
 async def _store_read(
-    connection: AsyncConnection, watched: Sequence[Watched], seen: Mapping[str, Observation], now: int, read_at: int
+    connection: AsyncConnection,
+    watched: Sequence[Watched],
+    seen: Mapping[str, Observation],
+    context: ReadContext,
+    now: int,
+    read_at: int,
 ) -> None:
-    """Store when the watches were read, and whether their certificates were not. A read in part counts as none."""
+    """Store when the watches were read, and whether their certificates were not.
+
+    A read in part counts as none, and so does one for a stranger that could not read the certificates.
+    """
     whole, without = [], []
     for watch in watched:
         observation = seen[watch.subject]
@@ -146,7 +154,8 @@ async def _store_read(
         elif observation.in_full:
             whole.append(watch.id)
     await repository.note_seen(connection, whole, now, read_at)
-    await repository.note_seen_without(connection, without, NO_CERTIFICATES, now, read_at)
+    if context.is_for_watches:
+        await repository.note_seen_without(connection, without, NO_CERTIFICATES, now, read_at)
 
 
 def _is_new(watch: Watched, result: _Compared) -> bool:

@@ -18,7 +18,7 @@ from registerwatch.errors import RegisterwatchError
 from registerwatch.register.identifiers import kind
 from registerwatch.register.observation import ReadContext
 from registerwatch.register.outcomes import Found, NotFound, ReadFailed
-from registerwatch.register.sources.budget_parts import RequestPriority
+from registerwatch.register.sources.budget_parts import OF_WATCHES, RequestPriority
 from registerwatch.register.sources.request_budget import PlaceWait
 from registerwatch.register.sources.source import SubjectSource
 from registerwatch.register.store.records import RecordStore
@@ -213,7 +213,8 @@ class Refresher:
         context: ReadContext | None = None,
         place_wait: PlaceWait | None = None,
     ) -> "asyncio.Task[RefreshResult]":
-        read = self._read(subject, priority, context or ReadContext(), place_wait)
+        context = context or ReadContext(is_for_watches=priority in OF_WATCHES)
+        read = self._read(subject, priority, context, place_wait)
         task = asyncio.create_task(read, name=f"refresh {subject}")
         self.reads_begun += 1
         self._running[subject] = _Running(task, priority, self.reads_begun)

@@ -143,7 +143,7 @@ class RegisterHttpClient:
             await self._take(request, priority, wait)
         except BudgetSpent as spent:
             asked = "not asked for all of it" if wait.has_begun else "not asked"
-            raise RegisterFailure(f"The register was {asked}: {spent}.") from spent
+            raise RegisterFailure(f"The register was {asked}: {spent}.", is_asked=False) from spent
         wait.has_begun = True
         wait.waited += self._budget.clock.monotonic() - began_at
 

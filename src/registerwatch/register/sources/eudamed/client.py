@@ -366,7 +366,7 @@ class _Read:
             page = await self.ask(path, {BASIC_UDI: basic_udi, **params}, _certificate_page, check=check)
         except RegisterFailure as failure:
             log.info("certificate search could not be read", basic_udi=basic_udi, reason=failure.reason)
-            if not failure.transient:  # the filter may have ceased to filter
+            if failure.is_asked and not failure.transient:  # the filter may have ceased to filter
                 self._proofs.doubt(BASIC_UDI)
             return _Searched(None)
         return _Searched(page.content)
