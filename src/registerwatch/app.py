@@ -116,7 +116,7 @@ def app_over(service: Service, *, background: bool = True) -> FastAPI:
             Middleware(Compression),
             Middleware(OpenCors),
             Middleware(BodyRequired),
-            Middleware(StoredDevices, devices=service.devices),
+            Middleware(StoredDevices, devices=service.devices, limits=limits),
             *(() if forwarded.are_trusted else (Middleware(NoticeForwardedHeaders, forwarded=forwarded),)),
             Middleware(QueryLimit),
             Middleware(BodyLimits),

@@ -1,8 +1,10 @@
 """Whatever readers without an account do, the register's request budget keeps its part for watches."""
 
 import asyncio
+from collections.abc import Coroutine
 from typing import Any
 
+import httpx2
 import pytest
 
 from registerwatch.db.tables import watches
@@ -181,3 +183,23 @@ async def test_a_stranger_who_reads_a_watched_subject_does_not_hold_its_recheck_
 
         assert (run.tried, run.found) == (1, 1)
         assert (await asyncio.wait_for(stranger, 10)).json()["refreshed"]
+
+
+def at_address(harness: ServiceHarness, address: str, path: str, **params: str) -> Coroutine[Any, Any, httpx2.Response]:
+    """GET a path from a client's address."""
+    return harness.client.get(path, params=params, headers={"X-Forwarded-For": address})
+
+
+async def test_readers_at_different_addresses_take_turns(start_service: ServiceStarter) -> None:
+    async with start_service(register_requests_per_minute=PER_MINUTE, trusted_proxies="127.0.0.1") as harness:
+        devices = [device.primary_di for device in harness.unique_devices(26)]
+        owner = await harness.sign_up()
+        await harness.post_watches(owner.api_key, devices[0])
+        harness.clock.move(600)
+
+        greedy = [at_address(harness, "198.51.100.1", "/v1/refresh", q=each) for each in devices[1:21]]
+        *_, modest = await asyncio.gather(*greedy, at_address(harness, "198.51.100.2", "/v1/refresh", q=devices[21]))
+
+        answer = modest.json()
+        assert (answer["refreshed"], answer["error"]) == (True, None)
+        assert answer["device"]["complete"]

@@ -85,6 +85,7 @@ class ToolEndpoint:
         context = ToolContext(
             self._service,
             lambda: sent_credential(request),
+            lambda: self._limits.address_of(request),
             lambda limit: self._limits.check(request, limit),
             lambda caller, tool, code: self._note_denial(request, caller, tool, code),
         )

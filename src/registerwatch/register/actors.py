@@ -8,7 +8,7 @@ from registerwatch.clock import Clock, is_recent, iso_utc
 from registerwatch.errors import IndexUnavailable
 from registerwatch.register.codes import label
 from registerwatch.register.identifiers import kind
-from registerwatch.register.ingest.refresh import DROPPED, BeforeRead, Refresher
+from registerwatch.register.ingest.refresh import DROPPED, BeforeRead, ClientOf, Refresher
 from registerwatch.register.models import SearchRow, field_doc
 from registerwatch.register.outcomes import NotFound, ReadFailed
 from registerwatch.register.search.index import INDEX_UNREADABLE, Filters, SearchIndex
@@ -82,6 +82,7 @@ class ActorService:
         *,
         page: int = 1,
         before_read: BeforeRead | None = None,
+        client: ClientOf | None = None,
         wait_seconds: float = 0,
     ) -> ActorAnswer:
         """The actor with one page (1-based, 20 rows) of its devices; read from the register when the copy has none.
@@ -92,10 +93,10 @@ class ActorService:
             return ActorAnswer(srn, error="This is no SRN. An SRN has the form CC-XX-digits, such as DE-MF-000006413.")
         failure, is_dropped, stored = None, False, await self._documents.actor(srn)
         if stored is None:
-            failure = await self._refresher.read_through(srn, before_read)
+            failure = await self._refresher.read_through(srn, before_read, client)
             stored = await self._documents.actor(srn)
         elif not stored.actor.complete or not is_recent(stored.read_at, self._clock.now(), self._fresh_for):
-            is_dropped = not self._refresher.refresh_in_background(srn)
+            is_dropped = not self._refresher.refresh_in_background(srn, client)
             if wait_seconds and not stored.actor.complete:
                 await self._refresher.settle(srn, wait_seconds)
                 stored = await self._documents.actor(srn)

@@ -7,7 +7,7 @@ import msgspec
 
 from registerwatch.clock import Clock, is_recent, iso_utc
 from registerwatch.register.identifiers import kind
-from registerwatch.register.ingest.refresh import DROPPED, NO_LONGER_LISTED, BeforeRead, Refresher
+from registerwatch.register.ingest.refresh import DROPPED, NO_LONGER_LISTED, BeforeRead, ClientOf, Refresher
 from registerwatch.register.models import Device, field_doc
 from registerwatch.register.outcomes import NotFound, ReadFailed
 from registerwatch.register.store.documents import DocumentReader, StoredDocument
@@ -101,7 +101,9 @@ class DeviceService:
         self._clock = clock
         self._fresh_for = fresh_for
 
-    async def stored(self, udi: str, *, retry_seconds: float = RETRY_SECONDS) -> DeviceAnswer | None:
+    async def stored(
+        self, udi: str, *, retry_seconds: float = RETRY_SECONDS, client: ClientOf | None = None
+    ) -> DeviceAnswer | None:
         """What the copy has, None for nothing; an old record is refreshed in the background, as is one of which a part
         is missing that nobody asked for within `retry_seconds`.
         """
@@ -110,31 +112,37 @@ class DeviceService:
         stored = await self._documents.device(udi)
         if stored is None:
             return None
-        is_dropped = self._is_due(stored, retry_seconds) and not self._refresher.refresh_in_background(udi)
+        is_dropped = self._is_due(stored, retry_seconds) and not self._refresher.refresh_in_background(udi, client)
         return self._answer(udi, stored, is_dropped=is_dropped)
 
     async def read(
-        self, udi: str, *, before_read: BeforeRead | None = None, wait_seconds: float = 0
+        self,
+        udi: str,
+        *,
+        before_read: BeforeRead | None = None,
+        client: ClientOf | None = None,
+        wait_seconds: float = 0,
     ) -> DeviceAnswer | NoDevice:
         """The device, read from the register when the copy has none. Takes a bounded time.
 
         Of a device of which only a part was read the rest is waited for, `wait_seconds` at most.
         """
-        answer = await self.stored(udi, retry_seconds=RETRY_SECONDS_OF_WAITING if wait_seconds else RETRY_SECONDS)
+        retry_seconds = RETRY_SECONDS_OF_WAITING if wait_seconds else RETRY_SECONDS
+        answer = await self.stored(udi, retry_seconds=retry_seconds, client=client)
         if answer is not None and wait_seconds and not answer.in_full:
             await self._refresher.settle(udi, wait_seconds)
-            answer = await self.stored(udi)
+            answer = await self.stored(udi, client=client)
         if answer is not None:
             return answer
         if not could_be_udi(udi):
             return NoDevice(udi, "This is no UDI-DI, so no device can have it.")
-        failure = await self._refresher.read_through(udi, before_read)
+        failure = await self._refresher.read_through(udi, before_read, client)
         stored = None if failure else await self._documents.device(udi)
         return self._answer(udi, stored) if stored else _no_device(udi, failure)
 
-    async def last_known(self, udi: str) -> DeviceAnswer | NoDevice:
+    async def last_known(self, udi: str, *, client: ClientOf | None = None) -> DeviceAnswer | NoDevice:
         """The device without asking the register: what is stored, or why the last read brought nothing."""
-        return await self.stored(udi) or _no_device(udi, self._refresher.remembered(udi))
+        return await self.stored(udi, client=client) or _no_device(udi, self._refresher.remembered(udi))
 
     def _is_due(self, stored: StoredDocument, retry_seconds: float) -> bool:
         """Whether a record is to be read again: it is old, or a part of it is."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from registerwatch.register.actors import ActorAnswer, ActorService
 from registerwatch.register.devices import DeviceAnswer, DeviceService, NoDevice
 from registerwatch.register.identifiers import kind
-from registerwatch.register.ingest.refresh import Refresher
+from registerwatch.register.ingest.refresh import ClientOf, Refresher, limits_for
 from registerwatch.register.outcomes import NotFound, ReadFailed
 
 NO_RECORD = "The register has no record with this code."
@@ -38,11 +38,13 @@ class RefreshService:
         self._devices = devices
         self._actors = actors
 
-    async def read(self, code: str) -> RefreshOutcome:
-        """Read a UDI-DI or an SRN from the register now."""
-        result = await self._refresher.refresh(code)
+    async def read(self, code: str, client: ClientOf | None = None) -> RefreshOutcome:
+        """Read a UDI-DI or an SRN from the register now, in turn with other clients."""
+        result = await self._refresher.refresh(code, limits=limits_for(client))
         is_actor = kind(code) == "srn"
-        subject = await (self._actors.read(code) if is_actor else self._devices.last_known(code))
+        subject = await (
+            self._actors.read(code, client=client) if is_actor else self._devices.last_known(code, client=client)
+        )
         if isinstance(result, NotFound):
             return RefreshOutcome(False, NO_RECORD, subject)
         if isinstance(result, ReadFailed):

@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping
 
+from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from registerwatch.errors import RegisterwatchError
 from registerwatch.register.devices import DeviceService
 from registerwatch.register.identifiers import MAX_LENGTH
 from registerwatch.web.body_limits import declared_length
-from registerwatch.web.rate_limits import noted_headers
+from registerwatch.web.rate_limits import RateLimits, noted_headers
 from registerwatch.web.responses import CACHE_NOTHING_YET, CACHE_RECORD, error_response, matches
 
 OPEN_PATHS = ("/v1/", "/mcp")
@@ -105,9 +106,10 @@ class StoredDevices:
 
     PREFIX = "/v1/devices/"
 
-    def __init__(self, app: ASGIApp, devices: DeviceService) -> None:
+    def __init__(self, app: ASGIApp, devices: DeviceService, limits: RateLimits) -> None:
         self._app = app
         self._devices = devices
+        self._limits = limits
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         is_read = scope["type"] == "http" and scope["method"] == "GET" and not scope["query_string"]
@@ -121,7 +123,7 @@ class StoredDevices:
         if any(name == b"prefer" for name, _ in scope["headers"]):
             return False  # who prefers to wait is kept waiting by the route
         try:
-            answer = await self._devices.stored(udi)
+            answer = await self._devices.stored(udi, client=lambda: self._limits.address_of(Request(scope)))
         except (RegisterwatchError, UnicodeEncodeError):
             return False  # the route meets the same error and answers it
         if answer is None:

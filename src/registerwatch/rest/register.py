@@ -129,7 +129,9 @@ async def refresh(
     """
     code = subject(q)
     await limits_of(request).check(request, Limit.REGISTER_READ)
-    return private_response(_refresh_answer(await service.refresh.read(code)))
+    return private_response(
+        _refresh_answer(await service.refresh.read(code, lambda: limits_of(request).address_of(request)))
+    )
 
 
 @router.get(
@@ -166,7 +168,10 @@ async def read_device(
     code = subject(udi)
     wait = wait_seconds(request.headers.getlist("prefer"), MAX_WAIT_SECONDS) if prefer else 0
     found = await service.devices.read(
-        code, before_read=lambda: limits_of(request).check(request, Limit.REGISTER_READ), wait_seconds=wait
+        code,
+        before_read=lambda: limits_of(request).check(request, Limit.REGISTER_READ),
+        client=lambda: limits_of(request).address_of(request),
+        wait_seconds=wait,
     )
     response = device_response(request, found)
     if wait:
@@ -206,6 +211,7 @@ async def read_actor(
         service.actors,
         srn,
         lambda: limits_of(request).check(request, Limit.REGISTER_READ),
+        client=lambda: limits_of(request).address_of(request),
         status=status,
         risk=risk,
         page=page,

@@ -65,14 +65,18 @@ async def actor_answer(
     srn: str,
     count: Callable[[], Awaitable[None]],
     *,
+    client: Callable[[], str],
     status: str = "",
     risk: str = "",
     page: str = "",
     wait_seconds: float = 0,
 ) -> ActorAnswer:
-    """An actor; invalid parameters are reported in `error`. `count` is awaited before the register is read."""
+    """An actor; invalid parameters are reported in `error`. `count` is awaited before the register is read.
+
+    `client` tells the network that it is read for.
+    """
     try:
         code, filters, number = subject(srn), filters_of(status, risk), page_of(page)
     except InvalidInput as error:
         return ActorAnswer(srn[:MAX_LENGTH], error=str(error))
-    return await actors.read(code, filters, page=number, before_read=count, wait_seconds=wait_seconds)
+    return await actors.read(code, filters, page=number, before_read=count, client=client, wait_seconds=wait_seconds)

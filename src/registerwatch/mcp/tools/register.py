@@ -118,6 +118,7 @@ async def get_actor(arguments: SrnArguments, context: ToolContext) -> ToolResult
         context.service.actors,
         arguments.srn,
         lambda: context.count(Limit.REGISTER_READ),
+        client=context.client,
         wait_seconds=MAX_WAIT_SECONDS,
     )
     return payload(answer, answer.error)
@@ -127,6 +128,7 @@ async def _device(arguments: UdiArguments, context: ToolContext) -> ToolResult:
     answer = await context.service.devices.read(
         subject(arguments.udi),
         before_read=lambda: context.count(Limit.REGISTER_READ),
+        client=context.client,
         wait_seconds=MAX_WAIT_SECONDS,
     )
     if isinstance(answer, NoDevice):

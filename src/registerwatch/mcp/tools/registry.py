@@ -27,12 +27,13 @@ log = structlog.get_logger(__name__)
 class ToolContext:
     """The service, the credential that the HTTP request carried, and what counts the caller's requests.
 
-    `count` raises `RateLimited`. `denied` is told who may not use which tool, and why. `scope` is what it needs of a
-    key.
+    `client` tells the network that the request came from. `count` raises `RateLimited`. `denied` is told who may not
+    use which tool, and why. `scope` is what it needs of a key.
     """
 
     service: Service
     credential: Callable[[], Credential | None]
+    client: Callable[[], str]
     count: Callable[[Limit], Awaitable[None]]
     denied: Callable[[Caller, str, str], None]
     tool: str = ""

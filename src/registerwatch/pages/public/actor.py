@@ -14,6 +14,7 @@ from registerwatch.pages.public.summaries import actor_summary, origin_of
 from registerwatch.pages.rendering import page, unindexed_page
 from registerwatch.register.actors import DEVICE_ROWS, NOT_REGISTERED, ActorAnswer
 from registerwatch.register.identifiers import is_actor_of_devices, kind, subject
+from registerwatch.register.ingest.refresh import ReadLimits
 from registerwatch.register.models import ActorReference
 from registerwatch.register.search.index import Filters
 from registerwatch.register.search.queries import SearchPage
@@ -80,7 +81,11 @@ async def actor(request: Request, srn: str, service: InjectedService) -> Respons
     """The actor; read from the register within the request where the copy has none."""
     await limits_of(request).check(request, Limit.PAGES)
     code, query = subject(srn), query_of(request.query_params)
-    answer = await service.actors.read(code, before_read=lambda: limits_of(request).check(request, Limit.REGISTER_READ))
+    answer = await service.actors.read(
+        code,
+        before_read=lambda: limits_of(request).check(request, Limit.REGISTER_READ),
+        client=lambda: limits_of(request).address_of(request),
+    )
     if answer.read_at is None:
         return _no_actor(request, answer)
     devices = await service.search.search(code, query.filters, page=query.page)
@@ -92,7 +97,7 @@ async def read_again(request: Request, srn: str, service: InjectedService) -> Re
     """Read the actor from the register now, then show it."""
     code = subject(srn)
     await limits_of(request).check(request, Limit.REGISTER_READ)
-    await service.refresher.refresh(code)
+    await service.refresher.refresh(code, limits=ReadLimits(requester=limits_of(request).address_of(request)))
     return RedirectResponse(actor_address(code), 303)
 
 

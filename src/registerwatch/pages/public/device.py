@@ -22,6 +22,7 @@ from registerwatch.pages.rendering import page, unindexed_page
 from registerwatch.register.codes import REGULATIONS, segment
 from registerwatch.register.devices import DeviceAnswer, NoDevice, ServedDevice
 from registerwatch.register.identifiers import subject
+from registerwatch.register.ingest.refresh import ReadLimits
 from registerwatch.web.injection import InjectedService, limits_of
 from registerwatch.web.rate_limits import Limit
 
@@ -123,7 +124,9 @@ async def device(request: Request, udi: str, service: InjectedService) -> Respon
     await limits_of(request).check(request, Limit.PAGES)
     code = subject(udi)
     answer = await service.devices.read(
-        code, before_read=lambda: limits_of(request).check(request, Limit.REGISTER_READ)
+        code,
+        before_read=lambda: limits_of(request).check(request, Limit.REGISTER_READ),
+        client=lambda: limits_of(request).address_of(request),
     )
     if isinstance(answer, NoDevice):
         return _no_device(request, answer)
@@ -135,7 +138,7 @@ async def read_again(request: Request, udi: str, service: InjectedService) -> Re
     """Read the device from the register now, then show it."""
     code = subject(udi)
     await limits_of(request).check(request, Limit.REGISTER_READ)
-    await service.refresher.refresh(code)
+    await service.refresher.refresh(code, limits=ReadLimits(requester=limits_of(request).address_of(request)))
     return RedirectResponse(device_address(code), 303)
 
 

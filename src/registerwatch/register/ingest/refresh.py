@@ -21,6 +21,7 @@ from registerwatch.register.outcomes import Found, NotFound, ReadFailed
 from registerwatch.register.sources.budget_parts import OF_WATCHES, RequestPriority
 from registerwatch.register.sources.request_budget import PlaceWait
 from registerwatch.register.sources.source import SubjectSource
+from registerwatch.register.sources.turn_lock import Requester
 from registerwatch.register.store.records import RecordStore
 
 log = structlog.get_logger(__name__)
@@ -50,6 +51,9 @@ RefreshResult = Refreshed | NotFound | ReadFailed
 BeforeRead = Callable[[], Awaitable[None]]
 """Awaited before the register is asked for somebody; raises `RateLimited` for who has asked too often."""
 
+ClientOf = Callable[[], str]
+"""Tells the network of the client that a read is for; asked only where the register is read."""
+
 
 @dataclass(frozen=True, slots=True)
 class ReadLimits:
@@ -57,16 +61,19 @@ class ReadLimits:
 
     A read that is under way is shared if it began after the read number `after` (`Refresher.reads_begun`). One that is
     begun waits for its first place in the budget until `start_until`, by the clock that only goes forward; None: for
-    as long as a read may take. `account_id` is the account that waits for it: accounts wait in turn.
+    as long as a read may take. `requester` is the account, or the network of the client, that waits for it: they wait
+    in turn.
     """
 
     after: int = 0
     start_until: float | None = None
-    account_id: int | None = None
+    requester: Requester = None
 
-    def place_wait(self) -> PlaceWait | None:
-        """How long a read waits for its places, None for as long as a read may take."""
-        return None if self.start_until is None else PlaceWait.until(self.start_until, self.account_id)
+    def place_wait(self) -> PlaceWait:
+        """How long a read waits for its places, and for whom."""
+        if self.start_until is None:
+            return PlaceWait.as_long_as_a_read(self.requester)
+        return PlaceWait.until(self.start_until, self.requester)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +135,9 @@ class Refresher:
             if limits.start_until is not None and self._clock.monotonic() > limits.start_until:
                 return ReadFailed(OVERDUE, is_asked=False)
 
-    async def read_through(self, subject: str, before_read: BeforeRead | None = None) -> NotFound | ReadFailed | None:
+    async def read_through(
+        self, subject: str, before_read: BeforeRead | None = None, client: ClientOf | None = None
+    ) -> NotFound | ReadFailed | None:
         """Read a subject that the copy has not, in bounded time; None when the copy has it now.
 
         The register is not asked about what it was asked a moment ago in vain.
@@ -140,12 +149,12 @@ class Refresher:
             await before_read()
         try:
             async with asyncio.timeout(READ_THROUGH_SECONDS):
-                result = await self.refresh(subject)
+                result = await self.refresh(subject, limits=limits_for(client))
         except TimeoutError:
             return ReadFailed("The register is taking long to answer; try again in a moment.")
         return None if isinstance(result, Refreshed) else result
 
-    def refresh_in_background(self, subject: str) -> bool:
+    def refresh_in_background(self, subject: str, client: ClientOf | None = None) -> bool:
         """Refresh without waiting; nothing when it was read, or failed, within the last minute.
 
         False where too much is waiting already: then it is dropped.
@@ -155,7 +164,7 @@ class Refresher:
         if len(self._running) >= MAX_BACKGROUND_REFRESHES:
             self.dropped += 1
             return False
-        self._start(subject, RequestPriority.REFRESH)
+        self._start(subject, RequestPriority.REFRESH, place_wait=limits_for(client).place_wait())
         return True
 
     def remembered(self, subject: str) -> NotFound | ReadFailed | None:
@@ -303,6 +312,11 @@ class Refresher:
             since=reads_before,
         )
         return Refreshed(changed or bool(changes))
+
+
+def limits_for(client: ClientOf | None) -> ReadLimits:
+    """The limits of a read for a client without an account."""
+    return ReadLimits(requester=client() if client is not None else None)
 
 
 async def _ended_or_overdue(task: "asyncio.Task[RefreshResult]", place_wait: PlaceWait | None) -> bool:

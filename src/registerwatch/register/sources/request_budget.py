@@ -24,7 +24,7 @@ from registerwatch.register.sources.budget_parts import (
     RequestPriority,
     Sent,
 )
-from registerwatch.register.sources.turn_lock import TurnLock
+from registerwatch.register.sources.turn_lock import Requester, TurnLock
 
 FIRST_PAUSE_SECONDS = 5
 MAX_PAUSE_SECONDS = 60
@@ -56,16 +56,25 @@ class PlaceWait:
 
     start_until: float
     finish_until: float
-    requester: int | None = None
-    """The account that it waits for. Accounts wait for places in turn."""
+    requester: Requester = None
+    """The account or client that it waits for. They wait for places in turn."""
     has_begun: bool = False
     waited: float = 0.0
     overdue: asyncio.Event = field(default_factory=asyncio.Event)
 
     @classmethod
-    def until(cls, instant: float, requester: int | None = None) -> "PlaceWait":
+    def until(cls, instant: float, requester: Requester = None) -> "PlaceWait":
         """The wait of a read that should begin before an instant, and may end after it."""
         return cls(instant, instant + FINISHING_SECONDS, requester)
+
+    @classmethod
+    def as_long_as_a_read(cls, requester: Requester = None) -> "PlaceWait":
+        """The wait of a read that has no other end than its deadline."""
+        return cls(math.inf, math.inf, requester)
+
+    def within(self, deadline: float) -> "PlaceWait":
+        """The wait of a read that begins now and may go on until a deadline."""
+        return self if math.isfinite(self.start_until) else PlaceWait(deadline, deadline, self.requester)
 
     @property
     def may_finish_later(self) -> bool:
@@ -84,7 +93,7 @@ class RequestBudget:
         self._per_minute = per_minute
         self._clock: Clock = clock or SystemClock()
         self._jumps = ClockJumps(self._clock)
-        # In each process, one request of each kind asks the database; the others wait for this lock, accounts in turn.
+        # In each process, one request of each kind asks the database; the others wait for this lock in turn.
         self._locks = {priority: TurnLock() for priority in RequestPriority}
         self._awaited = dict.fromkeys(RequestPriority, False)
         """Whether the one who has the lock waits for a place to come free."""
@@ -97,13 +106,13 @@ class RequestBudget:
         return self._clock
 
     async def take(
-        self, priority: RequestPriority, *, deadline: float, cost: int = 1, requester: int | None = None
+        self, priority: RequestPriority, *, deadline: float, cost: int = 1, requester: Requester = None
     ) -> None:
         """Wait for a place. Raises `BudgetSpent` when none comes free before `deadline`, in seconds of the clock that
         only goes forward.
 
         `cost` is how many places the request counts for: actor searches count double, as the register tolerates half.
-        `requester` is the account that waits for it.
+        `requester` is the account or client that waits for it.
         """
         if self._awaited[priority]:  # a request that cannot be sent in time fails without standing in line
             async with self._database.reading() as connection:
@@ -124,8 +133,8 @@ class RequestBudget:
         if self._clock.monotonic() + wait.seconds > deadline:
             raise BudgetSpent(wait.seconds, wait.throttled)
 
-    async def _stand_in_line(self, priority: RequestPriority, requester: int | None, deadline: float) -> None:
-        """Come to the head of those of this process who wait for a place: of each account who came first."""
+    async def _stand_in_line(self, priority: RequestPriority, requester: Requester, deadline: float) -> None:
+        """Come to the head of those of this process who wait for a place: of each requester who came first."""
         left = max(0.1, deadline - self._clock.monotonic())
         try:
             async with asyncio.timeout(left):

@@ -3,19 +3,23 @@
 import asyncio
 from collections import OrderedDict, deque
 
+Requester = int | str | None
+"""Who waits: the number of an account, or the network of a client without one."""
+
 
 class TurnLock:
     """Of those who wait for one requester, who came first is first; the requesters take turns.
 
-    So one account whose many reads wait delays the next read of another by one place. None is a requester, too.
+    So one account or client whose many reads wait delays the next read of another by one place. None is a requester,
+    too.
     """
 
     def __init__(self) -> None:
         self._is_held = False
-        self._lines: OrderedDict[int | None, deque[asyncio.Future[None]]] = OrderedDict()
+        self._lines: OrderedDict[Requester, deque[asyncio.Future[None]]] = OrderedDict()
         """Those who wait, by requester; whose turn is next is first."""
 
-    async def acquire(self, requester: int | None = None) -> None:
+    async def acquire(self, requester: Requester = None) -> None:
         """Wait for the lock."""
         if not self._is_held:  # then nobody waits
             self._is_held = True
@@ -44,7 +48,7 @@ class TurnLock:
                 return
         self._is_held = False
 
-    def _leave(self, requester: int | None, place: "asyncio.Future[None]") -> None:
+    def _leave(self, requester: Requester, place: "asyncio.Future[None]") -> None:
         line = self._lines.get(requester)
         if line is not None and place in line:
             line.remove(place)

@@ -174,7 +174,7 @@ class _Read:
         self._proofs, self._clock = client._proofs, client._clock
         self._priority, self._known = priority, known
         self._deadline = self._requests.deadline(priority)
-        self._place_wait = place_wait or PlaceWait(self._deadline, self._deadline)
+        self._place_wait = (place_wait or PlaceWait.as_long_as_a_read()).within(self._deadline)
 
     @property
     def has_begun(self) -> bool:
