@@ -203,3 +203,22 @@ async def test_readers_at_different_addresses_take_turns(start_service: ServiceS
         answer = modest.json()
         assert (answer["refreshed"], answer["error"]) == (True, None)
         assert answer["device"]["complete"]
+
+
+async def test_one_reader_does_not_take_all_places_of_reads_behind_stored_answers(
+    start_service: ServiceStarter,
+) -> None:
+    async with start_service(trusted_proxies="127.0.0.1", register_timeout=60.0) as harness:
+        devices = [device.primary_di for device in harness.unique_devices(80)]
+        await harness.fill_copy()
+        harness.to_register.held = set(devices)
+
+        greedy = [(await at_address(harness, "198.51.100.1", f"/v1/devices/{each}")).json() for each in devices[:60]]
+        modest = (await at_address(harness, "198.51.100.2", f"/v1/devices/{devices[60]}")).json()
+
+        assert "too many other records" in greedy[-1]["error"]
+        assert modest["error"] is None
+        harness.to_register.held = set()
+        harness.to_register.let.set()
+        await harness.finish_background_work()
+        assert (await at_address(harness, "198.51.100.2", f"/v1/devices/{devices[60]}")).json()["complete"]

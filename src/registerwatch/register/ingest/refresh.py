@@ -35,7 +35,11 @@ READ_THROUGH_SECONDS = 15.0
 CLOSING_SECONDS = 2.0
 MAX_REMEMBERED = 10_000
 MAX_BACKGROUND_REFRESHES = 50
-"""Background refreshes that may wait; more are dropped, the next reader asks again."""
+"""Background refreshes that may wait; more are dropped, the next reader asks again. Reads that somebody waits for do
+not count.
+"""
+MAX_BACKGROUND_REFRESHES_OF_CLIENT = 10
+"""Those of them that one client may have."""
 DROPPED = "The register was not asked: too many other records wait to be read; ask again in a minute."
 
 
@@ -81,6 +85,7 @@ class _Running:
     task: "asyncio.Task[RefreshResult]"
     priority: RequestPriority
     number: int
+    requester: Requester
 
 
 class Refresher:
@@ -161,11 +166,18 @@ class Refresher:
         """
         if subject in self._running or self.remembered(subject) is not None or self._is_found(subject):
             return True
-        if len(self._running) >= MAX_BACKGROUND_REFRESHES:
+        place_wait = limits_for(client).place_wait()
+        if not self._has_place(place_wait.requester):
             self.dropped += 1
             return False
-        self._start(subject, RequestPriority.REFRESH, place_wait=limits_for(client).place_wait())
+        self._start(subject, RequestPriority.REFRESH, place_wait=place_wait)
         return True
+
+    def _has_place(self, requester: Requester) -> bool:
+        """Whether one more background refresh may wait, for this client."""
+        waiting = [each.requester for each in self._running.values() if each.priority is RequestPriority.REFRESH]
+        has_few = requester is None or waiting.count(requester) < MAX_BACKGROUND_REFRESHES_OF_CLIENT
+        return has_few and len(waiting) < MAX_BACKGROUND_REFRESHES
 
     def remembered(self, subject: str) -> NotFound | ReadFailed | None:
         """The result of the last read, if it brought nothing and is at most a minute old."""
@@ -226,7 +238,9 @@ class Refresher:
         read = self._read(subject, priority, context, place_wait)
         task = asyncio.create_task(read, name=f"refresh {subject}")
         self.reads_begun += 1
-        self._running[subject] = _Running(task, priority, self.reads_begun)
+        self._running[subject] = _Running(
+            task, priority, self.reads_begun, place_wait.requester if place_wait is not None else None
+        )
         task.add_done_callback(lambda ended: self._ended(subject, ended))
         return task
 
