@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 from sqlalchemy import delete, insert, select, update
 
+from registerwatch.accounts.models import Account
 from registerwatch.db.engine import Database
 from registerwatch.db.tables import accounts, watches
 from registerwatch.register.ingest.refresh import ReadLimits
@@ -39,8 +40,8 @@ class Reads:
         self._database, self._clock = database, clock
         self.left = math.inf
 
-    def limits(self, start_until: float | None = None, account_id: int | None = None) -> ReadLimits:
-        return ReadLimits(0, start_until, account_id)
+    def limits(self, start_until: float | None = None, account: Account | None = None) -> ReadLimits:
+        return ReadLimits(0, start_until)
 
     async def read(self, subject: str, *_others: object) -> SubjectRead:
         if self.left <= 0:

@@ -2,12 +2,15 @@
 
 from dataclasses import dataclass
 
+from registerwatch.accounts.models import Account
+from registerwatch.accounts.plans import PlanName
 from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
 from registerwatch.register.ingest.refresh import ReadLimits, Refresher, RefreshResult
 from registerwatch.register.observation import ReadContext
 from registerwatch.register.outcomes import NotFound, ReadFailed
 from registerwatch.register.sources.budget_parts import RequestPriority
+from registerwatch.register.sources.turn_lock import Requester
 from registerwatch.watches import repository
 from registerwatch.watches.models import NOT_REGISTERED
 
@@ -31,11 +34,12 @@ class SubjectReader:
         self._clock = clock
         self._refresher = refresher
 
-    def limits(self, start_until: float | None = None, account_id: int | None = None) -> ReadLimits:
-        """Only reads that begin from now on; `start_until` is how long they wait for the request budget, `account_id`
-        the account that waits for them.
+    def limits(self, start_until: float | None = None, account: Account | None = None) -> ReadLimits:
+        """Only reads that begin from now on; `start_until` is how long they wait for the request budget, `account`
+        the one that waits for them.
         """
-        return ReadLimits(self._refresher.reads_begun, start_until, account_id)
+        requester = None if account is None else Requester(account.id, is_trial=account.plan.name is PlanName.TRIAL)
+        return ReadLimits(self._refresher.reads_begun, start_until, requester)
 
     async def read(
         self, subject: str, priority: RequestPriority, context: ReadContext, limits: ReadLimits | None = None

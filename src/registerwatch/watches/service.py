@@ -58,7 +58,7 @@ class WatchService:
         subject = subject_of(text)
         existing = await self._added(caller, subject)
         if existing is None:
-            limits = self._reader.limits(self._clock.monotonic() + START_SECONDS, caller.account.id)
+            limits = self._reader.limits(self._clock.monotonic() + START_SECONDS, caller.account)
             read = await self._reader.read(subject, RequestPriority.WATCH, ReadContext(), limits)
             if read.unasked:
                 await self._note_unread(caller, subject, read.unasked)

@@ -66,7 +66,7 @@ class SyncService:
             due = await repository.due_of_account(connection, account_id, int(self._clock.now()))
         held_until = int(self._clock.now() + self._time_limit) + GRACE_SECONDS
         context = ReadContext(held_until=held_until, account_id=account_id)
-        limits = self._reader.limits(self._clock.monotonic() + self._time_limit, account_id)
+        limits = self._reader.limits(self._clock.monotonic() + self._time_limit, caller.account)
         reads = SubjectReads(self._reader, due, RequestPriority.WATCH, context, limits)
         async with release_at_end(context, self._outbox):
             with suppress(TimeoutError):

@@ -15,6 +15,7 @@ from sqlalchemy import text
 from registerwatch.db.engine import Database
 from registerwatch.register.sources.budget_parts import RequestPriority
 from registerwatch.register.sources.request_budget import BudgetSpent, RequestBudget
+from registerwatch.register.sources.turn_lock import Requester
 from tests.register.builders import FEW
 from tests.register.sources.budget_day import BEGIN, jobs_of, most_sent_in_a_minute, simulate
 from tests.support.fakes import SteppedClock
@@ -371,7 +372,7 @@ async def test_accounts_wait_for_places_in_turn(database: Database) -> None:
     order: list[str] = []
 
     async def take(account_id: int, name: str) -> None:
-        await budget.take(RequestPriority.WATCH, deadline=FOREVER, requester=account_id)
+        await budget.take(RequestPriority.WATCH, deadline=FOREVER, requester=Requester(account_id))
         order.append(name)
 
     accounts = [(1, "many 0"), (1, "many 1"), (1, "many 2"), (2, "few")]
@@ -385,6 +386,27 @@ async def test_accounts_wait_for_places_in_turn(database: Database) -> None:
         await asyncio.sleep(0.001)
 
     assert order == ["many 0", "few", "many 1", "many 2"]
+
+
+async def test_many_trials_that_wait_leave_others_half_of_the_places(database: Database) -> None:
+    clock, budget, first = await used_up_while_somebody_waits(database)
+    order: list[str] = []
+
+    async def take(requester: Requester, name: str) -> None:
+        await budget.take(RequestPriority.WATCH, deadline=FOREVER, requester=requester)
+        order.append(name)
+
+    requesters = [*(Requester(number, is_trial=True) for number in range(8)), *[Requester(9)] * 4]
+    tasks = []
+    for each in requesters:
+        tasks.append(asyncio.create_task(take(each, "trial" if each.is_trial else "customer")))
+        await asyncio.sleep(0.01)  # it looks into the database before it stands in line
+    clock.awake.set()
+    while not all(task.done() for task in [first, *tasks]):
+        clock.move(62)
+        await asyncio.sleep(0.001)
+
+    assert order == ["trial", "customer"] * 4 + ["trial"] * 4
 
 
 async def _places_left(budget: RequestBudget, priority: RequestPriority, clock: SteppedClock) -> int:

@@ -18,6 +18,7 @@ from registerwatch.register.ingest.refresh import ReadLimits
 from registerwatch.register.models import ActorReference
 from registerwatch.register.search.index import Filters
 from registerwatch.register.search.queries import SearchPage
+from registerwatch.register.sources.turn_lock import Requester
 from registerwatch.settings import Settings
 from registerwatch.web.injection import InjectedService, limits_of
 from registerwatch.web.rate_limits import Limit
@@ -97,7 +98,9 @@ async def read_again(request: Request, srn: str, service: InjectedService) -> Re
     """Read the actor from the register now, then show it."""
     code = subject(srn)
     await limits_of(request).check(request, Limit.REGISTER_READ)
-    await service.refresher.refresh(code, limits=ReadLimits(requester=limits_of(request).address_of(request)))
+    await service.refresher.refresh(
+        code, limits=ReadLimits(requester=Requester(limits_of(request).address_of(request)))
+    )
     return RedirectResponse(actor_address(code), 303)
 
 

@@ -23,6 +23,7 @@ from registerwatch.register.codes import REGULATIONS, segment
 from registerwatch.register.devices import DeviceAnswer, NoDevice, ServedDevice
 from registerwatch.register.identifiers import subject
 from registerwatch.register.ingest.refresh import ReadLimits
+from registerwatch.register.sources.turn_lock import Requester
 from registerwatch.web.injection import InjectedService, limits_of
 from registerwatch.web.rate_limits import Limit
 
@@ -138,7 +139,9 @@ async def read_again(request: Request, udi: str, service: InjectedService) -> Re
     """Read the device from the register now, then show it."""
     code = subject(udi)
     await limits_of(request).check(request, Limit.REGISTER_READ)
-    await service.refresher.refresh(code, limits=ReadLimits(requester=limits_of(request).address_of(request)))
+    await service.refresher.refresh(
+        code, limits=ReadLimits(requester=Requester(limits_of(request).address_of(request)))
+    )
     return RedirectResponse(device_address(code), 303)
 
 

@@ -71,7 +71,7 @@ class ReadLimits:
 
     after: int = 0
     start_until: float | None = None
-    requester: Requester = None
+    requester: Requester | None = None
 
     def place_wait(self) -> PlaceWait:
         """How long a read waits for its places, and for whom."""
@@ -85,7 +85,7 @@ class _Running:
     task: "asyncio.Task[RefreshResult]"
     priority: RequestPriority
     number: int
-    requester: Requester
+    requester: Requester | None
 
 
 class Refresher:
@@ -173,7 +173,7 @@ class Refresher:
         self._start(subject, RequestPriority.REFRESH, place_wait=place_wait)
         return True
 
-    def _has_place(self, requester: Requester) -> bool:
+    def _has_place(self, requester: Requester | None) -> bool:
         """Whether one more background refresh may wait, for this client."""
         waiting = [each.requester for each in self._running.values() if each.priority is RequestPriority.REFRESH]
         has_few = requester is None or waiting.count(requester) < MAX_BACKGROUND_REFRESHES_OF_CLIENT
@@ -330,7 +330,7 @@ class Refresher:
 
 def limits_for(client: ClientOf | None) -> ReadLimits:
     """The limits of a read for a client without an account."""
-    return ReadLimits(requester=client() if client is not None else None)
+    return ReadLimits(requester=None if client is None else Requester(client()))
 
 
 async def _ended_or_overdue(task: "asyncio.Task[RefreshResult]", place_wait: PlaceWait | None) -> bool:

@@ -9,7 +9,7 @@ import json
 import math
 import random
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -56,19 +56,19 @@ class PlaceWait:
 
     start_until: float
     finish_until: float
-    requester: Requester = None
-    """The account or client that it waits for. They wait for places in turn."""
+    requester: Requester | None = None
+    """The account or client that it waits for. They wait for places in turn, trials by turns with all others."""
     has_begun: bool = False
     waited: float = 0.0
     overdue: asyncio.Event = field(default_factory=asyncio.Event)
 
     @classmethod
-    def until(cls, instant: float, requester: Requester = None) -> "PlaceWait":
+    def until(cls, instant: float, requester: Requester | None = None) -> "PlaceWait":
         """The wait of a read that should begin before an instant, and may end after it."""
         return cls(instant, instant + FINISHING_SECONDS, requester)
 
     @classmethod
-    def as_long_as_a_read(cls, requester: Requester = None) -> "PlaceWait":
+    def as_long_as_a_read(cls, requester: Requester | None = None) -> "PlaceWait":
         """The wait of a read that has no other end than its deadline."""
         return cls(math.inf, math.inf, requester)
 
@@ -106,19 +106,27 @@ class RequestBudget:
         return self._clock
 
     async def take(
-        self, priority: RequestPriority, *, deadline: float, cost: int = 1, requester: Requester = None
+        self,
+        priority: RequestPriority,
+        *,
+        deadline: float,
+        cost: int = 1,
+        requester: Requester | None = None,
+        has_begun: bool = False,
     ) -> None:
         """Wait for a place. Raises `BudgetSpent` when none comes free before `deadline`, in seconds of the clock that
         only goes forward.
 
         `cost` is how many places the request counts for: actor searches count double, as the register tolerates half.
-        `requester` is the account or client that waits for it.
+        `requester` is the account or client that waits for it. Reads that have sent a request (`has_begun`) come
+        before its others: so few places end some of many reads.
         """
         if self._awaited[priority]:  # a request that cannot be sent in time fails without standing in line
             async with self._database.reading() as connection:
                 now = self._state((await connection.execute(_ROW)).one(), 0)
             self._check(now.wait(priority, cost), deadline)
-        await self._stand_in_line(priority, requester, deadline)
+        line = self._locks[priority].acquire(requester, has_begun=has_begun)
+        await self._stand_in_line(line, deadline)
         try:
             while (wait := await self._try(priority, cost)).seconds > 0:
                 self._check(wait, deadline)
@@ -133,12 +141,12 @@ class RequestBudget:
         if self._clock.monotonic() + wait.seconds > deadline:
             raise BudgetSpent(wait.seconds, wait.throttled)
 
-    async def _stand_in_line(self, priority: RequestPriority, requester: Requester, deadline: float) -> None:
+    async def _stand_in_line(self, line: Awaitable[None], deadline: float) -> None:
         """Come to the head of those of this process who wait for a place: of each requester who came first."""
         left = max(0.1, deadline - self._clock.monotonic())
         try:
             async with asyncio.timeout(left):
-                await self._locks[priority].acquire(requester)
+                await line
         except TimeoutError:
             raise BudgetSpent(WINDOW_SECONDS, throttled=False) from None
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC
+from functools import partial
 from typing import Generic, TypeVar
 
 import httpx2
@@ -148,13 +149,16 @@ class RegisterHttpClient:
         wait.waited += self._budget.clock.monotonic() - began_at
 
     async def _take(self, request: ApiRequest[Answer], priority: RequestPriority, wait: PlaceWait) -> None:
+        take = partial(
+            self._budget.take, priority, cost=request.cost, requester=wait.requester, has_begun=wait.has_begun
+        )
         try:
-            await self._budget.take(priority, deadline=wait.start_until, cost=request.cost, requester=wait.requester)
+            await take(deadline=wait.start_until)
         except BudgetSpent:
             if not wait.may_finish_later:
                 raise
             wait.overdue.set()
-            await self._budget.take(priority, deadline=wait.finish_until, cost=request.cost, requester=wait.requester)
+            await take(deadline=wait.finish_until)
 
     async def _send(self, url: str, params: dict[str, str], seconds: float) -> httpx2.Response:
         try:

@@ -2,9 +2,15 @@
 
 import asyncio
 from collections import OrderedDict, deque
+from dataclasses import dataclass
 
-Requester = int | str | None
-"""Who waits: the number of an account, or the network of a client without one."""
+
+@dataclass(frozen=True, slots=True)
+class Requester:
+    """Who waits: the number of an account, or the network of a client without one; whether it is on trial."""
+
+    id: int | str
+    is_trial: bool = False
 
 
 class TurnLock:
@@ -12,20 +18,31 @@ class TurnLock:
 
     So one account or client whose many reads wait delays the next read of another by one place. None is a requester,
     too.
+    Trials take turns among themselves. While others wait as well, the lock goes to both by turns: however many trials
+    wait, half of the places are for the others.
     """
 
     def __init__(self) -> None:
         self._is_held = False
-        self._lines: OrderedDict[Requester, deque[asyncio.Future[None]]] = OrderedDict()
-        """Those who wait, by requester; whose turn is next is first."""
+        self._had_by_trial = False
+        """Whether the last one who had the lock was on trial."""
+        self._lines: dict[bool, OrderedDict[Requester | None, deque[asyncio.Future[None]]]] = {
+            False: OrderedDict(),
+            True: OrderedDict(),
+        }
+        """Those who wait: those on trial and the others, each by requester; whose turn is next is first."""
 
-    async def acquire(self, requester: Requester = None) -> None:
-        """Wait for the lock."""
+    async def acquire(self, requester: Requester | None = None, *, has_begun: bool = False) -> None:
+        """Wait for the lock. Who has begun what it needs the lock for comes before the others of its requester."""
         if not self._is_held:  # then nobody waits
-            self._is_held = True
+            self._is_held, self._had_by_trial = True, _is_trial(requester)
             return
         place = asyncio.get_running_loop().create_future()
-        self._lines.setdefault(requester, deque()).append(place)
+        line = self._lines[_is_trial(requester)].setdefault(requester, deque())
+        if has_begun:
+            line.appendleft(place)
+        else:
+            line.append(place)
         try:
             await place
         except asyncio.CancelledError:
@@ -37,20 +54,31 @@ class TurnLock:
 
     def release(self) -> None:
         """Give the lock to who is next."""
-        while self._lines:
-            requester, line = self._lines.popitem(last=False)
+        self._is_held = self._give(not self._had_by_trial) or self._give(self._had_by_trial)
+
+    def _give(self, to_trials: bool) -> bool:
+        """Give the lock to who is next of these; false where none of them waits."""
+        lines = self._lines[to_trials]
+        while lines:
+            requester, line = lines.popitem(last=False)
             waiting = deque(place for place in line if not place.cancelled())
             if waiting:
                 place = waiting.popleft()
                 if waiting:
-                    self._lines[requester] = waiting
+                    lines[requester] = waiting
                 place.set_result(None)
-                return
-        self._is_held = False
+                self._had_by_trial = to_trials
+                return True
+        return False
 
-    def _leave(self, requester: Requester, place: "asyncio.Future[None]") -> None:
-        line = self._lines.get(requester)
+    def _leave(self, requester: Requester | None, place: "asyncio.Future[None]") -> None:
+        lines = self._lines[_is_trial(requester)]
+        line = lines.get(requester)
         if line is not None and place in line:
             line.remove(place)
             if not line:
-                del self._lines[requester]
+                del lines[requester]
+
+
+def _is_trial(requester: Requester | None) -> bool:
+    return requester is not None and requester.is_trial
