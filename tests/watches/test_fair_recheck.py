@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from registerwatch.accounts.plans import PlanName
 from tests.notifications.feeds.feed_reader import feed_of
 from tests.support.harness import NewAccount, ServiceHarness, ServiceStarter, auth_headers
 
@@ -56,6 +57,42 @@ async def test_trials_that_delete_and_import_again_and_again_delay_nobody(start_
 
         after = await watches_of(harness, victim)
         assert all(watch["last_sync"] and watch["last_sync"] != before[watch["id"]] for watch in after)
+
+
+@pytest.mark.parametrize("places", [1, 2, 3, 6])
+async def test_many_trials_delay_no_account_that_pays_and_these_do_not_keep_trials_from_all_reads(
+    start_service: ServiceStarter, places: int
+) -> None:
+    async with start_service(recheck_watches_per_run=places) as harness:
+        codes = [device.primary_di for device in harness.unique_devices(25)]
+        trials = [await watcher(harness, f"trial{number}", [codes[number]]) for number in range(20)]
+        customer = await watcher(harness, "customer", codes[20:])
+        await harness.service.accounts.admin.set_period(customer.email, PlanName.STANDARD, harness.now + 30 * DAY)
+
+        runs = 0
+        while not all(watch["last_sync"] for watch in await watches_of(harness, customer)):
+            await recheck(harness)
+            runs += 1
+
+        assert runs <= {1: 10, 2: 5, 3: 4, 6: 2}[places]
+        read = [watch for trial in trials for watch in await watches_of(harness, trial) if watch["last_sync"]]
+        assert read
+
+
+async def test_accounts_that_pay_take_what_trials_leave_and_the_other_way_round(start_service: ServiceStarter) -> None:
+    async with start_service(recheck_watches_per_run=6) as harness:
+        codes = [device.primary_di for device in harness.unique_devices(16)]
+        await watcher(harness, "trial", codes[:1])
+        customer = await watcher(harness, "customer", codes[1:8])
+        await harness.service.accounts.admin.set_period(customer.email, PlanName.STANDARD, harness.now + 30 * DAY)
+
+        await recheck(harness)
+        assert sum(bool(watch["last_sync"]) for watch in await watches_of(harness, customer)) == 5
+        many = await watcher(harness, "many", codes[8:])
+        await harness.service.accounts.admin.set_period(customer.email, None, harness.now - 1)
+
+        await recheck(harness)
+        assert sum(bool(watch["last_sync"]) for watch in await watches_of(harness, many)) == 5
 
 
 async def test_many_new_watches_of_one_account_delay_neither_the_first_reads_nor_the_rechecks_of_others(

@@ -19,15 +19,17 @@ from registerwatch.register.ingest.refresh import ReadLimits
 from registerwatch.watches import recheck_repository, repository
 from registerwatch.watches.read_subject import SubjectRead
 from registerwatch.watches.recheck import RecheckService
-from registerwatch.watches.recheck_turns import FIRST_READS_OF, Turn, WaitingAccount, turns_of
+from registerwatch.watches.recheck_turns import FIRST_READS_OF, Turn, WaitingAccount, places_of_paying, turns_of
 from registerwatch.watches.repository import NewWatch
 from tests.register.builders import PROPERTY
 from tests.support.fakes import SteppedClock
 
 T = TypeVar("T")
 
-PLACES = 3
+PLACES = 6
 FIRST_PLACES = PLACES // FIRST_READS_OF
+OF_EACH_GROUP = {False: (PLACES - FIRST_PLACES) // 2, True: FIRST_PLACES // 2}
+"""Places that accounts that pay have, and trials, of a kind: of watches that were never read, or of the others."""
 SUBJECTS = [f"{number:014}" for number in range(80)]
 which = st.integers(0, 59)
 """Picks one of however many there are."""
@@ -78,6 +80,7 @@ class Known:
     turns: Waiting
     first_turns: Waiting
     is_active: bool = True
+    is_trial: bool = True
     subjects: dict[str, Waiting] = field(default_factory=dict)
     never_read: dict[str, Waiting] = field(default_factory=dict)
 
@@ -130,14 +133,14 @@ class Queue(RuleBasedStateMachine):
     @initialize()
     def some_accounts_are_there(self) -> None:
         for number in range(5):
-            self.an_account_comes()
+            self.an_account_comes(is_trial=number % 2 == 0)
             self.an_account_imports(number, 6 * number, 2 + number)
 
     @precondition(lambda self: len(self.known) < 20)
-    @rule()
-    def an_account_comes(self) -> None:
-        account_id = self.run(self._come())
-        self.known[account_id] = Known(Waiting(newest=account_id), Waiting(newest=account_id))
+    @rule(is_trial=st.booleans())
+    def an_account_comes(self, *, is_trial: bool) -> None:
+        account_id = self.run(self._come("trial" if is_trial else "standard"))
+        self.known[account_id] = Known(Waiting(newest=account_id), Waiting(newest=account_id), is_trial=is_trial)
 
     @rule(who=which, first=which, number=st.integers(1, 12))
     def an_account_imports(self, who: int, first: int, number: int) -> None:
@@ -175,7 +178,7 @@ class Queue(RuleBasedStateMachine):
     def somebody_opens_one_account_after_the_other(self, times: int) -> None:
         for _ in range(times):
             for _ in range(PLACES):
-                self.an_account_comes()
+                self.an_account_comes(is_trial=True)
                 self.an_account_imports(len(self.known) - 1, 40 + len(self.known), 1)
             self._recheck(math.inf)
 
@@ -211,7 +214,9 @@ class Queue(RuleBasedStateMachine):
         subjects = [turn.subject for turn in turns if turn.subject is not None]
         assert len(set(subjects)) == len(subjects) <= PLACES
         tried = subjects[: result.tried]
-        self._note([turn for turn in turns if turn.subject is None or turn.subject in tried], is_full=left > PLACES)
+        is_through = tried == subjects
+        had = [turn for turn in turns if turn.subject in tried or (turn.subject is None and is_through)]
+        self._note(had, is_full=left > PLACES)
 
     def _check(self, turns: Sequence[Turn]) -> None:
         """Who waits for as long as is fair is read now; as much is read as can be."""
@@ -220,17 +225,18 @@ class Queue(RuleBasedStateMachine):
         assert sum(turn.subject is not None for turn in turns) == min(PLACES, len(watched))
         first = [turn for turn in turns if turn.is_first_read]
         for account_id, known in active.items():
-            known.turns.before |= {each for each in active if each <= known.turns.newest}
-            if known.turns.passed + 1 >= math.ceil(len(known.turns.before) / (PLACES - FIRST_PLACES)):
+            group = {each: other for each, other in active.items() if other.is_trial is known.is_trial}
+            known.turns.before |= {each for each in group if each <= known.turns.newest}
+            if known.turns.passed + 1 >= math.ceil(len(known.turns.before) / OF_EACH_GROUP[False]):
                 read = {turn.subject for turn in turns}
                 assert account_id in {turn.account_id for turn in turns if turn not in first} or read >= set(
                     known.subjects
                 )
             if known.never_read:
                 known.first_turns.before |= {
-                    each for each, other in active.items() if other.never_read and each <= known.first_turns.newest
+                    each for each, other in group.items() if other.never_read and each <= known.first_turns.newest
                 }
-                if known.first_turns.passed + 1 >= math.ceil(len(known.first_turns.before) / FIRST_PLACES):
+                if known.first_turns.passed + 1 >= math.ceil(len(known.first_turns.before) / OF_EACH_GROUP[True]):
                     assert account_id in {turn.account_id for turn in first}
 
     def _note(self, turns: Sequence[Turn], *, is_full: bool) -> None:
@@ -271,10 +277,10 @@ class Queue(RuleBasedStateMachine):
         async with self.database.transaction() as connection:
             await connection.execute(delete(accounts))
 
-    async def _come(self) -> int:
+    async def _come(self, plan: str) -> int:
         self.clock.move(1)
         now = int(self.clock.now())
-        row = {"email": f"{now}@acme.example", "name": "Acme", "plan": "trial", "created_at": now}
+        row = {"email": f"{now}@acme.example", "name": "Acme", "plan": plan, "created_at": now}
         async with self.database.transaction() as connection:
             added = insert(accounts).values(**row, expires_at=now + 10**9).returning(accounts.c.id)
             return int((await connection.execute(added)).scalar_one())
@@ -308,6 +314,14 @@ def test_whatever_accounts_do_nobody_waits_longer_than_a_fair_share(database_url
     machine = type("QueueOfOneDatabase", (Queue,), {"database_url": database_url})
     examples = min(10, settings().max_examples)
     run_state_machine_as_test(machine, settings=settings(PROPERTY, max_examples=examples, stateful_step_count=15))
+
+
+@pytest.mark.parametrize(
+    ("places", "were_last", "paying"),
+    [(0, False, 0), (1, False, 1), (1, True, 0), (2, True, 1), (5, True, 3), (10, False, 5)],
+)
+def test_half_of_the_places_is_for_accounts_that_pay(places: int, were_last: bool, paying: int) -> None:
+    assert places_of_paying(places, were_last=were_last) == paying
 
 
 def test_accounts_take_turns_and_begin_again_once_each_has_had_one() -> None:

@@ -39,14 +39,16 @@ class RecheckService:
     """Reads subjects of active accounts, one read for all watches on each. `watches_per_run` counts subjects.
 
     Accounts take turns over all runs, and within an account the longest unread comes first. A third of the places is
-    for watches that were never read, by turns of their own. So a watch waits for at most
+    for watches that were never read, by turns of their own. Half of either kind, and of an odd number one more, is for
+    accounts that pay, the rest for trials, who take turns among themselves; what one group leaves unused the other
+    takes. So a watch waits for at most
 
-        W * ceil(A / (P - P // 3)) runs
+        W * ceil(A / H) runs, where H = ceil(R / 2) for an account that pays, R // 2 for a trial, R = P - P // 3
 
-    of P places, where A are the active accounts that have watches and W the watches of its account; and a watch that
-    was never read for at most U * ceil(N / (P // 3)) runs, where N are the accounts that have such watches and U those
-    of its own. Accounts and watches that come later come behind, and do not count. Runs that cannot ask for all of
-    their subjects do not count either; who was not asked for keeps its turn. Only what a bulk load found changed
+    of P places, where A are the active accounts of its group that have watches and W the watches of its account. For a
+    watch that was never read, R = P // 3, and only accounts and watches of that kind count. Where R is 1, both groups
+    have every second run. Accounts and watches that come later come behind, and do not count. Runs that cannot ask for
+    all of their subjects do not count either; who was not asked for keeps its turn. Only what a bulk load found changed
     (`repository.make_due`) goes before the account's other watches.
     """
 
@@ -92,8 +94,13 @@ class RecheckService:
         return result
 
     async def _note_turns(self, turns: Sequence[Turn], tried: Collection[str], now: int) -> None:
-        """Whoever's subject was tried has had a turn; what was not asked for is first in the next run."""
-        had = [turn for turn in turns if turn.subject is None or turn.subject in tried]
+        """Whoever's subject was tried has had a turn; what was not asked for is first in the next run.
+
+        A run that did not try all has not read all of what an account watches for others.
+        """
+        had = [turn for turn in turns if turn.subject in tried]
+        if len(had) == sum(turn.subject is not None for turn in turns):
+            had = list(turns)
         if had:
             async with self._database.transaction() as connection:
                 await recheck_repository.note_turns(connection, had, now)

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 
 FIRST_READS_OF = 3
 """One place in so many of a run is for watches that were never read, as long as there are some."""
@@ -31,6 +32,19 @@ def places_of_first_reads(places: int, *, were_last: bool) -> int:
     A run of a single place is for them and for the others by turns; `were_last` says whose the last one was.
     """
     return max(1, places // FIRST_READS_OF) if places > 1 else int(not were_last)
+
+
+def places_of_paying(places: int, *, were_last: bool) -> int:
+    """How many of some places are for accounts that pay before trials have any: half, and of an odd number more.
+
+    A single place is for both by turns; `were_last` says whether the last one was for accounts that pay.
+    """
+    return (places + 1) // 2 if places > 1 else int(places == 1 and not were_last)
+
+
+def by_turns(paying: Sequence[Turn], trials: Sequence[Turn]) -> list[Turn]:
+    """The turns of accounts that pay and those of trials alternate, so a run that ends early has read for both."""
+    return [turn for pair in zip_longest(paying, trials) for turn in pair if turn is not None]
 
 
 def turns_of(
