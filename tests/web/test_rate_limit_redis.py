@@ -130,6 +130,34 @@ async def test_requests_that_come_at_once_wait_side_by_side_and_the_log_says_it_
     assert [each["event"] for each in logged] == [LOST]
 
 
+async def test_many_requests_at_once_do_not_make_a_redis_that_answers_look_lost(
+    own_redis: redis.RedisServer, clock: SteppedClock
+) -> None:
+    async with aclosing(shared_counts(own_redis.url, clock, timeout=0.3)) as counts:
+        await remaining(counts)
+        with capture_logs() as logged:
+            usages = await asyncio.gather(*(counts.hit(HUNDRED_AN_HOUR, "192.0.2.7") for _ in range(1_500)))
+
+    assert logged == []
+    assert sum(usage.allowed for usage in usages) == 100
+
+
+async def test_whom_redis_has_refused_is_refused_while_it_does_not_answer(
+    own_redis: redis.RedisServer, clock: SteppedClock, counts: FallbackRateCounter
+) -> None:
+    for _ in range(6):
+        await counts.hit(FIVE, "192.0.2.7")
+    own_redis.kill()
+
+    usage = await counts.hit(FIVE, "192.0.2.7")
+
+    assert (usage.allowed, usage.remaining) == (False, 0)
+    assert 0 < usage.reset <= 60
+    assert await remaining(counts, address="192.0.2.8") == 4
+    clock.move(61)
+    assert await remaining(counts) == 4
+
+
 async def test_a_killed_redis_is_asked_again_after_a_pause_and_counts_again_when_it_is_back(
     own_redis: redis.RedisServer, clock: SteppedClock, counts: FallbackRateCounter, others: FallbackRateCounter
 ) -> None:

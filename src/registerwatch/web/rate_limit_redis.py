@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections import OrderedDict
 from contextlib import suppress
 
 import structlog
@@ -24,6 +25,10 @@ PAUSE_SECONDS = 5.0
 """After a failure, until Redis is asked again."""
 
 MAX_CONNECTIONS = 20
+PLACE_SECONDS = 5.0
+"""So long a request waits for one of them while Redis answers others."""
+MAX_REMEMBERED = 10_000
+"""Addresses of one limit for which Redis had nothing left."""
 KEY_PREFIX = "registerwatch"
 
 log = structlog.get_logger(__name__)
@@ -71,7 +76,10 @@ class FallbackRateCounter:
     """Counts in Redis, and in memory while Redis does not answer. Neither knows what the other counted.
 
     After a failure Redis is not asked for `PAUSE_SECONDS`; then one request asks it again, and the others are counted
-    in memory meanwhile.
+    in memory meanwhile. Whom Redis has nothing left for is refused meanwhile, until Redis would allow one more.
+
+    As many requests as there are connections ask Redis at a time. The others wait, and this is no time of Redis: who
+    sends many requests at once cannot make it look as if it did not answer.
     """
 
     def __init__(self, shared: RedisRateCounter, own: RateCounter, clock: Clock) -> None:
@@ -80,22 +88,59 @@ class FallbackRateCounter:
         self._clock = clock
         self._asked_at: float | None = None
         """When Redis last failed to answer, None while it answers."""
+        self._places = asyncio.Semaphore(MAX_CONNECTIONS)
+        self._used_up: dict[RateLimitRule, OrderedDict[str, float]] = {}
+        """For whom Redis had nothing left, and until when."""
 
     async def hit(self, rule: RateLimitRule, address: str) -> RateLimitUsage:
-        """Count a request, if it is allowed. Takes `TIMEOUT_SECONDS` seconds at most."""
+        """Count a request, if it is allowed. Takes `PLACE_SECONDS` and `TIMEOUT_SECONDS` seconds at most."""
         if not self._should_ask_redis():
-            return await self._own.hit(rule, address)
+            return await self._hit_own(rule, address)
+        asked_at = self._asked_at
+        if not await self._has_place():
+            return await self._hit_own(rule, address)
         try:
+            if self._asked_at != asked_at:  # it failed to answer others
+                return await self._hit_own(rule, address)
             usage = await self._shared.hit(rule, address)
         except (RedisError, OSError) as error:
             self._note_failure(error)
-            return await self._own.hit(rule, address)
+            return await self._hit_own(rule, address)
+        finally:
+            self._places.release()
         self._note_answer()
+        self._note_usage(address, usage)
         return usage
 
     async def aclose(self) -> None:
         """Close the connections."""
         await self._shared.aclose()
+
+    async def _has_place(self) -> bool:
+        """Wait for a place among those who ask Redis; false where none came free in time."""
+        try:
+            async with asyncio.timeout(PLACE_SECONDS):
+                await self._places.acquire()
+        except TimeoutError:
+            return False
+        return True
+
+    async def _hit_own(self, rule: RateLimitRule, address: str) -> RateLimitUsage:
+        """Count in memory, but for whom Redis would refuse."""
+        used_up = self._used_up.get(rule)
+        left = used_up.get(address, 0.0) - self._clock.now() if used_up is not None else 0.0
+        if 0 < left <= rule.seconds:
+            return usage_of(rule, False, rule.amount, left)
+        return await self._own.hit(rule, address)
+
+    def _note_usage(self, address: str, usage: RateLimitUsage) -> None:
+        """Remember for whom nothing is left."""
+        used_up = self._used_up.setdefault(usage.rule, OrderedDict())
+        used_up.pop(address, None)
+        if not usage.remaining:
+            used_up[address] = self._clock.now() + usage.reset
+            if len(used_up) > MAX_REMEMBERED:
+                used_up.popitem(last=False)
 
     def _should_ask_redis(self) -> bool:
         """Whether this request asks Redis: every one while it answers, one in `PAUSE_SECONDS` while it does not."""
