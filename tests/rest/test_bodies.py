@@ -11,6 +11,8 @@ import pytest
 from fastapi.routing import APIRoute, iter_route_contexts
 from starlette.types import Message
 
+from registerwatch.net.account_places import AccountPlaces
+from registerwatch.rest import csv_body
 from registerwatch.rest.checked_route import CheckedRoute
 from registerwatch.rest.csv_body import MAX_RECEIVED_OF_ACCOUNT
 from registerwatch.web.body_limits import MAX_BODY_BYTES, max_body_bytes
@@ -277,6 +279,39 @@ async def test_of_an_account_few_lists_are_received_at_a_time(harness: ServiceHa
 
     assert await asyncio.gather(*sent) == [200] * 11
     assert most == {owner.api_key: MAX_RECEIVED_OF_ACCOUNT, other.api_key: 1}
+
+
+@pytest.mark.parametrize(("pieces", "grace", "status"), [(1, 10.0, 0), (5, 0.2, 400)])
+async def test_imports_that_do_not_come_keep_nobody_from_importing(
+    harness: ServiceHarness, owner: NewAccount, monkeypatch: pytest.MonkeyPatch, pieces: int, grace: float, status: int
+) -> None:
+    monkeypatch.setattr(csv_body, "GRACE_SECONDS", grace)
+    harness.app.state.large_bodies = AccountPlaces(most=1, most_per_account=1)
+    other = await harness.sign_up("someone@other.example")
+    is_silent, never = asyncio.Event(), asyncio.Event()
+
+    class Silent(Upload):
+        """Keeps silent after its first pieces."""
+
+        async def _receive(self) -> Message:
+            if self.received >= pieces * len(PIECE):
+                is_silent.set()
+                await never.wait()
+            return await super()._receive()
+
+    silent = Silent("POST", "/v1/import", {"X-API-Key": owner.api_key, "Content-Type": "text/csv"})
+    sending = asyncio.create_task(silent.send_to(harness))
+    await is_silent.wait()
+
+    large = "\n".join(f"A{number},{'x' * 190}" for number in range(400))
+    answer = await asyncio.wait_for(harness.post("/v1/import", other.api_key, csv=large), 5)
+
+    assert answer.status_code == 200, answer.text
+    if status:
+        assert await sending == status
+    else:
+        sending.cancel()
+        await asyncio.wait([sending])
 
 
 async def test_twenty_tool_calls_fit_into_one_body(harness: ServiceHarness) -> None:

@@ -33,12 +33,27 @@ class AccountPlaces:
 
         Raises `Overloaded` where too many of the account wait already.
         """
+        async with self.own_place(account_id), self.shared_place():
+            yield
+
+    @asynccontextmanager
+    async def shared_place(self) -> AsyncIterator[None]:
+        """One of the places of all while the block lasts, for who has one of the account."""
+        async with self._places:
+            yield
+
+    @asynccontextmanager
+    async def own_place(self, account_id: int) -> AsyncIterator[None]:
+        """One of the account's places alone while the block lasts.
+
+        Raises `Overloaded` where too many of the account wait already.
+        """
         if account_id in self._accounts and self._accounts[account_id].users >= MAX_USERS:
             raise Overloaded("The account has too many of these requests under way. Try again when some have ended.")
         account = self._accounts.setdefault(account_id, _Account(asyncio.Semaphore(self._most_per_account)))
         account.users += 1
         try:
-            async with account.places, self._places:
+            async with account.places:
                 yield
         finally:
             account.users -= 1
