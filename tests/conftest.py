@@ -57,6 +57,8 @@ NOT_QUICK = (
     "register/ingest/test_bulk_load.py",
     "rest",
     "standins",
+    "test_clock.py",
+    "watches/test_fair_recheck.py",
     "web/test_http_limits.py",
     "web/test_security_headers.py",
     "web/test_states_of_knowledge.py",
