@@ -22,7 +22,7 @@ KEPT_SECONDS = 365 * DAY
 """A trial is kept for so long after its end."""
 NOTICE_SECONDS = 30 * DAY
 """Between the mail and the deletion; as long where there is nobody to mail."""
-MOST_PER_RUN = 100
+MAX_PER_RUN = 100
 """Accounts that one run announces, and that it deletes: mails go out one after the other."""
 
 log = structlog.get_logger(__name__)
@@ -58,7 +58,7 @@ class OldTrialService:
     async def _found(self, which: ColumnElement[bool]) -> Sequence[OldTrial]:
         found = select(accounts.c.id, accounts.c.expires_at).where(_is_old(int(self._clock.now())), which)
         async with self._database.reading() as connection:
-            rows = await connection.execute(found.order_by(accounts.c.expires_at, accounts.c.id).limit(MOST_PER_RUN))
+            rows = await connection.execute(found.order_by(accounts.c.expires_at, accounts.c.id).limit(MAX_PER_RUN))
             return [OldTrial(*row) for row in rows]
 
     async def _delete(self, trial: OldTrial) -> None:

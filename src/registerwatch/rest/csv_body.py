@@ -39,7 +39,7 @@ CSV_BODY = {
 MAX_RECEIVED, MAX_RECEIVED_OF_ACCOUNT = 64, 2
 """Bodies of more than 64 KiB that one process receives at a time, 128 MiB at most; and of an account all bodies."""
 MAX_CONTENT_TYPE_LENGTH = 200
-GRACE_SECONDS, LEAST_BYTES_A_SECOND = 10.0, 32 * 1024
+GRACE_SECONDS, MIN_BYTES_A_SECOND = 10.0, 32 * 1024
 """A body that has such a place is to come so fast, after a while in which it may be slower."""
 TOO_SLOW = "The body came too slowly: after its first 64 KiB it has to come with 32 KiB a second."
 UTF_8 = "utf-8"
@@ -104,7 +104,7 @@ def _in_place(receive: Receive, places: AccountPlaces, held: AsyncExitStack) -> 
             await held.enter_async_context(places.shared_place())
             end = asyncio.get_running_loop().time() + GRACE_SECONDS
         elif end is not None:
-            end += length / LEAST_BYTES_A_SECOND
+            end += length / MIN_BYTES_A_SECOND
         if not message.get("more_body", False):
             end = None
         return message

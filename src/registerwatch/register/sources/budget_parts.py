@@ -77,7 +77,7 @@ def places(per_minute: int) -> dict[RequestPriority, int]:
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class Demand:
     """When a kind last asked for a place, and since when it has been asking without a break (unix seconds)."""
 
     since: int
@@ -94,13 +94,13 @@ class BudgetWindow:
 
     per_minute: int
     sent: Sent
-    asking: dict[RequestPriority, Asking]
+    asking: dict[RequestPriority, Demand]
 
     def ask(self, priority: RequestPriority, now: float) -> bool:
         """Note that somebody asks for a place; whether that is news."""
         second, known = math.floor(now), self.asking.get(priority)
         goes_on = known is not None and _is_within(known, second, ASKING_SECONDS)
-        asking = Asking(known.since if known and goes_on else second, second)
+        asking = Demand(known.since if known and goes_on else second, second)
         self.asking[priority] = asking
         return asking != known
 
@@ -167,7 +167,7 @@ class BudgetWindow:
         return kept - {priority}
 
 
-def _is_within(asking: Asking, second: int, seconds: int) -> bool:
+def _is_within(asking: Demand, second: int, seconds: int) -> bool:
     """Whether it asked so lately. What lies ahead is of before the clock was put back."""
     return second - seconds <= asking.last <= second + CLOCK_DIFFERENCE_SECONDS
 

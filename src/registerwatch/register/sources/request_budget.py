@@ -19,8 +19,8 @@ from registerwatch.clock import CLOCK_DIFFERENCE_SECONDS, Clock, ClockJumps, Sys
 from registerwatch.db.engine import Database
 from registerwatch.register.sources.budget_parts import (
     WINDOW_SECONDS,
-    Asking,
     BudgetWindow,
+    Demand,
     RequestPriority,
     Sent,
 )
@@ -248,8 +248,8 @@ def _sent_of(spent: Mapping[str, int], by_kind: Mapping[str, Mapping[str, int]])
     return {second: +counts for second, counts in sent.items()}
 
 
-def _asking_of(by_kind: Mapping[str, tuple[int, int]]) -> dict[RequestPriority, Asking]:
-    return {_PRIORITIES[name]: Asking(*each) for name, each in by_kind.items() if name in _PRIORITIES}
+def _asking_of(by_kind: Mapping[str, tuple[int, int]]) -> dict[RequestPriority, Demand]:
+    return {_PRIORITIES[name]: Demand(*each) for name, each in by_kind.items() if name in _PRIORITIES}
 
 
 _PRIORITIES = {priority.value: priority for priority in RequestPriority}
