@@ -17,6 +17,7 @@ BY_CLASSIFIER = {
     "BSD License": "BSD-3-Clause",
     "ISC License (ISCL)": "ISC",
     "MIT License": "MIT",
+    "Python Software Foundation License": "PSF-2.0",
     "The Unlicense (Unlicense)": "Unlicense",
     "Mozilla Public License 2.0 (MPL 2.0)": "MPL-2.0",
 }

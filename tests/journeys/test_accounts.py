@@ -49,7 +49,7 @@ def logged(request: pytest.FixtureRequest) -> Iterator[io.StringIO]:
         yield written
 
 
-class Demand:
+class RecordedRequests:
     """Asks a service, and remembers every answer and every secret that was sent or told."""
 
     def __init__(self, client: httpx2.AsyncClient) -> None:
@@ -102,7 +102,7 @@ class Demand:
         return {asked: found for asked, found in blabbing.items() if found}
 
 
-class Journey(Demand):
+class Journey(RecordedRequests):
     """The same on a harness, whose mails can be read."""
 
     def __init__(self, harness: ServiceHarness, box: Receiver) -> None:
@@ -344,7 +344,7 @@ async def test_a_database_out_of_reach_tells_no_secret(address: str, logged: io.
     service = build_service(Settings(data_dir=tmp_path, database_url=SecretStr(address)), passwords=quick_passwords())
     transport = httpx2.ASGITransport(app=app_over(service), raise_app_exceptions=False)
     async with httpx2.AsyncClient(transport=transport, base_url="http://service.test") as client:
-        asking = Demand(client)
+        asking = RecordedRequests(client)
         asking.secret("a-database-password")
         session, key = asking.secret(new_session()), asking.secret(new_key())
         await asking.ask(503, "POST", "/v1/logout", session)

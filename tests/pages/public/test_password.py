@@ -174,7 +174,7 @@ async def test_the_fields_tell_browsers_what_they_are_for(harness: ServiceHarnes
         assert (each["spellcheck"], each["autocapitalize"]) == ("false", "none")
 
 
-# Demand
+# Asking for a link
 
 
 async def test_the_answer_is_the_same_whether_somebody_has_the_address_or_not(harness: ServiceHarness) -> None:
