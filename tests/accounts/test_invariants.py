@@ -35,6 +35,7 @@ from registerwatch.accounts.old_trials import OldTrialService
 from registerwatch.accounts.open_sessions import OpenSessionService
 from registerwatch.accounts.password_reset import LINKS_PER_HOUR, TOKEN_SECONDS, PasswordResetService
 from registerwatch.accounts.plans import Plan, PlanName, Plans
+from registerwatch.accounts.proof import ProofService
 from registerwatch.accounts.prune import AUDIT_KEPT, REVOKED_KEYS_KEPT, AccountPruner
 from registerwatch.accounts.sessions import SESSION_SECONDS, SessionService
 from registerwatch.accounts.wiring import Accounts
@@ -459,6 +460,7 @@ def _accounts(database: Database, clock: SteppedClock, mail: MemoryMailer) -> Ac
         uses=CredentialUses(database, clock),
         open_sessions=OpenSessionService(database, clock),
         old_trials=OldTrialService(database, clock, NoMailer(), deletion, public_url=public_url),
+        proofs=ProofService(database, quick, clock),
     )
 
 

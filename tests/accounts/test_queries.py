@@ -73,7 +73,12 @@ async def test_a_session_is_its_user_and_a_key_its_account(accounts: Accounts) -
     profile = await accounts.members.profile(await by_key(accounts, opened.api_key))
     member, key = profile.users[1], profile.keys[0]
     assert await by_session(accounts, session) == Caller(
-        opened.profile.account, Role.MEMBER, MEMBER, member.id, digest_of(session)
+        opened.profile.account,
+        Role.MEMBER,
+        MEMBER,
+        member.id,
+        digest_of(session),
+        proved_at=member.signed_in_at or 0,
     )
     assert await by_key(accounts, opened.api_key) == Caller(
         opened.profile.account, Role.OWNER, key.prefix, None, key_id=key.id

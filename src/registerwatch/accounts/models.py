@@ -64,6 +64,8 @@ class User:
     created_at: int
     is_confirmed: bool = False
     """Whether a mailed link proved the address."""
+    signed_in_at: int | None = None
+    """Last sign-in; None before the first that was stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +104,10 @@ class Caller:
     """The API key, None without one."""
     scope: Scope = Scope.MANAGE
     """That of the API key."""
+    time_zone: str = "UTC"
+    """Of the user, an IANA name."""
+    proved_at: int = 0
+    """When the session's user last proved by a password that it is them; 0 where that is not known."""
 
     def require_scope(self, needed: Scope) -> None:
         """Raise `ScopeTooNarrow` where the API key may not do this."""

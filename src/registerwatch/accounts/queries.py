@@ -29,7 +29,9 @@ _BY_KEY = PreparedSelect(
     )
 )
 _BY_SESSION = PreparedSelect(
-    select(sessions.c.digest, users.c.email, users.c.role, users.c.id, *accounts.c)
+    select(
+        sessions.c.digest, users.c.email, users.c.role, users.c.id, users.c.time_zone, sessions.c.proved_at, *accounts.c
+    )
     .join(users, users.c.id == sessions.c.user_id)
     .join(accounts, accounts.c.id == users.c.account_id)
     .where(sessions.c.digest == bindparam("digest"), sessions.c.expires_at > bindparam("now"))
@@ -50,6 +52,8 @@ class CredentialHolder:
     user_id: int | None
     key_id: int | None = None
     scope: Scope = Scope.MANAGE
+    time_zone: str = "UTC"
+    proved_at: int = 0
 
 
 class AccountQueries:
@@ -113,5 +117,7 @@ def _program(row: Sequence[Any]) -> CredentialHolder:
 
 
 def _person(row: Sequence[Any]) -> CredentialHolder:
-    _digest, email, role, user_id, *account = row
-    return CredentialHolder(StoredAccount(*account), Role(role), email, user_id)
+    _digest, email, role, user_id, zone, proved_at, *account = row
+    return CredentialHolder(
+        StoredAccount(*account), Role(role), email, user_id, time_zone=zone, proved_at=proved_at or 0
+    )

@@ -70,7 +70,7 @@ _USER_BY_ID = _USER.where(users.c.id == bindparam("user_id"), users.c.account_id
 _OWNERS = _USER.where(users.c.account_id == _OF_ACCOUNT, users.c.role == Role.OWNER).order_by(users.c.id)
 _ACCOUNT = select(*accounts.c).where(accounts.c.id == _OF_ACCOUNT)
 USERS = (
-    select(users.c.id, users.c.email, users.c.role, users.c.created_at, users.c.confirmed_at)
+    select(users.c.id, users.c.email, users.c.role, users.c.created_at, users.c.confirmed_at, users.c.signed_in_at)
     .where(users.c.account_id == _OF_ACCOUNT)
     .order_by(users.c.id)
 )
@@ -264,9 +264,15 @@ async def remove_keys(connection: AsyncConnection, account_id: int, key_ids: Seq
 
 
 async def add_session(connection: AsyncConnection, user_id: int, digest: str, *, now: int, expires_at: int) -> None:
-    """Open a session."""
-    values = {"digest": digest, "user_id": user_id, "created_at": now, "expires_at": expires_at}
+    """Open a session. Whoever opens one has just proved who they are."""
+    values = {"digest": digest, "user_id": user_id, "created_at": now, "expires_at": expires_at, "proved_at": now}
     await connection.execute(insert(sessions).values(values))
+    await connection.execute(update(users).where(users.c.id == user_id).values(signed_in_at=now))
+
+
+async def note_proof(connection: AsyncConnection, digest: str, now: int) -> None:
+    """The user of a session has proved again who they are."""
+    await connection.execute(update(sessions).where(sessions.c.digest == digest).values(proved_at=now))
 
 
 async def end_session(connection: AsyncConnection, digest: str) -> None:
@@ -335,8 +341,8 @@ def stored_user(row: Sequence[Any]) -> StoredUser:
 
 def listed_user(row: Sequence[Any]) -> User:
     """A row of `USERS`."""
-    user_id, email, role, created_at, confirmed_at = row
-    return User(user_id, email, Role(role), created_at, confirmed_at is not None)
+    user_id, email, role, created_at, confirmed_at, signed_in_at = row
+    return User(user_id, email, Role(role), created_at, confirmed_at is not None, signed_in_at)
 
 
 def listed_key(row: Sequence[Any]) -> Key:

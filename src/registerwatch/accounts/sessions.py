@@ -64,7 +64,9 @@ class SessionService:
         self._writing = asyncio.Semaphore(1 if database.kind == "sqlite" else MAX_CONCURRENT)
         """Of transactions that would wait for each other, SQLite lets one begin after a pause, not in order."""
 
-    async def trial(self, name: str, email: str, password: str, client: Client = UNKNOWN_CLIENT) -> NewSession:
+    async def trial(
+        self, name: str, email: str, password: str, client: Client = UNKNOWN_CLIENT, *, makes_key: bool = True
+    ) -> NewSession:
         """Open an account with its first key, or sign in where a user has this address and password.
 
         A link that proves the address is mailed, also where somebody who has not proven it has used it before.
@@ -75,14 +77,18 @@ class SessionService:
         """
         address = email_address(email)
         async with self._throttle.slot(client.network):
-            return await self._open_or_sign_in(name, address, password, client)
+            return await self._open_or_sign_in(name, address, password, client, makes_key=makes_key)
 
-    async def _open_or_sign_in(self, name: str, address: str, password: str, client: Client) -> NewSession:
+    async def _open_or_sign_in(
+        self, name: str, address: str, password: str, client: Client, *, makes_key: bool
+    ) -> NewSession:
         user = await self._reads.user_by_email(address)
         if user is None and self._anybody_may_sign_up:
             password_hash = await self._passwords.hashed(await self._passwords.allowed(password, address))
             try:
-                return await self._open(company_name(name, address), address, password_hash, client)
+                return await self._open(
+                    company_name(name, address), address, password_hash, client, makes_key=makes_key
+                )
             except IntegrityError:  # another request opened an account with this address meanwhile
                 user = await self._reads.user_by_email(address)
         if user is not None and self._confirmations is not None and self._anybody_may_sign_up:
@@ -133,11 +139,19 @@ class SessionService:
         session = credential.digest if credential.kind == "session" else None
         account = account_of(holder.account, self._plans)
         return Caller(
-            account, holder.role, holder.name, holder.user_id, session, key_id=holder.key_id, scope=holder.scope
+            account,
+            holder.role,
+            holder.name,
+            holder.user_id,
+            session,
+            key_id=holder.key_id,
+            scope=holder.scope,
+            time_zone=holder.time_zone,
+            proved_at=holder.proved_at,
         )
 
-    async def _open(self, name: str, email: str, password_hash: str, client: Client) -> NewSession:
-        now, key = self._now(), credentials.new_key()
+    async def _open(self, name: str, email: str, password_hash: str, client: Client, *, makes_key: bool) -> NewSession:
+        now, key = self._now(), credentials.new_key() if makes_key else None
         async with self._database.transaction() as connection:
             stored = await repository.add_account(
                 connection,
@@ -151,7 +165,8 @@ class SessionService:
                 connection, stored.id, email=email, role=Role.OWNER, password_hash=password_hash, now=now
             )
             await repository.note(connection, stored.id, now=now, actor=email, action=Action.ACCOUNT_OPENED)
-            await repository.add_key(connection, stored.id, FIRST_KEY, key, now)
+            if key is not None:
+                await repository.add_key(connection, stored.id, FIRST_KEY, key, now)
             await known_clients.remember(connection, user_id, client, now)
             session = await self._session(connection, user_id)
             profile = await profile_of(connection, account_of(stored, self._plans), Role.OWNER)

@@ -18,6 +18,7 @@ from registerwatch.accounts.open_sessions import OpenSessionService
 from registerwatch.accounts.password_reset import PasswordResetService
 from registerwatch.accounts.passwords import Passwords
 from registerwatch.accounts.plans import plans
+from registerwatch.accounts.proof import ProofService
 from registerwatch.accounts.prune import AccountPruner
 from registerwatch.accounts.sessions import SessionService
 from registerwatch.clock import Clock
@@ -47,6 +48,7 @@ class Accounts:
     uses: CredentialUses
     open_sessions: OpenSessionService
     old_trials: OldTrialService
+    proofs: ProofService
 
     async def mails_settled(self) -> None:
         """Wait until every mail that was asked for has gone out or failed."""
@@ -133,4 +135,5 @@ def build_accounts(
         uses=uses,
         open_sessions=OpenSessionService(database, clock),
         old_trials=OldTrialService(database, clock, mailer, deletion, public_url=public_url),
+        proofs=ProofService(database, passwords, clock),
     )

@@ -121,6 +121,8 @@ users = Table(
     Column("created_at", BigInteger, nullable=False),
     Column("confirmed_at", BigInteger, doc="when a mailed link proved the address, null while none has"),
     Column("key_set_password_at", BigInteger, doc="when an API key set the password, null after a mailed link did"),
+    Column("time_zone", Text, nullable=False, server_default="UTC", doc="IANA name, for what pages show"),
+    Column("signed_in_at", BigInteger, doc="last sign-in, null before the first that was stored"),
     UniqueConstraint("email", name="uq_users_email"),
     sqlite_autoincrement=True,
 )
@@ -150,6 +152,7 @@ sessions = Table(
     Column("created_at", BigInteger, nullable=False),
     Column("expires_at", BigInteger, nullable=False, index=True),
     Column("last_used_at", BigInteger, doc="about; null before the first use that was stored"),
+    Column("proved_at", BigInteger, doc="when its user last proved who they are, null in sessions from before 0015"),
 )
 
 confirmation_tokens = Table(  # all of an address go away when one is used; they outlive whoever has used the address

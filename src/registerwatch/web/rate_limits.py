@@ -37,6 +37,8 @@ class Limit(Enum):
     LOGIN = RateLimitRule("login", 20, 3600)
     PASSWORD_FORGOT = RateLimitRule("password-forgot", 5, 3600)
     PASSWORD_RESET = RateLimitRule("password-reset", 20, 3600)
+    PROOF = RateLimitRule("proof", 10, 600)
+    """Passwords that one session tries where a page asks for it again."""
     ACCOUNT_DELETE = RateLimitRule("account-delete", 10, 3600)
     """Of an address, of a session, and of the keys of an account together."""
     CALENDAR = RateLimitRule("calendar", 10, 60)
