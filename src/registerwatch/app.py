@@ -13,6 +13,7 @@ from registerwatch.bootstrap import Service, build_service, running
 from registerwatch.mcp.description import describe_tools
 from registerwatch.mcp.endpoint import ToolEndpoint
 from registerwatch.pages import routes
+from registerwatch.pages.page_instead import PageInstead, answer_page_instead
 from registerwatch.pages.sitemap import Sitemap
 from registerwatch.rest import (
     account,
@@ -131,4 +132,5 @@ def app_over(service: Service, *, background: bool = True) -> FastAPI:
     for router in ROUTERS:
         app.router.routes.extend(router.routes)  # `include_router` would build each of them anew, which takes 30 ms
     errors.install(app, routes.error_page, install_route_table(app).methods_at)
+    app.add_exception_handler(PageInstead, answer_page_instead)
     return app

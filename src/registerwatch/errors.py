@@ -32,6 +32,12 @@ class WrongPassword(RegisterwatchError):
     code = "wrong-password"
 
 
+class CrossSiteRequest(RegisterwatchError):
+    """A form was sent from a page of another site, or by what does not say from where."""
+
+    code = "cross-site"
+
+
 class OwnerOnly(RegisterwatchError):
     """A member asked for what only an owner or an API key may do."""
 

@@ -1,40 +1,116 @@
-"""What forms send: reading it within bounds, by the standard library."""
+"""What forms send, within bounds: fields by the standard library, files by python-multipart."""
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from urllib.parse import parse_qsl
 
+from starlette.datastructures import UploadFile
+from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 
 from registerwatch.errors import InvalidInput
+from registerwatch.web.body_limits import max_body_bytes
 
 FORM = "application/x-www-form-urlencoded"
+FORM_WITH_FILES = "multipart/form-data"
 MAX_BYTES = 16_384
 """The longest password fits: 1,024 characters of 4 bytes, each byte written as 3, are 12,288."""
 MAX_FIELDS = 16
+MAX_FIELDS_OF_LISTS = 4_000
+"""Every watch of the largest plan can be chosen, and some fields beside."""
+MAX_FIELDS_BESIDE_FILES = 16
 
 NO_FORM = f"This address takes what its form sends, as `{FORM}`."
-TOO_LONG = f"What was sent is longer than {MAX_BYTES:,} bytes."
 UNREADABLE = "What was sent cannot be read as the fields of a form."
 BROKEN_OFF = "What was sent broke off."
 
 
+@dataclass(frozen=True, slots=True)
+class UploadedFile:
+    """A file that somebody chose. `name` is what they call it; it names nothing here."""
+
+    name: str
+    content: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """The fields of a form, in their order."""
+
+    fields: Sequence[tuple[str, str]] = field(repr=False)
+    files: Mapping[str, UploadedFile] = field(default_factory=dict)
+
+    def __getitem__(self, name: str) -> str:
+        """The value of a field, of two with one name the last; empty where it is missing."""
+        return next((value for each, value in reversed(self.fields) if each == name), "")
+
+    def all(self, name: str) -> list[str]:
+        """Every value of a field."""
+        return [value for each, value in self.fields if each == name]
+
+    def file(self, name: str) -> UploadedFile | None:
+        """The file of a field; None where none was chosen."""
+        return self.files.get(name)
+
+
+async def form_of(request: Request) -> Form:
+    """What a form of the account sends, read once a request. Raises `InvalidInput` for what no form of ours sends."""
+    state = request.scope.setdefault("state", {})
+    if "form" not in state:
+        with_files = _media_type(request) == FORM_WITH_FILES
+        state["form"] = await (_form_with_files(request) if with_files else _plain_form(request))
+    form: Form = state["form"]
+    return form
+
+
 async def form_fields(request: Request) -> dict[str, str]:
-    """The fields by name, of two with one name the last. Raises `InvalidInput` for what no form of ours sends."""
-    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != FORM:
-        raise InvalidInput(NO_FORM)
-    body = await _body(request)
+    """The fields of a short form by name, of two with one name the last. Raises `InvalidInput` as `form_of` does."""
+    return dict(await _fields(request, MAX_BYTES, MAX_FIELDS))
+
+
+async def _plain_form(request: Request) -> Form:
+    return Form(await _fields(request, max_body_bytes(request.url.path), MAX_FIELDS_OF_LISTS))
+
+
+async def _form_with_files(request: Request) -> Form:
+    bound = max_body_bytes(request.url.path)
+    fields: list[tuple[str, str]] = []
+    files: dict[str, UploadedFile] = {}
     try:
-        return dict(parse_qsl(body.decode(), keep_blank_values=True, errors="strict", max_num_fields=MAX_FIELDS))
+        async with request.form(max_files=1, max_fields=MAX_FIELDS_BESIDE_FILES, max_part_size=bound) as sent:
+            for name, value in sent.multi_items():
+                if not isinstance(value, UploadFile):
+                    fields.append((name, value))
+                elif value.filename:  # a browser sends an empty part where no file was chosen
+                    files[name] = UploadedFile(value.filename, await value.read())
+    except HTTPException:
+        raise InvalidInput(UNREADABLE) from None
+    except ClientDisconnect:
+        raise InvalidInput(BROKEN_OFF) from None
+    return Form(fields, files)
+
+
+async def _fields(request: Request, max_bytes: int, max_fields: int) -> list[tuple[str, str]]:
+    if _media_type(request) != FORM:
+        raise InvalidInput(NO_FORM)
+    body = await _body(request, max_bytes)
+    try:
+        return parse_qsl(body.decode(), keep_blank_values=True, errors="strict", max_num_fields=max_fields)
     except ValueError:
         raise InvalidInput(UNREADABLE) from None
 
 
-async def _body(request: Request) -> bytes:
+def _media_type(request: Request) -> str:
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+async def _body(request: Request, max_bytes: int) -> bytes:
     body = bytearray()
     try:
         async for piece in request.stream():
             body += piece
-            if len(body) > MAX_BYTES:
-                raise InvalidInput(TOO_LONG)
+            if len(body) > max_bytes:
+                raise InvalidInput(f"What was sent is longer than {max_bytes:,} bytes.")
     except ClientDisconnect:
         raise InvalidInput(BROKEN_OFF) from None
     return bytes(body)

@@ -32,6 +32,7 @@ STATUS_BY_CODE = {
     "scope-too-narrow": 403,
     "password-too-new": 403,
     "signup-closed": 403,
+    "cross-site": 403,
     "cap-reached": 409,
     "idempotency-conflict": 409,
     "rate-limited": 429,

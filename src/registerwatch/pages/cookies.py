@@ -1,0 +1,64 @@
+"""The session of a browser, in a cookie. It authenticates pages alone, never the interfaces for programs."""
+
+from urllib.parse import urlsplit
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from registerwatch.accounts.credentials import SESSION_PREFIX, Credential, credential_of
+from registerwatch.accounts.sessions import SESSION_SECONDS
+from registerwatch.settings import Settings
+from registerwatch.web.injection import service_of
+
+SAFE_NAME = "__Host-session"
+"""Browsers accept a cookie with this prefix over https alone, without a domain: no other host can set or read it."""
+PLAIN_NAME = "session"
+"""Where people reach the service over http on their own machine."""
+LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+def is_local(settings: Settings) -> bool:
+    """Whether people reach the service over http on their own machine, where a cookie needs no https."""
+    address = urlsplit(settings.public_url)
+    return address.scheme == "http" and (address.hostname or "") in LOCAL_HOSTS
+
+
+def can_sign_in(settings: Settings) -> bool:
+    """Whether a browser would keep and send the cookie: over https, or on one's own machine."""
+    return settings.public_url.startswith("https://") or is_local(settings)
+
+
+def cookie_name(settings: Settings, name: str = PLAIN_NAME) -> str:
+    """What a cookie of ours is called: `__Host-session`, or `session` on one's own machine."""
+    return name if is_local(settings) else f"__Host-{name}"
+
+
+def has_session(request: Request) -> bool:
+    """Whether the browser sent a session. It may be over."""
+    return cookie_name(service_of(request).settings) in request.cookies
+
+
+def session_of(request: Request) -> Credential | None:
+    """The session that the browser sent; an API key is none."""
+    value = request.cookies.get(cookie_name(service_of(request).settings), "")
+    return credential_of(None, value) if value.startswith(SESSION_PREFIX) else None
+
+
+def set_cookie(
+    response: Response, settings: Settings, value: str, name: str = PLAIN_NAME, *, seconds: int = SESSION_SECONDS
+) -> None:
+    """Let the browser keep a secret of ours for some seconds."""
+    response.set_cookie(
+        cookie_name(settings, name),
+        value,
+        max_age=seconds,
+        path="/",
+        secure=not is_local(settings),
+        httponly=True,
+        samesite="lax",
+    )
+
+
+def drop_cookie(response: Response, settings: Settings, name: str = PLAIN_NAME) -> None:
+    """Let the browser forget it."""
+    set_cookie(response, settings, "", name, seconds=0)
