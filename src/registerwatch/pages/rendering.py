@@ -1,17 +1,20 @@
 """From a template to an answer: escaping, headers that keep a page safe, conditional requests."""
 
 from collections.abc import Mapping
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from functools import cache
 from hashlib import blake2b
 from typing import Any
+from zoneinfo import ZoneInfo
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
+from jinja2.runtime import Context
 from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from registerwatch.pages import addresses
+from registerwatch.pages.cookies import has_session
 from registerwatch.pages.site_files import asset_address
 from registerwatch.register.codes import RiskFilter, StatusFilter, label
 from registerwatch.web.injection import service_of
@@ -22,6 +25,9 @@ FRAGMENT_HEADER = "x-fragment"
 
 REVALIDATED = "public, no-cache"
 """Clients keep pages but revalidate them at each use, so that a page that was just refreshed shows it."""
+REVALIDATED_BY_ONE = "private, no-cache"
+"""The same for whoever has a session: the page leads to their account."""
+VARY = f"{FRAGMENT_HEADER}, Cookie"
 
 SECURITY_HEADERS = {
     "Content-Security-Policy": "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; "
@@ -37,14 +43,15 @@ FIRST_STRONG_ISOLATE, POP_ISOLATE = "\u2068", "\u2069"
 
 def page(request: Request, template: str, *, settled: bool = True, **context: Any) -> Response:
     """A page with an `ETag` of its content, or a 304. One that is not `settled` will change soon and is not cached."""
-    note = _source_note(request)
-    html = render(template, source_note=note, **context)
+    shared_context = _shared_context(request)
+    note = shared_context["source_note"]
+    html = render(template, **shared_context, **context)
     tag = f'W/"{blake2b(html.encode(), digest_size=12).hexdigest()}"'
     shared = {
         **SECURITY_HEADERS,
         "ETag": tag,
-        "Cache-Control": REVALIDATED if settled else NOT_CACHED,
-        "Vary": FRAGMENT_HEADER,
+        "Cache-Control": _kept(request) if settled else NOT_CACHED,
+        "Vary": VARY,
         **(UNINDEXED if note else {}),
     }
     if matches(request.headers.get("if-none-match"), tag):
@@ -56,8 +63,8 @@ def unindexed_page(
     request: Request, template: str, status: int, headers: Mapping[str, str] | None = None, **context: Any
 ) -> Response:
     """A page that neither caches nor search engines keep: something is missing or went wrong."""
-    shared = {**SECURITY_HEADERS, "Cache-Control": NOT_CACHED, **UNINDEXED, "Vary": FRAGMENT_HEADER}
-    html = render(template, source_note=_source_note(request), **context)
+    shared = {**SECURITY_HEADERS, "Cache-Control": NOT_CACHED, **UNINDEXED, "Vary": VARY}
+    html = render(template, **_shared_context(request), **context)
     return HTMLResponse(html, status, {**shared, **(headers or {})})
 
 
@@ -66,8 +73,18 @@ def render(template: str, **context: Any) -> str:
     return _environment().get_template(template).render(**context)
 
 
-def _source_note(request: Request) -> str:
-    return service_of(request).settings.source_note
+def _shared_context(request: Request) -> dict[str, Any]:
+    """What the frame of every page shows."""
+    settings = service_of(request).settings
+    return {
+        "source_note": settings.source_note,
+        "has_session": has_session(request),
+        "may_sign_up": settings.signup == "open",
+    }
+
+
+def _kept(request: Request) -> str:
+    return REVALIDATED_BY_ONE if has_session(request) else REVALIDATED
 
 
 @cache
@@ -88,7 +105,7 @@ def _environment() -> Environment:
         statuses=[(status.value, label(status.code)) for status in StatusFilter],
         risks=[(risk.value, label(risk.code)) for risk in RiskFilter],
     )
-    environment.filters.update(day=day, moment=moment, count=count, isolated=isolated)
+    environment.filters.update(day=day, moment=moment, count=count, isolated=isolated, local=local, local_day=local_day)
     return environment
 
 
@@ -108,6 +125,29 @@ def moment(iso: str | None) -> Markup | str:
     except ValueError:
         return iso or ""
     return Markup('<time datetime="{}">{} {}</time>').format(iso, value.day, value.strftime("%b %Y, %H:%M UTC"))
+
+
+@pass_context
+def local(context: Context, at: int | None) -> Markup | str:
+    """Unix seconds as `<time title="21 Nov 2026, 03:38 UTC">21 Nov 2026, 04:38</time>`, in the page's `zone`."""
+    if at is None:
+        return ""
+    instant = datetime.fromtimestamp(at, UTC)
+    shown = instant.astimezone(context.get("zone") or ZoneInfo("UTC"))
+    return Markup('<time datetime="{}" title="{}">{} {}</time>').format(
+        instant.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        f"{instant.day} {instant:%b %Y, %H:%M UTC}",
+        shown.day,
+        shown.strftime("%b %Y, %H:%M"),
+    )
+
+
+@pass_context
+def local_day(context: Context, at: int | None) -> Markup | str:
+    """Unix seconds as `<time>21 Nov 2026</time>`: the day in the page's `zone`."""
+    if at is None:
+        return ""
+    return day(datetime.fromtimestamp(at, context.get("zone") or UTC).date().isoformat())
 
 
 def count(number: int) -> str:

@@ -7,12 +7,15 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from registerwatch.pages import site_files, sitemap
+from registerwatch.pages.account import add_watch, sign_in, today
 from registerwatch.pages.public import actor, billing, device, mailed_links, password, search
 from registerwatch.pages.rendering import FRAGMENT_HEADER, unindexed_page
 from registerwatch.web.request_ids import current_request_id
 
 HEADINGS = {
     400: "This request cannot be understood",
+    402: "The account’s period has ended",
+    403: "This is not allowed",
     404: "There is nothing here",
     405: "This cannot be done here",
     429: "Too many requests",
@@ -22,7 +25,20 @@ UNEXPECTED = "Something went wrong"
 
 
 router = APIRouter(include_in_schema=False)
-for part in (search, device, actor, password, mailed_links, billing, site_files, sitemap):
+PARTS = (
+    search,
+    device,
+    actor,
+    password,
+    mailed_links,
+    billing,
+    sign_in,
+    today,
+    add_watch,
+    site_files,
+    sitemap,
+)
+for part in PARTS:
     router.include_router(part.router)
 
 

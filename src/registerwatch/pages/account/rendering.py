@@ -1,0 +1,82 @@
+"""Pages inside the account: navigation, messages after a form, times in the user's zone. None of them is cached."""
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlencode
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from registerwatch.pages.account.visitor import Visitor
+from registerwatch.pages.rendering import FRAGMENT_HEADER, count, unindexed_page
+from registerwatch.web.injection import service_of
+
+SECTIONS = (
+    ("today", "/app", "Today"),
+    ("watches", "/app/watches", "Watches"),
+    ("events", "/app/events", "Events"),
+    ("certificates", "/app/certificates", "Certificates"),
+    ("import", "/app/import", "Import"),
+)
+"""The navigation: name, address, words."""
+ACCOUNT_SECTIONS = (
+    ("webhooks", "/app/webhooks", "Webhooks"),
+    ("feeds", "/app/feeds", "Feeds"),
+    ("keys", "/app/keys", "API keys"),
+    ("team", "/app/team", "Team"),
+    ("billing", "/app/billing", "Plan and billing"),
+    ("audit", "/app/audit", "Audit trail"),
+    ("settings", "/app/settings", "Settings"),
+)
+OWNERS_SECTIONS = frozenset({"audit"})
+"""What members are not led to."""
+
+
+def app_page(
+    request: Request,
+    visitor: Visitor,
+    template: str,
+    *,
+    section: str = "",
+    status: int = 200,
+    done: Mapping[str, str] | None = None,
+    **context: Any,
+) -> Response:
+    """A page of the account.
+
+    `section` marks the entry of the navigation. `done` has messages by the code that `redirect_to` puts into the
+    address, with `{n}` for its number.
+    """
+    return unindexed_page(
+        request,
+        template,
+        status,
+        visitor=visitor,
+        zone=visitor.zone,
+        section=section,
+        sections=SECTIONS,
+        account_sections=[each for each in ACCOUNT_SECTIONS if visitor.is_owner or each[0] not in OWNERS_SECTIONS],
+        message=_message(request, done or {}),
+        has_ended=visitor.caller.account.has_expired(service_of(request).clock.now()),
+        **context,
+    )
+
+
+def redirect_to(address: str, *, done: str = "", n: int | None = None) -> Response:
+    """The answer to a form: the browser gets a page, so that reloading it sends nothing again."""
+    told = {name: value for name, value in (("done", done), ("n", n)) if value not in ("", None)}
+    separator = "&" if "?" in address else "?"
+    return RedirectResponse(address + (separator + urlencode(told) if told else ""), 303)
+
+
+def fragment_asked(request: Request) -> str | None:
+    """The region that the script wants in place of the whole page."""
+    return request.headers.get(FRAGMENT_HEADER)
+
+
+def _message(request: Request, done: Mapping[str, str]) -> str:
+    """The message that the address asks for. A made-up address can show no other words than these."""
+    template, number = done.get(request.query_params.get("done", ""), ""), request.query_params.get("n", "")
+    return template.replace(
+        "{n}", count(int(number)) if number.isascii() and number.isdigit() and len(number) < 10 else ""
+    )

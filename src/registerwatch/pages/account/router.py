@@ -1,0 +1,12 @@
+"""The router of pages that need a session or open one."""
+
+from fastapi import APIRouter, Depends
+
+from registerwatch.pages.same_origin import require_same_origin
+from registerwatch.web.injection import counted
+from registerwatch.web.rate_limits import Limit
+
+
+def account_pages() -> APIRouter:
+    """A router whose requests are counted, and whose forms are taken from our own pages alone."""
+    return APIRouter(dependencies=[Depends(counted(Limit.ACCOUNT)), Depends(require_same_origin)])

@@ -1,0 +1,75 @@
+"""Who looks at a page of an account: dependencies that ask people to sign in where they have not."""
+
+from dataclasses import dataclass
+from typing import Annotated
+from zoneinfo import ZoneInfo
+
+from fastapi import Depends
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from registerwatch.accounts.models import Caller, Role
+from registerwatch.errors import OwnerOnly, Unauthenticated
+from registerwatch.pages.account.next_page import sign_in_address
+from registerwatch.pages.account.sign_in_form import kept_form_page
+from registerwatch.pages.cookies import session_of
+from registerwatch.pages.page_instead import PageInstead
+from registerwatch.pages.same_origin import SAFE_METHODS, require_same_origin
+from registerwatch.web.injection import service_of
+
+OWNERS_ONLY = "Only an owner of the account may do this. The owners are listed on the page “Team”."
+
+
+@dataclass(frozen=True, slots=True)
+class Visitor:
+    """A user who is signed in."""
+
+    caller: Caller
+
+    @property
+    def zone(self) -> ZoneInfo:
+        """The time zone in which pages show instants."""
+        return ZoneInfo(self.caller.time_zone)
+
+    @property
+    def is_owner(self) -> bool:
+        """Whether they may manage the account."""
+        return self.caller.role is Role.OWNER
+
+
+async def signed_in(request: Request) -> Visitor:
+    """Who is signed in by the browser's cookie.
+
+    Without a session a page leads to the form for signing in and back; a form that was sent is kept meanwhile.
+    """
+    try:
+        return Visitor(await service_of(request).accounts.sessions.caller(session_of(request)))
+    except Unauthenticated:
+        raise PageInstead(await _sign_in_first(request)) from None
+
+
+async def visitor_of(request: Request) -> Visitor | None:
+    """Who is signed in, if anybody is."""
+    try:
+        return Visitor(await service_of(request).accounts.sessions.caller(session_of(request)))
+    except Unauthenticated:
+        return None
+
+
+async def _owner_signed_in(visitor: "SignedIn") -> Visitor:
+    if not visitor.is_owner:
+        raise OwnerOnly(OWNERS_ONLY)
+    return visitor
+
+
+async def _sign_in_first(request: Request) -> Response:
+    if request.method in SAFE_METHODS:
+        return RedirectResponse(sign_in_address(request), 303)
+    await require_same_origin(request)
+    return await kept_form_page(request)
+
+
+SignedIn = Annotated[Visitor, Depends(signed_in)]
+"""Raises `PageInstead`."""
+OwnerSignedIn = Annotated[Visitor, Depends(_owner_signed_in)]
+"""Raises `PageInstead`, or `OwnerOnly`."""
