@@ -86,6 +86,8 @@ async def test_files_are_served_as_what_they_are(site: SiteMaker) -> None:
         kinds = {name: (await harness.get(asset_address(name))).headers["content-type"] for name in assets()}
 
         assert kinds == {
+            "app.css": "text/css; charset=utf-8",
+            "app.js": "text/javascript; charset=utf-8",
             "card.png": "image/png",
             "favicon.ico": "image/vnd.microsoft.icon",
             "icon.svg": "image/svg+xml; charset=utf-8",

@@ -176,7 +176,7 @@ async def test_the_fragment_is_the_results_region_of_the_page(site: SiteMaker) -
         section = Markup.of(fragment).one("section")
         assert section["data-announce"] == "9 devices found by name"
         assert section["data-title"] == Markup.of(whole).title
-        assert whole.headers["vary"] == fragment.headers["vary"] == "x-fragment, Accept-Encoding"
+        assert whole.headers["vary"] == fragment.headers["vary"] == "x-fragment, Cookie, Accept-Encoding"
 
 
 async def test_the_fragment_of_nothing_asked_is_the_introduction(site: SiteMaker) -> None:

@@ -1,0 +1,67 @@
+"""What a browser does with the pages of an account: it keeps cookies and says where a form comes from."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx2
+
+from tests.pages.markup import Markup
+from tests.support.harness import EMAIL, PASSWORD, ServiceHarness
+
+FROM_HERE = {"Sec-Fetch-Site": "same-origin"}
+STRONG_PASSWORD = "a long phrase that nobody uses"  # of made-up users
+
+
+@dataclass
+class PagesClient:
+    """A browser without script. It follows no redirection by itself."""
+
+    harness: ServiceHarness
+    client: httpx2.AsyncClient = field(init=False)
+
+    def __post_init__(self) -> None:
+        transport = httpx2.ASGITransport(app=self.harness.app, raise_app_exceptions=False)
+        self.client = httpx2.AsyncClient(transport=transport, base_url="http://localhost:8000")
+
+    async def get(self, path: str, **params: str | int) -> httpx2.Response:
+        """Open a page."""
+        return await self.client.get(path, params=params or None)
+
+    async def page(self, path: str, **params: str | int) -> Markup:
+        """Open a page that is there."""
+        response = await self.get(path, **params)
+        assert response.status_code == 200, (path, response.status_code, response.text[:2000])
+        return Markup.of(response)
+
+    async def post(self, path: str, /, **fields: Any) -> httpx2.Response:
+        """Send a form of the page. A list is a field with several values."""
+        return await self.client.post(path, data=fields, headers=FROM_HERE)
+
+    async def post_from(self, headers: Mapping[str, str], path: str, **fields: Any) -> httpx2.Response:
+        """Send a form with these headers alone, which say where it comes from."""
+        return await self.client.post(path, data=fields, headers=headers)
+
+    async def upload(self, path: str, name: str, content: bytes, **fields: str) -> httpx2.Response:
+        """Send a form with a file in its field `file`."""
+        return await self.client.post(path, data=fields, files={"file": (name, content)}, headers=FROM_HERE)
+
+    async def follow(self, response: httpx2.Response) -> Markup:
+        """Open the page that a form leads to."""
+        assert response.status_code == 303, (response.status_code, response.text[:2000])
+        return await self.page(response.headers["location"])
+
+    async def sign_up(self, email: str = EMAIL, password: str = STRONG_PASSWORD) -> None:
+        """Open an account."""
+        response = await self.post("/signup", email=email, password=password, company="Acme")
+        assert response.status_code == 303, response.text
+
+    async def sign_in(self, email: str = EMAIL, password: str = PASSWORD) -> None:
+        """Sign in."""
+        response = await self.post("/login", email=email, password=password)
+        assert response.status_code == 303, response.text
+
+    @property
+    def session(self) -> str:
+        """The session in the cookie, empty without one."""
+        return str(self.client.cookies.get("session") or "")
