@@ -2,12 +2,15 @@
 
 import logging
 import sys
+from collections.abc import Callable
 from typing import Literal, TextIO
 
 import structlog
 
 NOISY = ("httpx2", "httpcore2", "alembic", "uvicorn.access", "stripe")
 """Loggers of libraries, of which only warnings are kept."""
+WINDOW_SECONDS = 60.0
+"""How long lines are counted together, so that a flood of events leaves few of them."""
 
 
 class _StandardError(logging.StreamHandler[TextIO]):
@@ -50,3 +53,25 @@ def set_up(log_format: Literal["text", "json"]) -> None:
         logger_factory=structlog.stdlib.LoggerFactory(),
         cache_logger_on_first_use=True,
     )
+
+
+class LinesPerMinute:
+    """Counts lines; the first line of the next minute says how many were left out."""
+
+    def __init__(self, max_lines: int, now: Callable[[], float]) -> None:
+        self._max_lines = max_lines
+        self._now = now
+        self._window_ends = 0.0
+        self._lines = self._left_out = 0
+
+    def take(self) -> int | None:
+        """How many lines were left out before this one; None where this one is left out, too."""
+        now = self._now()
+        if not now < self._window_ends <= now + WINDOW_SECONDS:  # a clock that was set back begins a new minute, too
+            self._window_ends, self._lines = now + WINDOW_SECONDS, 0
+        if self._lines >= self._max_lines:
+            self._left_out += 1
+            return None
+        left_out, self._left_out = self._left_out, 0
+        self._lines += 1
+        return left_out

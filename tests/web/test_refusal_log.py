@@ -3,7 +3,8 @@
 import pytest
 import structlog
 
-from registerwatch.web.refusal_log import MAX_LINES, WINDOW_SECONDS, RefusalLog
+from registerwatch.logs import WINDOW_SECONDS
+from registerwatch.web.refusal_log import MAX_LINES, RefusalLog
 from tests.mcp.messages import used
 from tests.support.harness import ServiceHarness, auth_headers
 

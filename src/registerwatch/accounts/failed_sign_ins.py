@@ -11,6 +11,7 @@ from registerwatch.accounts.repository import StoredUser
 from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
 from registerwatch.errors import DatabaseUnavailable
+from registerwatch.logs import LinesPerMinute
 
 LOGGED_A_MINUTE = 60
 """Lines of the log; of failures beyond, the first line of the next minute says how many there were."""
@@ -26,9 +27,7 @@ class FailedSignIns:
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
         self._clock = clock
-        self._minute = 0
-        self._logged = 0
-        self._unlogged = 0
+        self._lines = LinesPerMinute(LOGGED_A_MINUTE, clock.now)
         self._writing: set[asyncio.Task[None]] = set()
         self.total = 0
         """Failures in this process."""
@@ -48,16 +47,10 @@ class FailedSignIns:
         await asyncio.gather(*self._writing)
 
     def _log(self, user: StoredUser | None, client: Client) -> None:
-        minute = int(self._clock.now()) // 60
-        if minute != self._minute:
-            self._minute, self._logged = minute, 0
-        if self._logged >= LOGGED_A_MINUTE:
-            self._unlogged += 1
-            return
-        self._logged += 1
-        account_id = user.account_id if user is not None else None
-        unlogged, self._unlogged = self._unlogged, 0
-        log.warning("a sign-in failed", client=client.address, account=account_id, unlogged_before=unlogged)
+        unlogged = self._lines.take()
+        if unlogged is not None:
+            account_id = user.account_id if user is not None else None
+            log.warning("a sign-in failed", client=client.address, account=account_id, unlogged_before=unlogged)
 
     async def _write(self, user: StoredUser, client: Client, now: int) -> None:
         try:

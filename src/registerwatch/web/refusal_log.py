@@ -6,33 +6,12 @@ from collections.abc import Callable
 import structlog
 
 from registerwatch.accounts.models import Caller
+from registerwatch.logs import LinesPerMinute
 
 MAX_LINES = 10
 MAX_DENIALS = 60
-WINDOW_SECONDS = 60.0
 
 log = structlog.get_logger(__name__)
-
-
-class LinesPerMinute:
-    """Counts lines; the first line of the next minute says how many were left out."""
-
-    def __init__(self, max_lines: int, now: Callable[[], float]) -> None:
-        self._max_lines = max_lines
-        self._now = now
-        self._window_ends = 0.0
-        self._lines = self._left_out = 0
-
-    def take(self) -> int | None:
-        """How many lines were left out before this one; None where this one is left out, too."""
-        if self._now() >= self._window_ends:
-            self._window_ends, self._lines = self._now() + WINDOW_SECONDS, 0
-        if self._lines >= self._max_lines:
-            self._left_out += 1
-            return None
-        left_out, self._left_out = self._left_out, 0
-        self._lines += 1
-        return left_out
 
 
 class RefusalLog:
