@@ -17,7 +17,6 @@ from registerwatch.mcp import protocol
 from registerwatch.mcp.protocol import INVALID_REQUEST, METHOD_NOT_FOUND, Call, Message, RpcError
 from registerwatch.mcp.tools import TOOLS
 from registerwatch.mcp.tools.registry import ToolContext, ToolResult, payload
-from registerwatch.web.client_address import client_address
 from registerwatch.web.injection import sent_credential
 from registerwatch.web.rate_limits import Limit, RateLimits
 from registerwatch.web.refusal_log import DenialLog
@@ -96,8 +95,7 @@ class ToolEndpoint:
             await _send(send, 202, b"")
 
     def _note_denial(self, request: Request, caller: Caller, tool: str, code: str) -> None:
-        client = client_address(request, self._limits.trusted_proxies)
-        self._denials.note(caller, client, what=tool, code=code)
+        self._denials.note(caller, self._limits.address_of(request), what=tool, code=code)
 
     async def _answer(self, message: Message, context: ToolContext) -> bytes | None:
         """The answer to one message; None where there is none to give."""

@@ -12,8 +12,7 @@ from starlette.responses import Response
 from registerwatch.errors import DatabaseUnavailable, InvalidInput, RateLimited, RegisterwatchError, SecretUnreadable
 from registerwatch.rest.auth import known_caller
 from registerwatch.rest.middleware import OPEN_PATHS
-from registerwatch.web.client_address import client_address
-from registerwatch.web.injection import limits_of, service_of
+from registerwatch.web.injection import address_of, service_of
 from registerwatch.web.rate_limits import noted_headers
 from registerwatch.web.refusal_log import DenialLog
 from registerwatch.web.request_ids import HEADER as REQUEST_ID_HEADER
@@ -119,9 +118,8 @@ class _Answers:
     def _note_denial(self, request: Request, code: str) -> None:
         caller = known_caller(request)
         if caller is not None:  # else anybody can cause it
-            client = client_address(request, limits_of(request).trusted_proxies)
             what = f"{request.method} {request.scope['route'].path}"
-            self._denials.note(caller, client, what=what, code=code)
+            self._denials.note(caller, address_of(request), what=what, code=code)
 
     def _allowed(self, request: Request) -> str:
         """What `Allow` says: a route that takes GET takes HEAD too, and JSON addresses answer OPTIONS."""

@@ -26,7 +26,7 @@ from registerwatch.rest.description import (
 )
 from registerwatch.rest.parameters import only_known_parameters, unknown_message, unknown_parameters
 from registerwatch.web.answers import Answer, doc
-from registerwatch.web.injection import InjectedService, counted, limits_of
+from registerwatch.web.injection import InjectedService, address_of, counted, limits_of
 from registerwatch.web.preferences import wait_seconds
 from registerwatch.web.rate_limits import Limit
 from registerwatch.web.register_answers import DeviceNotFound, SearchAnswer, actor_answer
@@ -129,9 +129,7 @@ async def refresh(
     """
     code = subject(q)
     await limits_of(request).check(request, Limit.REGISTER_READ)
-    return private_response(
-        _refresh_answer(await service.refresh.read(code, lambda: limits_of(request).address_of(request)))
-    )
+    return private_response(_refresh_answer(await service.refresh.read(code, lambda: address_of(request))))
 
 
 @router.get(
@@ -170,7 +168,7 @@ async def read_device(
     found = await service.devices.read(
         code,
         before_read=lambda: limits_of(request).check(request, Limit.REGISTER_READ),
-        client=lambda: limits_of(request).address_of(request),
+        client=lambda: address_of(request),
         wait_seconds=wait,
     )
     response = device_response(request, found)
@@ -211,7 +209,7 @@ async def read_actor(
         service.actors,
         srn,
         lambda: limits_of(request).check(request, Limit.REGISTER_READ),
-        client=lambda: limits_of(request).address_of(request),
+        client=lambda: address_of(request),
         status=status,
         risk=risk,
         page=page,

@@ -31,9 +31,14 @@ def sent_credential(request: Request) -> Credential | None:
     return credential_of(request.headers.get("x-api-key"), bearer if scheme.lower() == "bearer" else None)
 
 
+def address_of(request: Request) -> str:
+    """The client address that requests are counted by."""
+    return limits_of(request).address_of(request)
+
+
 def client_of(request: Request) -> Client:
     """Where a request comes from."""
-    return client_at(limits_of(request).address_of(request))
+    return client_at(address_of(request))
 
 
 @dataclass(frozen=True, slots=True)

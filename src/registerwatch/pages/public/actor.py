@@ -14,13 +14,12 @@ from registerwatch.pages.public.summaries import actor_summary, origin_of
 from registerwatch.pages.rendering import page, unindexed_page
 from registerwatch.register.actors import DEVICE_ROWS, NOT_REGISTERED, ActorAnswer
 from registerwatch.register.identifiers import is_actor_of_devices, kind, subject
-from registerwatch.register.ingest.refresh import ReadLimits
+from registerwatch.register.ingest.refresh import limits_for
 from registerwatch.register.models import ActorReference
 from registerwatch.register.search.index import Filters
 from registerwatch.register.search.queries import SearchPage
-from registerwatch.register.sources.turn_lock import Requester
 from registerwatch.settings import Settings
-from registerwatch.web.injection import InjectedService, limits_of
+from registerwatch.web.injection import InjectedService, address_of, limits_of
 from registerwatch.web.rate_limits import Limit
 
 ROLES = {
@@ -85,7 +84,7 @@ async def actor(request: Request, srn: str, service: InjectedService) -> Respons
     answer = await service.actors.read(
         code,
         before_read=lambda: limits_of(request).check(request, Limit.REGISTER_READ),
-        client=lambda: limits_of(request).address_of(request),
+        client=lambda: address_of(request),
     )
     if answer.read_at is None:
         return _no_actor(request, answer)
@@ -98,9 +97,7 @@ async def read_again(request: Request, srn: str, service: InjectedService) -> Re
     """Read the actor from the register now, then show it."""
     code = subject(srn)
     await limits_of(request).check(request, Limit.REGISTER_READ)
-    await service.refresher.refresh(
-        code, limits=ReadLimits(requester=Requester(limits_of(request).address_of(request)))
-    )
+    await service.refresher.refresh(code, limits=limits_for(lambda: address_of(request)))
     return RedirectResponse(actor_address(code), 303)
 
 

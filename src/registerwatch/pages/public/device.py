@@ -22,9 +22,8 @@ from registerwatch.pages.rendering import page, unindexed_page
 from registerwatch.register.codes import REGULATIONS, segment
 from registerwatch.register.devices import DeviceAnswer, NoDevice, ServedDevice
 from registerwatch.register.identifiers import subject
-from registerwatch.register.ingest.refresh import ReadLimits
-from registerwatch.register.sources.turn_lock import Requester
-from registerwatch.web.injection import InjectedService, limits_of
+from registerwatch.register.ingest.refresh import limits_for
+from registerwatch.web.injection import InjectedService, address_of, limits_of
 from registerwatch.web.rate_limits import Limit
 
 LEGISLATIONS = {
@@ -127,7 +126,7 @@ async def device(request: Request, udi: str, service: InjectedService) -> Respon
     answer = await service.devices.read(
         code,
         before_read=lambda: limits_of(request).check(request, Limit.REGISTER_READ),
-        client=lambda: limits_of(request).address_of(request),
+        client=lambda: address_of(request),
     )
     if isinstance(answer, NoDevice):
         return _no_device(request, answer)
@@ -139,9 +138,7 @@ async def read_again(request: Request, udi: str, service: InjectedService) -> Re
     """Read the device from the register now, then show it."""
     code = subject(udi)
     await limits_of(request).check(request, Limit.REGISTER_READ)
-    await service.refresher.refresh(
-        code, limits=ReadLimits(requester=Requester(limits_of(request).address_of(request)))
-    )
+    await service.refresher.refresh(code, limits=limits_for(lambda: address_of(request)))
     return RedirectResponse(device_address(code), 303)
 
 
