@@ -23,22 +23,23 @@ def client_address(request: Request, trusted: Sequence[Network]) -> str:
     `X-Forwarded-For` counts only where the connection comes from a trusted proxy, and then from the right up to the
     first address that is not a trusted proxy: everything left of it can be forged.
     """
-    peer = _parsed(request.client.host if request.client else "")
+    peer = parsed_address(request.client.host if request.client else "")
     if peer is None:
         return "unknown"
     if _is_trusted(peer, trusted):
         hops = ",".join(request.headers.getlist("x-forwarded-for")).rsplit(",", MAX_HOPS)
         for hop in reversed(hops[-MAX_HOPS:]):
-            address = _parsed(hop.strip())
+            address = parsed_address(hop.strip())
             if address is None:
                 break
             peer = address
             if not _is_trusted(address, trusted):
                 break
-    return str(ipaddress.ip_network((peer, 64), strict=False)) if peer.version == 6 else str(peer)
+    return str(network_of(peer)) if isinstance(peer, ipaddress.IPv6Address) else str(peer)
 
 
-def _parsed(text: str) -> Address | None:
+def parsed_address(text: str) -> Address | None:
+    """An address as connections and proxies write it; IPv4 where it is IPv4 in IPv6. None for no address."""
     bare = _PORT.sub("", text) if text.count(":") == 1 or text.startswith("[") else text
     try:
         address = ipaddress.ip_address(bare.strip("[]"))
@@ -46,6 +47,11 @@ def _parsed(text: str) -> Address | None:
         return None
     mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
     return mapped or address
+
+
+def network_of(address: ipaddress.IPv6Address) -> ipaddress.IPv6Network:
+    """The /64 network around an address, without the name of an interface."""
+    return ipaddress.IPv6Network((int(address), 64), strict=False)
 
 
 def _is_trusted(address: Address, trusted: Sequence[Network]) -> bool:

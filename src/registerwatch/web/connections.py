@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Protocol
 
+from registerwatch.web.client_address import network_of, parsed_address
+
 MAX_CONNECTIONS = 4_096
 """Of one process. One that waits for its next request takes some 15 KiB."""
 SHARE_OF_FILES = 0.75
@@ -103,14 +105,10 @@ def _network_of(address: str) -> str:
 
 def address_group(host: str) -> str:
     """What counts as one client: an IPv4 address, or the /64 network of an IPv6 address."""
-    try:
-        address = ipaddress.ip_address(host.partition("%")[0])
-    except ValueError:
+    address = parsed_address(host.partition("%")[0])
+    if address is None:
         return host
-    if address.version == 4:
-        return str(address)
-    mapped = address.ipv4_mapped
-    return str(mapped or ipaddress.ip_network((address, 64), strict=False).network_address)
+    return str(network_of(address).network_address if isinstance(address, ipaddress.IPv6Address) else address)
 
 
 def max_connections() -> int:
