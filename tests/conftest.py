@@ -5,7 +5,6 @@ import gc
 import os
 import shutil
 import sys
-import uuid
 from collections.abc import AsyncIterator, Iterable, Iterator
 from functools import partial
 from pathlib import Path
@@ -170,11 +169,8 @@ def database_url(database_kind: str, tmp_path: Path, request: pytest.FixtureRequ
         yield f"sqlite:///{path}"
         return
     server: postgresql.Cluster = request.getfixturevalue("postgresql_template")
-    name = f"test_{uuid.uuid4().hex[:12]}"
-    with server.connect() as connection:
-        connection.execute(f"CREATE DATABASE {name} TEMPLATE template".encode())
-        yield server.url(name)
-        connection.execute(f"DROP DATABASE {name} WITH (FORCE)".encode())
+    with server.new_database("template") as url:
+        yield url
 
 
 @pytest.fixture

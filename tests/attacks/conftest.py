@@ -1,6 +1,5 @@
 """The services that are attacked: one on each database for all attacks of a module."""
 
-import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -25,11 +24,8 @@ def any_database_url(request: pytest.FixtureRequest, tmp_path_factory: pytest.Te
         yield f"sqlite:///{tmp_path_factory.mktemp('attacked') / 'registerwatch.db'}"
         return
     server: postgresql.Cluster = request.getfixturevalue("postgresql_server")
-    name = f"attacked_{uuid.uuid4().hex[:12]}"
-    with server.connect() as connection:
-        connection.execute(f"CREATE DATABASE {name}".encode())
-        yield server.url(name)
-        connection.execute(f"DROP DATABASE {name} WITH (FORCE)".encode())
+    with server.new_database() as url:
+        yield url
 
 
 @pytest.fixture(scope="module")

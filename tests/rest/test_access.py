@@ -4,7 +4,7 @@ An operation that is in the description and not in a table here fails a test, an
 """
 
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,7 @@ from fastapi.routing import iter_route_contexts
 from registerwatch.accounts.credentials import digest_of, new_key, new_session
 from registerwatch.accounts.open_sessions import public_id
 from registerwatch.accounts.sessions import SESSION_SECONDS
-from tests.billing.plain_provider import SETTINGS, event, signed
+from tests.billing.plain_provider import event, signed
 from tests.support.harness import (
     EMAIL,
     ERROR_FIELDS,
@@ -26,7 +26,7 @@ from tests.support.harness import (
     ServiceStarter,
     auth_headers,
 )
-from tests.support.receiver import Receiver, receiver
+from tests.support.receiver import Receiver
 
 pytestmark = pytest.mark.anyio
 
@@ -39,16 +39,9 @@ SUBJECT = "04099999999992"
 
 
 @pytest.fixture
-async def harness(start_service: ServiceStarter) -> AsyncIterator[ServiceHarness]:
+def harness(whole_service: ServiceHarness) -> ServiceHarness:
     """Nothing is read or sent but what a test asks for."""
-    async with start_service(webhooks_allow_private=True, **SETTINGS) as harness:
-        yield harness
-
-
-@pytest.fixture
-async def box() -> AsyncIterator[Receiver]:
-    async with receiver() as box:
-        yield box
+    return whole_service
 
 
 @dataclass(frozen=True, slots=True)

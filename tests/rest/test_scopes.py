@@ -4,7 +4,7 @@ An operation or a tool without a line in the tables here fails a test.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 import pytest
 from fastapi.dependencies.models import Dependant
@@ -17,12 +17,11 @@ from registerwatch.clock import iso_utc
 from registerwatch.errors import Unauthenticated
 from registerwatch.mcp.tools import TOOLS
 from registerwatch.rest.auth import KeyOrSession
-from tests.billing.plain_provider import SETTINGS
 from tests.mcp.messages import used
 from tests.rest.answers import granted, me, refused
 from tests.rest.test_access import PROTECTED, a_company, address_of, asked, operations
 from tests.support.harness import PASSWORD, NewAccount, ServiceHarness, ServiceStarter, auth_headers
-from tests.support.receiver import Receiver, receiver
+from tests.support.receiver import Receiver
 
 pytestmark = pytest.mark.anyio
 
@@ -82,15 +81,8 @@ ARGUMENTS: Mapping[str, Mapping[str, str]] = {"add_watch": {"subject": "04099999
 
 
 @pytest.fixture
-async def harness(start_service: ServiceStarter) -> AsyncIterator[ServiceHarness]:
-    async with start_service(webhooks_allow_private=True, **SETTINGS) as harness:
-        yield harness
-
-
-@pytest.fixture
-async def box() -> AsyncIterator[Receiver]:
-    async with receiver() as box:
-        yield box
+def harness(whole_service: ServiceHarness) -> ServiceHarness:
+    return whole_service
 
 
 async def a_key(harness: ServiceHarness, credential: str, **fields: object) -> str:

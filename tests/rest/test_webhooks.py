@@ -28,12 +28,6 @@ async def harness(start_service: ServiceStarter) -> AsyncIterator[ServiceHarness
 
 
 @pytest.fixture
-async def box() -> AsyncIterator[Receiver]:
-    async with receiver() as box:
-        yield box
-
-
-@pytest.fixture
 async def owner(harness: ServiceHarness) -> NewAccount:
     return await harness.sign_up()
 

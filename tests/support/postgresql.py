@@ -5,6 +5,7 @@ import pwd
 import shutil
 import subprocess
 import tempfile
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,6 +28,15 @@ class Cluster:
     def connect(self, database: str = "postgres") -> psycopg.Connection:
         """A connection on which each statement is committed by itself."""
         return psycopg.connect(self.url(database), autocommit=True)
+
+    @contextmanager
+    def new_database(self, template: str = "template1") -> Iterator[str]:
+        """The address of a new database that is a copy of this one, and is dropped afterwards."""
+        name = f"test_{uuid.uuid4().hex[:12]}"
+        with self.connect() as connection:
+            connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}".encode())
+            yield self.url(name)
+            connection.execute(f"DROP DATABASE {name} WITH (FORCE)".encode())
 
     def create(self) -> None:
         """Make its files."""
