@@ -320,7 +320,9 @@ deliveries = Table(
     Column("is_accepted", Boolean, doc="null while it is under way"),
     Column("status", Integer, doc="HTTP status of the last answer"),
     Column("error", Text, nullable=False, doc="why the last attempt failed, or empty"),
+    Column("milliseconds", BigInteger, doc="what the last attempt took, null where there was none or nobody measured"),
     UniqueConstraint("webhook_id", "batch", name="uq_deliveries_webhook_id_batch"),
+    Index("ix_deliveries_of_webhook", "webhook_id", "created_at", "is_accepted", "finished_at"),
     Index("ix_deliveries_due_at", "due_at"),
     Index("ix_deliveries_batch", "batch"),
 )

@@ -75,13 +75,19 @@ class DeliveryService:
         problem = channel.problem(target)
         if problem is not None:
             return AttemptResult(is_accepted=False, status=None, error=problem), 0
-        result = await channel.attempt(target, notification, body, int(self._clock.now()))
+        result = await self._attempt(channel, target, notification, body)
         for attempts, pause in enumerate(channel.pauses, start=1):
             if result.is_accepted:
                 return result, attempts
             await self._clock.sleep(pause)
-            result = await channel.attempt(target, notification, body, int(self._clock.now()))
+            result = await self._attempt(channel, target, notification, body)
         return result, len(channel.pauses) + 1
+
+    async def _attempt(self, channel: Channel, target: Target, notification: Notification, body: str) -> AttemptResult:
+        """One attempt, and what it took."""
+        started = self._clock.monotonic()
+        result = await channel.attempt(target, notification, body, int(self._clock.now()))
+        return replace(result, milliseconds=round((self._clock.monotonic() - started) * 1000))
 
     async def waiting(self) -> tuple[int, int | None]:
         """How many deliveries have not ended, and since when the oldest is due (unix seconds)."""

@@ -64,6 +64,8 @@ class AttemptResult:
     is_accepted: bool
     status: int | None
     error: str
+    milliseconds: int | None = None
+    """What it took; None where nothing was sent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,3 +84,54 @@ class Delivery:
     is_accepted: bool | None
     status: int | None
     error: str
+    milliseconds: int | None = None
+    """What the last attempt took; None where there was none, or a node of a release before made it."""
+
+
+class Outcome(StrEnum):
+    """How a delivery ended, or that it has not."""
+
+    ACCEPTED = "accepted"
+    FAILED = "failed"
+    UNDER_WAY = "under-way"
+
+
+@dataclass(frozen=True, slots=True)
+class LogCounts:
+    """How many deliveries to a target there are of each outcome."""
+
+    accepted: int
+    failed: int
+    under_way: int
+
+    @property
+    def total(self) -> int:
+        """All of them."""
+        return self.accepted + self.failed + self.under_way
+
+    def of(self, outcome: Outcome | None) -> int:
+        """Those of one outcome, or all."""
+        numbers = {Outcome.ACCEPTED: self.accepted, Outcome.FAILED: self.failed, Outcome.UNDER_WAY: self.under_way}
+        return self.total if outcome is None else numbers[outcome]
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedDelivery:
+    """A delivery in the log. `body` is the beginning of what is sent, whose `length` is in characters."""
+
+    id: str
+    type: EventType
+    created_at: int
+    finished_at: int | None
+    outcome: Outcome
+    attempts: int
+    status: int | None
+    error: str
+    milliseconds: int | None
+    body: str | None
+    length: int
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether the body goes on."""
+        return self.body is not None and self.length > len(self.body)

@@ -35,6 +35,7 @@ _DELIVERY = select(
     deliveries.c.is_accepted,
     deliveries.c.status,
     deliveries.c.error,
+    deliveries.c.milliseconds,
 )
 
 
@@ -202,6 +203,7 @@ async def finish(connection: AsyncConnection, ended: Sequence[FinishedDelivery],
             "is_accepted": each.result.is_accepted,
             "status": each.result.status,
             "error": each.result.error,
+            "milliseconds": each.result.milliseconds,
             "now": now,
         }
         for each in ended
@@ -274,7 +276,7 @@ _PUT = text(
 _SET_BODY = text("UPDATE deliveries SET body = :content, events = NULL WHERE id = :delivery_id")
 _FINISH = text(
     "UPDATE deliveries SET due_at = NULL, leased_until = 0, attempts = attempts + :attempts, finished_at = :now,"
-    " is_accepted = :is_accepted, status = :status, error = :error"
+    " is_accepted = :is_accepted, status = :status, error = :error, milliseconds = :milliseconds"
     " WHERE id = :delivery_id AND leased_until = :leased_until"
 )
 _LAST = text("UPDATE webhooks SET last_at = :now, last_ok = :is_accepted, last_error = :error WHERE id = :webhook_id")
@@ -302,9 +304,9 @@ _CLAIM = {
 
 
 def _delivery_of(row: Row[*tuple[Any, ...]]) -> Delivery:
-    return Delivery(row.id, row.account_id, row.webhook_id, EventType(row.type), *row[4:12])
+    return Delivery(row.id, row.account_id, row.webhook_id, EventType(row.type), *row[4:13])
 
 
 def _claimed_of(row: Row[*tuple[Any, ...]], leased_until: int) -> ClaimedDelivery:
     events = None if row.events is None else row.events.split("\n")
-    return ClaimedDelivery(_delivery_of(row), target_of(row[14:]), row.email, leased_until, events)
+    return ClaimedDelivery(_delivery_of(row), target_of(row[15:]), row.email, leased_until, events)

@@ -49,6 +49,8 @@ class TestResult:
     status: int | None
     error: str
     delivery_id: str
+    milliseconds: int | None = None
+    """What the last attempt took; None where nothing was sent."""
 
 
 class TargetService:
@@ -169,7 +171,7 @@ class TargetService:
             await repository.add_test(connection, target, notification, body)
         result, attempts = await self._deliveries.send(target, notification, body)
         await self._deliveries.store([FinishedDelivery(notification.id, target.id, 0, result, attempts)])
-        return TestResult(result.is_accepted, result.status, result.error, notification.id)
+        return TestResult(result.is_accepted, result.status, result.error, notification.id, result.milliseconds)
 
     async def log(self, caller: Caller, target_id: int) -> Sequence[Delivery]:
         """The newest 50 deliveries to a target. Raises `InvalidInput` for an unknown id."""

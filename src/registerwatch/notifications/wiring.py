@@ -12,6 +12,7 @@ from registerwatch.net.safe_http import SafeHttpClient
 from registerwatch.notifications.channels import Channel
 from registerwatch.notifications.channels.webhook import WebhookChannel
 from registerwatch.notifications.delivery import DeliveryService
+from registerwatch.notifications.delivery_log import DeliveryLog
 from registerwatch.notifications.outbox import DeliveryOutbox
 from registerwatch.notifications.target_secrets import TargetSecrets
 from registerwatch.notifications.targets import MAX_TESTS, MAX_TESTS_PER_ACCOUNT, TargetService
@@ -26,6 +27,8 @@ class Notifications:
     outbox: DeliveryOutbox
     deliveries: DeliveryService
     targets: Mapping[str, TargetService]
+    log: DeliveryLog
+    """Of webhooks."""
 
     @property
     def webhooks(self) -> TargetService:
@@ -67,4 +70,5 @@ def build_notifications(
             name: TargetService(database, clock, deliveries, each, places, notices, secrets)
             for name, each in channels.items()
         },
+        log=DeliveryLog(database, WebhookChannel.name, secrets),
     )
