@@ -21,6 +21,7 @@ from sqlalchemy import URL, Connection, create_engine, text
 from registerwatch.accounts.admin import AccountAdmin
 from registerwatch.accounts.api_keys import ApiKeyService
 from registerwatch.accounts.audit import OPERATOR, UNKNOWN_PERSON, Action
+from registerwatch.accounts.audit_pages import AuditTrailReader
 from registerwatch.accounts.confirmation import ConfirmationService
 from registerwatch.accounts.credential_uses import CredentialUses
 from registerwatch.accounts.credentials import credential_of, masked
@@ -459,6 +460,7 @@ def _accounts(database: Database, clock: SteppedClock, mail: MemoryMailer) -> Ac
         passwords=quick,
         uses=CredentialUses(database, clock),
         open_sessions=OpenSessionService(database, clock),
+        trail=AuditTrailReader(database),
         old_trials=OldTrialService(database, clock, NoMailer(), deletion, public_url=public_url),
         proofs=ProofService(database, quick, clock),
     )

@@ -1,8 +1,10 @@
 """The SQL of audit trails. Functions run in the transaction of the connection that they are given."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
-from sqlalchemy import BigInteger, bindparam, insert, select, update
+from sqlalchemy import BigInteger, Select, bindparam, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.accounts.audit import MAX_LINES_A_DAY, MAX_SUBJECT_LENGTH, REPEATABLE, Action, AuditEntry
@@ -34,6 +36,18 @@ _NEWEST = (
     .order_by(audit.c.id.desc())
     .limit(1)
 )
+
+
+@dataclass(frozen=True, slots=True)
+class TrailFilter:
+    """Which lines of a trail are read: all, or those of some actions, of one actor, written from `since` on and before
+    `until` (unix seconds).
+    """
+
+    actions: Sequence[Action] | None = None
+    actor: str = ""
+    since: int | None = None
+    until: int | None = None
 
 
 async def add(
@@ -79,3 +93,33 @@ async def after(connection: AsyncConnection, account_id: int, line: int, limit: 
     """The account's trail after a line, oldest first."""
     found = _ENTRY.where(audit.c.id > line).order_by(audit.c.id).limit(limit)
     return [AuditEntry(*row) for row in await connection.execute(found, {"account_id": account_id})]
+
+
+async def preceding(
+    connection: AsyncConnection, account_id: int, chosen: TrailFilter, line: int | None, limit: int
+) -> Sequence[AuditEntry]:
+    """The chosen lines of the account's trail, those before a line where one is given, newest first."""
+    found = _chosen(chosen) if line is None else _chosen(chosen).where(audit.c.id < line)
+    rows = await connection.execute(found.order_by(audit.c.id.desc()).limit(limit), {"account_id": account_id})
+    return [AuditEntry(*row) for row in rows]
+
+
+async def following(
+    connection: AsyncConnection, account_id: int, chosen: TrailFilter, line: int, limit: int
+) -> Sequence[AuditEntry]:
+    """The chosen lines of the account's trail next after a line, oldest first."""
+    found = _chosen(chosen).where(audit.c.id > line).order_by(audit.c.id).limit(limit)
+    return [AuditEntry(*row) for row in await connection.execute(found, {"account_id": account_id})]
+
+
+def _chosen(chosen: TrailFilter) -> Select[*tuple[Any, ...]]:
+    found = _ENTRY
+    if chosen.actions is not None:
+        found = found.where(audit.c.action.in_(chosen.actions))
+    if chosen.actor:
+        found = found.where(audit.c.actor == chosen.actor)
+    if chosen.since is not None:
+        found = found.where(audit.c.created_at >= chosen.since)
+    if chosen.until is not None:
+        found = found.where(audit.c.created_at < chosen.until)
+    return found

@@ -64,6 +64,16 @@ class Invitation:
     invited_by: str
 
 
+@dataclass(frozen=True, slots=True)
+class OpenInvitation:
+    """An invitation that was not accepted yet, as the account is shown it. Instants are unix seconds."""
+
+    email: str
+    invited_by: str
+    created_at: int
+    expires_at: int
+
+
 _HOLDER = (
     select(
         accounts.c.id,
@@ -198,6 +208,22 @@ async def open_invitations(connection: AsyncConnection, account_id: int, now: in
     """Addresses that are invited into an account and have not accepted."""
     found = select(invitations.c.email).where(invitations.c.account_id == account_id, invitations.c.expires_at > now)
     return (await connection.execute(found)).scalars().all()
+
+
+async def invitations_of(connection: AsyncConnection, account_id: int, now: int) -> Sequence[OpenInvitation]:
+    """The invitations into an account that can be accepted, the oldest first."""
+    found = (
+        select(invitations.c.email, invitations.c.invited_by, invitations.c.created_at, invitations.c.expires_at)
+        .where(invitations.c.account_id == account_id, invitations.c.expires_at > now)
+        .order_by(invitations.c.created_at, invitations.c.email)
+    )
+    return [OpenInvitation(*row) for row in await connection.execute(found)]
+
+
+async def withdraw_invitation(connection: AsyncConnection, account_id: int, email: str) -> bool:
+    """Remove the invitation of an address into the account; whether there was one."""
+    of_address = invitations.c.account_id == account_id, invitations.c.email == email
+    return (await connection.execute(delete(invitations).where(*of_address))).rowcount > 0
 
 
 async def invitation(connection: AsyncConnection, digest: str, now: int) -> Invitation | None:

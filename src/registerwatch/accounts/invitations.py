@@ -1,10 +1,12 @@
 """Inviting members by a mailed link: they set their own password, and the link proves their address."""
 
+from collections.abc import Sequence
+
 from sqlalchemy.exc import IntegrityError
 
 from registerwatch.accounts import confirmation_repository, credentials, repository
 from registerwatch.accounts.audit import Action
-from registerwatch.accounts.confirmation_repository import Invitation
+from registerwatch.accounts.confirmation_repository import Invitation, OpenInvitation
 from registerwatch.accounts.mail_limits import MailLimit, take_place
 from registerwatch.accounts.mail_tasks import MailTasks
 from registerwatch.accounts.members import USERS_CLOSED
@@ -26,6 +28,7 @@ BAD_TOKEN = "This invitation is not valid: it was accepted already, is older tha
 NO_MAIL = "This service sends no mail, so it cannot invite anybody. Add a member with a password instead."
 NOT_PROVEN = "Confirm your own e-mail address first, by the link that was mailed to you: then you can invite others."
 TOO_MANY = "So many mails went to this address, or were caused by this account, that no more is sent today."
+NOT_INVITED = "This address has no open invitation: it was accepted, withdrawn, or is older than a week."
 HAS_ACCOUNT = (
     "This address belongs to an account already. If that is not yours, take the address back: ask for a link to set a"
     " password, which leads there. Then open this invitation again."
@@ -54,6 +57,11 @@ class InvitationService:
         self._public_url = public_url
         self._owners_may_add_users = owners_may_add_users
         self._tasks = MailTasks("invitation")
+
+    @property
+    def can_mail(self) -> bool:
+        """Whether a mail server is set; without one nobody can be invited."""
+        return self._mailer.is_set_up
 
     async def invite(self, caller: Caller, email: str) -> None:
         """Mail an invitation. Its answer does not tell whether the address belongs to somebody.
@@ -95,6 +103,27 @@ class InvitationService:
         link = f"{self._public_url}/account/invitation?token={token}"
         mail = invitation(address, link, self._public_url, owner.email, TOKEN_SECONDS // 86_400)
         self._tasks.start(lambda: self._mailer.send(mail))
+
+    async def open(self, caller: Caller) -> Sequence[OpenInvitation]:
+        """The account's invitations that can be accepted, the oldest first."""
+        async with self._database.reading() as connection:
+            now = int(self._clock.now())
+            return await confirmation_repository.invitations_of(connection, caller.account.id, now)
+
+    async def withdraw(self, caller: Caller, email: str) -> None:
+        """Let the invitation of an address lead nowhere any more. Raises `InvalidInput` where there is none."""
+        async with self._database.transaction() as connection:
+            account = await locked_account(connection, caller, self._plans)
+            if not await confirmation_repository.withdraw_invitation(connection, account.id, email):
+                raise InvalidInput(NOT_INVITED)
+            await repository.note(
+                connection,
+                account.id,
+                now=int(self._clock.now()),
+                actor=caller.name,
+                action=Action.INVITATION_WITHDRAWN,
+                subject=email,
+            )
 
     async def look(self, token: str) -> Invitation:
         """The invitation of a link. Raises `LinkNotValid`."""

@@ -13,16 +13,25 @@ from registerwatch.accounts.notices import AccountNotices, NoticeKind, no_notice
 from registerwatch.accounts.passwords import Passwords
 from registerwatch.accounts.plans import Plans, keep_cap
 from registerwatch.accounts.queries import AccountQueries, account_of, locked_account, profile_of
+from registerwatch.accounts.repository import StoredUser
 from registerwatch.accounts.validation import email_address
 from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
 from registerwatch.db.row_pages import RowPage
 from registerwatch.errors import InvalidInput, SignupClosed, Unauthenticated
+from registerwatch.mail.mailer import Mail
 
 EMAIL_TAKEN = "A user with this e-mail address exists already."
 USERS_CLOSED = "Nobody can be added here: only who runs this service says who gets in. Ask them."
 NO_USER = "The account has no user with this id."
 LAST_OWNER = "The last owner of an account cannot be removed. To end the account, delete it."
+NO_OWNER_LEFT = "The last owner of an account stays one. Make somebody else an owner first."
+NOT_CONFIRMED = (
+    "This user has not confirmed their e-mail address. Only who has can be an owner: an owner can take over the whole"
+    " account."
+)
+
+_WITH_ARTICLE = {Role.OWNER: "an owner", Role.MEMBER: "a member"}
 
 
 class MemberService:
@@ -135,6 +144,44 @@ class MemberService:
             profile = await profile_of(connection, account, caller.role)
         self._notices.send(notices)
         return profile
+
+    async def set_role(self, caller: Caller, user_id: int, role: Role) -> Profile:
+        """Make a user of the account an owner or a member; it counts for their next request.
+
+        Raises `InvalidInput` for an unknown id, where no owner would be left, and for a new owner who has not proven
+        their address where mail can prove it.
+        """
+        async with self._database.transaction() as connection:
+            account = await locked_account(connection, caller, self._plans)
+            user = await repository.user(connection, account.id, user_id)
+            if user is None:
+                raise InvalidInput(NO_USER)
+            notices: Sequence[Mail] = ()
+            if user.role is not role:
+                await self._require_change(connection, account.id, user, role)
+                notices = await self._changed_role(connection, caller, user, role)
+            profile = await profile_of(connection, account, caller.role)
+        self._notices.send(notices)
+        return profile
+
+    async def _require_change(self, connection: AsyncConnection, account_id: int, user: StoredUser, role: Role) -> None:
+        """Raise `InvalidInput` where a user cannot have another role."""
+        if role is Role.MEMBER and len(await repository.owners(connection, account_id)) == 1:
+            raise InvalidInput(NO_OWNER_LEFT)
+        can_mail = self._confirmations is not None and self._confirmations.can_mail
+        if role is Role.OWNER and can_mail and not user.is_confirmed:
+            raise InvalidInput(NOT_CONFIRMED)
+
+    async def _changed_role(
+        self, connection: AsyncConnection, caller: Caller, user: StoredUser, role: Role
+    ) -> Sequence[Mail]:
+        """Store a role; the mails about it, which go to whoever was an owner and the user too."""
+        before = await self._notices.prepare(
+            connection, caller, NoticeKind.USERS, f"made {user.email} {_WITH_ARTICLE[role]}", about=user.email
+        )
+        await repository.set_role(connection, user.account_id, user.id, role)
+        await self._note(connection, caller, Action.ROLE_CHANGED, f"{user.email}: {role}")
+        return before
 
     async def _note(self, connection: AsyncConnection, caller: Caller, action: Action, subject: str) -> None:
         now = int(self._clock.now())

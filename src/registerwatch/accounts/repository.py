@@ -201,6 +201,12 @@ async def remove_user(connection: AsyncConnection, account_id: int, user_id: int
     await connection.execute(delete(users).where(users.c.id == user_id, users.c.account_id == account_id))
 
 
+async def set_role(connection: AsyncConnection, account_id: int, user_id: int, role: Role) -> None:
+    """Give a user of the account a role."""
+    of_user = users.c.id == user_id, users.c.account_id == account_id
+    await connection.execute(update(users).where(*of_user).values(role=role))
+
+
 async def set_password(connection: AsyncConnection, account_id: int, user_id: int, password_hash: str) -> None:
     """Store the hash of a user's new password."""
     of_user = users.c.id == user_id, users.c.account_id == account_id

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from registerwatch.accounts.admin import AccountAdmin
 from registerwatch.accounts.api_keys import ApiKeyService
+from registerwatch.accounts.audit_pages import AuditTrailReader
 from registerwatch.accounts.confirmation import ConfirmationService
 from registerwatch.accounts.credential_uses import CredentialUses
 from registerwatch.accounts.deletion import DeletionHook, DeletionService
@@ -49,6 +50,7 @@ class Accounts:
     open_sessions: OpenSessionService
     old_trials: OldTrialService
     proofs: ProofService
+    trail: AuditTrailReader
 
     async def mails_settled(self) -> None:
         """Wait until every mail that was asked for has gone out or failed."""
@@ -136,4 +138,5 @@ def build_accounts(
         open_sessions=OpenSessionService(database, clock),
         old_trials=OldTrialService(database, clock, mailer, deletion, public_url=public_url),
         proofs=ProofService(database, passwords, clock),
+        trail=AuditTrailReader(database),
     )
