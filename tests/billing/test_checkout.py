@@ -6,7 +6,7 @@ import pytest
 
 from registerwatch.accounts.plans import PlanName
 from registerwatch.billing import provider, repository
-from registerwatch.billing.checkout import ATTEMPT_SECONDS, UNANSWERED_SECONDS
+from registerwatch.billing.checkout import ATTEMPT_SECONDS, UNANSWERED_SECONDS, Offer
 from registerwatch.billing.models import DAY, GRACE_SECONDS, RENEWAL_SECONDS
 from registerwatch.billing.provider import Checkout, CheckoutOrder
 from registerwatch.errors import InvalidInput, PaymentRefused, PaymentsUnavailable
@@ -32,7 +32,9 @@ async def test_a_first_subscription_begins_with_seven_days_that_need_a_card(harn
 
 async def test_a_second_trial_is_not_given(harness: ServiceHarness) -> None:
     owner = await harness.owner()
+    assert (await harness.service.billing.checkouts.offer(owner)).trial_days == 7
     first = await subscribe(harness, owner)
+    assert await harness.service.billing.checkouts.offer(owner) == Offer([STANDARD, OPERATOR], 0)
     harness.provider.end(first.id)
     await receive_event(harness, "customer.subscription.deleted", first.id, "evt_1")
 

@@ -4,7 +4,7 @@ import hashlib
 import re
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple, replace
+from dataclasses import astuple, dataclass, replace
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -43,6 +43,15 @@ NEVER_PAID = "The account has paid nothing yet; a checkout starts a subscription
 WRONG_SETTINGS = "The payment provider refused this; the operator of this service has to check its settings."
 
 
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What an account can subscribe to."""
+
+    plans: Sequence[PlanName]
+    trial_days: int
+    """Days without a charge at the beginning; 0 for who had them before."""
+
+
 class CheckoutService:
     """What the users and API keys of an account do about its subscription."""
 
@@ -62,6 +71,10 @@ class CheckoutService:
         self._subscription_sync = subscription_sync
         self._prices = prices
         self._public_url = public_url
+
+    async def offer(self, caller: Caller) -> Offer:
+        """What the account can subscribe to where it has no subscription."""
+        return Offer(list(self._prices), _trial_days(await self._paid(caller.account.id)))
 
     async def checkout(self, caller: Caller, plan: PlanName) -> Checkout:
         """A page to pay at. Raises `InvalidInput` for a plan that is not sold, and when there is a subscription."""
@@ -136,7 +149,7 @@ class CheckoutService:
             email=account.email,
             customer_id=latest.subscription.customer_id if latest is not None else None,
             price_id=price_id,
-            trial_days=0 if any(each.subscription.had_trial for each in paid) else TRIAL_DAYS,
+            trial_days=_trial_days(paid),
             success_url=f"{self._public_url}{DONE}?session_id={{CHECKOUT_SESSION_ID}}",
             cancel_url=f"{self._public_url}{BACK}",
         )
@@ -183,6 +196,11 @@ class CheckoutService:
         async with self._database.transaction() as connection:
             if await account_rows.lock_account(connection, caller.account.id) is not None:
                 await _noted(connection, caller, int(self._clock.now()), action, subject)
+
+
+def _trial_days(paid: Sequence[PaidSubscription]) -> int:
+    """An account gets one trial, whatever it subscribes to."""
+    return 0 if any(each.subscription.had_trial for each in paid) else TRIAL_DAYS
 
 
 async def _noted(connection: AsyncConnection, caller: Caller, now: int, action: Action, subject: str) -> None:
