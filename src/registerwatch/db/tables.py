@@ -243,6 +243,30 @@ watches = Table(
     sqlite_autoincrement=True,
 )
 
+watch_tags = Table(
+    "watch_tags",
+    metadata,
+    Column("watch_id", BigInteger, ForeignKey("watches.id", ondelete="CASCADE"), primary_key=True),
+    Column("tag", Text, primary_key=True, doc="as the account spelled it first"),
+    Column("account_id", BigInteger, ForeignKey("accounts.id", ondelete="CASCADE"), nullable=False),
+    Index("ix_watch_tags_account_id_tag", "account_id", "tag"),
+)
+
+sync_runs = Table(  # the last sync that a person of the account started on a page
+    "sync_runs",
+    metadata,
+    Column("account_id", BigInteger, ForeignKey("accounts.id", ondelete="CASCADE"), primary_key=True),
+    Column("run", Text, nullable=False, doc="tells this run from the next one of the account"),
+    Column("started_at", BigInteger, nullable=False),
+    Column("ends_by", BigInteger, nullable=False, doc="a run that has not finished by then was interrupted"),
+    Column("total", Integer, nullable=False, doc="watches that it is to read"),
+    Column("done", Integer, nullable=False, doc="those that were tried so far"),
+    Column("failed", Integer, nullable=False, doc="those of them that were tried in vain"),
+    Column("events", Integer, nullable=False, doc="the account's events since it started"),
+    Column("finished_at", BigInteger, doc="null while it goes on, and for ever where its process was killed"),
+    Column("error", Text, nullable=False, doc="why it did not try all, or empty"),
+)
+
 recheck_turns = Table(  # accounts take turns in the recheck; one that has no row waits since it was made
     "recheck_turns",
     metadata,
@@ -269,6 +293,7 @@ events = Table(
     Column("cause", Text, doc="watches.causes: the same for events that feeds tell as one"),
     Index("ix_events_cause_id", "cause", "id"),
     Index("ix_events_account_id_id", "account_id", "id"),
+    Index("ix_events_account_id_watch_id_id", "account_id", "watch_id", "id"),
     sqlite_autoincrement=True,
 )
 
@@ -429,8 +454,10 @@ __all__ = [
     "reset_tokens",
     "sessions",
     "subscriptions",
+    "sync_runs",
     "ticks",
     "users",
+    "watch_tags",
     "watches",
     "webhooks",
 ]

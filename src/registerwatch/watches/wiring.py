@@ -13,6 +13,7 @@ from registerwatch.watches.read_subject import SubjectReader
 from registerwatch.watches.recheck import RecheckService
 from registerwatch.watches.service import WatchService
 from registerwatch.watches.sync import SyncService, side_by_side
+from registerwatch.watches.tags import TagService
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,7 @@ class Watches:
     sync: SyncService
     recheck: RecheckService
     imports: ImportService
+    tags: TagService
 
 
 def build_watches(
@@ -47,4 +49,5 @@ def build_watches(
         ),
         recheck=RecheckService(database, clock, reader, outbox, watches_per_run=settings.recheck_watches_per_run),
         imports=ImportService(database, clock, copy, fresh_for=settings.cache_hours * 3600),
+        tags=TagService(database),
     )

@@ -1,0 +1,65 @@
+"""The SQL of tags. Functions run in the transaction of the connection that they are given.
+
+Whoever changes tags has locked the account, so that its tags keep one spelling each and their caps hold.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+
+from sqlalchemy import delete, func, select, true
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from registerwatch.db.tables import watch_tags, watches
+from registerwatch.watches.repository import chunks
+
+_ROWS_OF_A_STATEMENT = 500
+
+
+async def tags_of(
+    connection: AsyncConnection, account_id: int, watch_ids: Collection[int]
+) -> Mapping[int, Sequence[str]]:
+    """The tags of some watches of the account, by watch, in alphabetical order; an id of others has none."""
+    found: defaultdict[int, list[str]] = defaultdict(list)
+    for chunk in chunks(sorted(watch_ids)):
+        rows = select(watch_tags.c.watch_id, watch_tags.c.tag).where(
+            watch_tags.c.account_id == account_id, watch_tags.c.watch_id.in_(chunk)
+        )
+        for watch_id, tag in await connection.execute(rows):
+            found[watch_id].append(tag)
+    return {watch_id: sorted(tags, key=str.casefold) for watch_id, tags in found.items()}
+
+
+async def counts(connection: AsyncConnection, account_id: int) -> Mapping[str, int]:
+    """The account's tags in alphabetical order, each with the number of watches that have it."""
+    counted = select(watch_tags.c.tag, func.count()).where(watch_tags.c.account_id == account_id)
+    rows = await connection.execute(counted.group_by(watch_tags.c.tag))
+    return dict(sorted(((tag, number) for tag, number in rows), key=lambda row: (row[0].casefold(), row[0])))
+
+
+async def own(connection: AsyncConnection, account_id: int, watch_ids: Collection[int]) -> Sequence[int]:
+    """Those of the ids that are watches of the account, in their order."""
+    found: list[int] = []
+    for chunk in chunks(sorted(watch_ids)):
+        rows = select(watches.c.id).where(watches.c.account_id == account_id, watches.c.id.in_(chunk))
+        found += (await connection.execute(rows.order_by(watches.c.id))).scalars()
+    return found
+
+
+async def add(connection: AsyncConnection, account_id: int, watch_ids: Sequence[int], tags: Collection[str]) -> None:
+    """Give tags to watches of the account; a watch keeps those that it has."""
+    insert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
+    rows = [{"account_id": account_id, "watch_id": each, "tag": tag} for each in watch_ids for tag in tags]
+    for start in range(0, len(rows), _ROWS_OF_A_STATEMENT):
+        added = insert(watch_tags).values(rows[start : start + _ROWS_OF_A_STATEMENT])
+        await connection.execute(added.on_conflict_do_nothing())
+
+
+async def remove(
+    connection: AsyncConnection, account_id: int, watch_ids: Sequence[int], tags: Collection[str] | None = None
+) -> None:
+    """Take tags from watches of the account, all of them where none are named."""
+    for chunk in chunks(watch_ids):
+        of_watches = watch_tags.c.account_id == account_id, watch_tags.c.watch_id.in_(chunk)
+        named = true() if tags is None else watch_tags.c.tag.in_(tags)
+        await connection.execute(delete(watch_tags).where(*of_watches, named))
