@@ -1,0 +1,136 @@
+"""CSV and XLSX files: whatever a cell holds, it is text."""
+
+import csv
+import io
+import re
+from collections.abc import AsyncIterator
+
+import anyio
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from openpyxl import load_workbook
+from starlette.responses import Response, StreamingResponse
+
+from registerwatch.pages.account.spreadsheet import (
+    BATCH_ROWS,
+    BYTE_ORDER_MARK,
+    MAX_CELL_LENGTH,
+    Row,
+    csv_cell,
+    csv_response,
+    csv_text,
+    xlsx_response,
+)
+
+HOSTILE = [
+    '=HYPERLINK("http://evil.example","x")',
+    "+1+1",
+    "-2+3+cmd|' /C calc'!A0",
+    "@SUM(1)",
+    "\t=1+1",
+    "\r=1+1",
+    " =1+1",
+    "＝1+1",
+    "harmless;=1+1",
+    'harmless";"=1+1',
+    "a\n=1+1",
+    "#REF!",
+    "\x00\x01\x0b\x1f\ud800\ufffe",
+    "<c><f>1+1</f></c>",
+    "_x003D_1+1",
+]
+texts = st.one_of(st.text(max_size=60), st.text("=+-@;\t\r\n \"'a1|", max_size=12), st.sampled_from(HOSTILE))
+FORMULA = re.compile(r"[\s\"']*[=+\-@＝＋－＠]")
+
+
+async def body_of(response: Response) -> bytes:
+    assert isinstance(response, StreamingResponse)
+    pieces = [each async for each in response.body_iterator]
+    return b"".join(each for each in pieces if isinstance(each, bytes))
+
+
+async def rows_of(number: int) -> AsyncIterator[Row]:
+    for each in range(number):
+        yield f"{each:014}", each, None
+
+
+@example("x;=1+1")
+@given(texts)
+def test_no_cell_of_a_csv_file_is_a_formula_whichever_sign_separates_cells(text: str) -> None:
+    [[cell, last]] = csv.reader(io.StringIO(csv_text([[text, "end"]]), newline=""))
+    assert last == "end"
+    assert not re.match(r"\s*[=+\-@＝＋－＠]", cell)
+    for piece in re.split(r"[;|\t\r\n]", csv_cell(text))[1:]:
+        assert not FORMULA.match(piece) or piece.lstrip(' "').startswith("'")
+
+
+@given(st.text("abc äß,;\"'.012", max_size=30))
+def test_what_is_no_formula_stays_as_it_is(text: str) -> None:
+    assert csv_cell(text) == text
+
+
+@pytest.mark.anyio
+async def test_a_csv_file_is_sent_in_pieces_and_opens_in_excel() -> None:
+    response = await csv_response("watches.csv", ["Name", "Number", "Tags"], rows_of(2 * BATCH_ROWS + 1))
+
+    text = (await body_of(response)).decode()
+
+    assert text.startswith(BYTE_ORDER_MARK + "Name,Number,Tags\r\n00000000000000,0,\r\n")
+    assert len(text.splitlines()) == 2 * BATCH_ROWS + 2
+    assert response.headers["content-disposition"] == 'attachment; filename="watches.csv"'
+    assert response.headers["content-type"] == "text/csv; charset=utf-8"
+    assert response.headers["cache-control"] == "no-store"
+
+
+@pytest.mark.anyio
+async def test_no_cell_of_an_xlsx_file_is_a_formula() -> None:
+    rows: list[Row] = [[text, 7, None] for text in [*HOSTILE, "x" * (MAX_CELL_LENGTH + 1), "04012345678901"]]
+    response = await xlsx_response("watches.xlsx", ["=Name", "Number", "Tags"], rows, title="Watches")
+
+    content = await body_of(response)
+
+    assert response.headers["content-length"] == str(len(content))
+    sheet = load_workbook(io.BytesIO(content))["Watches"]
+    cells = [cell for row in sheet.iter_rows(max_col=1) for cell in row]
+    assert len(cells) == len(rows) + 1
+    assert {cell.data_type for cell in cells if cell.value is not None} == {"s"}
+    assert cells[0].value == "=Name"
+    assert cells[1].value == HOSTILE[0]
+    assert cells[1].quotePrefix
+    assert cells[-1].value == "04012345678901"
+    assert len(str(cells[-2].value)) == MAX_CELL_LENGTH
+    assert [sheet["B2"].value, sheet["B2"].data_type] == [7, "n"]
+
+
+@given(st.lists(texts, max_size=5))
+def test_whatever_texts_there_are_the_file_can_be_read(values: list[str]) -> None:
+    async def cells() -> list[tuple[str, object]]:
+        content = await body_of(await xlsx_response("a.xlsx", ["A"], [[each] for each in values]))
+        sheet = load_workbook(io.BytesIO(content)).worksheets[0]
+        return [(row[0].data_type, row[0].value) for row in sheet.iter_rows(min_row=2)]
+
+    found = anyio.run(cells)
+    assert all(kind == "s" for kind, value in found if value is not None)
+
+
+@pytest.mark.anyio
+async def test_an_empty_list_has_its_header_and_an_error_is_raised_before_anything_is_sent() -> None:
+    content = await body_of(await xlsx_response("a.xlsx", ["Name"], []))
+    assert [cell.value for cell in load_workbook(io.BytesIO(content)).worksheets[0][1]] == ["Name"]
+    assert await body_of(await csv_response("a.csv", ["Name"], [])) == b"\xef\xbb\xbfName\r\n"
+
+    async def broken() -> AsyncIterator[Row]:
+        yield ("a",)
+        raise LookupError
+
+    for made in (csv_response("a.csv", ["Name"], broken()), xlsx_response("a.xlsx", ["Name"], broken())):
+        with pytest.raises(LookupError):
+            await made
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("name", ['a".csv', "a\r\nX: y.csv", "../a.csv", "ä.csv", ""])
+async def test_a_file_name_that_could_break_a_header_is_refused(name: str) -> None:
+    with pytest.raises(AssertionError, match="file name"):
+        await csv_response(name, ["Name"], [])
