@@ -7,7 +7,7 @@ was them, which they show by the password, or lets all of it end.
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registerwatch.accounts import confirmation_repository, known_clients, repository
+from registerwatch.accounts import confirmation_repository, known_clients, repository, second_factor_repository
 from registerwatch.accounts.audit import Action
 from registerwatch.accounts.confirmation_repository import EarlierAccess, LinkHolder
 from registerwatch.accounts.deletion import DeletionService
@@ -141,6 +141,7 @@ class ConfirmationService:
             await repository.set_password(connection, account_id, user_id, password_hash)
             await repository.end_other_sessions(connection, user_id, None)
             await known_clients.forget_all_of(connection, user_id)
+            await forget_factors_of_others(connection, holder)
             await confirmation_repository.confirm(connection, account_id, user_id, self._now())
             await self._note(connection, holder, Action.ADDRESS_CONFIRMED)
 
@@ -241,11 +242,20 @@ async def take_account_over(connection: AsyncConnection, holder: LinkHolder, pas
     """End every way into an account that the caller has locked, set its owner's password, note that it is proven."""
     account_id, user_id = holder.account_id, holder.user_id
     has_ended = await confirmation_repository.end_earlier_access(connection, account_id, user_id, now)
+    await forget_factors_of_others(connection, holder)
     await confirmation_repository.confirm(connection, account_id, user_id, now)
     await repository.set_password(connection, account_id, user_id, password_hash)
     await repository.note_password_setter(connection, account_id, user_id, key_set_at=None)
     if has_ended:
         await repository.note(connection, account_id, now=now, actor=holder.email, action=Action.EARLIER_ACCESS_ENDED)
+
+
+async def forget_factors_of_others(connection: AsyncConnection, holder: LinkHolder) -> None:
+    """Remove second factors from before the address was proven. Those of a proven address stay, whatever a mail says:
+    else whoever reads the mailbox would need no second factor.
+    """
+    if not holder.is_confirmed:
+        await second_factor_repository.remove_set_up_by_others(connection, holder.user_id)
 
 
 async def _is_of_a_stranger(connection: AsyncConnection, account_id: int, email: str) -> bool:

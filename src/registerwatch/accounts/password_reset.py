@@ -6,7 +6,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from registerwatch.accounts import confirmation_repository, credentials, known_clients, repository
 from registerwatch.accounts.audit import Action
 from registerwatch.accounts.clients import UNKNOWN_CLIENT, Client
-from registerwatch.accounts.confirmation import take_account_over
+from registerwatch.accounts.confirmation import forget_factors_of_others, take_account_over
 from registerwatch.accounts.confirmation_repository import LinkHolder
 from registerwatch.accounts.mail_limits import MailLimit, take_place
 from registerwatch.accounts.mail_tasks import MailTasks
@@ -132,7 +132,8 @@ class PasswordResetService:
         sign in from this client however many others guess their password.
 
         All other access to an owner's account ends too where nobody had proven the address: a stranger may have opened
-        it. `keeps_access` says otherwise, or ends it where the address was proven. Raises `InvalidInput`.
+        it. `keeps_access` says otherwise, or ends it where the address was proven. Second factors of a proven address
+        stay in any case. Raises `InvalidInput`.
         """
         digest = credentials.digest_of(token[:MAX_TOKEN_LENGTH])
         async with self._database.reading() as connection:
@@ -145,6 +146,8 @@ class PasswordResetService:
             now, account_id = self._now(), holder.account_id
             if holder.role is Role.OWNER and not (holder.is_confirmed if keeps_access is None else keeps_access):
                 await take_account_over(connection, holder, password_hash, now)
+            elif holder.role is Role.MEMBER:
+                await forget_factors_of_others(connection, holder)
             await repository.set_password(connection, account_id, holder.user_id, password_hash)
             await repository.note_password_setter(connection, account_id, holder.user_id, key_set_at=None)
             await repository.end_other_sessions(connection, holder.user_id, None)

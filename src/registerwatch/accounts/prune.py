@@ -1,6 +1,6 @@
 """Deleting what has expired."""
 
-from registerwatch.accounts import confirmation_repository, known_clients, repository
+from registerwatch.accounts import confirmation_repository, known_clients, repository, second_factor_repository
 from registerwatch.accounts.idempotency import KEPT_SECONDS
 from registerwatch.accounts.mail_limits import forget_old_counts
 from registerwatch.clock import Clock
@@ -14,8 +14,8 @@ AUDIT_KEPT = 400 * DAY
 
 
 class AccountPruner:
-    """Deletes expired sessions and reset tokens, keys revoked long ago, old lines of audit trails, clients
-    that nobody signed in from for long.
+    """Deletes expired sessions, reset tokens and steps of sign-ins, keys revoked long ago, old lines of audit trails,
+    clients that nobody signed in from for long.
     """
 
     def __init__(self, database: Database, clock: Clock) -> None:
@@ -29,6 +29,7 @@ class AccountPruner:
             await forget_old_counts(connection, now)
             over = await confirmation_repository.delete_expired(connection, now)
             over += await known_clients.forget_old(connection, now)
+            over += await second_factor_repository.delete_expired(connection, now)
             return over + await repository.delete_expired(
                 connection,
                 now=now,

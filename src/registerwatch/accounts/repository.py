@@ -21,6 +21,7 @@ from registerwatch.db.tables import (
     idempotent_requests,
     reset_tokens,
     sessions,
+    sign_in_steps,
     users,
     watches,
     webhooks,
@@ -287,12 +288,13 @@ async def end_session(connection: AsyncConnection, digest: str) -> None:
 
 
 async def end_other_sessions(connection: AsyncConnection, user_id: int, kept_session: str | None) -> None:
-    """End a user's sessions but the one that is kept, and all their reset tokens."""
+    """End a user's sessions but the one that is kept, all their reset tokens and steps of sign-ins."""
     of_user = sessions.c.user_id == user_id
     if kept_session is not None:
         of_user &= sessions.c.digest != kept_session
     await connection.execute(delete(sessions).where(of_user))
     await connection.execute(delete(reset_tokens).where(reset_tokens.c.user_id == user_id))
+    await connection.execute(delete(sign_in_steps).where(sign_in_steps.c.user_id == user_id))
 
 
 async def add_token(connection: AsyncConnection, user_id: int, digest: str, *, now: int, expires_at: int) -> None:

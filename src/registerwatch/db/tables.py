@@ -222,6 +222,101 @@ known_clients = Table(  # from where users signed in: guessing from elsewhere do
     Column("last_at", BigInteger, nullable=False, index=True, doc="last sign-in"),
 )
 
+totp_factors = Table(
+    "totp_factors",
+    metadata,
+    Column("user_id", BigInteger, ForeignKey("users.id", ondelete="CASCADE"), primary_key=True),
+    Column("secret", Text, nullable=False, doc="in base32, encrypted where there is a key"),
+    Column("created_at", BigInteger, nullable=False),
+    Column("confirmed_at", BigInteger, doc="null until its first code was given: it is not asked for before"),
+    Column("last_step", BigInteger, nullable=False, doc="time step of the last code that was used: none works twice"),
+)
+
+recovery_codes = Table(  # a code goes away when it is used
+    "recovery_codes",
+    metadata,
+    Column("digest", Text, primary_key=True, doc="SHA-256 of the user's id and the code, in hex"),
+    _of_user(),
+    Column("created_at", BigInteger, nullable=False),
+)
+
+wrong_codes = Table(
+    "wrong_codes",
+    metadata,
+    Column("user_id", BigInteger, ForeignKey("users.id", ondelete="CASCADE"), primary_key=True),
+    Column("since", BigInteger, nullable=False, doc="the first of them; they are counted for a day"),
+    Column("codes", Integer, nullable=False),
+)
+
+passkeys = Table(
+    "passkeys",
+    metadata,
+    Column("id", _RowId, primary_key=True),
+    _of_user(),
+    Column("credential_id", Text, nullable=False, doc="the authenticator's, in URL-safe base64"),
+    Column("public_key", Text, nullable=False, doc="COSE, in URL-safe base64"),
+    Column("sign_count", BigInteger, nullable=False, doc="as the authenticator told it last; many always tell 0"),
+    Column("label", Text, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("last_used_at", BigInteger),
+    UniqueConstraint("credential_id", name="uq_passkeys_credential_id"),
+    sqlite_autoincrement=True,
+)
+
+passkey_challenges = Table(  # a challenge goes away when it is answered
+    "passkey_challenges",
+    metadata,
+    Column("digest", Text, primary_key=True, doc="SHA-256 of the challenge, in hex"),
+    Column(
+        "user_id",
+        BigInteger,
+        ForeignKey("users.id", ondelete="CASCADE"),
+        index=True,
+        doc="who adds a passkey; null where somebody signs in",
+    ),
+    Column("expires_at", BigInteger, nullable=False, index=True),
+)
+
+sign_in_steps = Table(  # the password was right, and the second factor is to come
+    "sign_in_steps",
+    metadata,
+    Column("digest", Text, primary_key=True, doc="SHA-256 of its token, in hex"),
+    _of_user(),
+    Column("expires_at", BigInteger, nullable=False, index=True),
+    Column("tries", Integer, nullable=False, doc="codes that were wrong"),
+)
+
+provider_links = Table(  # whom the OpenID provider signs in
+    "provider_links",
+    metadata,
+    Column("id", _RowId, primary_key=True),
+    _of_user(),
+    Column("issuer", Text, nullable=False),
+    Column("subject", Text, nullable=False, doc="the provider's id of the person"),
+    Column("email", Text, nullable=False, doc="what the provider called them when it was linked"),
+    Column("created_at", BigInteger, nullable=False),
+    Column("last_used_at", BigInteger),
+    UniqueConstraint("issuer", "subject", name="uq_provider_links_issuer_subject"),
+    sqlite_autoincrement=True,
+)
+
+provider_requests = Table(  # who was sent to the OpenID provider; goes away when they come back
+    "provider_requests",
+    metadata,
+    Column("digest", Text, primary_key=True, doc="SHA-256 of the state, in hex"),
+    Column(
+        "user_id",
+        BigInteger,
+        ForeignKey("users.id", ondelete="CASCADE"),
+        index=True,
+        doc="who links themselves; null where somebody signs in",
+    ),
+    Column("nonce", Text, nullable=False),
+    Column("verifier", Text, nullable=False, doc="of PKCE"),
+    Column("next", Text, nullable=False, doc="path to go on at"),
+    Column("expires_at", BigInteger, nullable=False, index=True),
+)
+
 watches = Table(
     "watches",
     metadata,
@@ -447,17 +542,25 @@ __all__ = [
     "known_clients",
     "mail_counts",
     "metadata",
+    "passkey_challenges",
+    "passkeys",
     "payers",
     "payment_events",
+    "provider_links",
+    "provider_requests",
     "recheck_turns",
+    "recovery_codes",
     "register_budget",
     "reset_tokens",
     "sessions",
+    "sign_in_steps",
     "subscriptions",
     "sync_runs",
     "ticks",
+    "totp_factors",
     "users",
     "watch_tags",
     "watches",
     "webhooks",
+    "wrong_codes",
 ]

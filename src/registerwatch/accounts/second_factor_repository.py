@@ -1,0 +1,181 @@
+"""The SQL of second factors: authenticator apps, recovery codes, wrong codes, and who has what.
+
+Functions run in the transaction of the connection that they are given. Those of one user take the user's id, which the
+caller has from a session or from a sign-in whose account is locked.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from sqlalchemy import Select, delete, func, insert, select, text, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from registerwatch.db.tables import (
+    passkey_challenges,
+    passkeys,
+    provider_links,
+    provider_requests,
+    recovery_codes,
+    sign_in_steps,
+    totp_factors,
+    users,
+    wrong_codes,
+)
+
+UNCONFIRMED_SECONDS = 24 * 3600
+"""A secret whose first code was not given by then is deleted."""
+WRONG_CODES_SECONDS = 24 * 3600
+
+
+@dataclass(frozen=True, slots=True)
+class SecondFactors:
+    """What a user has beside their password."""
+
+    totp_since: int | None = None
+    """None where no authenticator app is set up."""
+    passkeys: int = 0
+    recovery_codes: int = 0
+
+    @property
+    def is_on(self) -> bool:
+        """Whether a sign-in by password asks for more."""
+        return self.totp_since is not None or self.passkeys > 0
+
+    @property
+    def names(self) -> Sequence[str]:
+        """What is set up, in words for people; empty where nothing is."""
+        names = ["authenticator app"] if self.totp_since is not None else []
+        if self.passkeys:
+            names.append("passkey" if self.passkeys == 1 else f"{self.passkeys} passkeys")
+        return names
+
+
+@dataclass(frozen=True, slots=True)
+class StoredTotp:
+    """A user's authenticator app. `secret` is as it is stored."""
+
+    secret: str = field(repr=False)
+    created_at: int
+    confirmed_at: int | None
+    last_step: int
+
+
+async def second_factors_of(connection: AsyncConnection, account_id: int) -> Mapping[int, SecondFactors]:
+    """Which second factors the users of an account have, by the users' ids; every user is in it."""
+    return {row[0]: SecondFactors(*row[1:]) for row in await connection.execute(_factors(account_id))}
+
+
+async def factors_of(connection: AsyncConnection, account_id: int, user_id: int) -> SecondFactors:
+    """Those of one user of the account."""
+    row = (await connection.execute(_factors(account_id).where(users.c.id == user_id))).one_or_none()
+    return SecondFactors(*row[1:]) if row is not None else SecondFactors()
+
+
+def _factors(account_id: int) -> Select[int, int | None, int, int]:
+    app = select(totp_factors.c.confirmed_at).where(totp_factors.c.user_id == users.c.id).scalar_subquery()
+    keys = select(func.count()).where(passkeys.c.user_id == users.c.id).scalar_subquery()
+    codes = select(func.count()).where(recovery_codes.c.user_id == users.c.id).scalar_subquery()
+    return select(users.c.id, app, keys, codes).where(users.c.account_id == account_id).order_by(users.c.id)
+
+
+async def totp(connection: AsyncConnection, user_id: int) -> StoredTotp | None:
+    """A user's authenticator app, also where its first code was not given."""
+    columns = (totp_factors.c.secret, totp_factors.c.created_at, totp_factors.c.confirmed_at, totp_factors.c.last_step)
+    row = (await connection.execute(select(*columns).where(totp_factors.c.user_id == user_id))).one_or_none()
+    return StoredTotp(*row) if row is not None else None
+
+
+async def begin_totp(connection: AsyncConnection, user_id: int, secret: str, now: int) -> None:
+    """Store a secret that is to be confirmed, in the place of an earlier one."""
+    await connection.execute(delete(totp_factors).where(totp_factors.c.user_id == user_id))
+    values = {"user_id": user_id, "secret": secret, "created_at": now, "last_step": 0}
+    await connection.execute(insert(totp_factors).values(values))
+
+
+async def confirm_totp(connection: AsyncConnection, user_id: int, *, step: int, now: int) -> None:
+    """Note that the first code was given, by its time step."""
+    changed = update(totp_factors).where(totp_factors.c.user_id == user_id)
+    await connection.execute(changed.values(confirmed_at=now, last_step=step))
+
+
+async def use_step(connection: AsyncConnection, user_id: int, step: int) -> None:
+    """Note that the code of a time step was used."""
+    await connection.execute(update(totp_factors).where(totp_factors.c.user_id == user_id).values(last_step=step))
+
+
+async def remove_totp(connection: AsyncConnection, user_id: int) -> bool:
+    """Remove a user's authenticator app; whether there was one that had been confirmed."""
+    was_on = totp_factors.c.user_id == user_id, totp_factors.c.confirmed_at.is_not(None)
+    removed = (await connection.execute(delete(totp_factors).where(*was_on))).rowcount > 0
+    await connection.execute(delete(totp_factors).where(totp_factors.c.user_id == user_id))
+    return removed
+
+
+async def replace_recovery_codes(connection: AsyncConnection, user_id: int, digests: Sequence[str], now: int) -> None:
+    """Store new recovery codes in the place of those before; none to have none."""
+    await connection.execute(delete(recovery_codes).where(recovery_codes.c.user_id == user_id))
+    if digests:
+        rows = [{"digest": each, "user_id": user_id, "created_at": now} for each in digests]
+        await connection.execute(insert(recovery_codes), rows)
+
+
+async def use_recovery_code(connection: AsyncConnection, user_id: int, digest: str) -> bool:
+    """Use a recovery code up; whether it was one."""
+    of_code = recovery_codes.c.user_id == user_id, recovery_codes.c.digest == digest
+    return (await connection.execute(delete(recovery_codes).where(*of_code))).rowcount > 0
+
+
+async def wrong_codes_of(connection: AsyncConnection, user_id: int, now: int) -> tuple[int, int]:
+    """How many wrong codes were given for a user within a day, and when that day ends."""
+    found = select(wrong_codes.c.codes, wrong_codes.c.since).where(
+        wrong_codes.c.user_id == user_id, wrong_codes.c.since > now - WRONG_CODES_SECONDS
+    )
+    row = (await connection.execute(found)).one_or_none()
+    return (row.codes, row.since + WRONG_CODES_SECONDS) if row is not None else (0, now)
+
+
+_COUNT_WRONG_CODE = text(
+    "INSERT INTO wrong_codes (user_id, since, codes) VALUES (:user_id, :now, 1)"
+    " ON CONFLICT (user_id) DO UPDATE SET"
+    " codes = CASE WHEN wrong_codes.since > :over THEN wrong_codes.codes + 1 ELSE 1 END,"
+    " since = CASE WHEN wrong_codes.since > :over THEN wrong_codes.since ELSE excluded.since END"
+)
+
+
+async def count_wrong_code(connection: AsyncConnection, user_id: int, now: int) -> None:
+    """Count a wrong code."""
+    values = {"user_id": user_id, "now": now, "over": now - WRONG_CODES_SECONDS}
+    await connection.execute(_COUNT_WRONG_CODE, values)
+
+
+async def remove_all(connection: AsyncConnection, user_id: int) -> bool:
+    """Remove a user's second factors with what belongs to them; whether there were any."""
+    removed = await remove_totp(connection, user_id)
+    removed |= (await connection.execute(delete(passkeys).where(passkeys.c.user_id == user_id))).rowcount > 0
+    for table in (recovery_codes, wrong_codes, passkey_challenges, sign_in_steps):
+        await connection.execute(delete(table).where(table.c.user_id == user_id))
+    return removed
+
+
+async def remove_set_up_by_others(connection: AsyncConnection, user_id: int) -> None:
+    """Remove whatever was set up for an address before anybody had proven it: second factors and links to a provider.
+
+    Whoever reads the mailbox must not be kept out by what a stranger chose.
+    """
+    await remove_all(connection, user_id)
+    for table in (provider_links, provider_requests):
+        await connection.execute(delete(table).where(table.c.user_id == user_id))
+
+
+async def delete_expired(connection: AsyncConnection, now: int) -> int:
+    """Delete steps, challenges and requests that are over, counts and secrets that were never confirmed; how many."""
+    over = (
+        delete(sign_in_steps).where(sign_in_steps.c.expires_at <= now),
+        delete(passkey_challenges).where(passkey_challenges.c.expires_at <= now),
+        delete(provider_requests).where(provider_requests.c.expires_at <= now),
+        delete(wrong_codes).where(wrong_codes.c.since <= now - WRONG_CODES_SECONDS),
+        delete(totp_factors).where(
+            totp_factors.c.confirmed_at.is_(None), totp_factors.c.created_at <= now - UNCONFIRMED_SECONDS
+        ),
+    )
+    return sum([(await connection.execute(statement)).rowcount for statement in over])
