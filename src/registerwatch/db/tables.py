@@ -334,6 +334,8 @@ watches = Table(
     Column("last_error", Text, nullable=False, doc="why the last read failed, empty when it did not"),
     Column("failing_since", BigInteger, doc="first failure since the last success, null when there was none"),
     Column("created_at", BigInteger, nullable=False),
+    Column("notes", Text, nullable=False, server_default="", doc="what people wrote down beside it"),
+    Column("options", Text, nullable=False, server_default="{}", doc="watches.options.WatchOptions in JSON"),
     UniqueConstraint("account_id", "subject", name="uq_watches_account_id_subject"),
     sqlite_autoincrement=True,
 )
@@ -360,6 +362,19 @@ sync_runs = Table(  # the last sync that a person of the account started on a pa
     Column("events", Integer, nullable=False, doc="the account's events since it started"),
     Column("finished_at", BigInteger, doc="null while it goes on, and for ever where its process was killed"),
     Column("error", Text, nullable=False, doc="why it did not try all, or empty"),
+)
+
+read_failures = Table(  # reads of a watch that failed; several in a row for the same reason are one row
+    "read_failures",
+    metadata,
+    Column("id", _RowId, primary_key=True),
+    Column("watch_id", BigInteger, ForeignKey("watches.id", ondelete="CASCADE"), nullable=False, index=True),
+    Column("reason", Text, nullable=False, doc="as `watches.last_error` had it"),
+    Column("first_at", BigInteger, nullable=False),
+    Column("last_at", BigInteger, nullable=False),
+    Column("times", Integer, nullable=False),
+    Column("ended_at", BigInteger, doc="when a read went well, or failed for another reason; null before that"),
+    sqlite_autoincrement=True,
 )
 
 recheck_turns = Table(  # accounts take turns in the recheck; one that has no row waits since it was made
@@ -548,6 +563,7 @@ __all__ = [
     "payment_events",
     "provider_links",
     "provider_requests",
+    "read_failures",
     "recheck_turns",
     "recovery_codes",
     "register_budget",

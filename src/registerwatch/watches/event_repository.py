@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import msgspec
-from sqlalchemy import ColumnElement, FromClause, Row, exists, insert, or_, select, text, update
+from sqlalchemy import ColumnElement, FromClause, Row, and_, exists, insert, or_, select, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.db.tables import events
@@ -94,6 +94,18 @@ async def newest_events(connection: AsyncConnection, account_id: int, most: int)
     """The account's events, newest first."""
     found = _EVENT.where(events.c.account_id == account_id).order_by(events.c.id.desc()).limit(most)
     return [_event_of(row) for row in await connection.execute(found)]
+
+
+async def events_of_watch(
+    connection: AsyncConnection, account_id: int, watch_id: int, limit: int, *, before: tuple[int, int] | None = None
+) -> Sequence[Event]:
+    """The newest events of a watch of the account, those before an instant (unix seconds) and id."""
+    found = _EVENT.where(events.c.account_id == account_id, events.c.watch_id == watch_id)
+    if before is not None:
+        at, event_id = before
+        found = found.where(or_(events.c.created_at < at, and_(events.c.created_at == at, events.c.id < event_id)))
+    newest = found.order_by(events.c.created_at.desc(), events.c.id.desc()).limit(limit)
+    return [_event_of(row) for row in await connection.execute(newest)]
 
 
 async def events_of_batches(

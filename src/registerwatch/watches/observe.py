@@ -4,16 +4,18 @@ It runs inside the transaction that stores the read in the copy, so that copy, s
 whatever happens. A read costs what the watches on its subject cost; watches on other subjects cost nothing.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.register.observation import DeviceObservation, Observation, ReadContext, new_batch
-from registerwatch.watches import event_repository, repository
+from registerwatch.watches import event_repository, read_failures, repository
 from registerwatch.watches.causes import cause_of
 from registerwatch.watches.diff import FieldChange, compare, summary_of
 from registerwatch.watches.event_repository import NewEvent
+from registerwatch.watches.models import Event
+from registerwatch.watches.options import options_of
 from registerwatch.watches.outbox import Outbox
 from registerwatch.watches.repository import Watched
 from registerwatch.watches.snapshot import decoded, encoded, label_of, snapshot_of
@@ -79,7 +81,10 @@ class WatchObserver:
     async def _store_events(
         self, connection: AsyncConnection, changed: Sequence[tuple[Watched, _Compared]], context: ReadContext, now: int
     ) -> None:
-        """Store events and put them into the outbox: in the context's batch where they can join it, else at once."""
+        """Store events and put them into the outbox: in the context's batch where they can join it, else at once.
+
+        Those of watches that do not notify are only stored.
+        """
         joining = {
             watch.account_id
             for watch, _ in changed
@@ -100,7 +105,8 @@ class WatchObserver:
             )
             for watch, result in changed
         ]
-        stored = await event_repository.add_events(connection, new, now)
+        silent = {watch.id for watch, _ in changed if not options_of(watch.options).notifies}
+        stored = _without(silent, await event_repository.add_events(connection, new, now))
         held = {account_id: events for account_id, events in stored.items() if account_id in joining}
         others = {account_id: events for account_id, events in stored.items() if account_id not in joining}
         await self._outbox.put(connection, context.batch, held, due_at=context.held_until, now=now)
@@ -150,12 +156,21 @@ async def _store_read(
     for watch in watched:
         observation = seen[watch.subject]
         if isinstance(observation, DeviceObservation) and observation.in_full and not observation.certificates_read:
-            without.append(watch.id)
+            without.append(watch)
         elif observation.in_full:
-            whole.append(watch.id)
-    await repository.note_seen(connection, whole, now, read_at)
+            whole.append(watch)
+    await repository.note_seen(connection, [watch.id for watch in whole], now, read_at)
+    await read_failures.end(connection, [watch.id for watch in whole if watch.failing_since is not None], now)
     if context.is_for_watches:
-        await repository.note_seen_without(connection, without, NO_CERTIFICATES, now, read_at)
+        failed = [watch.id for watch in without]
+        await repository.note_seen_without(connection, failed, NO_CERTIFICATES, now, read_at)
+        await read_failures.note(connection, failed, NO_CERTIFICATES, now)
+
+
+def _without(silent: Collection[int], events: Mapping[int, Sequence[Event]]) -> Mapping[int, Sequence[Event]]:
+    """Events by account, without those of some watches."""
+    heard = {account_id: [each for each in of if each.watch_id not in silent] for account_id, of in events.items()}
+    return {account_id: of for account_id, of in heard.items() if of}
 
 
 def _is_new(watch: Watched, result: _Compared) -> bool:

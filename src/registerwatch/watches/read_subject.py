@@ -11,7 +11,7 @@ from registerwatch.register.observation import ReadContext
 from registerwatch.register.outcomes import NotFound, ReadFailed
 from registerwatch.register.sources.budget_parts import RequestPriority
 from registerwatch.register.sources.turn_lock import Requester
-from registerwatch.watches import repository
+from registerwatch.watches import read_failures, repository
 from registerwatch.watches.models import NOT_REGISTERED
 
 UNCOMPARED = "The register was read, but not the record that answers for this subject; it is read again."
@@ -74,7 +74,9 @@ class SubjectReader:
 
     async def _note_failure(self, subject: str, reason: str) -> None:
         async with self._database.transaction() as connection:
-            await repository.note_failure(connection, subject, reason, int(self._clock.now()))
+            now = int(self._clock.now())
+            failed = await repository.note_failure(connection, subject, reason, now)
+            await read_failures.note(connection, failed, reason, now)
 
     async def _is_untried(self, subject: str, began_at: int) -> bool:
         async with self._database.reading() as connection:
@@ -85,7 +87,8 @@ class SubjectReader:
         watch would be read first every time.
         """
         async with self._database.transaction() as connection:
-            await repository.note_uncompared(connection, subject, UNCOMPARED, began_at)
+            failed = await repository.note_uncompared(connection, subject, UNCOMPARED, began_at)
+            await read_failures.note(connection, failed, UNCOMPARED, began_at)
 
 
 def _error(result: RefreshResult) -> str | None:

@@ -45,6 +45,18 @@ class Watched:
     label: str
     is_renamed: bool
     snapshot: str | None
+    failing_since: int | None
+    options: str
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSettings:
+    """What people set for a watch; `options` in JSON."""
+
+    label: str
+    is_renamed: bool
+    notes: str
+    options: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +99,31 @@ async def by_id(connection: AsyncConnection, account_id: int, watch_id: int) -> 
     found = _WATCH.where(watches.c.account_id == account_id, watches.c.id == watch_id)
     row = (await connection.execute(found)).one_or_none()
     return _watch_of(row) if row is not None else None
+
+
+async def settings_of(connection: AsyncConnection, account_id: int, watch_id: int) -> StoredSettings | None:
+    """What people set for a watch of the account."""
+    found = select(watches.c.label, watches.c.is_renamed, watches.c.notes, watches.c.options)
+    of_watch = watches.c.account_id == account_id, watches.c.id == watch_id
+    row = (await connection.execute(found.where(*of_watch))).one_or_none()
+    return StoredSettings(*row) if row is not None else None
+
+
+async def lock(connection: AsyncConnection, account_id: int, watch_id: int) -> None:
+    """Nobody else changes a watch of the account until this transaction ends."""
+    await _locked(connection, watches.c.account_id == account_id, watches.c.id == watch_id)
+
+
+async def set_settings(connection: AsyncConnection, account_id: int, watch_id: int, settings: StoredSettings) -> None:
+    """Store what people set for a watch of the account."""
+    of_watch = watches.c.id == watch_id, watches.c.account_id == account_id
+    values = {
+        "label": settings.label,
+        "is_renamed": settings.is_renamed,
+        "notes": settings.notes,
+        "options": settings.options,
+    }
+    await connection.execute(update(watches).where(*of_watch).values(values))
 
 
 async def subjects(connection: AsyncConnection, account_id: int) -> set[str]:
@@ -154,14 +191,16 @@ async def count_by_health(connection: AsyncConnection, now: int) -> Mapping[Heal
     return {**dict.fromkeys(get_args(HealthState), 0), **{row[0]: row[1] for row in await connection.execute(found)}}
 
 
-async def note_failure(connection: AsyncConnection, subject: str, error: str, now: int) -> None:
-    """A try to read a subject brought nothing: its watches keep their snapshots and say why."""
+async def note_failure(connection: AsyncConnection, subject: str, error: str, now: int) -> Sequence[int]:
+    """A try to read a subject brought nothing: its watches keep their snapshots and say why. Gives their ids."""
     failed = {
         "tried_at": now,
         "last_error": error,
         "failing_since": func.coalesce(watches.c.failing_since, now),
     }
-    await _set(connection, await _locked(connection, watches.c.subject == subject, _is_active(now)), failed)
+    ids = await _locked(connection, watches.c.subject == subject, _is_active(now))
+    await _set(connection, ids, failed)
+    return ids
 
 
 async def is_untried(connection: AsyncConnection, subject: str, since: int) -> bool:
@@ -170,11 +209,15 @@ async def is_untried(connection: AsyncConnection, subject: str, since: int) -> b
     return (await connection.execute(select(watches.c.id).where(*untried).limit(1))).first() is not None
 
 
-async def note_uncompared(connection: AsyncConnection, subject: str, error: str, now: int) -> None:
-    """A read of a subject had nothing to compare: its watches count as tried now and say why that changed nothing."""
+async def note_uncompared(connection: AsyncConnection, subject: str, error: str, now: int) -> Sequence[int]:
+    """A read of a subject had nothing to compare: its watches count as tried now and say why that changed nothing.
+    Gives their ids.
+    """
     tried = watches.c.subject == subject, watches.c.tried_at < now, _is_active(now)
     noted = {"tried_at": now, "last_error": error, "failing_since": func.coalesce(watches.c.failing_since, now)}
-    await _set(connection, await _locked(connection, *tried), noted)
+    ids = await _locked(connection, *tried)
+    await _set(connection, ids, noted)
+    return ids
 
 
 async def note_unread(connection: AsyncConnection, account_id: int, subject: str, reason: str) -> None:
@@ -198,6 +241,8 @@ async def watched(connection: AsyncConnection, seen_subjects: Sequence[str], now
             watches.c.label,
             watches.c.is_renamed,
             watches.c.snapshot,
+            watches.c.failing_since,
+            watches.c.options,
         )
         .join(accounts, accounts.c.id == watches.c.account_id)
         .where(watches.c.subject.in_(seen_subjects), accounts.c.expires_at > now)

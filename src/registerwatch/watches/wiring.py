@@ -13,7 +13,11 @@ from registerwatch.watches.read_subject import SubjectReader
 from registerwatch.watches.recheck import RecheckService
 from registerwatch.watches.service import WatchService
 from registerwatch.watches.sync import SyncService, side_by_side
+<<<<<<< HEAD
 from registerwatch.watches.tags import TagService
+=======
+from registerwatch.watches.watch_details import WatchDetailsService
+>>>>>>> 47c39d9 (Keep a log of failed reads of each watch, and let people set notes and options)
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +25,7 @@ class Watches:
     """What surfaces, commands and background work call."""
 
     service: WatchService
+    details: WatchDetailsService
     sync: SyncService
     recheck: RecheckService
     imports: ImportService
@@ -39,6 +44,7 @@ def build_watches(
     reader = SubjectReader(database, clock, refresher)
     return Watches(
         service=WatchService(database, clock, reader),
+        details=WatchDetailsService(database, clock, reader),
         sync=SyncService(
             database,
             clock,

@@ -1,0 +1,44 @@
+"""What people set for a watch beside its name: notes and options. Pure."""
+
+import re
+import unicodedata
+from typing import Any
+
+import msgspec
+
+from registerwatch.errors import InvalidInput
+
+MAX_NOTES_LENGTH = 4_000
+
+_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
+"""Characters that no note needs: those that cannot be seen, and those that turn the direction of what follows."""
+
+
+class WatchOptions(msgspec.Struct, frozen=True):
+    """What a watch does. Stored as JSON; what is not stored has its default here."""
+
+    notifies: bool = True
+    """Whether its events are sent to the account's webhooks. They are stored and listed in any case."""
+
+
+def options_of(stored: str) -> WatchOptions:
+    """Stored options. Those that a later release added are left out."""
+    return _decoder.decode(stored)
+
+
+def with_options(stored: str, options: WatchOptions) -> str:
+    """Options to store in the place of others; those that a later release added stay."""
+    kept: dict[str, Any] = msgspec.json.decode(stored)
+    return msgspec.json.encode({**kept, **msgspec.structs.asdict(options)}).decode()
+
+
+def notes_of(text: str) -> str:
+    """Notes as they are stored. Raises `InvalidInput` where they are too long."""
+    lines = _CONTROL.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
+    notes = unicodedata.normalize("NFC", lines).strip()
+    if len(notes) > MAX_NOTES_LENGTH:
+        raise InvalidInput(f"The notes have {len(notes):,} characters; {MAX_NOTES_LENGTH:,} fit.")
+    return notes
+
+
+_decoder = msgspec.json.Decoder(WatchOptions)

@@ -1,0 +1,142 @@
+"""One watch as its page shows it: what people set for it, what happened to it; and what they do there."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from registerwatch.accounts.models import Caller
+from registerwatch.accounts.validation import label as label_of_text
+from registerwatch.clock import Clock
+from registerwatch.db.engine import Database
+from registerwatch.register.observation import ReadContext
+from registerwatch.register.sources.budget_parts import RequestPriority
+from registerwatch.watches import event_repository, read_failures, repository
+from registerwatch.watches.models import Watch
+from registerwatch.watches.options import WatchOptions, notes_of, options_of, with_options
+from registerwatch.watches.read_subject import SubjectReader
+from registerwatch.watches.repository import StoredSettings
+from registerwatch.watches.snapshot import label_of
+from registerwatch.watches.timeline import PAGE_LENGTH, Position, TimelinePage, position_of
+
+START_SECONDS = 25.0
+"""So long a read that somebody waits for waits for the request budget to begin."""
+
+
+@dataclass(frozen=True, slots=True)
+class WatchDetails:
+    """A watch with what people set for it and a page of what happened to it."""
+
+    watch: Watch
+    is_renamed: bool
+    """Whether a person gave its name; else reads change it."""
+    notes: str
+    options: WatchOptions
+    timeline: TimelinePage
+
+
+class ReadResult(StrEnum):
+    """What reading one watch now brought."""
+
+    CHANGED = "changed"
+    UNCHANGED = "unchanged"
+    FIRST = "first"
+    """It was read for the first time: that is the baseline."""
+    FAILED = "failed"
+    UNASKED = "unasked"
+    """The register was not asked: the request budget is used up."""
+
+
+class WatchDetailsService:
+    """What an account sees and does on the page of one watch."""
+
+    def __init__(self, database: Database, clock: Clock, reader: SubjectReader) -> None:
+        self._database = database
+        self._clock = clock
+        self._reader = reader
+
+    async def read(self, caller: Caller, watch_id: int, *, before: Position | None = None) -> WatchDetails | None:
+        """A watch of the account, with its timeline before a position; None where there is no such watch."""
+        account_id = caller.account.id
+        async with self._database.reading() as connection:
+            watch = await repository.by_id(connection, account_id, watch_id)
+            settings = await repository.settings_of(connection, account_id, watch_id)
+            if watch is None or settings is None:
+                return None
+            timeline = await _timeline(connection, account_id, watch_id, before)
+        return WatchDetails(watch, settings.is_renamed, settings.notes, options_of(settings.options), timeline)
+
+    async def change(self, caller: Caller, watch_id: int, *, name: str, notes: str, options: WatchOptions) -> bool:
+        """Set what people set for a watch. An empty name, and the one that the register has, follow the register.
+
+        False where the account has no such watch. Raises `InvalidInput` for notes that are too long, `PeriodEnded`.
+        """
+        caller.account.require_active(self._clock.now())
+        account_id, label, kept_notes = caller.account.id, label_of_text(name), notes_of(notes)
+        async with self._database.transaction() as connection:
+            await repository.lock(connection, account_id, watch_id)
+            watch = await repository.by_id(connection, account_id, watch_id)
+            stored = await repository.settings_of(connection, account_id, watch_id)
+            if watch is None or stored is None:
+                return False
+            registered = registered_name(watch)
+            is_renamed = label not in ("", label_of_text(registered))
+            settings = StoredSettings(
+                label if is_renamed else registered, is_renamed, kept_notes, with_options(stored.options, options)
+            )
+            await repository.set_settings(connection, account_id, watch_id, settings)
+        return True
+
+    async def read_register(self, caller: Caller, watch_id: int) -> ReadResult | None:
+        """Read the subject of one watch from the register now; None where the account has no such watch.
+
+        What it changes is an event as that of a sync is, and sent at once. Raises `PeriodEnded`.
+        """
+        caller.account.require_active(self._clock.now())
+        before = await self._state(caller, watch_id)
+        if before is None:
+            return None
+        limits = self._reader.limits(self._clock.monotonic() + START_SECONDS, caller.account)
+        read = await self._reader.read(before.watch.subject, RequestPriority.WATCH, ReadContext(), limits)
+        if read.unasked:
+            return ReadResult.UNASKED
+        after = await self._state(caller, watch_id)
+        if after is None:
+            return None
+        return _result(before, after) if read.is_found else ReadResult.FAILED
+
+    async def _state(self, caller: Caller, watch_id: int) -> "_State | None":
+        async with self._database.reading() as connection:
+            watch = await repository.by_id(connection, caller.account.id, watch_id)
+            newest = await event_repository.events_of_watch(connection, caller.account.id, watch_id, 1)
+        return _State(watch, newest[0].id if newest else 0) if watch is not None else None
+
+
+def registered_name(watch: Watch) -> str:
+    """What a watch is called while nobody names it."""
+    return label_of(watch.snapshot, watch.subject) if watch.snapshot is not None else watch.subject
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """A watch, and the id of its newest event, 0 where it has none."""
+
+    watch: Watch
+    newest_event: int
+
+
+def _result(before: _State, after: _State) -> ReadResult:
+    if before.watch.snapshot is None:
+        return ReadResult.FIRST
+    return ReadResult.CHANGED if after.newest_event > before.newest_event else ReadResult.UNCHANGED
+
+
+async def _timeline(
+    connection: AsyncConnection, account_id: int, watch_id: int, before: Position | None
+) -> TimelinePage:
+    """A page of a timeline. Of an instant failed reads come before events, so an event follows none of them."""
+    at = None if before is None else (before.at, before.id if before.is_event else 0)
+    events = await event_repository.events_of_watch(connection, account_id, watch_id, PAGE_LENGTH + 1, before=at)
+    failures = await read_failures.of_watch(connection, account_id, watch_id)
+    earlier = [each for each in failures if before is None or position_of(each) < before]
+    return TimelinePage.cut(events, earlier, PAGE_LENGTH)
