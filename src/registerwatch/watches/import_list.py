@@ -5,9 +5,8 @@ first successful read, by the next recheck or whoever reads the subject before. 
 part of it; where not all of them were read, that read completes it.
 """
 
-import csv
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Literal
 
@@ -23,19 +22,14 @@ from registerwatch.register.identifiers import as_registered, why_none
 from registerwatch.register.observation import ActorObservation, Observation
 from registerwatch.register.store.records import RecordStore
 from registerwatch.watches import repository
+from registerwatch.watches.import_text import identifiers
 from registerwatch.watches.repository import NewWatch
 from registerwatch.watches.snapshot import encoded, label_of, snapshot_of
 from registerwatch.watches.subjects import subject as subject_of
 
-MAX_LINES = 500
-"""Of those that hold something."""
-MAX_ALL_LINES = 2_000
-"""With empty ones."""
 MAX_ERRORS = 5
-MAX_LINE_LENGTH = 2_000
 MAX_SHOWN = 120
 """Characters of a line that are repeated in the answer."""
-HEADERS = frozenset({"udi", "srn", "udi-di", "subject", "identifier"})
 
 LineFate = Literal["added", "skipped", "error", "left"]
 
@@ -189,44 +183,3 @@ def _with_baseline(observation: Observation, read_at: int) -> NewWatch:
     snapshot, subject = snapshot_of(observation), observation.subject
     is_complete = isinstance(observation, ActorObservation) or snapshot.has_all_certs
     return NewWatch(subject, label_of(snapshot, subject), encoded(snapshot), read_at if is_complete else None)
-
-
-def identifiers(text: str) -> list[tuple[int, str]]:
-    """The first cell of every line that has one, with the line's number; headers are left out.
-
-    Raises `InvalidInput` for more than 500 such lines, and for what is no list of lines at all.
-    """
-    found: list[tuple[int, str]] = []
-    for number, line in enumerate(_lines(text.removeprefix("\ufeff")), start=1):
-        cell = _first_cell(line)
-        if not cell or cell.lower() in HEADERS:
-            continue
-        found.append((number, cell))
-        if len(found) > MAX_LINES:
-            raise InvalidInput(f"The list has more than {MAX_LINES} lines; nothing was added. Send it in parts.")
-    return found
-
-
-def _lines(text: str) -> Iterator[str]:
-    if "\0" in text:
-        raise InvalidInput("The list is not CSV: it holds a NUL character. Nothing was added.")
-    if text.count("\n") + text.count("\r") - text.count("\r\n") > MAX_ALL_LINES:
-        raise InvalidInput(f"The list has more than {MAX_ALL_LINES:,} lines, empty ones too; nothing was added.")
-    for line in text.replace("\r\n", "\n").replace("\r", "\n").split("\n"):
-        if len(line) > MAX_LINE_LENGTH:
-            raise InvalidInput(
-                f"The list is not CSV: a line has more than {MAX_LINE_LENGTH:,} characters. Nothing was added."
-            )
-        yield line
-
-
-def _first_cell(line: str) -> str:
-    """The first cell of a line, without quotes around it; a quote that never ends is part of the cell.
-
-    A line may have any of three separators, and a reader of `csv` knows one. No identifier holds any of them.
-    """
-    line = line.replace(";", ",").replace("\t", ",").strip()
-    if not line.startswith('"'):
-        return line.partition(",")[0].strip()
-    cell = next(csv.reader([f"{line}\n"]))[0]
-    return (line.partition(",")[0] if "\n" in cell else cell).strip()

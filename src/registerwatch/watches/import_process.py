@@ -1,0 +1,80 @@
+"""Workbooks are read in a process of their own, which has bounds of time and memory and none of the service's secrets.
+
+    python -I -m registerwatch.watches.import_process < list.xlsx
+
+writes the list as JSON. Exit code 3: the file is none, and the output says why.
+"""
+
+import asyncio
+import resource
+import subprocess
+import sys
+
+import msgspec
+
+from registerwatch.errors import InvalidInput, Overloaded
+from registerwatch.watches.import_file import is_workbook, text_file_lines
+from registerwatch.watches.import_table import ParsedList
+
+MAX_AT_A_TIME = 2
+WAIT_SECONDS = 10.0
+"""So long a file waits for those before it."""
+CPU_SECONDS, WALL_SECONDS = 10, 20
+MAX_MEMORY_BYTES = 1024 * 1024 * 1024
+REFUSED = 3
+
+TOO_MUCH_WORK = "This workbook takes too long to read. Save the column of identifiers alone, as .xlsx or CSV."
+BUSY = "Other lists are being read at the moment. Send yours again in a few seconds."
+
+
+class ListFileReader:
+    """Reads files, few workbooks at a time."""
+
+    def __init__(self) -> None:
+        self._places = asyncio.Semaphore(MAX_AT_A_TIME)
+
+    async def read(self, content: bytes) -> ParsedList:
+        """The list in a file. Raises `InvalidInput`, and `Overloaded` where too many are being read."""
+        if not is_workbook(content):
+            return await asyncio.to_thread(text_file_lines, content)
+        try:
+            await asyncio.wait_for(self._places.acquire(), WAIT_SECONDS)
+        except TimeoutError:
+            raise Overloaded(BUSY) from None
+        try:
+            return await asyncio.to_thread(_read_in_process, content)
+        finally:
+            self._places.release()
+
+
+def _read_in_process(content: bytes) -> ParsedList:
+    command = [sys.executable, "-I", "-m", __name__]
+    try:
+        done = subprocess.run(  # noqa: S603  # our own module
+            command, input=content, capture_output=True, timeout=WALL_SECONDS, check=False, env={}
+        )
+    except subprocess.TimeoutExpired:
+        raise InvalidInput(TOO_MUCH_WORK) from None
+    if done.returncode == REFUSED:
+        raise InvalidInput(done.stdout.decode())
+    if done.returncode:
+        raise InvalidInput(TOO_MUCH_WORK)
+    return msgspec.json.decode(done.stdout, type=ParsedList)
+
+
+def main() -> int:
+    """Read a workbook from standard input."""
+    from registerwatch.watches.import_xlsx import workbook_lines  # the service itself never loads its library
+
+    resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
+    resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY_BYTES, MAX_MEMORY_BYTES))
+    try:
+        output, code = msgspec.json.encode(workbook_lines(sys.stdin.buffer.read())), 0
+    except InvalidInput as error:
+        output, code = str(error).encode(), REFUSED
+    sys.stdout.buffer.write(output)
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())
