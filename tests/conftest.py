@@ -43,6 +43,7 @@ TOGETHER = (
     "journeys/test_fleet.py",
     "journeys/test_mcp_clients.py",
     "pages/test_browser.py",
+    "pages/test_every_page.py",
 )
 """Tests that share something that takes long to make: of several workers one runs all of them."""
 

@@ -1,4 +1,5 @@
-"""Make sure that the programs which the tests start are there: PostgreSQL, Redis, openssl, Chromium, Node.js.
+"""Make sure that the programs which the tests start are there: PostgreSQL, Redis, openssl, Chromium, Node.js,
+Java.
 
 Where we are root on a Debian-like system they are installed; elsewhere a message says what is missing, and the tests
 that need it say so too.
@@ -18,6 +19,7 @@ NEEDED = {
     "wrk": lambda: shutil.which("wrk"),
     "nodejs": lambda: shutil.which("node"),
     "npm": lambda: shutil.which("npm"),
+    "default-jre-headless": lambda: shutil.which("java"),
 }
 
 

@@ -1,0 +1,116 @@
+"""Every public page in every state: what axe, vnu and the browser say of it. A page that is not listed fails a test."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from fastapi.routing import iter_route_contexts
+from playwright.sync_api import Browser
+from starlette.routing import compile_path
+
+from registerwatch.pages.site_files import assets
+from tests.pages.browser_site import Served, chromium, new_page, served_site
+from tests.pages.markup_checker import markup_problems
+from tests.pages.page_checks import problems
+from tests.pages.public_states import PAGES, REGISTRATIONS, mailed_pages
+
+NO_PAGES = ("/static/", "/favicon.ico", "/robots.txt", "/sitemap")
+"""What is no HTML."""
+ELSEWHERE = ("/billing/", "/app")
+"""Pages that need a payment provider, and those of an account, which have tables of their own."""
+
+_ADD = "document.querySelector('main').insertAdjacentHTML('beforeend', `%s`)"
+BAD_CHANGES = {
+    _ADD % "<img src=/favicon.ico>": "image-alt",
+    _ADD % "<a href=/ tabindex=-1>Not reached</a>": "the keyboard walks",
+    _ADD
+    % "<a href=/ id=unmarked>Unmarked</a>"
+    + "; new CSSStyleSheet().replace('#unmarked { outline: none !important }').then((sheet) => "
+    "document.adoptedStyleSheets.push(sheet))": "reached without a sign of it",
+    _ADD % "<pre>%s</pre>" % ("wide" * 100): "the page scrolls sideways",
+    _ADD % "<p id=pale>Pale</p>" + "; document.querySelector('#pale').style.color = '#888'": "hard to read in light",
+    _ADD % "<img alt=elsewhere src=http://127.0.0.2:9/>": "img-src",
+    "console.error('lost')": "lost",
+}
+"""What spoils a page, and what the checks say then."""
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """A page that was looked at."""
+
+    path: str
+    html: str
+    problems: list[str]
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> Iterator[Served]:
+    """The site, served from a thread."""
+    with served_site(tmp_path_factory.mktemp("served"), sqlite_template, REGISTRATIONS) as site:
+        yield site
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """Debian's Chromium."""
+    with chromium() as launched:
+        yield launched
+
+
+@pytest.fixture(scope="module")
+def looked_at(browser: Browser, served: Served) -> Mapping[str, Looked]:
+    """Every page, looked at in one visit."""
+    page = new_page(browser.new_context(base_url=served.address))
+    found = {}
+    for name, path in {**PAGES, **served.portal.call(mailed_pages, served.harness)}.items():
+        response = page.goto(path)
+        assert response is not None
+        found[name] = Looked(path, response.text(), problems(page))
+    page.context.close()
+    return found
+
+
+def test_a_browser_finds_nothing_wrong_with_any_page(looked_at: Mapping[str, Looked]) -> None:
+    found = [f"{name}: {problem}" for name, each in looked_at.items() for problem in each.problems]
+
+    assert not found, "\n".join(found)
+
+
+def test_what_is_wrong_with_a_page_is_found(browser: Browser, served: Served) -> None:
+    page = new_page(browser.new_context(base_url=served.address))
+    page.goto("/")
+    for change in BAD_CHANGES:
+        page.evaluate(change)
+
+    found = "\n".join(problems(page))
+    assert [problem for problem in BAD_CHANGES.values() if problem not in found] == [], found
+    page.context.close()
+
+
+def test_the_markup_of_every_page_and_file_is_valid(looked_at: Mapping[str, Looked], tmp_path: Path) -> None:
+    pages = {f"{name.replace(' ', '-')}.html": each.html for name, each in looked_at.items()}
+    files = {name: each.body for name, each in assets().items() if name.endswith((".css", ".svg"))}
+
+    found = markup_problems({**pages, **files, "bad.html": "<p>No head"}, tmp_path)
+
+    assert [each for each in found if each.startswith("bad.html")], "the checker finds what is wrong"
+    found = [each for each in found if not each.startswith("bad.html")]
+    assert not found, "\n".join(found)
+
+
+def test_every_route_of_a_public_page_is_looked_at(looked_at: Mapping[str, Looked], served: Served) -> None:
+    routes = {
+        str(context.path_format)
+        for context in iter_route_contexts(served.harness.app.routes)
+        if "GET" in (context.methods or ()) and str(context.endpoint.__module__).startswith("registerwatch.pages")
+    }
+    paths = [each.path.partition("?")[0] for each in looked_at.values()]
+    missing = {
+        route
+        for route in routes
+        if not route.startswith((*NO_PAGES, *ELSEWHERE)) and not any(map(compile_path(route)[0].match, paths))
+    }
+
+    assert missing == set(), "name a state of it in public_states.PAGES"
