@@ -13,11 +13,8 @@ from registerwatch.watches.read_subject import SubjectReader
 from registerwatch.watches.recheck import RecheckService
 from registerwatch.watches.service import WatchService
 from registerwatch.watches.sync import SyncService, side_by_side
-<<<<<<< HEAD
 from registerwatch.watches.tags import TagService
-=======
 from registerwatch.watches.watch_details import WatchDetailsService
->>>>>>> 47c39d9 (Keep a log of failed reads of each watch, and let people set notes and options)
 
 
 @dataclass(frozen=True, slots=True)
