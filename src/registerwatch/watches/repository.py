@@ -4,7 +4,7 @@ Functions run in the transaction of the connection that they are given. `watched
 which concern every account that watches a subject.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
 
@@ -20,7 +20,7 @@ from registerwatch.watches.snapshot import decoded
 _CHUNK = 1_000
 """Ids in one statement."""
 
-_WATCH = select(
+WATCH = select(
     watches.c.id,
     watches.c.kind,
     watches.c.subject,
@@ -31,6 +31,7 @@ _WATCH = select(
     watches.c.failing_since,
     watches.c.created_at,
 )
+"""The columns that `watch_of` takes."""
 COUNT = select(func.count()).where(watches.c.account_id == bindparam("account_id", type_=BigInteger))
 """How many watches the account `account_id` has."""
 
@@ -77,28 +78,28 @@ async def count(connection: AsyncConnection, account_id: int) -> int:
 
 async def of_account(connection: AsyncConnection, account_id: int) -> Sequence[Watch]:
     """The account's watches, oldest first."""
-    rows = await connection.execute(_WATCH.where(watches.c.account_id == account_id).order_by(watches.c.id))
-    return [_watch_of(row) for row in rows]
+    rows = await connection.execute(WATCH.where(watches.c.account_id == account_id).order_by(watches.c.id))
+    return [watch_of(row) for row in rows]
 
 
 async def of_account_after(connection: AsyncConnection, account_id: int, after: int, limit: int) -> Sequence[Watch]:
     """The account's watches after one, oldest first."""
-    found = _WATCH.where(watches.c.account_id == account_id, watches.c.id > after).order_by(watches.c.id).limit(limit)
-    return [_watch_of(row) for row in await connection.execute(found)]
+    found = WATCH.where(watches.c.account_id == account_id, watches.c.id > after).order_by(watches.c.id).limit(limit)
+    return [watch_of(row) for row in await connection.execute(found)]
 
 
 async def by_subject(connection: AsyncConnection, account_id: int, subject: str) -> Watch | None:
     """The account's watch on a subject."""
-    found = _WATCH.where(watches.c.account_id == account_id, watches.c.subject == subject)
+    found = WATCH.where(watches.c.account_id == account_id, watches.c.subject == subject)
     row = (await connection.execute(found)).one_or_none()
-    return _watch_of(row) if row is not None else None
+    return watch_of(row) if row is not None else None
 
 
 async def by_id(connection: AsyncConnection, account_id: int, watch_id: int) -> Watch | None:
     """A watch of the account."""
-    found = _WATCH.where(watches.c.account_id == account_id, watches.c.id == watch_id)
+    found = WATCH.where(watches.c.account_id == account_id, watches.c.id == watch_id)
     row = (await connection.execute(found)).one_or_none()
-    return _watch_of(row) if row is not None else None
+    return watch_of(row) if row is not None else None
 
 
 async def settings_of(connection: AsyncConnection, account_id: int, watch_id: int) -> StoredSettings | None:
@@ -164,6 +165,33 @@ async def remove(connection: AsyncConnection, account_id: int, watch_id: int) ->
     await connection.execute(delete(watches).where(watches.c.id == watch_id, watches.c.account_id == account_id))
 
 
+async def remove_all(connection: AsyncConnection, account_id: int, watch_ids: Sequence[int]) -> None:
+    """Remove watches of the account. Their events stay."""
+    for chunk in chunks(sorted(watch_ids)):
+        own_ids = await _locked(connection, watches.c.account_id == account_id, watches.c.id.in_(chunk))
+        await connection.execute(delete(watches).where(watches.c.id.in_(own_ids)))
+
+
+async def let_be_due(connection: AsyncConnection, account_id: int, watch_ids: Sequence[int]) -> Sequence[str]:
+    """Let watches of the account be read next; their subjects, the longest unread first."""
+    by_try: list[tuple[int, int, str]] = []
+    for chunk in chunks(sorted(watch_ids)):
+        own_ids = await _locked(connection, watches.c.account_id == account_id, watches.c.id.in_(chunk))
+        rows = select(watches.c.tried_at, watches.c.id, watches.c.subject).where(watches.c.id.in_(own_ids))
+        by_try += [(row[0], row[1], row[2]) for row in await connection.execute(rows)]
+        await make_due(connection, own_ids)
+    return [name for _, _, name in sorted(by_try)]
+
+
+async def own(connection: AsyncConnection, account_id: int, watch_ids: Collection[int]) -> Sequence[int]:
+    """Those of the ids that are watches of the account, in their order."""
+    found: list[int] = []
+    for chunk in chunks(sorted(watch_ids)):
+        rows = select(watches.c.id).where(watches.c.account_id == account_id, watches.c.id.in_(chunk))
+        found += (await connection.execute(rows.order_by(watches.c.id))).scalars()
+    return found
+
+
 async def due_of_account(connection: AsyncConnection, account_id: int, now: int) -> Sequence[str]:
     """The account's subjects, the longest unread first."""
     found = select(watches.c.subject).where(watches.c.account_id == account_id)
@@ -179,16 +207,21 @@ async def longest_unread(connection: AsyncConnection, now: int) -> int | None:
 
 
 async def count_by_health(connection: AsyncConnection, now: int) -> Mapping[HealthState, int]:
-    """How many watches of active accounts are in each state; `Watch.health` says the same of one."""
-    state = case(
+    """How many watches of active accounts are in each state."""
+    state = health_state(now)
+    found = select(state, func.count()).where(_is_active(now)).group_by(state)
+    return {**dict.fromkeys(get_args(HealthState), 0), **{row[0]: row[1] for row in await connection.execute(found)}}
+
+
+def health_state(now: int) -> ColumnElement[str]:
+    """The `HealthState` of a watch; `Watch.health` says the same of one."""
+    return case(
         (watches.c.last_error == NOT_REGISTERED, "unknown"),
         (watches.c.failing_since <= now - FAILING_AFTER, "failing"),
         (func.coalesce(watches.c.last_sync, watches.c.created_at) <= now - OVERDUE_AFTER, "overdue"),
         (watches.c.last_sync.is_(None), "unread"),
         else_="ok",
     ).label("state")
-    found = select(state, func.count()).where(_is_active(now)).group_by(state)
-    return {**dict.fromkeys(get_args(HealthState), 0), **{row[0]: row[1] for row in await connection.execute(found)}}
 
 
 async def note_failure(connection: AsyncConnection, subject: str, error: str, now: int) -> Sequence[int]:
@@ -303,7 +336,8 @@ def chunks(ids: Sequence[int]) -> Iterator[Sequence[int]]:
         yield ids[start : start + _CHUNK]
 
 
-def _watch_of(row: Row[*tuple[Any, ...]]) -> Watch:
+def watch_of(row: Row[*tuple[Any, ...]]) -> Watch:
+    """The watch in a row of `WATCH`."""
     snapshot = decoded(row.snapshot) if row.snapshot is not None else None
     return Watch(
         row.id,

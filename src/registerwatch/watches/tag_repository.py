@@ -10,7 +10,7 @@ from sqlalchemy import delete, func, select, true
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registerwatch.db.tables import watch_tags, watches
+from registerwatch.db.tables import watch_tags
 from registerwatch.watches.repository import chunks
 
 _ROWS_OF_A_STATEMENT = 500
@@ -35,15 +35,6 @@ async def counts(connection: AsyncConnection, account_id: int) -> Mapping[str, i
     counted = select(watch_tags.c.tag, func.count()).where(watch_tags.c.account_id == account_id)
     rows = await connection.execute(counted.group_by(watch_tags.c.tag))
     return dict(sorted(((tag, number) for tag, number in rows), key=lambda row: (row[0].casefold(), row[0])))
-
-
-async def own(connection: AsyncConnection, account_id: int, watch_ids: Collection[int]) -> Sequence[int]:
-    """Those of the ids that are watches of the account, in their order."""
-    found: list[int] = []
-    for chunk in chunks(sorted(watch_ids)):
-        rows = select(watches.c.id).where(watches.c.account_id == account_id, watches.c.id.in_(chunk))
-        found += (await connection.execute(rows.order_by(watches.c.id))).scalars()
-    return found
 
 
 async def add(connection: AsyncConnection, account_id: int, watch_ids: Sequence[int], tags: Collection[str]) -> None:

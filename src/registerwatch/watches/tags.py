@@ -9,7 +9,7 @@ from registerwatch.accounts.repository import locked
 from registerwatch.accounts.validation import one_line
 from registerwatch.db.engine import Database
 from registerwatch.errors import CapReached, InvalidInput
-from registerwatch.watches import tag_repository
+from registerwatch.watches import repository, tag_repository
 from registerwatch.watches.tag_repository import tags_of
 
 MAX_TAG_LENGTH = 40
@@ -22,7 +22,7 @@ TOO_MANY_OF_WATCH = f"A watch has at most {MAX_TAGS_OF_WATCH} tags."
 TOO_MANY_OF_ACCOUNT = f"An account has at most {MAX_TAGS_OF_ACCOUNT} different tags. Use one that you have."
 NO_TAG = "Type a tag, such as “ward 3”."
 
-__all__ = ["TagService", "add_tags", "set_tags", "tag_of", "tags_of", "tags_of_text"]
+__all__ = ["TagService", "add_tags", "set_tags", "spelled", "tag_of", "tags_of", "tags_of_text"]
 
 
 def tags_of_text(text: str) -> Sequence[str]:
@@ -53,7 +53,7 @@ async def set_tags(connection: AsyncConnection, account_id: int, watch_id: int, 
     """
     if len(tags) > MAX_TAGS_OF_WATCH:
         raise CapReached(TOO_MANY_OF_WATCH)
-    if await tag_repository.own(connection, account_id, [watch_id]):
+    if await repository.own(connection, account_id, [watch_id]):
         await tag_repository.remove(connection, account_id, [watch_id])
         await add_tags(connection, account_id, [watch_id], tags)
 
@@ -65,16 +65,21 @@ async def add_tags(
 
     The caller has locked the account. Raises `CapReached` where a watch or the account would have too many.
     """
-    used = _by_spelling(await tag_repository.counts(connection, account_id))
-    spelled = {used.get(tag.casefold(), tag) for tag in tags}
-    if len(used.keys() | {tag.casefold() for tag in tags}) > MAX_TAGS_OF_ACCOUNT:
+    used = await tag_repository.counts(connection, account_id)
+    given = _as_spelled(tags, used)
+    if len(given.union(used)) > MAX_TAGS_OF_ACCOUNT:
         raise CapReached(TOO_MANY_OF_ACCOUNT)
-    own = await tag_repository.own(connection, account_id, watch_ids)
+    own = await repository.own(connection, account_id, watch_ids)
     present = await tag_repository.tags_of(connection, account_id, own)
-    if any(len(spelled.union(present.get(each, ()))) > MAX_TAGS_OF_WATCH for each in own):
+    if any(len(given.union(present.get(each, ()))) > MAX_TAGS_OF_WATCH for each in own):
         raise CapReached(TOO_MANY_OF_WATCH)
-    await tag_repository.add(connection, account_id, own, spelled)
+    await tag_repository.add(connection, account_id, own, given)
     return len(own)
+
+
+async def spelled(connection: AsyncConnection, caller: Caller, tags: Collection[str]) -> Collection[str]:
+    """Tags in the spelling that the account uses already."""
+    return _as_spelled(tags, await tag_repository.counts(connection, caller.account.id))
 
 
 class TagService:
@@ -99,6 +104,11 @@ class TagService:
         async with self._database.transaction() as connection:
             await locked(connection, caller)
             await set_tags(connection, caller.account.id, watch_id, tags)
+
+
+def _as_spelled(tags: Collection[str], used: Iterable[str]) -> set[str]:
+    known = _by_spelling(used)
+    return {known.get(tag.casefold(), tag) for tag in tags}
 
 
 def _by_spelling(tags: Iterable[str]) -> dict[str, str]:

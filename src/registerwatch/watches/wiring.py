@@ -7,7 +7,9 @@ from registerwatch.db.engine import Database
 from registerwatch.register.ingest.refresh import Refresher
 from registerwatch.register.store.records import RecordStore
 from registerwatch.settings import Settings
+from registerwatch.watches.bulk import BulkService
 from registerwatch.watches.import_list import ImportService
+from registerwatch.watches.listing_service import ListingService
 from registerwatch.watches.outbox import Outbox
 from registerwatch.watches.read_subject import SubjectReader
 from registerwatch.watches.recheck import RecheckService
@@ -26,7 +28,9 @@ class Watches:
     sync: SyncService
     recheck: RecheckService
     imports: ImportService
+    listing: ListingService
     tags: TagService
+    bulk: BulkService
 
 
 def build_watches(
@@ -39,18 +43,14 @@ def build_watches(
 ) -> Watches:
     """The use cases over one database."""
     reader = SubjectReader(database, clock, refresher)
+    at_a_time = side_by_side(settings.register_requests_per_minute)
     return Watches(
         service=WatchService(database, clock, reader),
         details=WatchDetailsService(database, clock, reader),
-        sync=SyncService(
-            database,
-            clock,
-            reader,
-            outbox,
-            time_limit=settings.sync_time_limit,
-            side_by_side=side_by_side(settings.register_requests_per_minute),
-        ),
+        sync=SyncService(database, clock, reader, outbox, time_limit=settings.sync_time_limit, side_by_side=at_a_time),
         recheck=RecheckService(database, clock, reader, outbox, watches_per_run=settings.recheck_watches_per_run),
         imports=ImportService(database, clock, copy, fresh_for=settings.cache_hours * 3600),
+        listing=ListingService(database, clock),
         tags=TagService(database),
+        bulk=BulkService(database, clock),
     )

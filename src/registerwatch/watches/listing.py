@@ -1,0 +1,105 @@
+"""Which watches of an account a list shows, and what it tells of them."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import islice
+
+from registerwatch.accounts.validation import one_line
+from registerwatch.watches.models import HealthState, Watch
+from registerwatch.watches.snapshot import Kind
+from registerwatch.watches.tags import MAX_TAG_LENGTH
+
+PAGE_ROWS = 50
+MAX_TEXT_LENGTH = 200
+MAX_WORDS = 8
+MAX_TAGS = 5
+
+
+class WatchOrder(StrEnum):
+    """What a list of watches is sorted by."""
+
+    NAME = "name"
+    SUBJECT = "subject"
+    LAST_READ = "read"
+    ADDED = "added"
+    LAST_CHANGE = "change"
+
+
+@dataclass(frozen=True, slots=True)
+class WatchFilter:
+    """Which watches are listed. What is empty does not restrict."""
+
+    text: str = ""
+    """Words that all have to be in its name, its subject, or the name or SRN of its manufacturer."""
+    state: HealthState | None = None
+    kind: Kind | None = None
+    tags: Sequence[str] = ()
+    """It has all of them."""
+
+    @classmethod
+    def of(
+        cls, text: str = "", state: HealthState | None = None, kind: Kind | None = None, tags: Iterable[str] = ()
+    ) -> "WatchFilter":
+        """A filter of what somebody typed."""
+        named = dict.fromkeys(one_line(tag)[:MAX_TAG_LENGTH] for tag in islice(tags, MAX_TAGS))
+        return cls(one_line(text)[:MAX_TEXT_LENGTH].rstrip(), state, kind, tuple(filter(None, named)))
+
+    @property
+    def words(self) -> Sequence[str]:
+        """The words of the text."""
+        return self.text.split()[:MAX_WORDS]
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether every watch is listed."""
+        return self == WatchFilter()
+
+
+@dataclass(frozen=True, slots=True)
+class ListedWatch:
+    """A watch in a list."""
+
+    watch: Watch
+    changed_at: int | None
+    """When its last event was stored; None when it has none."""
+    tags: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class WatchCounts:
+    """How many watches match a filter, by state and kind. What the filter says of these two is left out of `cells`."""
+
+    chosen: WatchFilter
+    cells: Mapping[tuple[HealthState, Kind], int]
+
+    @property
+    def matching(self) -> int:
+        """Watches that match all of the filter."""
+        return self.of(self.chosen.state, self.chosen.kind)
+
+    def of_state(self, state: HealthState | None) -> int:
+        """Those that would match with this state in place of the filter's."""
+        return self.of(state, self.chosen.kind)
+
+    def of_kind(self, kind: Kind | None) -> int:
+        """Those that would match with this kind in place of the filter's."""
+        return self.of(self.chosen.state, kind)
+
+    def of(self, state: HealthState | None, kind: Kind | None) -> int:
+        """Those that would match with this state and kind; None stands for each."""
+        return sum(
+            number
+            for (each_state, each_kind), number in self.cells.items()
+            if state in (None, each_state) and kind in (None, each_kind)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class WatchPage:
+    """A page of the watches that match a filter."""
+
+    rows: Sequence[ListedWatch]
+    counts: WatchCounts
+    page: int
+    """From 1; the last one where a later one was asked for."""
