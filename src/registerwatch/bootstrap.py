@@ -96,6 +96,7 @@ class Service:
 
     async def close(self) -> None:
         """Give everything back, in the order that lets work under way end well."""
+        await self.watches.close()
         await self.refresher.close()
         await self.notifications.outbox.close()
         await self.accounts.close()

@@ -184,7 +184,10 @@ class ServiceHarness:
         await self.service.indexer.catch_up()
 
     async def finish_background_work(self) -> None:
-        """Wait for refreshes in the background, for mails that are being sent and for failed sign-ins to be noted."""
+        """Wait for refreshes and syncs in the background, for mails that are being sent and for failed sign-ins to be
+        noted.
+        """
+        await self.service.watches.sync_runs.settled()
         await self.service.refresher.settled()
         await self.service.accounts.mails_settled()
         await self.service.accounts.sessions.failures.settled()

@@ -21,6 +21,7 @@ rows too: another text here would need a migration.
 """
 
 HealthState = Literal["ok", "unread", "overdue", "unknown", "failing"]
+RunState = Literal["running", "finished", "interrupted"]
 
 
 class EventKind(StrEnum):
@@ -102,6 +103,31 @@ class Event:
     """An `EventSeverity`, or a newer one."""
     cause: str | None = None
     """The same for all events of the account that people are told of as one, see `watches.causes`."""
+
+
+@dataclass(frozen=True, slots=True)
+class SyncRun:
+    """How far a sync is that a page started. Instants are unix seconds."""
+
+    run: str
+    started_at: int
+    ends_by: int
+    total: int
+    done: int = 0
+    """Watches that were tried."""
+    failed: int = 0
+    """Those of them that were tried in vain."""
+    events: int = 0
+    """Events of the account since it started."""
+    finished_at: int | None = None
+    error: str = ""
+    """Why it did not try all, or empty."""
+
+    def state(self, now: float) -> RunState:
+        """Whether it goes on. One that has told no end long after its time limit was interrupted."""
+        if self.finished_at is not None:
+            return "finished"
+        return "running" if now < self.ends_by else "interrupted"
 
 
 class Expiring(Struct, frozen=True, omit_defaults=True):

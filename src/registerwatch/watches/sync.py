@@ -74,7 +74,7 @@ class SyncService:
                     await reads.read_all(self._side_by_side)
         async with self._database.transaction() as connection:
             events = await event_repository.take_awaiting(connection, account_id)
-        return SyncResult(reads.found, events, _shortfall(reads, self._time_limit), reads.unread, reads.failed)
+        return SyncResult(reads.found, events, shortfall(reads, self._time_limit), reads.unread, reads.failed)
 
 
 def side_by_side(requests_per_minute: int) -> int:
@@ -82,7 +82,7 @@ def side_by_side(requests_per_minute: int) -> int:
     return min(SIDE_BY_SIDE, max(1, requests_per_minute // REQUESTS_OF_A_READ))
 
 
-def _shortfall(reads: SubjectReads, time_limit: float) -> str | None:
+def shortfall(reads: SubjectReads, time_limit: float) -> str | None:
     """Why some watches were not read, None where each was tried."""
     if not reads.unread:
         return None

@@ -15,6 +15,7 @@ from registerwatch.watches.read_subject import SubjectReader
 from registerwatch.watches.recheck import RecheckService
 from registerwatch.watches.service import WatchService
 from registerwatch.watches.sync import SyncService, side_by_side
+from registerwatch.watches.sync_runs import SyncRunService
 from registerwatch.watches.tags import TagService
 from registerwatch.watches.watch_details import WatchDetailsService
 
@@ -31,6 +32,11 @@ class Watches:
     listing: ListingService
     tags: TagService
     bulk: BulkService
+    sync_runs: SyncRunService
+
+    async def close(self) -> None:
+        """Stop the syncs that pages have started."""
+        await self.sync_runs.close()
 
 
 def build_watches(
@@ -53,4 +59,5 @@ def build_watches(
         listing=ListingService(database, clock),
         tags=TagService(database),
         bulk=BulkService(database, clock),
+        sync_runs=SyncRunService(database, clock, reader, outbox, side_by_side=at_a_time),
     )
