@@ -7,12 +7,12 @@ import pytest
 
 from registerwatch.accounts.models import Caller
 from registerwatch.db.tables import deliveries, watches
-from registerwatch.errors import InvalidInput, PeriodEnded
+from registerwatch.errors import CapReached, InvalidInput, PeriodEnded
 from registerwatch.register.models import DeviceReading
 from registerwatch.watches.options import MAX_NOTES_LENGTH, WatchOptions, options_of, with_options
 from registerwatch.watches.read_failures import ReadFailure
 from registerwatch.watches.timeline import PAGE_LENGTH, position_of
-from registerwatch.watches.watch_details import ReadResult, WatchDetails
+from registerwatch.watches.watch_details import ReadResult, WatchDetails, WatchEdit
 from tests.register.builders import UDI, a_full_reading
 from tests.support.harness import ServiceHarness
 from tests.watches.builders import ON
@@ -38,22 +38,25 @@ async def details_of(harness: ServiceHarness, caller: Caller, subject: str = UDI
 
 async def change(harness: ServiceHarness, caller: Caller, watch_id: int, **differs: Any) -> bool:
     """Set something of a watch."""
-    values = {"name": "", "notes": "", "options": WatchOptions(), **differs}
-    return await harness.service.watches.details.change(caller, watch_id, **values)
+    return await harness.service.watches.details.change(caller, watch_id, WatchEdit(**differs))
 
 
 async def test_a_name_that_people_give_stays_and_an_empty_one_follows_the_register(harness: ServiceHarness) -> None:
     caller = await harness.owner_watching()
     watch_id = (await harness.watch(caller)).id
-    assert await change(harness, caller, watch_id, name=" Ward 3 ", notes="a\r\nb\u202e ", options=SILENT)
+    assert await change(
+        harness, caller, watch_id, name=" Ward 3 ", tags="ICU, icu, stock", notes="a\r\nb\u202e ", options=SILENT
+    )
     await harness.store(anew())
 
     found = await details_of(harness, caller)
     assert (found.watch.label, found.is_renamed, found.notes, found.options) == ("Ward 3", True, "a\nb", SILENT)
+    assert (found.registered_name, found.tags) == ("Alpha", ["ICU", "stock"])
 
     assert await change(harness, caller, watch_id)
     found = await details_of(harness, caller)
     assert (found.watch.label, found.is_renamed, found.notes, found.options) == ("Alpha", False, "", WatchOptions())
+    assert list(found.tags) == []
     await change(harness, caller, watch_id, name="Alpha")
     await harness.store(anew(trade_name="Beta"))
     assert (await harness.watch(caller)).label == "Beta"
@@ -69,6 +72,8 @@ async def test_only_the_account_whose_period_runs_changes_its_watch(harness: Ser
     assert await details.read_register(other, watch_id) is None
     with pytest.raises(InvalidInput, match="4,001 characters; 4,000 fit"):
         await change(harness, caller, watch_id, notes="x" * (MAX_NOTES_LENGTH + 1))
+    with pytest.raises(CapReached, match="at most 20 tags"):
+        await change(harness, caller, watch_id, name="New", tags=",".join(map(str, range(21))))
     harness.clock.move(400 * 86_400)
     for refused in (change(harness, caller, watch_id, name="Late"), details.read_register(caller, watch_id)):
         with pytest.raises(PeriodEnded):

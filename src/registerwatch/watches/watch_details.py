@@ -1,11 +1,13 @@
 """One watch as its page shows it: what people set for it, what happened to it; and what they do there."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.accounts.models import Caller
+from registerwatch.accounts.repository import locked
 from registerwatch.accounts.validation import label as label_of_text
 from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
@@ -17,6 +19,7 @@ from registerwatch.watches.options import WatchOptions, notes_of, options_of, wi
 from registerwatch.watches.read_subject import SubjectReader
 from registerwatch.watches.repository import StoredSettings
 from registerwatch.watches.snapshot import label_of
+from registerwatch.watches.tags import set_tags, tags_of, tags_of_text
 from registerwatch.watches.timeline import PAGE_LENGTH, Position, TimelinePage, position_of
 
 START_SECONDS = 25.0
@@ -30,9 +33,26 @@ class WatchDetails:
     watch: Watch
     is_renamed: bool
     """Whether a person gave its name; else reads change it."""
+    tags: Sequence[str]
     notes: str
     options: WatchOptions
     timeline: TimelinePage
+
+    @property
+    def registered_name(self) -> str:
+        """What it is called while nobody names it."""
+        return registered_name(self.watch)
+
+
+@dataclass(frozen=True, slots=True)
+class WatchEdit:
+    """What people set for a watch, as they type it. An empty name, and the register's own, follow the register."""
+
+    name: str = ""
+    tags: str = ""
+    """With commas between them."""
+    notes: str = ""
+    options: WatchOptions = field(default_factory=WatchOptions)
 
 
 class ReadResult(StrEnum):
@@ -63,17 +83,20 @@ class WatchDetailsService:
             settings = await repository.settings_of(connection, account_id, watch_id)
             if watch is None or settings is None:
                 return None
+            tags = (await tags_of(connection, account_id, [watch_id])).get(watch_id, ())
             timeline = await _timeline(connection, account_id, watch_id, before)
-        return WatchDetails(watch, settings.is_renamed, settings.notes, options_of(settings.options), timeline)
+        return WatchDetails(watch, settings.is_renamed, tags, settings.notes, options_of(settings.options), timeline)
 
-    async def change(self, caller: Caller, watch_id: int, *, name: str, notes: str, options: WatchOptions) -> bool:
-        """Set what people set for a watch. An empty name, and the one that the register has, follow the register.
+    async def change(self, caller: Caller, watch_id: int, wanted: WatchEdit) -> bool:
+        """Set what people set for a watch; all of it or nothing. False where the account has no such watch.
 
-        False where the account has no such watch. Raises `InvalidInput` for notes that are too long, `PeriodEnded`.
+        Raises `InvalidInput` for notes and tags that are too long, `CapReached` for too many tags, `PeriodEnded`.
         """
         caller.account.require_active(self._clock.now())
-        account_id, label, kept_notes = caller.account.id, label_of_text(name), notes_of(notes)
+        account_id, label = caller.account.id, label_of_text(wanted.name)
+        notes, tags = notes_of(wanted.notes), tags_of_text(wanted.tags)
         async with self._database.transaction() as connection:
+            await locked(connection, caller)
             await repository.lock(connection, account_id, watch_id)
             watch = await repository.by_id(connection, account_id, watch_id)
             stored = await repository.settings_of(connection, account_id, watch_id)
@@ -82,9 +105,10 @@ class WatchDetailsService:
             registered = registered_name(watch)
             is_renamed = label not in ("", label_of_text(registered))
             settings = StoredSettings(
-                label if is_renamed else registered, is_renamed, kept_notes, with_options(stored.options, options)
+                label if is_renamed else registered, is_renamed, notes, with_options(stored.options, wanted.options)
             )
             await repository.set_settings(connection, account_id, watch_id, settings)
+            await set_tags(connection, account_id, watch_id, tags)
         return True
 
     async def read_register(self, caller: Caller, watch_id: int) -> ReadResult | None:
