@@ -5,9 +5,8 @@ first successful read, by the next recheck or whoever reads the subject before. 
 part of it; where not all of them were read, that read completes it.
 """
 
-from collections import Counter
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
 from msgspec import Meta
@@ -17,21 +16,29 @@ from registerwatch.accounts.models import Caller
 from registerwatch.accounts.repository import locked
 from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
-from registerwatch.errors import InvalidInput
-from registerwatch.register.identifiers import as_registered, why_none
 from registerwatch.register.observation import ActorObservation, Observation
+from registerwatch.register.outcomes import NotFound, ReadFailed
+from registerwatch.register.store.names import StoredName, stored_names
 from registerwatch.register.store.records import RecordStore
 from registerwatch.watches import repository
+from registerwatch.watches.import_plan import ImportPlan, KnownSubject, PlannedFate, doubtful_subjects, plan_lines
+from registerwatch.watches.import_table import ListLine
 from registerwatch.watches.import_text import identifiers
 from registerwatch.watches.repository import NewWatch
 from registerwatch.watches.snapshot import encoded, label_of, snapshot_of
-from registerwatch.watches.subjects import subject as subject_of
+from registerwatch.watches.tags import add_tags
 
 MAX_ERRORS = 5
-MAX_SHOWN = 120
-"""Characters of a line that are repeated in the answer."""
 
 LineFate = Literal["added", "skipped", "error", "left"]
+FATES: Mapping[PlannedFate, LineFate] = {
+    "new": "added",
+    "watched": "skipped",
+    "twice": "skipped",
+    "left": "left",
+    "invalid": "error",
+}
+"""What the contract's answer calls them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,32 +84,83 @@ class ImportResult:
     ] = False
 
 
+Remembered = Callable[[str], NotFound | ReadFailed | None]
+"""What the last read of a subject brought, if it was lately and in vain."""
+
+
 class ImportService:
     """Adds many watches at once. `fresh_for` is for how many seconds a stored read is as good as one now."""
 
-    def __init__(self, database: Database, clock: Clock, copy: RecordStore, *, fresh_for: float) -> None:
+    def __init__(
+        self,
+        database: Database,
+        clock: Clock,
+        copy: RecordStore,
+        *,
+        fresh_for: float,
+        remembered: Remembered = lambda _subject: None,
+    ) -> None:
         self._database = database
         self._clock = clock
         self._copy = copy
         self._fresh_for = fresh_for
+        self._remembered = remembered
 
     async def add_all(self, caller: Caller, text: str, *, dry_run: bool = False) -> ImportResult:
         """Add what is not watched yet, until the cap is reached; what was added stays. Raises `InvalidInput`.
 
         With `dry_run` nothing is added: the result tells what would be.
         """
-        cells = identifiers(text)
-        now = int(self._clock.now())
+        lines = [ListLine(*each) for each in identifiers(text)]
         async with self._database.transaction() as connection:
             await locked(connection, caller)
-            present = await repository.subjects(connection, caller.account.id)
-            doubtful = [each for each in map(_subject_or_none, cells) if each is not None and why_none(each)]
-            known = present | await self._copy.listed(connection, doubtful)
-            lines = _sorted_out(cells, present, known, caller.account.plan.watches)
-            new = [line.subject for line in lines if line.fate == "added"]
+            plan = await self._planned(connection, caller, lines)
             if not dry_run:
-                await repository.add(connection, caller.account.id, await self._watches(connection, new), now)
-        return _result(lines, dry_run=dry_run)
+                await self._add(connection, caller, plan)
+        return _result(plan, dry_run=dry_run)
+
+    async def plan(self, caller: Caller, lines: Sequence[ListLine]) -> ImportPlan:
+        """What would become of the lines of a list, with what the copy knows of each. Nothing is added."""
+        async with self._database.reading() as connection:
+            plan = await self._planned(connection, caller, lines)
+            return plan.with_known(await self._known(connection, plan))
+
+    async def add_list(self, caller: Caller, lines: Sequence[ListLine], tags: Collection[str] = ()) -> ImportPlan:
+        """Add what is not watched yet, with these tags, and tell what became of each line.
+
+        Raises `PeriodEnded`, and `CapReached` where the account would have too many tags; then nothing is added.
+        """
+        caller.account.require_active(self._clock.now())
+        account_id = caller.account.id
+        async with self._database.transaction() as connection:
+            await locked(connection, caller)
+            plan = await self._planned(connection, caller, lines)
+            await self._add(connection, caller, plan)
+            if tags:
+                new = [line.subject for line in plan.of("new")]
+                await add_tags(connection, account_id, await repository.ids_of(connection, account_id, new), tags)
+            return plan.with_known(await self._known(connection, plan))
+
+    async def _planned(self, connection: AsyncConnection, caller: Caller, lines: Sequence[ListLine]) -> ImportPlan:
+        present = await repository.subjects(connection, caller.account.id)
+        known = await self._copy.listed(connection, doubtful_subjects(lines))
+        cap = caller.account.plan.watches
+        return ImportPlan(plan_lines(lines, present, known, cap), len(present), cap)
+
+    async def _add(self, connection: AsyncConnection, caller: Caller, plan: ImportPlan) -> None:
+        new = await self._watches(connection, [line.subject for line in plan.of("new")])
+        await repository.add(connection, caller.account.id, new, int(self._clock.now()))
+
+    async def _known(self, connection: AsyncConnection, plan: ImportPlan) -> dict[str, KnownSubject]:
+        """What the copy tells of each subject of a plan."""
+        subjects = list({line.subject for line in plan.lines if line.fate != "invalid"})
+        stored = await stored_names(connection, subjects)
+        return {each: self._told(each, stored.get(each)) for each in subjects}
+
+    def _told(self, subject: str, stored: StoredName | None) -> KnownSubject:
+        if stored is not None:
+            return KnownSubject("listed" if stored.is_listed else "delisted", stored.name, stored.manufacturer)
+        return KnownSubject("unknown" if isinstance(self._remembered(subject), NotFound) else "unread")
 
     async def _watches(self, connection: AsyncConnection, subjects: Sequence[str]) -> list[NewWatch]:
         """What is added, with its baseline where the copy has a fresh one."""
@@ -114,61 +172,14 @@ class ImportService:
         return [baselines.get(subject) or NewWatch(subject) for subject in subjects]
 
 
-def _sorted_out(
-    cells: Sequence[tuple[int, str]], present: Collection[str], known: Collection[str], cap: int
-) -> list[ImportedLine]:
-    """What becomes of each line. What is watched or in the copy (`known`) is an identifier whatever its form."""
-    lines: list[ImportedLine] = []
-    new: set[str] = set()
-    is_full = False
-    for number, cell in cells:
-        line = _line_of(number, cell, known)
-        if line.fate == "added":
-            is_watched = line.subject in present or line.subject in new
-            is_full = is_full or (not is_watched and len(present) + len(new) >= cap)
-            if is_full:
-                line = replace(line, fate="left", error=_cap_error(cap))
-            elif is_watched:
-                line = replace(line, fate="skipped")
-            else:
-                new.add(line.subject)
-        lines.append(line)
-    return lines
-
-
-def _line_of(number: int, cell: str, known: Collection[str]) -> ImportedLine:
-    """A line that can be added, or is an error."""
-    try:
-        written = subject_of(cell)
-    except InvalidInput as error:
-        return ImportedLine(number, _shown(cell), "error", str(error))
-    subject = written if written in known else as_registered(written)
-    problem = None if subject in known else why_none(subject)
-    return ImportedLine(number, subject, "added" if problem is None else "error", problem)
-
-
-def _shown(cell: str) -> str:
-    """The beginning of a cell, without half signs, which no answer can hold."""
-    return cell[:MAX_SHOWN].encode("utf-8", "replace").decode()
-
-
-def _subject_or_none(cell: tuple[int, str]) -> str | None:
-    try:
-        return as_registered(subject_of(cell[1]))
-    except InvalidInput:
-        return None
-
-
-def _cap_error(cap: int) -> str:
-    return f"the plan allows {cap:,} watches; the rest was left."
-
-
-def _result(lines: Sequence[ImportedLine], *, dry_run: bool) -> ImportResult:
-    fates = Counter(line.fate for line in lines)
+def _result(plan: ImportPlan, *, dry_run: bool) -> ImportResult:
+    """The plan in the words of the contract's answer."""
+    lines = [ImportedLine(each.number, each.subject, FATES[each.fate], each.reason or None) for each in plan.lines]
     left = next((line for line in lines if line.fate == "left"), None)
     told = [line for line in lines if line.fate == "error" and (left is None or line.line < left.line)]
     errors = [f"Line {line.line}: {line.error}" for line in (*told, *([left] if left else []))]
-    return ImportResult(fates["added"], fates["skipped"], _first(errors), lines, dry_run)
+    counts = plan.counts
+    return ImportResult(counts["new"], counts["watched"] + counts["twice"], _first(errors), lines, dry_run)
 
 
 def _first(errors: Sequence[str]) -> Sequence[str]:

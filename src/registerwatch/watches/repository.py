@@ -154,6 +154,12 @@ async def add(connection: AsyncConnection, account_id: int, new: Sequence[NewWat
         await connection.execute(insert(watches), rows)
 
 
+async def ids_of(connection: AsyncConnection, account_id: int, subjects_of_list: Sequence[str]) -> Sequence[int]:
+    """The ids of the account's watches on some subjects."""
+    found = select(watches.c.id).where(watches.c.account_id == account_id, watches.c.subject.in_(subjects_of_list))
+    return (await connection.execute(found)).scalars().all()
+
+
 async def rename(connection: AsyncConnection, account_id: int, watch_id: int, label: str) -> None:
     """Give a watch a name that reads leave alone."""
     of_watch = watches.c.id == watch_id, watches.c.account_id == account_id

@@ -10,6 +10,7 @@ from registerwatch.settings import Settings
 from registerwatch.watches.bulk import BulkService
 from registerwatch.watches.import_list import ImportService
 from registerwatch.watches.listing_service import ListingService
+from registerwatch.watches.import_process import ListFileReader
 from registerwatch.watches.outbox import Outbox
 from registerwatch.watches.read_subject import SubjectReader
 from registerwatch.watches.recheck import RecheckService
@@ -30,6 +31,7 @@ class Watches:
     recheck: RecheckService
     imports: ImportService
     listing: ListingService
+    list_files: ListFileReader
     tags: TagService
     bulk: BulkService
     sync_runs: SyncRunService
@@ -57,6 +59,10 @@ def build_watches(
         recheck=RecheckService(database, clock, reader, outbox, watches_per_run=settings.recheck_watches_per_run),
         imports=ImportService(database, clock, copy, fresh_for=settings.cache_hours * 3600),
         listing=ListingService(database, clock),
+        imports=ImportService(
+            database, clock, copy, fresh_for=settings.cache_hours * 3600, remembered=refresher.remembered
+        ),
+        list_files=ListFileReader(),
         tags=TagService(database),
         bulk=BulkService(database, clock),
         sync_runs=SyncRunService(database, clock, reader, outbox, side_by_side=at_a_time),

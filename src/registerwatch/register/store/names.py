@@ -1,0 +1,51 @@
+"""What the copy tells of many subjects in a line: name, manufacturer, whether the register still lists it."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from msgspec import Struct
+from msgspec.json import Decoder
+from sqlalchemy import Row, bindparam, text
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+_DEVICES = text(
+    "SELECT primary_di, document, delisted_at FROM devices WHERE primary_di IN :subjects AND is_current"
+).bindparams(bindparam("subjects", expanding=True))
+_ACTORS = text("SELECT srn, name FROM actors WHERE srn IN :subjects").bindparams(bindparam("subjects", expanding=True))
+
+
+class StoredName(Struct, frozen=True):
+    """A subject that the copy has. `manufacturer` is empty for actors."""
+
+    name: str
+    manufacturer: str = ""
+    is_listed: bool = True
+    """Whether the register listed it at the last read."""
+
+
+class _Names(Struct, frozen=True):
+    """The part of a stored device that is told."""
+
+    trade_name: str = ""
+    device_name: str = ""
+    manufacturer_name: str = ""
+
+
+_names = Decoder(_Names)
+
+
+async def stored_names(connection: AsyncConnection, subjects: Sequence[str]) -> dict[str, StoredName]:
+    """Those of some UDI-DIs and SRNs that the copy has."""
+    if not subjects:
+        return {}
+    asked = {"subjects": list(subjects)}
+    devices = _of_devices((await connection.execute(_DEVICES, asked)).all())
+    actors = ((row.srn, StoredName(row.name)) for row in await connection.execute(_ACTORS, asked))
+    return {**dict(devices), **dict(actors)}
+
+
+def _of_devices(rows: Sequence[Row[Any]]) -> Iterator[tuple[str, StoredName]]:
+    for row in rows:
+        names = _names.decode(row.document)
+        told = names.trade_name or names.device_name
+        yield row.primary_di, StoredName(told, names.manufacturer_name, row.delisted_at is None)

@@ -1,0 +1,139 @@
+"""What would become of each line of a list: pure, over what is watched and what the copy knows."""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal
+
+from registerwatch.errors import InvalidInput
+from registerwatch.register.identifiers import as_registered, why_none
+from registerwatch.watches.import_table import PROBLEMS, ListLine
+from registerwatch.watches.subjects import subject as subject_of
+
+MAX_SHOWN = 120
+"""Characters of a line that are repeated in the answer."""
+
+PlannedFate = Literal["new", "watched", "twice", "left", "invalid"]
+"""`twice`: a line before has the same subject. `left`: the plan allows no more watches."""
+
+Knowledge = Literal["listed", "delisted", "unknown", "unread"]
+"""What the copy knows of a subject: the register lists it; lists it no more; said lately that it has no such record;
+nobody has looked yet.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownSubject:
+    """What the copy tells of a subject."""
+
+    knowledge: Knowledge
+    name: str = ""
+    manufacturer: str = ""
+
+
+NOT_LOOKED = KnownSubject("unread")
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedLine:
+    """One line of a list."""
+
+    number: int
+    typed: str
+    subject: str
+    """What is watched, or what the line says."""
+    fate: PlannedFate
+    reason: str = ""
+    """Why the line is not used."""
+    known: KnownSubject = NOT_LOOKED
+
+
+@dataclass(frozen=True)
+class ImportPlan:
+    """What would become of a list, or became of it."""
+
+    lines: Sequence[PlannedLine]
+    present: int
+    """Watches before."""
+    cap: int
+
+    @cached_property
+    def counts(self) -> Mapping[str, int]:
+        """How many lines have each fate."""
+        return Counter(line.fate for line in self.lines)
+
+    def of(self, *fates: PlannedFate) -> Sequence[PlannedLine]:
+        """The lines with one of these fates, in order."""
+        return [line for line in self.lines if line.fate in fates]
+
+    @property
+    def free(self) -> int:
+        """How many watches the plan allowed beyond those that were there."""
+        return max(0, self.cap - self.present)
+
+    def with_known(self, known: Mapping[str, KnownSubject]) -> "ImportPlan":
+        """The same with what the copy tells of each subject."""
+        lines = [replace(line, known=known.get(line.subject, NOT_LOOKED)) for line in self.lines]
+        return replace(self, lines=lines)
+
+
+def plan_lines(
+    lines: Iterable[ListLine], present: Collection[str], known: Collection[str], cap: int
+) -> list[PlannedLine]:
+    """What becomes of each line. What is watched (`present`) or in the copy (`known`) is an identifier whatever its
+    form.
+    """
+    planned: list[PlannedLine] = []
+    new: set[str] = set()
+    is_full = False
+    for each in lines:
+        line = _planned(each, present, known)
+        if line.fate == "new":
+            is_watched = line.subject in present or line.subject in new
+            is_full = is_full or (not is_watched and len(present) + len(new) >= cap)
+            if is_full:
+                line = replace(line, fate="left", reason=_cap_reason(cap))
+            elif is_watched:
+                line = replace(line, fate="twice" if line.subject in new else "watched")
+            else:
+                new.add(line.subject)
+        planned.append(line)
+    return planned
+
+
+def doubtful_subjects(lines: Iterable[ListLine]) -> list[str]:
+    """Subjects that have the form of no identifier: only the copy can say whether they are one."""
+    found = filter(None, map(_subject_or_none, lines))
+    return [each for each in found if why_none(each)]
+
+
+def _planned(line: ListLine, present: Collection[str], known: Collection[str]) -> PlannedLine:
+    """A line that can be added, or is invalid."""
+    typed = _shown(line.cell)
+    if line.problem:
+        return PlannedLine(line.number, typed, typed, "invalid", PROBLEMS[line.problem])
+    try:
+        written = subject_of(line.cell)
+    except InvalidInput as error:
+        return PlannedLine(line.number, typed, typed, "invalid", str(error))
+    is_known = written in present or written in known
+    subject = written if is_known else as_registered(written)
+    problem = None if subject in present or subject in known else why_none(subject)
+    return PlannedLine(line.number, typed, subject, "new" if problem is None else "invalid", problem or "")
+
+
+def _shown(cell: str) -> str:
+    """The beginning of a cell, without half signs, which no answer can hold."""
+    return cell[:MAX_SHOWN].encode("utf-8", "replace").decode()
+
+
+def _subject_or_none(line: ListLine) -> str | None:
+    try:
+        return as_registered(subject_of(line.cell))
+    except InvalidInput:
+        return None
+
+
+def _cap_reason(cap: int) -> str:
+    return f"the plan allows {cap:,} watches; the rest was left."

@@ -1,0 +1,87 @@
+"""What a list would bring, line by line, before and when it is added."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from registerwatch.errors import CapReached, PeriodEnded
+from registerwatch.watches.import_plan import KnownSubject, plan_lines
+from registerwatch.watches.import_table import ListLine
+from tests.register.builders import PROPERTY, UDI, a_full_reading, a_row, a_udi
+from tests.support.harness import SRN, ServiceHarness
+
+anyio = pytest.mark.anyio
+TRIAL_CAP = 25
+
+
+def listed(*cells: str) -> list[ListLine]:
+    return [ListLine(number, cell) for number, cell in enumerate(cells, start=2)]
+
+
+@anyio
+async def test_each_line_has_a_fate_and_what_the_copy_knows(harness: ServiceHarness) -> None:
+    await harness.store(a_full_reading(trade_name="Stent", manufacturer_name="Acme"))
+    await harness.store(a_row("u-2", a_udi(5), trade_name="Clamp"))
+    await harness.service.records.delist(a_udi(5), read_at=harness.now, since=2**40)
+    await harness.store_actor(name="Acme")
+    caller = await harness.owner_watching("owner@acme.example", UDI)
+    lines = [*listed(UDI, SRN.lower(), a_udi(5), a_udi(6), a_udi(6), "nonsense"), ListLine(9, "5.04", "date")]
+
+    plan = await harness.service.watches.imports.plan(caller, lines)
+
+    assert [(line.number, line.subject, line.fate, line.known) for line in plan.lines[:6]] == [
+        (2, UDI, "watched", KnownSubject("listed", "Stent", "Acme")),
+        (3, SRN, "new", KnownSubject("listed", "Acme")),
+        (4, a_udi(5), "new", KnownSubject("delisted", "Clamp")),
+        (5, a_udi(6), "new", KnownSubject("unread")),
+        (6, a_udi(6), "twice", KnownSubject("unread")),
+        (7, "nonsense", "invalid", KnownSubject("unread")),
+    ]
+    assert "made a date of it" in plan.lines[6].reason
+    assert (plan.counts["new"], plan.present, plan.cap, plan.free) == (3, 1, TRIAL_CAP, TRIAL_CAP - 1)
+    assert len(await harness.service.watches.service.all(caller)) == 1, "a plan adds nothing"
+
+
+@anyio
+async def test_a_list_is_added_once_with_its_tag(harness: ServiceHarness) -> None:
+    caller, watches = await harness.owner_watching("owner@acme.example", UDI), harness.service.watches
+    lines = listed(UDI, *(a_udi(number) for number in range(30)))
+
+    first = await watches.imports.add_list(caller, lines, ["Ward 3"])
+    again = await watches.imports.add_list(caller, lines, ["Ward 4"])
+
+    assert first.counts == {"watched": 1, "new": TRIAL_CAP - 1, "left": 31 - TRIAL_CAP}
+    assert again.counts == {"watched": TRIAL_CAP, "left": 31 - TRIAL_CAP}
+    assert await watches.tags.counts(caller) == {"Ward 3": TRIAL_CAP - 1}
+
+
+@anyio
+async def test_nothing_is_added_where_the_period_has_ended_or_tags_are_too_many(harness: ServiceHarness) -> None:
+    caller, watches = await harness.owner(), harness.service.watches
+
+    with pytest.raises(CapReached):
+        await watches.imports.add_list(caller, listed(a_udi(0)), [f"tag {number}" for number in range(30)])
+    harness.clock.move(8 * 24 * 3600)
+    with pytest.raises(PeriodEnded):
+        await watches.imports.add_list(caller, listed(a_udi(0)))
+
+    assert await watches.service.all(caller) == []
+
+
+cells = st.sampled_from([*(a_udi(number) for number in range(6)), "", "x", "7", "de-mf-000000001", "DE-MF-000000001"])
+
+
+@PROPERTY
+@given(st.lists(cells, max_size=12), st.sets(st.sampled_from([a_udi(0), a_udi(1)])), st.integers(0, 6))
+def test_every_line_has_one_fate_and_what_is_new_fits_under_the_cap(
+    typed: list[str], present: set[str], cap: int
+) -> None:
+    planned = plan_lines(listed(*typed), present, set(), cap)
+
+    new = [line.subject for line in planned if line.fate == "new"]
+    assert [line.number for line in planned] == list(range(2, len(typed) + 2))
+    assert len(set(new)) == len(new) <= max(0, cap - len(present))
+    assert not present.intersection(new)
+    for line in planned:
+        assert bool(line.reason) == (line.fate in {"left", "invalid"})
+        assert line.fate != "twice" or line.subject in new
