@@ -29,7 +29,6 @@ from registerwatch.rest import (
     watches,
     webhooks,
 )
-from registerwatch.rest.csv_body import places_of_large_bodies
 from registerwatch.rest.description import DescribedApi
 from registerwatch.rest.middleware import BodyRequired, HeadAsGet, LimitHeaders, OpenCors, StoredDevices
 from registerwatch.rest.webhook_description import describe_webhooks
@@ -37,6 +36,7 @@ from registerwatch.settings import Settings
 from registerwatch.web.body_limits import BodyLimits
 from registerwatch.web.compression import Compression
 from registerwatch.web.forwarded_headers import ForwardedHeaders, NoticeForwardedHeaders
+from registerwatch.web.large_bodies import places_of_large_bodies
 from registerwatch.web.query_limit import QueryLimit
 from registerwatch.web.rate_limits import build_limits
 from registerwatch.web.request_ids import AccessLog, RequestIds

@@ -12,10 +12,10 @@ from fastapi.routing import APIRoute, iter_route_contexts
 from starlette.types import Message
 
 from registerwatch.net.account_places import AccountPlaces
-from registerwatch.rest import csv_body
 from registerwatch.rest.checked_route import CheckedRoute
-from registerwatch.rest.csv_body import MAX_RECEIVED_OF_ACCOUNT
+from registerwatch.web import large_bodies
 from registerwatch.web.body_limits import MAX_BODY_BYTES, max_body_bytes
+from registerwatch.web.large_bodies import MAX_RECEIVED_OF_ACCOUNT
 from tests.support.harness import PASSWORD, NewAccount, ServiceHarness, ServiceStarter, auth_headers
 
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("database_kind", ["sqlite"])]
@@ -285,7 +285,7 @@ async def test_of_an_account_few_lists_are_received_at_a_time(harness: ServiceHa
 async def test_imports_that_do_not_come_keep_nobody_from_importing(
     harness: ServiceHarness, owner: NewAccount, monkeypatch: pytest.MonkeyPatch, pieces: int, grace: float, status: int
 ) -> None:
-    monkeypatch.setattr(csv_body, "GRACE_SECONDS", grace)
+    monkeypatch.setattr(large_bodies, "GRACE_SECONDS", grace)
     harness.app.state.large_bodies = AccountPlaces(most=1, most_per_account=1)
     other = await harness.sign_up("someone@other.example")
     is_silent, never = asyncio.Event(), asyncio.Event()

@@ -4,24 +4,21 @@ These bodies are large. So a text in one of few charsets is decoded, and of a la
 route has: a body of 2 MiB can hold a million objects that nobody asked for.
 """
 
-import asyncio
 import json
 import re
 from collections.abc import Callable, Coroutine
-from contextlib import AsyncExitStack
 from typing import Any
 
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.types import Message, Receive
 
 from registerwatch.errors import InvalidInput
-from registerwatch.net.account_places import AccountPlaces
 from registerwatch.rest.auth import caller_of
 from registerwatch.rest.idempotency import IdempotentRoute
 from registerwatch.web.body_limits import MAX_BODY_BYTES
 from registerwatch.web.injection import counted
+from registerwatch.web.large_bodies import place_of_body
 from registerwatch.web.rate_limits import Limit
 
 CSV = "text/csv"
@@ -36,12 +33,7 @@ CSV_BODY = {
     }
 }
 """For `openapi_extra` of a route of this kind."""
-MAX_RECEIVED, MAX_RECEIVED_OF_ACCOUNT = 64, 2
-"""Bodies of more than 64 KiB that one process receives at a time, 128 MiB at most; and of an account all bodies."""
 MAX_CONTENT_TYPE_LENGTH = 200
-GRACE_SECONDS, MIN_BYTES_A_SECOND = 10.0, 32 * 1024
-"""A body that has such a place is to come so fast, after a while in which it may be slower."""
-TOO_SLOW = "The body came too slowly: after its first 64 KiB it has to come with 32 KiB a second."
 UTF_8 = "utf-8"
 CHARSETS = frozenset(
     {
@@ -70,9 +62,8 @@ class CsvBodyRoute(IdempotentRoute):
         async def handle_in_place(request: Request) -> Response:
             await _count(request)
             caller = await caller_of(request)
-            places: AccountPlaces = request.app.state.large_bodies
-            async with places.own_place(caller.account.id), AsyncExitStack() as held:
-                return await handle_either(Request(request.scope, _in_place(request.receive, places, held)))
+            async with place_of_body(request, caller.account.id) as placed:
+                return await handle_either(placed)
 
         async def handle_either(request: Request) -> Response:
             content_type = request.headers.get("content-type", "")[:MAX_CONTENT_TYPE_LENGTH]
@@ -81,40 +72,6 @@ class CsvBodyRoute(IdempotentRoute):
             return await handle(_LargeJsonRequest(request.scope, request.receive))
 
         return handle_in_place
-
-
-def _in_place(receive: Receive, places: AccountPlaces, held: AsyncExitStack) -> Receive:
-    """Receive a body, which waits for a place of all once more than 64 KiB of it have come, and is not to be slow then.
-
-    Who sends nothing takes nothing from others.
-    """
-    received = 0
-    end: float | None = None
-
-    async def receiving() -> Message:
-        nonlocal received, end
-        try:
-            async with asyncio.timeout_at(end):
-                message = await receive()
-        except TimeoutError:
-            raise InvalidInput(TOO_SLOW) from None
-        length = len(message.get("body", b""))
-        received += length
-        if received - length <= MAX_BODY_BYTES < received:
-            await held.enter_async_context(places.shared_place())
-            end = asyncio.get_running_loop().time() + GRACE_SECONDS
-        elif end is not None:
-            end += length / MIN_BYTES_A_SECOND
-        if not message.get("more_body", False):
-            end = None
-        return message
-
-    return receiving
-
-
-def places_of_large_bodies() -> AccountPlaces:
-    """Places for an application's `state.large_bodies`."""
-    return AccountPlaces(most=MAX_RECEIVED, most_per_account=MAX_RECEIVED_OF_ACCOUNT)
 
 
 class _CsvRequest(Request):

@@ -11,6 +11,7 @@ MAX_BODY_BYTES = 64 * 1024
 """The largest body that is accepted where nothing else is said. A batch of 20 tool calls has a few."""
 LARGER_BODIES: Mapping[str, int] = {
     "/v1/import": 2 * 1024 * 1024,
+    "/app/import": 2 * 1024 * 1024,
     "/v1/billing/webhook": 256 * 1024,  # the provider's longest events, invoices of many lines, have some 100 KiB
 }
 """Paths that take more, in bytes."""

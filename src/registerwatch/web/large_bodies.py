@@ -1,0 +1,60 @@
+"""Places for large bodies of accounts: each is received whole, so few are at a time."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+
+from starlette.requests import Request
+from starlette.types import Message, Receive
+
+from registerwatch.errors import InvalidInput
+from registerwatch.net.account_places import AccountPlaces
+from registerwatch.web.body_limits import MAX_BODY_BYTES
+
+MAX_RECEIVED, MAX_RECEIVED_OF_ACCOUNT = 64, 2
+"""Bodies of more than 64 KiB that one process receives at a time, 128 MiB at most; and of an account all bodies."""
+GRACE_SECONDS, MIN_BYTES_A_SECOND = 10.0, 32 * 1024
+"""A body that has such a place is to come so fast, after a while in which it may be slower."""
+TOO_SLOW = "The body came too slowly: after its first 64 KiB it has to come with 32 KiB a second."
+
+
+@asynccontextmanager
+async def place_of_body(request: Request, account_id: int) -> AsyncIterator[Request]:
+    """The request with a body that waits for its place. The application's `state.large_bodies` has the places."""
+    places: AccountPlaces = request.app.state.large_bodies
+    async with places.own_place(account_id), AsyncExitStack() as held:
+        yield Request(request.scope, _in_place(request.receive, places, held))
+
+
+def places_of_large_bodies() -> AccountPlaces:
+    """Places for an application's `state.large_bodies`."""
+    return AccountPlaces(most=MAX_RECEIVED, most_per_account=MAX_RECEIVED_OF_ACCOUNT)
+
+
+def _in_place(receive: Receive, places: AccountPlaces, held: AsyncExitStack) -> Receive:
+    """Receive a body, which waits for a place of all once more than 64 KiB of it have come, and is not to be slow then.
+
+    Who sends nothing takes nothing from others.
+    """
+    received = 0
+    end: float | None = None
+
+    async def receiving() -> Message:
+        nonlocal received, end
+        try:
+            async with asyncio.timeout_at(end):
+                message = await receive()
+        except TimeoutError:
+            raise InvalidInput(TOO_SLOW) from None
+        length = len(message.get("body", b""))
+        received += length
+        if received - length <= MAX_BODY_BYTES < received:
+            await held.enter_async_context(places.shared_place())
+            end = asyncio.get_running_loop().time() + GRACE_SECONDS
+        elif end is not None:
+            end += length / MIN_BYTES_A_SECOND
+        if not message.get("more_body", False):
+            end = None
+        return message
+
+    return receiving
