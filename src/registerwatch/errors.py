@@ -38,6 +38,22 @@ class CrossSiteRequest(RegisterwatchError):
     code = "cross-site"
 
 
+class SecondFactorNeeded(RegisterwatchError):
+    """The password is right, and its user has a second factor, whose code is missing."""
+
+    code = "second-factor-needed"
+
+
+class WrongCode(RegisterwatchError):
+    """The password is right, and the code of the second factor is not."""
+
+    code = "wrong-code"
+
+
+class SignInStepOver(InvalidInput):
+    """A sign-in that was begun with a password took too long, or too many codes were wrong."""
+
+
 class OwnerOnly(RegisterwatchError):
     """A member asked for what only an owner or an API key may do."""
 

@@ -3,6 +3,7 @@
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Sequence
+from dataclasses import replace
 from typing import ClassVar, TypeVar
 
 import pytest
@@ -38,8 +39,9 @@ from registerwatch.accounts.password_reset import LINKS_PER_HOUR, TOKEN_SECONDS,
 from registerwatch.accounts.plans import Plan, PlanName, Plans
 from registerwatch.accounts.proof import ProofService
 from registerwatch.accounts.prune import AUDIT_KEPT, REVOKED_KEYS_KEPT, AccountPruner
-from registerwatch.accounts.sessions import SESSION_SECONDS, SessionService
-from registerwatch.accounts.wiring import Accounts
+from registerwatch.accounts.session_opening import SESSION_SECONDS
+from registerwatch.accounts.sessions import SessionService
+from registerwatch.accounts.wiring import Accounts, build_accounts
 from registerwatch.db.engine import Database
 from registerwatch.errors import (
     CapReached,
@@ -51,6 +53,7 @@ from registerwatch.errors import (
 )
 from registerwatch.mail.mailer import NoMailer
 from registerwatch.mail.memory_mailer import MemoryMailer
+from registerwatch.settings import Settings
 from tests.accounts.plain_model import COLUMNS, NO_PASSWORD, Firm, Known, Model, Opener, Person, Rows
 from tests.register.builders import PROPERTY
 from tests.support.fakes import SteppedClock, quick_passwords
@@ -434,7 +437,8 @@ def _accounts(database: Database, clock: SteppedClock, mail: MemoryMailer) -> Ac
     quick, public_url = quick_passwords(), "http://service.test"
     notices = AccountNotices(clock, NoMailer(), public_url=public_url)
     deletion = DeletionService(database, quick, clock)
-    return Accounts(
+    return replace(
+        build_accounts(Settings(public_url=public_url), database, clock, mail, quick),
         sessions=SessionService(database, quick, PLANS, clock, trial_seconds=TRIAL_SECONDS),
         members=MemberService(database, quick, PLANS, clock),
         api_keys=ApiKeyService(database, PLANS, clock),

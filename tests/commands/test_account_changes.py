@@ -2,22 +2,44 @@
 
 import re
 import time
+from dataclasses import replace
 
 import pytest
 
 from registerwatch.accounts.credentials import masked
+from registerwatch.accounts.wiring import Accounts
 from registerwatch.billing import provider
 from registerwatch.billing.cancellation import RETRY_SECONDS
+from tests.accounts.second_factors import app_of
 from tests.billing.plain_provider import SETTINGS, PlainProvider
 from tests.billing.steps import run_upkeep, subscribe
 from tests.commands.steps import EMAIL, MEMBER, PASSWORD, Operator
 from tests.rest.answers import granted, me, refused
+from tests.support.fakes import SteppedClock
 from tests.support.harness import ServiceHarness
 
 LINK = re.compile(r"http://localhost:8000(/password/reset\?token=([A-Za-z0-9_-]{43}))\n")
 KEY = re.compile(r"(rw_[A-Za-z0-9_-]{43})\n")
 STRANGER = "owner@other.example"
 WATCHED = "04099999999992"
+
+
+def test_second_factors_are_removed_once_the_operator_is_sure(operator: Operator) -> None:
+    clock = SteppedClock()
+    operator.types("create", EMAIL)
+
+    async def turn_on(accounts: Accounts) -> None:
+        user = (await accounts.admin.profile(EMAIL)).users[0]
+        caller = replace(await accounts.admin.caller(EMAIL), user_id=user.id, name=EMAIL)
+        await app_of(accounts, caller, clock)
+
+    operator.meanwhile(turn_on)
+
+    assert operator.types("reset-second-factor", EMAIL, answering="n\n").code != 0
+    assert operator.types("reset-second-factor", EMAIL, "--yes").code == 0
+    again = operator.types("reset-second-factor", EMAIL, "--yes")
+    assert (again.code, f"{EMAIL} has no second factor" in again.err) == (1, True)
+
 
 # create
 

@@ -15,7 +15,7 @@ from fastapi.routing import iter_route_contexts
 
 from registerwatch.accounts.credentials import digest_of, new_key, new_session
 from registerwatch.accounts.open_sessions import public_id
-from registerwatch.accounts.sessions import SESSION_SECONDS
+from registerwatch.accounts.session_opening import SESSION_SECONDS
 from tests.billing.plain_provider import event, signed
 from tests.support.harness import (
     EMAIL,

@@ -8,9 +8,11 @@ import httpx2
 import pytest
 from sqlalchemy import text
 
-from registerwatch.accounts.sessions import SESSION_SECONDS
+from registerwatch.accounts.credentials import credential_of
+from registerwatch.accounts.session_opening import SESSION_SECONDS
 from registerwatch.clock import iso_utc
 from registerwatch.mail.mailer import NoMailer
+from tests.accounts.second_factors import app_of
 from tests.rest.answers import granted, me, refused
 from tests.support.harness import EMAIL, PASSWORD, ServiceHarness, ServiceStarter, auth_headers
 
@@ -573,3 +575,24 @@ async def test_a_session_shows_when_it_was_last_used(harness: ServiceHarness) ->
     await harness.service.accounts.uses.store()
 
     assert [each["last_used_at"] for each in await sessions_of(harness, owner.session)] == [iso_utc(harness.now)]
+
+
+@pytest.mark.parametrize("path", ["/v1/login", "/v1/trial"])
+async def test_a_user_with_a_second_factor_sends_its_code_with_the_password(path: str, harness: ServiceHarness) -> None:
+    owner = await harness.sign_up()
+    accounts, fields = harness.service.accounts, {"email": owner.email, "password": owner.password}
+    caller = await accounts.sessions.caller(credential_of(None, owner.session))
+    app = await app_of(accounts, caller, harness.clock)
+
+    needed = await harness.post(path, **fields)
+    empty = await harness.post(path, **fields, code="")
+    wrong = await harness.post(path, **fields, code="000000")
+    right = await harness.post(path, **fields, code=app.next_code())
+    spare = await harness.post(path, **fields, code=app.recovery_codes[0])
+
+    assert [each.status_code for each in (needed, empty, wrong, right, spare)] == [401, 401, 401, 200, 200]
+    assert needed.json()["code"] == empty.json()["code"] == "second-factor-needed"
+    assert "`code`" in needed.json()["error"]
+    assert wrong.json()["code"] == "wrong-code"
+    assert right.json()["session"] != spare.json()["session"]
+    assert (await harness.client.get("/v1/me", headers=auth_headers(owner.api_key))).status_code == 200

@@ -27,6 +27,15 @@ class Action(StrEnum):
     SIGN_IN_FAILED = "sign-in failed"
     PASSWORD_CHANGED = "password changed"  # noqa: S105  # the name of what happened
     PASSWORD_RESET = "password reset"  # noqa: S105
+    SECOND_FACTOR_ADDED = "second factor added"
+    SECOND_FACTOR_REMOVED = "second factor removed"
+    RECOVERY_CODES_MADE = "recovery codes made"
+    RECOVERY_CODE_USED = "recovery code used"
+    PASSKEY_COPIED = "passkey perhaps copied"
+    """Its count of signatures went back."""
+    SIGN_IN_LINKED = "sign-in linked"
+    """To a person whom the OpenID provider signs in."""
+    SIGN_IN_UNLINKED = "sign-in unlinked"
     KEY_CREATED = "key created"
     KEY_REVOKED = "key revoked"
     USER_ADDED = "user added"
@@ -51,7 +60,12 @@ REPEATABLE = frozenset(
         Action.SIGNED_IN,
         Action.SESSIONS_ENDED,
         Action.SIGN_IN_FAILED,
-        Action.SESSIONS_ENDED,
+        Action.SECOND_FACTOR_ADDED,
+        Action.SECOND_FACTOR_REMOVED,
+        Action.RECOVERY_CODES_MADE,
+        Action.PASSKEY_COPIED,
+        Action.SIGN_IN_LINKED,
+        Action.SIGN_IN_UNLINKED,
         Action.WEBHOOK_CHANGED,
         Action.FEED_MADE,
         Action.FEED_ENDED,

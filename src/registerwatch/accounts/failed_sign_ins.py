@@ -32,13 +32,16 @@ class FailedSignIns:
         self.total = 0
         """Failures in this process."""
 
-    def note(self, user: StoredUser | None, client: Client) -> None:
-        """Note a failure, with the user whose address was given, if it is anybody's."""
+    def note(self, user: StoredUser | None, client: Client, why: str = "") -> None:
+        """Note a failure, with the user whose address was given, if it is anybody's.
+
+        `why` is for the audit trail, where it was not the password.
+        """
         self.total += 1
         self._log(user, client)
         if user is None or len(self._writing) >= MAX_WRITING:
             return
-        task = asyncio.create_task(self._write(user, client, int(self._clock.now())), name="note a failed sign-in")
+        task = asyncio.create_task(self._write(user, client, why, int(self._clock.now())), name="note a failed sign-in")
         self._writing.add(task)
         task.add_done_callback(self._writing.discard)
 
@@ -52,12 +55,12 @@ class FailedSignIns:
             account_id = user.account_id if user is not None else None
             log.warning("a sign-in failed", client=client.address, account=account_id, unlogged_before=unlogged)
 
-    async def _write(self, user: StoredUser, client: Client, now: int) -> None:
+    async def _write(self, user: StoredUser, client: Client, why: str, now: int) -> None:
         try:
             async with self._database.transaction() as connection:
                 if await repository.lock_account(connection, user.account_id) is None:
                     return
-                subject = f"{user.email} from {client.address}"
+                subject = f"{user.email} from {client.address}{f', {why}' if why else ''}"
                 await repository.note(
                     connection,
                     user.account_id,

@@ -1,4 +1,4 @@
-"""Telling owners by mail what changed in their account: passwords, keys, members, webhooks, feeds.
+"""Telling owners by mail what changed in their account: passwords, keys, members, webhooks, feeds, second factors.
 
 Only to addresses that are proven, after the change was committed, and without secrets. Each kind has a limit of its
 own, so that many harmless changes of one kind hide none of another.
@@ -27,6 +27,7 @@ class NoticeKind(StrEnum):
     USERS = "users"
     WEBHOOKS = "webhooks"
     FEEDS = "feeds"
+    SECOND_FACTORS = "second factors"
 
 
 class AccountNotices:

@@ -5,25 +5,37 @@ import asyncio
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registerwatch.accounts import credentials, known_clients, repository
+from registerwatch.accounts import credentials, known_clients, repository, sign_in_steps
 from registerwatch.accounts.audit import Action
 from registerwatch.accounts.clients import UNKNOWN_CLIENT, Client
+from registerwatch.accounts.code_check import CodeCheck, Judgement, Verdict
 from registerwatch.accounts.confirmation import ConfirmationService
 from registerwatch.accounts.credential_uses import CredentialUses
 from registerwatch.accounts.credentials import Credential
 from registerwatch.accounts.failed_sign_ins import FailedSignIns
 from registerwatch.accounts.login_throttle import MAX_CONCURRENT, LoginThrottle
 from registerwatch.accounts.models import Caller, NewSession, Profile, Role
+from registerwatch.accounts.notices import AccountNotices, no_notices
 from registerwatch.accounts.passwords import Passwords
 from registerwatch.accounts.plans import PlanName, Plans
 from registerwatch.accounts.queries import AccountQueries, account_of, profile_of
 from registerwatch.accounts.repository import StoredUser
+from registerwatch.accounts.second_step import WRONG_CODE
+from registerwatch.accounts.session_opening import open_session
+from registerwatch.accounts.sign_in_steps import NewStep
 from registerwatch.accounts.validation import company_name, email_address
 from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
-from registerwatch.errors import InvalidInput, SignupClosed, Unauthenticated, WrongPassword
+from registerwatch.db.secret_cipher import SecretCipher
+from registerwatch.errors import (
+    InvalidInput,
+    SecondFactorNeeded,
+    SignupClosed,
+    Unauthenticated,
+    WrongCode,
+    WrongPassword,
+)
 
-SESSION_SECONDS = 14 * 24 * 3600
 FIRST_KEY = "first key"
 NOTED_AGAIN_SECONDS = 24 * 3600
 """For so long a client from which a user signed in is not noted again."""
@@ -32,6 +44,7 @@ WRONG_LOGIN = "Email or password is wrong."
 SIGNUP_CLOSED = (
     "Nobody can open an account here by themselves: ask who runs this service. If you have one, the password is wrong."
 )
+CODE_NEEDED = "This user has a second factor. Send `code` too: what the authenticator app shows, or a recovery code."
 ACCOUNT_EXISTS = "An account with this e-mail address exists already, and the password is not its own. Sign in instead."
 
 
@@ -49,6 +62,8 @@ class SessionService:
         anybody_may_sign_up: bool = True,
         uses: CredentialUses | None = None,
         confirmations: ConfirmationService | None = None,
+        codes: CodeCheck | None = None,
+        notices: AccountNotices | None = None,
     ) -> None:
         self._database = database
         self._reads = AccountQueries(database)
@@ -60,12 +75,21 @@ class SessionService:
         self._anybody_may_sign_up = anybody_may_sign_up
         self._uses = uses
         self._confirmations = confirmations
+        self._notices = notices or no_notices(clock)
+        self._codes = codes or CodeCheck(SecretCipher(), self._notices)
         self._throttle = LoginThrottle()
         self._writing = asyncio.Semaphore(1 if database.kind == "sqlite" else MAX_CONCURRENT)
         """Of transactions that would wait for each other, SQLite lets one begin after a pause, not in order."""
 
     async def trial(
-        self, name: str, email: str, password: str, client: Client = UNKNOWN_CLIENT, *, makes_key: bool = True
+        self,
+        name: str,
+        email: str,
+        password: str,
+        client: Client = UNKNOWN_CLIENT,
+        code: str = "",
+        *,
+        makes_key: bool = True,
     ) -> NewSession:
         """Open an account with its first key, or sign in where a user has this address and password.
 
@@ -73,15 +97,24 @@ class SessionService:
 
         Raises `InvalidInput` for a bad address, a short password, and a known address with another password. Where not
         anybody may sign up, raises `SignupClosed` for an unknown address and for a wrong password alike, after the
-        same time: a stranger does not learn who has an account.
+        same time: a stranger does not learn who has an account. `code` is as in `login`.
         """
         address = email_address(email)
         async with self._throttle.slot(client.network):
-            return await self._open_or_sign_in(name, address, password, client, makes_key=makes_key)
+            opened = await self._open_or_sign_in(name, address, password, client, code, makes_key=makes_key)
+        return _session_of(opened)
+
+    async def sign_up(
+        self, name: str, email: str, password: str, client: Client = UNKNOWN_CLIENT
+    ) -> NewSession | NewStep:
+        """The same for a page, which makes no key and asks for the second factor afterwards."""
+        address = email_address(email)
+        async with self._throttle.slot(client.network):
+            return await self._open_or_sign_in(name, address, password, client, None, makes_key=False)
 
     async def _open_or_sign_in(
-        self, name: str, address: str, password: str, client: Client, *, makes_key: bool
-    ) -> NewSession:
+        self, name: str, address: str, password: str, client: Client, code: str | None, *, makes_key: bool
+    ) -> NewSession | NewStep:
         user = await self._reads.user_by_email(address)
         if user is None and self._anybody_may_sign_up:
             password_hash = await self._passwords.hashed(await self._passwords.allowed(password, address))
@@ -94,18 +127,29 @@ class SessionService:
         if user is not None and self._confirmations is not None and self._anybody_may_sign_up:
             await self._confirmations.send_again(user)  # a stranger may have taken the address before its owner came
         try:
-            return await self._sign_in(user, password, client)
+            return await self._sign_in(user, password, client, code)
         except WrongPassword:
             raise (InvalidInput(ACCOUNT_EXISTS) if self._anybody_may_sign_up else SignupClosed(SIGNUP_CLOSED)) from None
 
-    async def login(self, email: str, password: str, client: Client = UNKNOWN_CLIENT) -> NewSession:
-        """Open a session. Raises `WrongPassword`, in the same words and time whatever was wrong, or `Overloaded`."""
+    async def login(self, email: str, password: str, client: Client = UNKNOWN_CLIENT, code: str = "") -> NewSession:
+        """Open a session. Raises `WrongPassword`, in the same words and time whatever was wrong, or `Overloaded`.
+
+        A user with a second factor gives a `code` of it, or a recovery code. Raises `SecondFactorNeeded` without one,
+        `WrongCode`, and `RateLimited` after too many wrong ones; all of these only where the password is right.
+        """
+        return _session_of(await self._login(email, password, client, code))
+
+    async def begin(self, email: str, password: str, client: Client = UNKNOWN_CLIENT) -> NewSession | NewStep:
+        """The same for a page, which asks for the second factor afterwards: a step for a user who has one."""
+        return await self._login(email, password, client, None)
+
+    async def _login(self, email: str, password: str, client: Client, code: str | None) -> NewSession | NewStep:
         async with self._throttle.slot(client.network):
             try:
                 user = await self._reads.user_by_email(email_address(email))
             except InvalidInput:
                 user = None
-            return await self._sign_in(user, password, client)
+            return await self._sign_in(user, password, client, code)
 
     async def is_known_client(self, email: str, client: Client) -> bool:
         """Whether the user with this address signed in from this client within the last 90 days."""
@@ -168,7 +212,7 @@ class SessionService:
             if key is not None:
                 await repository.add_key(connection, stored.id, FIRST_KEY, key, now)
             await known_clients.remember(connection, user_id, client, now)
-            session = await self._session(connection, user_id)
+            session = await open_session(connection, user_id, now)
             profile = await profile_of(connection, account_of(stored, self._plans), Role.OWNER)
             mail = None
             if self._confirmations is not None:
@@ -177,7 +221,10 @@ class SessionService:
             self._confirmations.send(mail)
         return NewSession(profile, False, session, key)
 
-    async def _sign_in(self, user: StoredUser | None, password: str, client: Client) -> NewSession:
+    async def _sign_in(
+        self, user: StoredUser | None, password: str, client: Client, code: str | None
+    ) -> NewSession | NewStep:
+        """Without a code (None) a user with a second factor gets a step."""
         right = await self._passwords.is_right(password, user.password_hash if user else None)
         if user is None or user.password_hash is None or not right:
             self.failures.note(user, client)
@@ -185,6 +232,7 @@ class SessionService:
         rehashed = await self._passwords.hashed(password) if self._passwords.is_outdated(user.password_hash) else None
         now = self._now()
         is_noted = await self._reads.is_known_client(user.email, client.address, now - NOTED_AGAIN_SECONDS)
+        session = ""
         async with self._writing, self._database.transaction() as connection:
             stored = await repository.lock_account(connection, user.account_id)
             present = await repository.user(connection, user.account_id, user.id)
@@ -192,21 +240,39 @@ class SessionService:
                 raise WrongPassword(WRONG_LOGIN)  # the password was changed or the user removed during the comparison
             if rehashed is not None:
                 await repository.set_password(connection, user.account_id, user.id, rehashed)
-            await repository.note(
-                connection, stored.id, now=now, actor=user.email, action=Action.SIGNED_IN, subject=client.address
-            )
-            if not is_noted:
-                await known_clients.remember(connection, user.id, client, now)
-            session = await self._session(connection, user.id)
+            judgement = await self._codes.judge(connection, present, code or "", now)
+            if code is None and judgement.verdict is Verdict.NEEDED:
+                return await sign_in_steps.begin(connection, user.id, now)
+            if judgement.verdict in (Verdict.NOT_NEEDED, Verdict.RIGHT):
+                await self._note_sign_in(connection, user, client, now, is_noted=is_noted)
+                session = await open_session(connection, user.id, now)
+        self._notices.send(judgement.mails)
+        self._require_code(judgement, user, client)
         account = account_of(stored, self._plans)
         users, keys = await self._reads.users(account.id), await self._reads.keys(account.id)
         return NewSession(Profile(account, present.role, users, keys), True, session)
 
-    async def _session(self, connection: AsyncConnection, user_id: int) -> str:
-        session, now = credentials.new_session(), self._now()
-        digest = credentials.digest_of(session)
-        await repository.add_session(connection, user_id, digest, now=now, expires_at=now + SESSION_SECONDS)
-        return session
+    async def _note_sign_in(
+        self, connection: AsyncConnection, user: StoredUser, client: Client, now: int, *, is_noted: bool
+    ) -> None:
+        await repository.note(
+            connection, user.account_id, now=now, actor=user.email, action=Action.SIGNED_IN, subject=client.address
+        )
+        if not is_noted:
+            await known_clients.remember(connection, user.id, client, now)
+
+    def _require_code(self, judgement: Judgement, user: StoredUser, client: Client) -> None:
+        if judgement.verdict is Verdict.NEEDED:
+            raise SecondFactorNeeded(CODE_NEEDED)
+        if judgement.verdict is Verdict.WRONG:
+            self.failures.note(user, client, "wrong code")
+            raise WrongCode(WRONG_CODE)
 
     def _now(self) -> int:
         return int(self._clock.now())
+
+
+def _session_of(opened: NewSession | NewStep) -> NewSession:
+    """Only who gives no code gets a step."""
+    assert isinstance(opened, NewSession)
+    return opened

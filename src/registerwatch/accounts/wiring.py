@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from registerwatch.accounts.admin import AccountAdmin
 from registerwatch.accounts.api_keys import ApiKeyService
 from registerwatch.accounts.audit_pages import AuditTrailReader
+from registerwatch.accounts.code_check import CodeCheck
 from registerwatch.accounts.confirmation import ConfirmationService
 from registerwatch.accounts.credential_uses import CredentialUses
 from registerwatch.accounts.deletion import DeletionHook, DeletionService
@@ -21,6 +22,8 @@ from registerwatch.accounts.passwords import Passwords
 from registerwatch.accounts.plans import plans
 from registerwatch.accounts.proof import ProofService
 from registerwatch.accounts.prune import AccountPruner
+from registerwatch.accounts.second_factors import SecondFactorService
+from registerwatch.accounts.second_step import SecondStepService
 from registerwatch.accounts.sessions import SessionService
 from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
@@ -51,6 +54,8 @@ class Accounts:
     old_trials: OldTrialService
     proofs: ProofService
     trail: AuditTrailReader
+    second_step: SecondStepService
+    second_factors: SecondFactorService
 
     async def mails_settled(self) -> None:
         """Wait until every mail that was asked for has gone out or failed."""
@@ -94,17 +99,22 @@ def build_accounts(
         trial_seconds=trial_seconds,
         anybody_may_sign_up=is_open,
     )
+    cipher = cipher or SecretCipher()
+    codes = CodeCheck(cipher, notices)
+    sessions = SessionService(
+        database,
+        passwords,
+        table,
+        clock,
+        trial_seconds=trial_seconds,
+        anybody_may_sign_up=is_open,
+        uses=uses,
+        confirmations=confirmations,
+        codes=codes,
+        notices=notices,
+    )
     return Accounts(
-        sessions=SessionService(
-            database,
-            passwords,
-            table,
-            clock,
-            trial_seconds=trial_seconds,
-            anybody_may_sign_up=is_open,
-            uses=uses,
-            confirmations=confirmations,
-        ),
+        sessions=sessions,
         members=MemberService(
             database,
             passwords,
@@ -139,4 +149,6 @@ def build_accounts(
         old_trials=OldTrialService(database, clock, mailer, deletion, public_url=public_url),
         proofs=ProofService(database, passwords, clock),
         trail=AuditTrailReader(database),
+        second_step=SecondStepService(database, table, clock, codes, sessions.failures, notices),
+        second_factors=SecondFactorService(database, clock, cipher, notices),
     )

@@ -106,6 +106,21 @@ def reset_link(email: Email) -> None:
     asyncio.run(_reset_link(email))
 
 
+@app.command("reset-second-factor")
+def reset_second_factor(
+    email: Email,
+    yes: Annotated[bool, typer.Option("--yes", help="Remove them without asking.")] = False,
+) -> None:
+    """Remove the authenticator app, passkeys and recovery codes of a user who has lost them; they sign in by password.
+
+    Make sure first who asks: by a way that does not lead over their mailbox.
+    """
+    if not yes:
+        typer.confirm(f"Remove all second factors of {email}? They and the owners are mailed.", abort=True, err=True)
+    asyncio.run(_reset_second_factor(email))
+    typer.echo(f"The second factors of {email} are removed.")
+
+
 def instant(text: str) -> int:
     """ISO 8601 as unix seconds, UTC where no zone is given. Raises `InvalidInput`."""
     try:
@@ -170,6 +185,11 @@ async def _key(email: str, label: str) -> NewKey:
 async def _reset_link(email: str) -> None:
     async with _opened() as accounts:
         typer.echo(await accounts.password_reset.link(email))
+
+
+async def _reset_second_factor(email: str) -> None:
+    async with _opened() as accounts:
+        await accounts.second_factors.reset(email)
 
 
 def _print(profile: Profile) -> None:

@@ -26,6 +26,8 @@ STATUS_BY_CODE = {
     "invalid-input": 400,
     "unauthenticated": 401,
     "wrong-password": 401,
+    "second-factor-needed": 401,
+    "wrong-code": 401,
     "period-ended": 402,
     "owner-only": 403,
     "scope-too-narrow": 403,

@@ -8,6 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from registerwatch.accounts.passwords import MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH
+from registerwatch.accounts.recovery_codes import MAX_CODE_LENGTH
 from registerwatch.rest.account_answers import (
     EXAMPLE_EMAIL,
     SignedInAccount,
@@ -47,6 +48,15 @@ NewPassword = Annotated[
         json_schema_extra={"minLength": MIN_PASSWORD_LENGTH, "maxLength": MAX_PASSWORD_LENGTH},
     ),
 ]
+Code = Annotated[
+    SecretStr | None,
+    Field(
+        None,
+        max_length=MAX_CODE_LENGTH,
+        description="For a user with a second factor: what their authenticator app shows, or a recovery code.",
+        examples=["123456"],
+    ),
+]
 WITHOUT_CREDENTIAL_TOO: dict[str, Any] = {"security": [{}], **NO_FIELDS}
 
 router = APIRouter(
@@ -66,6 +76,7 @@ class TrialRequest(RequestBody):
     name: str | None = Field(
         None, description="Company name; by default the domain of the e-mail address.", examples=["Example GmbH"]
     )
+    code: Code
 
 
 class LoginRequest(RequestBody):
@@ -73,6 +84,7 @@ class LoginRequest(RequestBody):
 
     email: str = Field(description="E-mail address of a user.", examples=[EXAMPLE_EMAIL])
     password: Annotated[SecretStr, Field(max_length=MAX_PASSWORD_LENGTH, description="Password.")]
+    code: Code
 
 
 class ForgotRequest(RequestBody):
@@ -91,21 +103,22 @@ class ResetRequest(RequestBody):
 @router.post(
     "/v1/trial",
     summary="Open a trial account",
-    responses=answer(TrialAccount) | BAD_REQUEST | SIGNUP_CLOSED,
+    responses=answer(TrialAccount) | BAD_REQUEST | UNAUTHENTICATED | SIGNUP_CLOSED,
     dependencies=[Depends(counted(Limit.TRIAL))],
 )
 async def trial(request: Request, body: TrialRequest, service: InjectedService) -> Response:
     """A trial needs no card and renews into no charge. The answer carries a session and, for a new account, its
     first API key. The address of somebody who has an account signs in when the password is right, and is 400
-    when it is not. Where the service sends mail, a link is mailed that proves the address, or takes it
-    back. Where the operator has closed sign-up, an unknown address and a wrong password are the same 403.
+    when it is not; a user with a second factor sends `code` too, as at `/v1/login`. Where the service sends mail, a
+    link is mailed that proves the address, or takes it back. Where the operator has closed sign-up, an unknown address
+    and a wrong password are the same 403.
     Limit: 8 requests per address and hour. Where somebody tries many passwords of one user from many addresses, an
     address from which the user never signed in gets 429.
     """
     client = client_of(request)
     await check_user(request, body.email)
     opened = await service.accounts.sessions.trial(
-        body.name or "", body.email, body.password.get_secret_value(), client
+        body.name or "", body.email, body.password.get_secret_value(), client, _code_of(body)
     )
     return private_response(await trial_account(service, opened))
 
@@ -117,12 +130,16 @@ async def trial(request: Request, body: TrialRequest, service: InjectedService) 
     dependencies=[Depends(counted(Limit.LOGIN))],
 )
 async def login(request: Request, body: LoginRequest, service: InjectedService) -> Response:
-    """Opens a session for 14 days. Whatever was wrong, the answer is the same 401.
+    """Opens a session for 14 days. Whatever was wrong, the answer is the same 401. Where the password is right and the
+    user has a second factor, the answer is 401 with `second-factor-needed` without `code`, and with `wrong-code` where
+    that is not right; after 20 wrong codes within a day it is 429.
     Limit: 20 requests per address and hour. Where somebody tries many passwords of one user from many addresses, an
     address from which the user never signed in gets 429.
     """
     await check_user(request, body.email)
-    opened = await service.accounts.sessions.login(body.email, body.password.get_secret_value(), client_of(request))
+    opened = await service.accounts.sessions.login(
+        body.email, body.password.get_secret_value(), client_of(request), _code_of(body)
+    )
     return private_response(await signed_in_account(service, opened))
 
 
@@ -166,3 +183,7 @@ async def reset_password(request: Request, body: ResetRequest, service: Injected
     """
     await service.accounts.password_reset.reset(body.token, body.password.get_secret_value(), client_of(request))
     return private_response(Done())
+
+
+def _code_of(body: TrialRequest | LoginRequest) -> str:
+    return body.code.get_secret_value() if body.code is not None else ""

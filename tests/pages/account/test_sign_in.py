@@ -4,7 +4,7 @@ import pytest
 
 from registerwatch.accounts.credentials import credential_of
 from registerwatch.accounts.proof import PROOF_SECONDS
-from registerwatch.accounts.sessions import SESSION_SECONDS
+from registerwatch.accounts.session_opening import SESSION_SECONDS
 from registerwatch.errors import WrongPassword
 from tests.pages.account.pages_client import STRONG_PASSWORD, PagesClient
 from tests.pages.markup import Markup, accessibility_problems

@@ -1,0 +1,42 @@
+"""Opening the session of a user who has shown who they are, in whichever way."""
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from registerwatch.accounts import credentials, known_clients, repository, sign_in_steps
+from registerwatch.accounts.audit import Action
+from registerwatch.accounts.clients import Client
+from registerwatch.accounts.models import NewSession
+from registerwatch.accounts.plans import Plans
+from registerwatch.accounts.queries import account_of, profile_of
+from registerwatch.accounts.repository import StoredAccount, StoredUser
+
+SESSION_SECONDS = 14 * 24 * 3600
+
+
+async def open_session(connection: AsyncConnection, user_id: int, now: int) -> str:
+    """A new session; what is stored of it is its digest."""
+    session = credentials.new_session()
+    digest = credentials.digest_of(session)
+    await repository.add_session(connection, user_id, digest, now=now, expires_at=now + SESSION_SECONDS)
+    return session
+
+
+async def sign_in(
+    connection: AsyncConnection,
+    account: StoredAccount,
+    user: StoredUser,
+    client: Client,
+    now: int,
+    *,
+    how: str,
+    plans: Plans,
+) -> NewSession:
+    """Open the session of a user whose account is locked, with what belongs to a sign-in: a line of the audit trail
+    that says `how`, the client that is known from now on, the end of steps that had begun.
+    """
+    subject = f"{client.address} {how}"
+    await repository.note(connection, account.id, now=now, actor=user.email, action=Action.SIGNED_IN, subject=subject)
+    await known_clients.remember(connection, user.id, client, now)
+    await sign_in_steps.end_all_of(connection, user.id)
+    session = await open_session(connection, user.id, now)
+    return NewSession(await profile_of(connection, account_of(account, plans), user.role), True, session)
