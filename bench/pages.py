@@ -17,7 +17,7 @@ from sqlalchemy import event, insert, select, update
 from bench.figures import Figure, Goal, Row, Section, latencies
 from bench.postgresql import cluster_if_installed
 from bench.processes import SERVER_CORE, ProcessFailed, pinned
-from bench.setup import Setup, Stored, remove_database, timed
+from bench.setup import Setup, remove_database, timed
 from registerwatch.app import app_over
 from registerwatch.bootstrap import Service, build_service, running
 from registerwatch.db import tables
@@ -33,7 +33,7 @@ MAX_FIRST_LOAD_KB = 60
 OTHER = "on PostgreSQL"
 SAMPLES = 30
 BROWSER = {"Sec-Fetch-Site": "same-origin"}
-PASSWORD = "a long phrase that nobody uses"  # noqa: S105  # of a made-up owner
+PASSWORD = "a long phrase that nobody uses"  # of a made-up owner
 DAY = 24 * 3600
 CHANGES = (
     ("record", "low", "version", "3", "4"),
@@ -111,11 +111,12 @@ def measure(setup: Setup) -> Section:
             running_cluster.recreate("pages")
             address["PostgreSQL"] = f"postgresql://postgres@/pages?host={running_cluster.sockets}"
         found = {kind: _on_one_core(setup, kind, each) for kind, each in address.items()}
-    rows = [row for what in PAGES for row in _rows(what, found["SQLite"][what], found.get("PostgreSQL", {}).get(what))]
+    ours, others = found["SQLite"], found.get("PostgreSQL", {})
+    rows = [row for what in PAGES for row in _rows(what, ours[what], others.get(what))]
     remarks = [
         f"In process, on core {SERVER_CORE}: from the request to the whole answer, p50 / p99 / longest of {SAMPLES}.",
         f"One account with {WATCHES:,} watches, four tags, and {EVENTS:,} events, half of them unseen.",
-        "At first a page loads its HTML, styles, scripts and icon, counted as they are sent; afterwards the HTML alone.",
+        "At first a page loads its HTML, styles, scripts and icon, as they are sent; afterwards the HTML alone.",
     ]
     return Section("pages", "Pages of a large account", rows, remarks)
 
@@ -195,10 +196,10 @@ async def _filled(service: Service) -> int:
         await connection.execute(update(tables.accounts).values(**plan))
         await connection.execute(insert(tables.watches), [_watch(account, number, now) for number in range(WATCHES)])
         ids = list((await connection.execute(select(tables.watches.c.id).order_by(tables.watches.c.id))).scalars())
-        tags = [
-            {"account_id": account, "watch_id": each, "tag": TAGS[number % len(TAGS)]} for number, each in enumerate(ids)
-        ]
-        await connection.execute(insert(tables.watch_tags), tags)
+        tags = [(each, TAGS[number % len(TAGS)]) for number, each in enumerate(ids)]
+        await connection.execute(
+            insert(tables.watch_tags), [{"account_id": account, "watch_id": each, "tag": tag} for each, tag in tags]
+        )
         for start in range(0, EVENTS, 5_000):
             events = [_event(account, ids[number % WATCHES], number, now) for number in range(start, start + 5_000)]
             await connection.execute(insert(tables.events), events)

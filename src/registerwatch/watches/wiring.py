@@ -9,8 +9,8 @@ from registerwatch.register.store.records import RecordStore
 from registerwatch.settings import Settings
 from registerwatch.watches.bulk import BulkService
 from registerwatch.watches.import_list import ImportService
-from registerwatch.watches.listing_service import ListingService
 from registerwatch.watches.import_process import ListFileReader
+from registerwatch.watches.listing_service import ListingService
 from registerwatch.watches.outbox import Outbox
 from registerwatch.watches.read_subject import SubjectReader
 from registerwatch.watches.recheck import RecheckService
@@ -57,7 +57,6 @@ def build_watches(
         details=WatchDetailsService(database, clock, reader),
         sync=SyncService(database, clock, reader, outbox, time_limit=settings.sync_time_limit, side_by_side=at_a_time),
         recheck=RecheckService(database, clock, reader, outbox, watches_per_run=settings.recheck_watches_per_run),
-        imports=ImportService(database, clock, copy, fresh_for=settings.cache_hours * 3600),
         listing=ListingService(database, clock),
         imports=ImportService(
             database, clock, copy, fresh_for=settings.cache_hours * 3600, remembered=refresher.remembered
