@@ -96,7 +96,7 @@ async def older(database_kind: str, tmp_path: Path, request: pytest.FixtureReque
     await database.close()
 
 
-async def test_events_that_were_stored_before_get_kind_and_severity(older: Database) -> None:
+async def test_events_that_were_stored_before_get_kind_severity_and_names_of_fields(older: Database) -> None:
     database = older
     changes = (
         '[{"field":"reference","old":"1","new":"2"},{"field":"cert_status","old":"Issued","new":"Withdrawn"}]',
@@ -123,14 +123,14 @@ async def test_events_that_were_stored_before_get_kind_and_severity(older: Datab
     await upgrade(database)
 
     async with database.reading() as connection:
-        rows = await connection.execute(text("SELECT kind, severity FROM events ORDER BY id"))
+        rows = await connection.execute(text("SELECT kind, severity, fields FROM events ORDER BY id"))
         assert [tuple(row) for row in rows] == [
-            ("certificate", "high"),
-            ("certificate", "low"),
-            ("expiry", "medium"),
-            ("portfolio", "low"),
-            ("record", "high"),
-            ("record", "low"),
+            ("certificate", "high", ",reference,cert_status,"),
+            ("certificate", "low", ",cert_status,"),
+            ("expiry", "medium", ",cert_expiry,"),
+            ("portfolio", "low", ",device_total,"),
+            ("record", "high", ",status,"),
+            ("record", "low", ","),
         ]
 
 

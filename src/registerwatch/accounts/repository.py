@@ -18,6 +18,7 @@ from registerwatch.db.tables import (
     accounts,
     api_keys,
     audit,
+    events,
     idempotent_requests,
     reset_tokens,
     sessions,
@@ -185,13 +186,17 @@ async def owners(connection: AsyncConnection, account_id: int) -> Sequence[Store
 async def add_user(
     connection: AsyncConnection, account_id: int, *, email: str, role: Role, password_hash: str | None, now: int
 ) -> int:
-    """Add a user. Raises SQLAlchemy's `IntegrityError` when a user has this address."""
+    """Add a user, who has seen the account's events so far. Raises SQLAlchemy's `IntegrityError` when a user has this
+    address.
+    """
+    newest = select(func.coalesce(func.max(events.c.id), 0)).where(events.c.account_id == account_id)
     values = {
         "account_id": account_id,
         "email": email,
         "role": role,
         "password_hash": password_hash,
         "created_at": now,
+        "events_seen_through": newest.scalar_subquery(),
     }
     added: int = (await connection.execute(insert(users).values(values).returning(users.c.id))).scalar_one()
     return added

@@ -3,7 +3,19 @@
 Instants are whole unix seconds (UTC). JSON is kept as text, ready to be sent.
 """
 
-from sqlalchemy import BigInteger, Boolean, Column, ForeignKey, Index, Integer, MetaData, Table, Text, UniqueConstraint
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    Table,
+    Text,
+    UniqueConstraint,
+    text,
+)
 
 metadata = MetaData(
     naming_convention={"ix": "ix_%(table_name)s_%(column_0_name)s", "pk": "pk_%(table_name)s"},
@@ -123,6 +135,13 @@ users = Table(
     Column("key_set_password_at", BigInteger, doc="when an API key set the password, null after a mailed link did"),
     Column("time_zone", Text, nullable=False, server_default="UTC", doc="IANA name, for what pages show"),
     Column("signed_in_at", BigInteger, doc="last sign-in, null before the first that was stored"),
+    Column(
+        "events_seen_through",
+        BigInteger,
+        nullable=False,
+        server_default="0",
+        doc="events up to this id are seen, later ones are not, unless event_marks says otherwise",
+    ),
     UniqueConstraint("email", name="uq_users_email"),
     sqlite_autoincrement=True,
 )
@@ -401,10 +420,40 @@ events = Table(
     Column("kind", Text, nullable=False, server_default="record", doc="watches.models.EventKind"),
     Column("severity", Text, doc="watches.models.EventSeverity; null where a node of the release before stored it"),
     Column("cause", Text, doc="watches.causes: the same for events that feeds tell as one"),
+    Column("fields", Text, doc="names of the changed fields, ',status,trade_name,'; null as with severity"),
+    Column("archived_at", BigInteger, doc="null while the account lists it among its events"),
     Index("ix_events_cause_id", "cause", "id"),
     Index("ix_events_account_id_id", "account_id", "id"),
     Index("ix_events_account_id_watch_id_id", "account_id", "watch_id", "id"),
+    Index(  # every column that the page of events filters by: it finds and counts without reading the rows
+        "ix_events_listing",
+        "account_id",
+        "id",
+        "archived_at",
+        "severity",
+        "kind",
+        "watch_id",
+        "subject",
+        "created_at",
+        "fields",
+    ),
+    Index("ix_events_severity", "account_id", "severity", "id", "archived_at"),
+    Index(
+        "ix_events_unclassified",
+        "account_id",
+        sqlite_where=text("fields IS NULL"),
+        postgresql_where=text("fields IS NULL"),
+    ),
     sqlite_autoincrement=True,
+)
+
+event_marks = Table(  # what differs from users.events_seen_through
+    "event_marks",
+    metadata,
+    Column("user_id", BigInteger, ForeignKey("users.id", ondelete="CASCADE"), primary_key=True),
+    Column("event_id", BigInteger, primary_key=True, doc="an event of the user's account"),
+    Column("is_seen", Boolean, nullable=False, doc="true only after events_seen_through, false only up to it"),
+    sqlite_with_rowid=False,
 )
 
 idempotent_requests = Table(  # POSTs that carry an Idempotency-Key; kept for a day

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import msgspec
-from sqlalchemy import ColumnElement, FromClause, Row, and_, exists, insert, or_, select, text, update
+from sqlalchemy import ColumnElement, FromClause, Row, and_, bindparam, exists, insert, or_, select, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.db.tables import events
@@ -23,7 +23,7 @@ from registerwatch.watches.repository import chunks
 _changes = msgspec.json.Decoder(list[FieldChange])
 _encoder = msgspec.json.Encoder()
 
-_EVENT = select(
+EVENT = select(
     events.c.id,
     events.c.watch_id,
     events.c.subject,
@@ -35,6 +35,7 @@ _EVENT = select(
     events.c.severity,
     events.c.cause,
 )
+"""The columns of which `event_of` makes an event."""
 _NUMBERING = text("SELECT pg_advisory_xact_lock(7023402)")
 
 
@@ -74,6 +75,7 @@ async def add_events(connection: AsyncConnection, new: Sequence[NewEvent], now: 
             "kind": kind.value,
             "severity": severity.value,
             "cause": event.cause,
+            "fields": stored_fields(event.changes),
         }
         for event, (kind, severity) in zip(new, about, strict=True)
     ]
@@ -90,22 +92,48 @@ async def add_events(connection: AsyncConnection, new: Sequence[NewEvent], now: 
     return stored
 
 
+def stored_fields(changes: Sequence[FieldChange]) -> str:
+    """The column `fields` of an event: each name of a changed field between commas, so that one can be searched for."""
+    return "".join(f",{name}" for name in dict.fromkeys(change.field for change in changes)) + ","
+
+
+async def unclassified(connection: AsyncConnection, account_id: int, most: int) -> Mapping[int, Sequence[FieldChange]]:
+    """The changes, by id, of events that a node of the release before stored, without the names of their fields."""
+    found = select(events.c.id, events.c.changes).where(events.c.account_id == account_id, events.c.fields.is_(None))
+    return {row.id: _changes.decode(row.changes) for row in await connection.execute(found.limit(most))}
+
+
+async def classify(connection: AsyncConnection, account_id: int, found: Mapping[int, Sequence[FieldChange]]) -> None:
+    """Store kind, severity and names of fields of such events."""
+    change = (
+        update(events)
+        .where(events.c.account_id == account_id, events.c.id == bindparam("event_id"))
+        .values(kind=bindparam("new_kind"), severity=bindparam("new_severity"), fields=bindparam("new_fields"))
+    )
+    values = []
+    for event_id, changes in found.items():
+        kind, severity = classified(changes)
+        named = stored_fields(changes)
+        values.append({"event_id": event_id, "new_kind": kind, "new_severity": severity, "new_fields": named})
+    await connection.execute(change, values)
+
+
 async def newest_events(connection: AsyncConnection, account_id: int, most: int) -> Sequence[Event]:
     """The account's events, newest first."""
-    found = _EVENT.where(events.c.account_id == account_id).order_by(events.c.id.desc()).limit(most)
-    return [_event_of(row) for row in await connection.execute(found)]
+    found = EVENT.where(events.c.account_id == account_id).order_by(events.c.id.desc()).limit(most)
+    return [event_of(row) for row in await connection.execute(found)]
 
 
 async def events_of_watch(
     connection: AsyncConnection, account_id: int, watch_id: int, limit: int, *, before: tuple[int, int] | None = None
 ) -> Sequence[Event]:
     """The newest events of a watch of the account, those before an instant (unix seconds) and id."""
-    found = _EVENT.where(events.c.account_id == account_id, events.c.watch_id == watch_id)
+    found = EVENT.where(events.c.account_id == account_id, events.c.watch_id == watch_id)
     if before is not None:
         at, event_id = before
         found = found.where(or_(events.c.created_at < at, and_(events.c.created_at == at, events.c.id < event_id)))
     newest = found.order_by(events.c.created_at.desc(), events.c.id.desc()).limit(limit)
-    return [_event_of(row) for row in await connection.execute(newest)]
+    return [event_of(row) for row in await connection.execute(newest)]
 
 
 async def events_of_batches(
@@ -114,17 +142,17 @@ async def events_of_batches(
     """Events of some batches, oldest first, by account and batch."""
     found: defaultdict[tuple[int, str], list[Event]] = defaultdict(list)
     if batches:
-        asked = _EVENT.add_columns(events.c.account_id, events.c.batch).where(events.c.batch.in_(set(batches)))
+        asked = EVENT.add_columns(events.c.account_id, events.c.batch).where(events.c.batch.in_(set(batches)))
         for row in await connection.execute(asked.order_by(events.c.id)):
-            found[row.account_id, row.batch].append(_event_of(row))
+            found[row.account_id, row.batch].append(event_of(row))
     return found
 
 
 async def take_awaiting(connection: AsyncConnection, account_id: int) -> Sequence[Event]:
     """The account's events that no sync has listed yet, oldest first; they are listed now, and by nobody else."""
     awaiting = events.c.account_id == account_id, events.c.awaits_sync.is_(True)
-    found = _EVENT.where(*awaiting).order_by(events.c.id).with_for_update()
-    taken = [_event_of(row) for row in await connection.execute(found)]
+    found = EVENT.where(*awaiting).order_by(events.c.id).with_for_update()
+    taken = [event_of(row) for row in await connection.execute(found)]
     for chunk in chunks([event.id for event in taken]):
         await connection.execute(update(events).where(events.c.id.in_(chunk)).values(awaits_sync=False))
     return taken
@@ -134,16 +162,16 @@ async def page_after(
     connection: AsyncConnection, account_id: int, after: int, limit: int, chosen: EventFilter
 ) -> EventPage:
     """The account's events that come after an id, oldest first."""
-    found = _EVENT.where(events.c.account_id == account_id, events.c.id > after, *_conditions(chosen))
-    read = [_event_of(row) for row in await connection.execute(found.order_by(events.c.id).limit(limit + 1))]
+    found = EVENT.where(events.c.account_id == account_id, events.c.id > after, *_conditions(chosen))
+    read = [event_of(row) for row in await connection.execute(found.order_by(events.c.id).limit(limit + 1))]
     last = read[:limit][-1].id if read else after
     return EventPage([event for event in read[:limit] if chosen.accepts(event)], last, len(read) > limit)
 
 
 async def newest_page(connection: AsyncConnection, account_id: int, limit: int, chosen: EventFilter) -> EventPage:
     """The account's newest events, newest first."""
-    found = _EVENT.where(events.c.account_id == account_id, *_conditions(chosen))
-    read = [_event_of(row) for row in await connection.execute(found.order_by(events.c.id.desc()).limit(limit + 1))]
+    found = EVENT.where(events.c.account_id == account_id, *_conditions(chosen))
+    read = [event_of(row) for row in await connection.execute(found.order_by(events.c.id.desc()).limit(limit + 1))]
     listed = [event for event in read[:limit] if chosen.accepts(event)]
     return EventPage(listed, read[0].id if read else 0, len(read) > limit)
 
@@ -154,13 +182,13 @@ async def newest_groups(
     """The account's newest events by cause, newest first, those whose newest event comes before an id."""
     newer = events.alias("newer")
     of_same_cause = newer.c.account_id == account_id, newer.c.cause == events.c.cause, newer.c.id > events.c.id
-    found = _EVENT.where(
+    found = EVENT.where(
         events.c.account_id == account_id,
         *_conditions(chosen),
         *([] if before is None else [events.c.id < before]),
         ~exists().where(*of_same_cause, *_conditions(chosen, newer)),
     )
-    read = [_event_of(row) for row in await connection.execute(found.order_by(events.c.id.desc()).limit(limit + 1))]
+    read = [event_of(row) for row in await connection.execute(found.order_by(events.c.id.desc()).limit(limit + 1))]
     newest = read[:limit]
     members = await _by_cause(connection, account_id, {each.cause for each in newest if each.cause}, chosen)
     groups = [EventGroup(members[each.cause] if each.cause else [each]) for each in newest if chosen.accepts(each)]
@@ -173,9 +201,9 @@ async def _by_cause(
     """The account's events of some causes, newest first."""
     found: defaultdict[str | None, list[Event]] = defaultdict(list)
     if causes:
-        members = _EVENT.where(events.c.account_id == account_id, events.c.cause.in_(causes), *_conditions(chosen))
+        members = EVENT.where(events.c.account_id == account_id, events.c.cause.in_(causes), *_conditions(chosen))
         for row in await connection.execute(members.order_by(events.c.id.desc())):
-            found[row.cause].append(_event_of(row))
+            found[row.cause].append(event_of(row))
     return found
 
 
@@ -193,8 +221,8 @@ def _conditions(chosen: EventFilter, rows: FromClause = events) -> Sequence[Colu
     return found
 
 
-def _event_of(row: Row[*tuple[Any, ...]]) -> Event:
-    """A row of `_EVENT`. One that a node of the release before stored gets kind and severity here."""
+def event_of(row: Row[*tuple[Any, ...]]) -> Event:
+    """A row of `EVENT`. One that a node of the release before stored gets kind and severity here."""
     changes = _changes.decode(row.changes)
     kind, severity = (row.kind, row.severity) if row.severity is not None else classified(changes)
     return Event(
