@@ -8,6 +8,7 @@ from registerwatch.register.ingest.refresh import Refresher
 from registerwatch.register.store.records import RecordStore
 from registerwatch.settings import Settings
 from registerwatch.watches.bulk import BulkService
+from registerwatch.watches.event_marks import EventMarks
 from registerwatch.watches.import_list import ImportService
 from registerwatch.watches.import_process import ListFileReader
 from registerwatch.watches.listing_service import ListingService
@@ -33,6 +34,7 @@ class Watches:
     listing: ListingService
     list_files: ListFileReader
     tags: TagService
+    marks: EventMarks
     bulk: BulkService
     sync_runs: SyncRunService
 
@@ -65,4 +67,5 @@ def build_watches(
         tags=TagService(database),
         bulk=BulkService(database, clock),
         sync_runs=SyncRunService(database, clock, reader, outbox, side_by_side=at_a_time),
+        marks=EventMarks(database, clock),
     )
