@@ -129,7 +129,8 @@ def accessibility_problems(page: Markup) -> list[str]:
     labelled = {each["for"] for each in page.all("label")}
     problems = [*page.problems, *(f"id {each} twice" for each in set(ids) if ids.count(each) > 1)]
     for each in page.elements:
-        if each.tag in FIELDS and each.attributes.get("id") not in labelled:
+        is_hidden = each.attributes.get("type") == "hidden"
+        if each.tag in FIELDS and not is_hidden and each.attributes.get("id") not in labelled:
             problems.append(f"field {each.attributes} has no label")
         if each.tag in ("a", "button", "th", "caption", "h1", "h2", "option", "label") and not each.text:
             problems.append(f"<{each.tag}> {each.attributes} has no text")

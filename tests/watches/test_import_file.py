@@ -26,6 +26,7 @@ TABLES = {
     "the better of two headings": (f"SRN;UDI-DI\n{SRN};{UDI}", [(2, UDI)], "UDI-DI"),
     "a line break in a quoted cell": (f'Name;UDI\n"a\nb";{UDI}\nc;{UDI}', [(2, UDI), (4, UDI)], "UDI"),
     "a quote that never ends": (f'Name;UDI\n"a;1\nc;{UDI}', [(3, UDI)], "UDI"),
+    "a heading alone above lines with other cells": (f"UDI\n;;;\n{UDI},x\n{UDI};y", [(3, UDI), (4, UDI)], "UDI"),
     "no heading": (f"{UDI};a\n{SRN},b", [(1, UDI), (2, SRN)], ""),
     "a heading's word below an identifier": (f"{UDI};a\nname;udi\n", [(1, UDI), (2, "name")], ""),
     "text in front of an apostrophe": (f"UDI\n'{UDI}", [(2, UDI)], "UDI"),

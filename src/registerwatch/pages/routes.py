@@ -7,7 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from registerwatch.pages import site_files, sitemap
-from registerwatch.pages.account import add_watch, sign_in, today
+from registerwatch.pages.account import add_watch, import_list, sign_in, today
 from registerwatch.pages.public import actor, billing, device, mailed_links, password, search
 from registerwatch.pages.rendering import FRAGMENT_HEADER, unindexed_page
 from registerwatch.web.request_ids import current_request_id
@@ -35,6 +35,7 @@ PARTS = (
     sign_in,
     today,
     add_watch,
+    import_list,
     site_files,
     sitemap,
 )

@@ -90,11 +90,17 @@ def text_lines(text: str) -> ParsedList:
         raise too_many_rows()
     found = _heading_in(lines)
     if found is None:
-        return taken(ListLine(number, _first_cell(line)) for number, line in _not_blank(lines))
+        return taken(_first_cells(lines))
     heading, delimiter, number = found
+    if not delimiter:
+        return headed(taken(_first_cells(lines, after=number)), heading)
     rows = _rows(lines[number:], delimiter, after=number)
     below = (ListLine(line, "".join(cells[heading.column : heading.column + 1])) for line, cells in rows if any(cells))
     return headed(taken(below), heading)
+
+
+def _first_cells(lines: Sequence[str], *, after: int = 0) -> Iterator[ListLine]:
+    return (ListLine(number, _first_cell(line)) for number, line in _not_blank(lines) if number > after)
 
 
 def _not_blank(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
@@ -116,14 +122,17 @@ def _first_cell(line: str) -> str:
 
 
 def _heading_in(lines: Sequence[str]) -> tuple[Heading, str, int] | None:
-    """The heading, the separator of its line, and the line's number; of several separators the one with most cells."""
+    """The heading, the separator of its line, empty where it stands alone, and the line's number. Of several separators
+    it is the one with most cells.
+    """
     first = list(islice(_not_blank(lines), MAX_HEADING_ROWS))
     found: list[tuple[int, Heading, str, int]] = []
     for delimiter in _DELIMITERS:
         rows = [_cells(line, delimiter) for _, line in first]
         heading = heading_of([[Cell(cell) for cell in row] for row in rows])
         if heading is not None:
-            found.append((len(rows[heading.row]), heading, delimiter, first[heading.row][0]))
+            width = len(rows[heading.row])
+            found.append((width, heading, delimiter if width > 1 else "", first[heading.row][0]))
     return max(found, key=lambda each: each[0])[1:] if found else None
 
 

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Literal
 
 from registerwatch.errors import InvalidInput
-from registerwatch.register.identifiers import as_registered, why_none
+from registerwatch.register.identifiers import Kind, as_registered, kind, why_none
 from registerwatch.watches.import_table import PROBLEMS, ListLine
 from registerwatch.watches.subjects import subject as subject_of
 
@@ -47,6 +47,11 @@ class PlannedLine:
     reason: str = ""
     """Why the line is not used."""
     known: KnownSubject = NOT_LOOKED
+
+    @property
+    def kind(self) -> Kind:
+        """What the subject is, where the line is used."""
+        return kind(self.subject)
 
 
 @dataclass(frozen=True)

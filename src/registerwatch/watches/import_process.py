@@ -13,7 +13,7 @@ import sys
 import msgspec
 
 from registerwatch.errors import InvalidInput, Overloaded
-from registerwatch.watches.import_file import is_workbook, text_file_lines
+from registerwatch.watches.import_file import is_workbook, text_file_lines, text_lines
 from registerwatch.watches.import_table import ParsedList
 
 MAX_AT_A_TIME = 2
@@ -32,6 +32,10 @@ class ListFileReader:
 
     def __init__(self) -> None:
         self._places = asyncio.Semaphore(MAX_AT_A_TIME)
+
+    async def read_text(self, text: str) -> ParsedList:
+        """The list in what was pasted. Raises `InvalidInput`."""
+        return await asyncio.to_thread(text_lines, text)
 
     async def read(self, content: bytes) -> ParsedList:
         """The list in a file. Raises `InvalidInput`, and `Overloaded` where too many are being read."""

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -36,6 +37,9 @@ HEADINGS = (
     *("srn", "actorsrn", "actoridsrn", "manufacturersrn", "manufactureractoridsrn"),
 )
 """Headings of a column of identifiers, without spaces and signs. Of several columns the one named first is used."""
+
+LIST_IS_DAMAGED = "The list did not come back as it was shown. Send it again."
+MAX_LINE_NUMBER = 10_000_000
 
 _NUMBER_WITH_ZEROS = re.compile(r"([0-9]{8,15})[.,]0+")
 _QUOTED_FORMULA = re.compile(r'="([^"]*)"')
@@ -83,6 +87,9 @@ class ParsedList(Struct, frozen=True):
         return chr(ord("A") + self.column) if self.column < 26 else str(self.column + 1)
 
 
+_line_decoder = msgspec.json.Decoder(list[ListLine])
+
+
 @dataclass(frozen=True, slots=True)
 class Cell:
     """What a cell holds, as text."""
@@ -114,6 +121,22 @@ def heading_of(rows: Sequence[Sequence[Cell]]) -> Heading | None:
         if any(_is_identifier(cell.text) for cell in cells):
             return None
     return None
+
+
+def written_lines(lines: Sequence[ListLine]) -> str:
+    """Lines as text, to be sent to a browser and back."""
+    return msgspec.json.encode(lines).decode()
+
+
+def read_lines(text: str) -> list[ListLine]:
+    """The lines in such a text. Raises `InvalidInput` for what is none."""
+    try:
+        lines = _line_decoder.decode(text)
+    except (msgspec.DecodeError, UnicodeEncodeError):
+        raise InvalidInput(LIST_IS_DAMAGED) from None
+    if len(lines) > MAX_LINES or any(not (0 < line.number <= MAX_LINE_NUMBER) for line in lines):
+        raise InvalidInput(LIST_IS_DAMAGED)
+    return [replace(line, cell=bare(line.cell)) for line in lines]
 
 
 def table_lines(rows: Sequence[Row]) -> ParsedList:
