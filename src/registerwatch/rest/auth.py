@@ -85,7 +85,8 @@ async def _active_account(request: Request, caller: WatchEditor) -> Caller:
     return caller
 
 
-async def _owner_or_key(caller: Manager) -> Caller:
+async def require_owner_or_key(caller: Manager) -> Caller:
+    """Who asks, where they are no member. Raises `OwnerOnly`."""
     if caller.role is not Role.OWNER:
         raise OwnerOnly(OWNERS_ONLY)
     return caller
@@ -93,5 +94,5 @@ async def _owner_or_key(caller: Manager) -> Caller:
 
 ActiveAccount = Annotated[Caller, Depends(_active_account)]
 """For changes of watches. Raises `Unauthenticated`, `ScopeTooNarrow`, or `PeriodEnded`."""
-OwnerOrKey = Annotated[Caller, Depends(_owner_or_key)]
+OwnerOrKey = Annotated[Caller, Depends(require_owner_or_key)]
 """For managing the account. Raises `Unauthenticated`, `ScopeTooNarrow`, or `OwnerOnly`."""

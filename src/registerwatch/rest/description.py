@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict
 from starlette.requests import Request
 from starlette.responses import Response
 
+from registerwatch.rest.access_description import describe_access
 from registerwatch.web.answers import ErrorBody
 from registerwatch.web.responses import JSON, matches
 
@@ -110,6 +111,7 @@ class DescribedApi(FastAPI):
         if not self.openapi_schema:
             description = super().openapi()
             _describe_idempotency(description)
+            describe_access(description, self.routes)
             description["components"]["schemas"].update(answer_schemas())
             for add in self._additions:
                 add(description)

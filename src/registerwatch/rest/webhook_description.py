@@ -14,6 +14,13 @@ SIGNATURE = (
     "`sha256=` and the HMAC-SHA256 of timestamp, dot and body in hex; two, with a space between, for a day after a new"
     " secret."
 )
+EVENT_EXAMPLE = {
+    "id": 17,
+    "subject": "04012345678901",
+    "label": "Trocar 5 mm",
+    "summary": "status: On the EU market → No longer placed on the EU market",
+    "changes": [{"field": "status", "old": "On the EU market", "new": "No longer placed on the EU market"}],
+}
 BODY, EVENT = schema_of(DeliveryBody), schema_of(DeliveredEvent)
 
 
@@ -22,6 +29,17 @@ def describe_webhooks(description: dict[str, Any], service_name: str) -> None:
     description["webhooks"] = {kind.value: {"post": _delivery(kind, service_name)} for kind in EventType}
     body = description["components"]["schemas"][DeliveryBody.__name__]
     body["properties"]["events"]["items"] = EVENT  # they are kept as JSON, and have no type of their own
+
+
+def _example(kind: EventType) -> dict[str, Any]:
+    """A body of this kind."""
+    return {
+        "id": "whd_5dUdLTRsYZmhLQFoLmQhuMVf",
+        "type": kind.value,
+        "created_at": "2026-11-21T03:38:00Z",
+        "email": "owner@acme.example",
+        "events": [EVENT_EXAMPLE] if kind is EventType.CHANGED else [],
+    }
 
 
 def _delivery(kind: EventType, service_name: str) -> dict[str, Any]:
@@ -47,7 +65,7 @@ def _delivery(kind: EventType, service_name: str) -> dict[str, Any]:
             }
             for name, (about, example) in headers.items()
         ],
-        "requestBody": {"required": True, "content": {"application/json": {"schema": BODY}}},
+        "requestBody": {"required": True, "content": {"application/json": {"schema": BODY, "example": _example(kind)}}},
         "responses": {
             "2XX": {"description": "Accepted. Any other answer, a redirect too, is tried again, three times in all."}
         },
