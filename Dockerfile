@@ -10,6 +10,7 @@ COPY requirements.lock ./
 RUN pip install --require-hashes --only-binary :all: -r requirements.lock
 COPY pyproject.toml README.md ./
 COPY src src
+COPY docs/*.md docs/
 # The lock holds what builds the package, too; what only built it stays behind, and so does pip.
 RUN pip install --no-deps --no-build-isolation . \
     && pip uninstall --yes editables hatchling pathspec pluggy trove-classifiers setuptools pip

@@ -140,6 +140,7 @@ def test_nothing_goes_into_the_image_that_is_not_named() -> None:
         "!requirements.lock",
         "!requirements-sbom.lock",
         "!src",
+        "!docs/*.md",
     }
 
 

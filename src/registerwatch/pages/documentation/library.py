@@ -1,0 +1,69 @@
+"""The pages of `docs/` that are about using the service, and where their files are."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+
+import registerwatch
+
+PATH = "/docs"
+API_PATH = "/docs/api"
+TRIED_AT = "http://localhost:8000"
+"""Where the examples in `docs/` ask the service; on the pages it is where the service is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """A page of `docs/`: the name of its file without `.md`, its name in navigation, what it tells."""
+
+    name: str
+    title: str
+    about: str
+
+    @property
+    def address(self) -> str:
+        """`/docs/webhooks`."""
+        return f"{PATH}/{self.name}"
+
+
+TOPICS = (
+    Topic("accounts", "Accounts", "Proven addresses, members, keys and their scopes, sessions, passwords."),
+    Topic(
+        "answers", "What answers say", "How “there is none”, “nobody has looked” and “could not look” are told apart."
+    ),
+    Topic(
+        "events", "Events and feeds", "What makes an event, kinds and severities, every event once, feeds, calendars."
+    ),
+    Topic("webhooks", "Webhooks", "What is posted to your address, how to verify it, what to answer."),
+    Topic("mcp", "AI assistants", "Connecting an assistant by the Model Context Protocol (MCP), and its tools."),
+    Topic("errors", "Errors", "The one shape of errors, with all codes."),
+)
+"""What operators and developers of the service read is left out: who runs it has the files."""
+
+BY_NAME: Mapping[str, Topic] = {topic.name: topic for topic in TOPICS}
+
+_MARKDOWN_LINK = re.compile(r"(?:\./)?(\w+)\.md(#.*)?")
+
+
+def text_of(topic: Topic) -> str:
+    """The Markdown of a page."""
+    return (_folder() / f"{topic.name}.md").read_text(encoding="utf-8")
+
+
+def address_of(href: str) -> str | None:
+    """Where a link in `docs/` leads: another page, a place on the same, the web; None for files of the repository."""
+    if href.startswith(("https://", "#")):
+        return href
+    match = _MARKDOWN_LINK.fullmatch(href)
+    if match is None or match[1] not in BY_NAME:
+        return None
+    return f"{PATH}/{match[1]}{match[2] or ''}"
+
+
+def _folder() -> Traversable:
+    """In an installed package the files are in it; in a checkout, which editable installs use, beside `src`."""
+    packaged = files(registerwatch) / "docs"
+    return packaged if packaged.is_dir() else Path(registerwatch.__file__).parents[2] / "docs"
