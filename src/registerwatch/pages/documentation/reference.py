@@ -1,0 +1,97 @@
+"""What the documentation of one service shows: its guides and its interface. Made at the first use, then kept."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from markupsafe import Markup
+
+from registerwatch.pages.documentation.library import BY_NAME, TRIED_AT, Topic, address_of, text_of
+from registerwatch.pages.documentation.markdown import Document, code_block, document, inline
+from registerwatch.pages.documentation.models import Group, Operation
+from registerwatch.pages.documentation.operations import groups_of
+from registerwatch.pages.documentation.schemas import TypeName
+from registerwatch.pages.rendering import render
+
+_FILE = re.compile(r"docs/(\w+)\.md")
+"""How descriptions name a page of `docs/`."""
+
+
+class Documentation:
+    """The documentation of a service with this description, at this address."""
+
+    def __init__(self, describe: Callable[[], Mapping[str, Any]], public_url: str) -> None:
+        self._describe = describe
+        self._public_url = public_url
+        self._guides: dict[str, Document] = {}
+        self._bodies: dict[str, Markup] = {}
+        self._told: dict[str, Markup] = {}
+
+    @cached_property
+    def groups(self) -> Sequence[Group]:
+        """The operations by their tags."""
+        return groups_of(self._describe(), self._public_url)
+
+    @cached_property
+    def addresses(self) -> Mapping[str, str]:
+        """Where an operation is described, by its method and path: `POST /v1/keys`."""
+        operations = [each for group in self.groups for each in group.operations if not each.is_sent]
+        return {f"{each.method} {each.path}": each.address for each in operations}
+
+    def group(self, tag: str) -> Group | None:
+        """The operations of a tag."""
+        return next((group for group in self.groups if group.tag == tag), None)
+
+    def guide(self, topic: Topic) -> Document:
+        """A page of `docs/`, with the address of this service in its examples."""
+        if topic.name not in self._guides:
+            text = text_of(topic).replace(TRIED_AT, self._public_url)
+            self._guides[topic.name] = document(text, address_of, self.addresses)
+        return self._guides[topic.name]
+
+    def body(self, group: Group) -> Markup:
+        """The operations of a group, with the objects in their bodies."""
+        if group.tag not in self._bodies:
+            html = render(
+                "docs/group.html", group=group, told=self.told, object_address=_address_in(group), code_block=code_block
+            )
+            self._bodies[group.tag] = Markup(html)  # noqa: S704  # a rendered template
+        return self._bodies[group.tag]
+
+    def told(self, text: str) -> Markup:
+        """A description with what it names as links. Many operations say the same of their errors."""
+        if text not in self._told:
+            self._told[text] = inline(_FILE.sub(_link_to_page, text), address_of, self.addresses)
+        return self._told[text]
+
+    def matching(self, query: str) -> list["FoundGroup"]:
+        """The operations in whose method, path or summary each word of a query occurs."""
+        words = query.lower().split()
+        found = [FoundGroup(group, [each for each in group.operations if _has(each, words)]) for group in self.groups]
+        return [each for each in found if each.operations]
+
+
+@dataclass(frozen=True, slots=True)
+class FoundGroup:
+    """Some operations of a group."""
+
+    group: Group
+    operations: Sequence[Operation]
+
+
+def _address_in(group: Group) -> Callable[[TypeName], str]:
+    """Where the page of a group describes an object: errors have a page of their own."""
+    shown = {each.name for each in group.objects}
+    return lambda name: f"#{name.object_name}" if name.object_name in shown else BY_NAME["errors"].address
+
+
+def _link_to_page(match: re.Match[str]) -> str:
+    name = match[1]
+    return f"[{BY_NAME[name].title}]({name}.md)" if name in BY_NAME else match[0]
+
+
+def _has(operation: Operation, words: Sequence[str]) -> bool:
+    text = f"{operation.method} {operation.path} {operation.summary}".lower()
+    return all(word in text for word in words)
