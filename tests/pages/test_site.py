@@ -30,6 +30,9 @@ PAGES = {
     "/a/DE-MF-000000901": 200,
     "/billing/done?session_id=cs_test_1": 200,
     "/billing/back": 200,
+    "/docs": 200,
+    "/docs/api": 200,
+    "/docs/errors": 200,
     f"/d/{gtin(500)}": 404,
     "/a/DE-MF-000000999": 404,
     "/a/nobody": 404,
@@ -89,6 +92,7 @@ async def test_files_are_served_as_what_they_are(site: SiteMaker) -> None:
             "app.css": "text/css; charset=utf-8",
             "app.js": "text/javascript; charset=utf-8",
             "card.png": "image/png",
+            "docs.css": "text/css; charset=utf-8",
             "favicon.ico": "image/vnd.microsoft.icon",
             "icon.svg": "image/svg+xml; charset=utf-8",
             "site.js": "text/javascript; charset=utf-8",
@@ -131,6 +135,7 @@ async def test_nothing_but_the_files_is_served(site: SiteMaker, path: str) -> No
 
 def test_the_stylesheet_stays_small() -> None:
     assert len(assets()["style.css"].body) < 12_000
+    assert len(assets()["docs.css"].body) < 6_000
     assert len(assets()["site.js"].body) < 6_000
 
 

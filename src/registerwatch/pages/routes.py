@@ -9,6 +9,8 @@ from starlette.responses import Response
 from registerwatch.pages import site_files, sitemap
 from registerwatch.pages.account import add_watch, import_list, sign_in, today
 from registerwatch.pages.public import actor, billing, device, mailed_links, password, search
+from registerwatch.pages.account import add_watch, sign_in, today
+from registerwatch.pages.public import actor, billing, device, docs, mailed_links, password, search
 from registerwatch.pages.rendering import FRAGMENT_HEADER, unindexed_page
 from registerwatch.web.request_ids import current_request_id
 
@@ -29,6 +31,7 @@ PARTS = (
     search,
     device,
     actor,
+    docs,
     password,
     mailed_links,
     billing,

@@ -1,0 +1,108 @@
+"""The documentation for people who use the service: guides, and the interface for programs."""
+
+from typing import Any
+
+from fastapi import APIRouter, Request
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from registerwatch.pages.documentation.library import API_PATH, BY_NAME, PATH, TOPICS
+from registerwatch.pages.documentation.markdown import code_block
+from registerwatch.pages.documentation.reference import Documentation
+from registerwatch.pages.public.summaries import PageSummary, origin_of
+from registerwatch.pages.rendering import page
+from registerwatch.web.injection import limits_of, service_of
+from registerwatch.web.rate_limits import Limit
+
+MAX_FILTER_LENGTH = 100
+
+router = APIRouter()
+
+
+@router.get(PATH)
+async def index(request: Request) -> Response:
+    """What there is to read."""
+    documentation = await _documentation(request)
+    about = "How to watch devices and manufacturers, and how programs and assistants use the service."
+    return _page(request, documentation, "docs/index.html", PATH, "Documentation", about)
+
+
+@router.get(API_PATH)
+async def api(request: Request, q: str = "") -> Response:
+    """All operations, or those that a filter lets through."""
+    documentation = await _documentation(request)
+    filtered = " ".join(q[:MAX_FILTER_LENGTH].split())
+    return _page(
+        request,
+        documentation,
+        "docs/api.html",
+        API_PATH,
+        "Interface for programs",
+        "Every operation of the HTTP interface: keys, errors, limits, examples for curl.",
+        filtered=filtered,
+        found=documentation.matching(filtered),
+    )
+
+
+@router.get(API_PATH + "/{tag}")
+async def operations(request: Request, tag: str) -> Response:
+    """The operations of one tag in full."""
+    documentation = await _documentation(request)
+    group = documentation.group(tag)
+    if group is None:
+        raise HTTPException(404)
+    return _page(
+        request,
+        documentation,
+        "docs/operations.html",
+        group.address,
+        f"{group.title}: interface for programs",
+        f"{', '.join(each.summary for each in group.operations[:4])}: parameters, answers, examples for curl.",
+        group=group,
+        body=documentation.body(group),
+    )
+
+
+@router.get(PATH + "/{name}")
+async def guide(request: Request, name: str) -> Response:
+    """A page of `docs/`."""
+    documentation = await _documentation(request)
+    topic = BY_NAME.get(name)
+    if topic is None:
+        raise HTTPException(404)
+    shown = documentation.guide(topic)
+    return _page(request, documentation, "docs/guide.html", topic.address, shown.title, topic.about, document=shown)
+
+
+async def _documentation(request: Request) -> Documentation:
+    """The documentation of this application, made at the first request. Counts the request."""
+    await limits_of(request).check(request, Limit.PAGES)
+    state = request.app.state
+    if not hasattr(state, "documentation"):
+        state.documentation = Documentation(request.app.openapi, service_of(request).settings.public_url)
+    documentation: Documentation = state.documentation
+    return documentation
+
+
+def _page(
+    request: Request,
+    documentation: Documentation,
+    template: str,
+    address: str,
+    title: str,
+    about: str,
+    **context: Any,
+) -> Response:
+    origin = origin_of(service_of(request).settings)
+    summary = PageSummary(title, about, origin.public_url + address, origin)
+    return page(
+        request,
+        template,
+        summary=summary,
+        here=address,
+        topics=TOPICS,
+        groups=documentation.groups,
+        public_url=origin.public_url,
+        code_block=code_block,
+        **context,
+    )
