@@ -7,9 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from registerwatch.pages import site_files, sitemap
-from registerwatch.pages.account import add_watch, import_list, sign_in, today
-from registerwatch.pages.public import actor, billing, device, mailed_links, password, search
-from registerwatch.pages.account import add_watch, sign_in, today
+from registerwatch.pages.account import add_watch, import_list, second_step, sign_in, today
 from registerwatch.pages.public import actor, billing, device, docs, mailed_links, password, search
 from registerwatch.pages.rendering import FRAGMENT_HEADER, unindexed_page
 from registerwatch.web.request_ids import current_request_id
@@ -36,6 +34,7 @@ PARTS = (
     mailed_links,
     billing,
     sign_in,
+    second_step,
     today,
     add_watch,
     import_list,

@@ -35,6 +35,8 @@ class Limit(Enum):
     """Events of the payment provider, which come from few addresses; the provider repeats refused ones."""
     TRIAL = RateLimitRule("trial", 8, 3600)
     LOGIN = RateLimitRule("login", 20, 3600)
+    SECOND_STEP = RateLimitRule("second-step", 60, 3600)
+    """Codes and passkeys that finish a sign-in; wrong codes are bounded for each user too (accounts/code_check.py)."""
     PASSWORD_FORGOT = RateLimitRule("password-forgot", 5, 3600)
     PASSWORD_RESET = RateLimitRule("password-reset", 20, 3600)
     PROOF = RateLimitRule("proof", 10, 600)
@@ -54,7 +56,9 @@ class Limit(Enum):
     USER_SIGN_INS_A_DAY = RateLimitRule("user-sign-ins-a-day", 100, 24 * 3600)
 
 
-OF_NETWORKS = frozenset({Limit.TRIAL, Limit.LOGIN, Limit.PASSWORD_FORGOT, Limit.PASSWORD_RESET, Limit.ACCOUNT_DELETE})
+OF_NETWORKS = frozenset(
+    {Limit.TRIAL, Limit.LOGIN, Limit.SECOND_STEP, Limit.PASSWORD_FORGOT, Limit.PASSWORD_RESET, Limit.ACCOUNT_DELETE}
+)
 """Limits of what is guessed or made in numbers: whoever has many IPv6 addresses is counted by their network as well."""
 
 

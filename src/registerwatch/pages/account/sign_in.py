@@ -4,11 +4,14 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from registerwatch.accounts.credentials import credential_of
+from registerwatch.accounts.models import NewSession
 from registerwatch.accounts.passwords import MIN_PASSWORD_LENGTH
+from registerwatch.accounts.sign_in_steps import NewStep
 from registerwatch.bootstrap import Service
 from registerwatch.errors import InvalidInput, Overloaded, SignupClosed, WrongPassword
 from registerwatch.pages.account.add_watch import watch_added
 from registerwatch.pages.account.router import account_pages
+from registerwatch.pages.account.second_step_form import step_response
 from registerwatch.pages.account.sign_in_form import Destination, sign_in_page
 from registerwatch.pages.account.visitor import visitor_of
 from registerwatch.pages.cookies import can_sign_in, drop_cookie, session_of, set_cookie
@@ -41,10 +44,10 @@ async def login(request: Request, service: InjectedService) -> Response:
     try:
         _require_cookies(service)
         await check_user(request, email)
-        opened = await service.accounts.sessions.login(email, form["password"], client_of(request))
+        opened = await service.accounts.sessions.begin(email, form["password"], client_of(request))
     except (WrongPassword, InvalidInput, Overloaded) as error:
         return sign_in_page(request, destination, 400, email=email, problem=str(error))
-    return await signed_in_response(request, service, opened.session, destination)
+    return await _opened_response(request, service, opened, destination)
 
 
 @router.get("/signup")
@@ -66,12 +69,10 @@ async def signup(request: Request, service: InjectedService) -> Response:
         _require_cookies(service)
         await check_user(request, email)
         await service.accounts.passwords.refuse_common(password, email)
-        opened = await service.accounts.sessions.trial(
-            form["company"], email, password, client_of(request), makes_key=False
-        )
+        opened = await service.accounts.sessions.sign_up(form["company"], email, password, client_of(request))
     except (InvalidInput, SignupClosed, Overloaded) as error:
         return _signup_page(request, service, destination, 400, form=form, problem=str(error))
-    return await signed_in_response(request, service, opened.session, destination)
+    return await _opened_response(request, service, opened, destination)
 
 
 @router.get("/logout")
@@ -87,6 +88,14 @@ async def logout(request: Request, service: InjectedService) -> Response:
     response = RedirectResponse("/login", 303)
     drop_cookie(response, service.settings)
     return response
+
+
+async def _opened_response(
+    request: Request, service: Service, opened: NewSession | NewStep, destination: Destination
+) -> Response:
+    if isinstance(opened, NewStep):
+        return await step_response(request, service, opened, destination)
+    return await signed_in_response(request, service, opened.session, destination)
 
 
 async def signed_in_response(request: Request, service: Service, session: str, destination: Destination) -> Response:
