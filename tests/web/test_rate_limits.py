@@ -43,6 +43,7 @@ NUMBERS = (
     [(limit, amount, 60) for limit, amount in PER_MINUTE.items()]
     + [(limit, amount, 3600) for limit, amount in PER_HOUR.items()]
     + [(Limit.USER_SIGN_INS_A_DAY, 100, 86_400), (Limit.ACCOUNT_CHANGES, 500, 86_400)]
+    + [(Limit.PROOF, 10, 600), (Limit.SECOND_STEP, 60, 3600)]
 )
 
 
