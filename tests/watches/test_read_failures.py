@@ -2,7 +2,6 @@
 
 import pytest
 from msgspec.structs import replace
-from sqlalchemy import event
 
 from registerwatch.accounts.models import Caller
 from registerwatch.db.tables import read_failures as table
@@ -13,6 +12,7 @@ from registerwatch.watches.observe import NO_CERTIFICATES
 from registerwatch.watches.read_failures import MAX_KEPT
 from tests.register.builders import UDI, a_full_reading
 from tests.support.harness import ServiceHarness
+from tests.support.statements import counted_statements
 
 pytestmark = pytest.mark.anyio
 
@@ -87,15 +87,10 @@ async def test_every_way_in_which_a_read_fails_is_in_the_log_of_that_account_alo
 
 async def test_a_failure_of_a_subject_that_thousands_watch_takes_few_statements(harness: ServiceHarness) -> None:
     caller = await harness.owner_watching()
-    statements: list[str] = []
-    event.listen(
-        harness.database.engine.sync_engine,
-        "before_cursor_execute",
-        lambda _connection, _cursor, statement, *_rest: statements.append(statement),
-    )
-    await fail(harness)
-    first = len(statements)
-    await fail(harness)
+    with counted_statements() as statements:
+        await fail(harness)
+        first = len(statements)
+        await fail(harness)
 
     assert first <= 8
     assert len(statements) - first <= 5

@@ -105,7 +105,8 @@ def _environment() -> Environment:
         statuses=[(status.value, label(status.code)) for status in StatusFilter],
         risks=[(risk.value, label(risk.code)) for risk in RiskFilter],
     )
-    environment.filters.update(day=day, moment=moment, count=count, isolated=isolated, local=local, local_day=local_day)
+    environment.filters.update(day=day, moment=moment, count=count, isolated=isolated)
+    environment.filters.update(local=local, local_day=local_day, local_time=local_time)
     return environment
 
 
@@ -139,6 +140,18 @@ def local(context: Context, at: int | None) -> Markup | str:
         f"{instant.day} {instant:%b %Y, %H:%M UTC}",
         shown.day,
         shown.strftime("%b %Y, %H:%M"),
+    )
+
+
+@pass_context
+def local_time(context: Context, at: int) -> Markup:
+    """Unix seconds as `<time title="21 Nov 2026, 03:38 UTC">04:38</time>`, beneath a heading with the day."""
+    instant = datetime.fromtimestamp(at, UTC)
+    shown = instant.astimezone(context.get("zone") or UTC)
+    return Markup('<time datetime="{}" title="{}">{}</time>').format(
+        instant.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        f"{instant.day} {instant:%b %Y, %H:%M UTC}",
+        shown.strftime("%H:%M"),
     )
 
 

@@ -7,7 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from registerwatch.pages import site_files, sitemap
-from registerwatch.pages.account import add_watch, import_list, second_step, sign_in, today
+from registerwatch.pages.account import add_watch, import_list, second_step, sign_in, today, watch
 from registerwatch.pages.public import actor, billing, device, docs, mailed_links, password, search
 from registerwatch.pages.rendering import FRAGMENT_HEADER, unindexed_page
 from registerwatch.web.request_ids import current_request_id
@@ -38,6 +38,7 @@ PARTS = (
     today,
     add_watch,
     import_list,
+    watch,
     site_files,
     sitemap,
 )

@@ -1,0 +1,43 @@
+"""Changes of an event as people read them: a name for the field, before, after, and which words differ."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from registerwatch.watches.diff import EXPIRY, FieldChange
+from registerwatch.watches.event_rules import field_name
+from registerwatch.watches.models import EventSeverity
+from registerwatch.watches.word_difference import WordDifference, word_difference
+
+DATES = frozenset({EXPIRY, "status_date"})
+"""Fields whose values are dates."""
+SEVERITY_TONES = {EventSeverity.HIGH: "bad", EventSeverity.MEDIUM: "warn", EventSeverity.LOW: "none"}
+
+
+@dataclass(frozen=True, slots=True)
+class ShownChange:
+    """One changed field."""
+
+    change: FieldChange
+    difference: WordDifference | None
+    """The words that differ, where that helps."""
+
+    @property
+    def field(self) -> str:
+        """What people call it."""
+        name = field_name(self.change.field)
+        return name[:1].upper() + name[1:]
+
+    @property
+    def is_date(self) -> bool:
+        """Whether both values are dates."""
+        return self.change.field in DATES
+
+
+def shown_changes(changes: Iterable[FieldChange]) -> list[ShownChange]:
+    """Changes in their order."""
+    return [ShownChange(each, word_difference(each.old, each.new)) for each in changes]
+
+
+def severity_tone(severity: str) -> str:
+    """The tone of a severity; one that a later release added has none."""
+    return SEVERITY_TONES.get(EventSeverity(severity), "none") if severity in list(EventSeverity) else "none"

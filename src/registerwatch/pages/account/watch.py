@@ -1,0 +1,155 @@
+"""The page of one watch: its record now, what happened to it, and what people set for it."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from registerwatch.bootstrap import Service
+from registerwatch.errors import CapReached, InvalidInput
+from registerwatch.pages.account.changes import severity_tone
+from registerwatch.pages.account.rendering import app_page, redirect_to
+from registerwatch.pages.account.router import account_pages
+from registerwatch.pages.account.visitor import SignedIn, Visitor
+from registerwatch.pages.account.watch_view import WatchView, what_it_proves
+from registerwatch.pages.forms import Form, form_of
+from registerwatch.pages.public.device import DeviceView
+from registerwatch.register.devices import ServedDevice
+from registerwatch.watches.options import MAX_NOTES_LENGTH, WatchOptions, notes_of
+from registerwatch.watches.tags import tags_of_text
+from registerwatch.watches.timeline import Position
+from registerwatch.watches.watch_details import WatchDetails, WatchEdit
+from registerwatch.web.injection import InjectedService, address_of, limits_of
+from registerwatch.web.rate_limits import Limit
+
+DONE = {
+    "added": "You watch this from now on. What the register says today is the baseline.",
+    "saved": "Saved.",
+    "read-changed": "Read from the register just now. Something changed: see the timeline.",
+    "read-unchanged": "Read from the register just now. Nothing that is compared has changed.",
+    "read-first": "Read from the register for the first time. What it says is the baseline.",
+    "read-failed": "It could not be read just now. The reason stands below; what was read before is kept.",
+    "read-unasked": "The register was not asked: its limit of requests is used up for now. Try again in a minute.",
+}
+MAX_ID = 2**63 - 1
+NOTIFIES = "notifies"
+
+router = account_pages()
+_served = msgspec.json.Decoder(ServedDevice)
+
+
+@router.get("/app/watches/{watch_id:int}")
+async def watch(request: Request, watch_id: int, service: InjectedService, visitor: SignedIn) -> Response:
+    """The watch with a page of its timeline."""
+    return await _page(request, service, visitor, watch_id)
+
+
+@router.post("/app/watches/{watch_id:int}")
+async def change(request: Request, watch_id: int, service: InjectedService, visitor: SignedIn) -> Response:
+    """Set name, tags, notes and options. Where something is wrong, what was typed stays."""
+    form = await form_of(request)
+    problems = _problems(form)
+    edit = WatchEdit(form["name"], form["tags"], form["notes"], WatchOptions(notifies=bool(form[NOTIFIES])))
+    if not problems:
+        try:
+            if not await service.watches.details.change(visitor.caller, _bounded(watch_id), edit):
+                return _no_watch(request, visitor)
+        except CapReached as error:
+            problems = {"tags": str(error)}
+    if problems:
+        return await _page(request, service, visitor, watch_id, edit=edit, problems=problems)
+    return redirect_to(f"/app/watches/{watch_id}", done="saved")
+
+
+@router.post("/app/watches/{watch_id:int}/read")
+async def read(request: Request, watch_id: int, service: InjectedService, visitor: SignedIn) -> Response:
+    """Read its subject from the register now."""
+    await limits_of(request).check(request, Limit.WATCH_READ)
+    result = await service.watches.details.read_register(visitor.caller, _bounded(watch_id))
+    if result is None:
+        return _no_watch(request, visitor)
+    return redirect_to(f"/app/watches/{watch_id}", done=f"read-{result}")
+
+
+@router.get("/app/watches/{watch_id:int}/stop")
+async def stop_form(request: Request, watch_id: int, service: InjectedService, visitor: SignedIn) -> Response:
+    """Asks whether to stop watching, and says what goes and what stays."""
+    details = await service.watches.details.read(visitor.caller, _bounded(watch_id))
+    if details is None:
+        return _no_watch(request, visitor)
+    return app_page(request, visitor, "account/watch_stop.html", section="watches", details=details)
+
+
+@router.post("/app/watches/{watch_id:int}/stop")
+async def stop(request: Request, watch_id: int, service: InjectedService, visitor: SignedIn) -> Response:
+    """Stop watching. Who sends it twice is told the same."""
+    await service.watches.service.remove(visitor.caller, _bounded(watch_id))
+    return redirect_to("/app/watches", done="removed", n=1)
+
+
+async def _page(
+    request: Request,
+    service: Service,
+    visitor: Visitor,
+    watch_id: int,
+    *,
+    edit: WatchEdit | None = None,
+    problems: Mapping[str, str] | None = None,
+) -> Response:
+    before = Position.of(request.query_params["before"]) if request.query_params.get("before") else None
+    details = await service.watches.details.read(visitor.caller, _bounded(watch_id), before=before)
+    if details is None:
+        return _no_watch(request, visitor)
+    name = details.watch.label if details.is_renamed else ""
+    return app_page(
+        request,
+        visitor,
+        "account/watch.html",
+        section="watches",
+        status=400 if problems else 200,
+        done=DONE,
+        view=await _view(request, service, visitor, details, before),
+        edit=edit or WatchEdit(name, ", ".join(details.tags), details.notes, details.options),
+        problems=problems or {},
+        max_notes_length=MAX_NOTES_LENGTH,
+        what_it_proves=what_it_proves,
+        severity_tone=severity_tone,
+    )
+
+
+async def _view(
+    request: Request, service: Service, visitor: Visitor, details: WatchDetails, before: Position | None
+) -> WatchView:
+    """The watch with what the copy has of its subject."""
+    subject, now = details.watch.subject, service.clock.now()
+    device = actor = None
+    if details.watch.kind == "udi":
+        answer = await service.devices.stored(subject, client=lambda: address_of(request))
+        today = datetime.fromtimestamp(now, UTC).date()
+        device = None if answer is None else DeviceView(_served.decode(answer.body), today)
+    else:
+        actor = await service.documents.actor(subject)
+    return WatchView(details, now, visitor.zone, before, device, actor, service.settings.reads_real_register)
+
+
+def _problems(form: Form) -> dict[str, str]:
+    """What is wrong with what was typed, by field."""
+    problems = {}
+    for name, parse in (("notes", notes_of), ("tags", tags_of_text)):
+        try:
+            parse(form[name])
+        except InvalidInput as error:
+            problems[name] = str(error)
+    return problems
+
+
+def _bounded(watch_id: int) -> int:
+    """An id that every database takes; one that no watch can have becomes another such one."""
+    return min(watch_id, MAX_ID)
+
+
+def _no_watch(request: Request, visitor: Visitor) -> Response:
+    """The same for a watch of another account and for none."""
+    return app_page(request, visitor, "account/watch_missing.html", section="watches", status=404)

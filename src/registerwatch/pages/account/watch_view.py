@@ -1,0 +1,167 @@
+"""One watch as its page shows it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from zoneinfo import ZoneInfo
+
+from registerwatch.pages.account.changes import ShownChange, shown_changes
+from registerwatch.pages.addresses import actor_address, device_address
+from registerwatch.pages.countries import country_name
+from registerwatch.pages.public.actor import ROLES
+from registerwatch.pages.public.certificates import ShownCertificate
+from registerwatch.pages.public.device import EUDAMED_DEVICE, DeviceView
+from registerwatch.register.store.documents import StoredActor
+from registerwatch.watches.models import NOT_REGISTERED, Event, HealthState, Watch
+from registerwatch.watches.observe import NO_CERTIFICATES
+from registerwatch.watches.read_failures import ReadFailure
+from registerwatch.watches.snapshot import Snapshot
+from registerwatch.watches.timeline import Position, TimelineEntry
+from registerwatch.watches.watch_details import WatchDetails
+
+STATES: dict[HealthState, tuple[str, str]] = {
+    "ok": ("Fine", "good"),
+    "unread": ("Not read yet", "none"),
+    "overdue": ("Nobody has read it for days", "warn"),
+    "unknown": ("Unknown to the register", "warn"),
+    "failing": ("Failing", "bad"),
+}
+"""Words and tone of each state."""
+LAST_READ_FAILED = ("Last read failed", "warn")
+"""Of a watch that is fine otherwise."""
+
+QUALITY = "The manufacturer’s quality system for a group of devices, not this device alone"
+DOCUMENTATION = "The technical documentation of this device or of its group"
+TYPE = "A sample of this type of device"
+PROOFS = {
+    "quality-management-system": QUALITY,
+    "quality-assurance": QUALITY,
+    "technical-documentation": DOCUMENTATION,
+    "type-examination": TYPE,
+    "product-verification": "Each device or batch was examined",
+    "mdd-ii-ex-4": "The manufacturer’s quality system, without the design of this device",
+    "mdd-ii-4": "The design of this device",
+    "mdd-iii": TYPE,
+    "mdd-iv": "Each device or batch was examined",
+    "mdd-v": "The quality system of production",
+    "mdd-vi": "The quality system of the final inspection",
+}
+"""What a notified body examined for a certificate, by the end of the register's code of its kind."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownEntry:
+    """An event or a failed read in the timeline, with the changes of the event."""
+
+    entry: TimelineEntry
+    changes: Sequence[ShownChange] = ()
+
+    @property
+    def event(self) -> Event | None:
+        """The event, where it is one."""
+        return self.entry if isinstance(self.entry, Event) else None
+
+    @property
+    def failure(self) -> ReadFailure | None:
+        """The failed read, where it is one."""
+        return self.entry if isinstance(self.entry, ReadFailure) else None
+
+
+@dataclass(frozen=True, slots=True)
+class WatchView:
+    """A watch, what is stored of its subject, and since when."""
+
+    details: WatchDetails
+    now: float
+    zone: ZoneInfo
+    before: Position | None
+    """Where the page of the timeline begins, None for the newest."""
+    device: DeviceView | None = None
+    actor: StoredActor | None = None
+    reads_real_register: bool = False
+
+    @property
+    def watch(self) -> Watch:
+        """The watch."""
+        return self.details.watch
+
+    @property
+    def is_device(self) -> bool:
+        """Whether a device is watched, not an actor."""
+        return self.watch.kind == "udi"
+
+    @property
+    def subject_kind(self) -> str:
+        """What it is."""
+        return "Device" if self.is_device else ROLES.get(self.watch.subject[3:5], "Actor")
+
+    @property
+    def state(self) -> tuple[str, str]:
+        """Its state in words, and the tone."""
+        state = self.watch.health(self.now)
+        return LAST_READ_FAILED if state == "ok" and self.watch.last_error else STATES[state]
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether the last read could not read its certificates, but the rest."""
+        return self.watch.last_error == NO_CERTIFICATES
+
+    @property
+    def why_unread(self) -> str:
+        """Why there is no record of it yet."""
+        if self.watch.last_error == NOT_REGISTERED:
+            code = "UDI-DI, without serial number, lot and date" if self.is_device else "SRN"
+            return f"Check the code: the register was asked for this {code}. It is asked again."
+        if self.watch.last_error:
+            return "Nothing of it was read yet. It is tried again."
+        return "Nobody has read it yet. A recheck does when its turn comes; you can do it now."
+
+    @property
+    def seen(self) -> Snapshot:
+        """What is compared, as it was last seen; empty before the first successful read."""
+        return self.watch.snapshot or Snapshot()
+
+    @property
+    def country(self) -> str:
+        """Of an actor."""
+        return country_name(self.actor.actor.country) if self.actor else ""
+
+    @property
+    def public_address(self) -> str:
+        """The public page of its subject."""
+        return (device_address if self.is_device else actor_address)(self.watch.subject)
+
+    @property
+    def register_address(self) -> str:
+        """The register's own page of the record; empty where there is none, as of actors, whose SRN opens none."""
+        if self.device is None or not self.reads_real_register:
+            return ""
+        return EUDAMED_DEVICE + self.device.device.uuid
+
+    @property
+    def certificates_read_at(self) -> int | None:
+        """When its certificates were last read, all of them."""
+        read_at = self.device.device.certs_read_at if self.device else None
+        return int(datetime.fromisoformat(read_at).timestamp()) if read_at else None
+
+    @property
+    def missing(self) -> str:
+        """The parts of the record that were never read, for a sentence."""
+        return " and ".join(self.device.device.missing) if self.device else ""
+
+    @property
+    def days(self) -> list[tuple[date, list[ShownEntry]]]:
+        """The timeline by day."""
+        days = self.details.timeline.by_day(self.zone)
+        return [(each.day, [_shown(entry) for entry in each.entries]) for each in days]
+
+
+def what_it_proves(certificate: ShownCertificate) -> str:
+    """What a notified body examined for a certificate of this kind; empty for a kind that is not known."""
+    code = certificate.certificate.type_code.lower().replace("_", "-").replace("certificate-type.", "")
+    ends = (words for end, words in PROOFS.items() if code == end or code.endswith((f".{end}", f"-{end}")))
+    return next(ends, "")
+
+
+def _shown(entry: TimelineEntry) -> ShownEntry:
+    return ShownEntry(entry, shown_changes(entry.changes) if isinstance(entry, Event) else ())

@@ -1,0 +1,168 @@
+"""The page of one watch, walked through its states."""
+
+import pytest
+
+from registerwatch.accounts.credentials import credential_of
+from registerwatch.accounts.models import Caller
+from registerwatch.watches.timeline import PAGE_LENGTH
+from tests.pages.account.pages_client import PagesClient
+from tests.pages.markup import Markup, accessibility_problems
+from tests.support.harness import ServiceHarness
+from tests.support.statements import counted_statements
+
+pytestmark = pytest.mark.anyio
+LONG = "Catheter for the temporary drainage of urine, sterile, with a coating"
+HOSTILE = '<b>"=1+1</b>\u202e'
+
+
+async def caller_of(pages: PagesClient) -> Caller:
+    """Who uses this browser."""
+    return await pages.harness.service.accounts.sessions.caller(credential_of(None, pages.session))
+
+
+async def watch_of(pages: PagesClient, subject: str) -> str:
+    """The address of a new watch."""
+    response = await pages.post("/app/watches/add", subject=subject)
+    return str(response.headers["location"]).partition("?")[0]
+
+
+async def test_a_watch_shows_its_record_what_happened_and_what_people_set(
+    harness: ServiceHarness, owner_pages: PagesClient
+) -> None:
+    [device] = harness.unique_devices(1)
+    address = await watch_of(owner_pages, device.primary_di)
+    fresh = await owner_pages.page(f"{address}?done=added")
+    assert accessibility_problems(fresh) == []
+    assert "Nothing has changed since you watch it" in fresh.main
+    assert fresh.facts["Catalogue reference"] == (device.reference or "Not given")
+    assert fresh.facts["Read from the register"] == "15 Jan 2027, 08:00"
+    assert fresh.link("Its public page") == f"/d/{device.primary_di}"
+
+    harness.world.change(device.uuid, reference=LONG)
+    harness.clock.move(86_400)
+    page = await owner_pages.follow(await owner_pages.post(f"{address}/read"))
+    assert "Something changed: see the timeline." in page.main
+    harness.world.change(device.uuid, reference=LONG.replace("temporary", "long-term"))
+    harness.clock.move(86_400)
+    page = await owner_pages.follow(await owner_pages.post(f"{address}/read"))
+    assert ([each.text for each in page.all("del")], [each.text for each in page.all("ins")]) == (
+        ["temporary"],
+        ["long-term"],
+    )
+    harness.faults.fail("any", "http-500")
+    for _ in range(3):
+        harness.clock.move(60)
+        page = await owner_pages.follow(await owner_pages.post(f"{address}/read"))
+
+    assert accessibility_problems(page) == []
+    assert "It could not be read just now." in page.main
+    assert "Last read failed" in page.main
+    assert "Not read, 3 times" in page.main
+    assert [each.text for each in page.all("h3")] == ["17 Jan 2027", "16 Jan 2027"]
+    assert [row[0] for row in page.rows[-2:]] == ["Catalogue reference", "Version of the record"]
+    with counted_statements() as statements:
+        await owner_pages.page(address)
+    assert len(statements) <= 12
+    await harness.finish_background_work()
+
+
+async def test_what_people_set_is_saved_or_stays_in_the_form(harness: ServiceHarness, owner_pages: PagesClient) -> None:
+    [device] = harness.unique_devices(1)
+    address = await watch_of(owner_pages, device.primary_di)
+
+    saved = await owner_pages.post(address, name=HOSTILE, tags=f"ICU, {HOSTILE}", notes=f"{HOSTILE}\nline", notifies="")
+    page = await owner_pages.follow(saved)
+
+    assert "Saved." in page.main
+    assert page.one("h1").text == '<b>"=1+1</b>'
+    assert page.one("textarea", id="notes").text == '<b>"=1+1</b> line'
+    assert [each.text for each in page.all("a") if each.attributes.get("class") == "tag"] == ['<b>"=1+1</b>', "ICU"]
+    assert "Sent to no webhook" in page.main
+    assert "checked" not in page.one("input", id="notifies").attributes
+    assert accessibility_problems(page) == []
+
+    wrong = await owner_pages.post(address, name="New", tags="x" * 41, notes="y" * 4_001, notifies="yes")
+    page = Markup.of(wrong)
+    assert wrong.status_code == 400
+    assert accessibility_problems(page) == []
+    assert [page.one("input", id="name")["value"], page.one("input", id="tags")["value"]] == ["New", "x" * 41]
+    assert page.one("textarea", id="notes").text == "y" * 4_001
+    assert "A tag has at most 40 characters" in page.one("p", id="tags-problem").text
+    assert "4,001 characters; 4,000 fit" in page.one("p", id="notes-problem").text
+    many = Markup.of(await owner_pages.post(address, tags=",".join(map(str, range(21)))))
+    assert "at most 20 tags" in many.one("p", id="tags-problem").text
+    assert (await owner_pages.page(address)).one("h1").text == '<b>"=1+1</b>'
+    await harness.finish_background_work()
+
+
+async def test_a_watch_of_another_account_and_none_at_all_are_the_same(
+    harness: ServiceHarness, owner_pages: PagesClient
+) -> None:
+    address = await watch_of(owner_pages, "DE-MF-000012345")
+    other = PagesClient(harness)
+    await other.sign_up("other@acme.example")
+    before = harness.all_rows()["watches"]
+
+    answers = [
+        (response.status_code, Markup.of(response).main)
+        for path in (address, "/app/watches/999999", f"/app/watches/{'9' * 30}")
+        for response in (
+            await other.get(path),
+            await other.get(f"{path}/stop"),
+            await other.post(path, name="Theirs"),
+            await other.post(f"{path}/read"),
+        )
+    ]
+
+    assert len(set(answers)) == 1
+    assert answers[0][0] == 404
+    await other.post(f"{address}/stop")
+    assert harness.all_rows()["watches"] == before
+    assert (await other.get("/app/watches/word")).status_code == 404
+    assert (await owner_pages.get(f"{address}?before=x")).status_code == 400
+    await other.client.aclose()
+
+
+async def test_who_stops_watching_is_asked_once_and_the_events_stay(
+    harness: ServiceHarness, owner_pages: PagesClient
+) -> None:
+    [device] = harness.unique_devices(1)
+    address = await watch_of(owner_pages, device.primary_di)
+    harness.world.change(device.uuid, reference="NEW-1")
+    harness.clock.move(60)
+    await owner_pages.post(f"{address}/read")
+
+    asked = await owner_pages.page(f"{address}/stop")
+    assert accessibility_problems(asked) == []
+    assert "stay under Events" in asked.main
+    stopped = await owner_pages.post(f"{address}/stop")
+
+    assert stopped.headers["location"] == "/app/watches?done=removed&n=1"
+    assert (await owner_pages.get(address)).status_code == 404
+    assert len(await harness.events(await caller_of(owner_pages))) == 1
+    assert (await owner_pages.post(f"{address}/stop")).status_code == 303
+
+
+async def test_what_was_never_read_and_what_is_long_are_shown_by_pages(
+    harness: ServiceHarness, owner_pages: PagesClient
+) -> None:
+    unknown = await watch_of(owner_pages, "04099999999992")
+    page = await owner_pages.page(unknown)
+    assert "Unknown to the register" in page.main
+    assert "The register has no such record" in page.main
+    assert accessibility_problems(page) == []
+    [device] = harness.unique_devices(1)
+    address = await watch_of(owner_pages, device.primary_di)
+    caller = await caller_of(owner_pages)
+    for number in range(PAGE_LENGTH + 1):
+        harness.world.change(device.uuid, reference=f"R-{number}")
+        harness.clock.move(3_600)
+        await harness.service.watches.sync.sync(caller)
+
+    first = await owner_pages.page(address)
+    assert len([each for each in first.all("li") if "id" in each.attributes]) == PAGE_LENGTH
+    second = await owner_pages.page(first.link("Earlier →"))
+    assert second.rows[0][2] == "R-0"
+    assert second.link("← Newest") == f"{address}#timeline"
+    assert len((await owner_pages.get(address)).content) < 40_000
+    await harness.finish_background_work()
