@@ -102,12 +102,16 @@ async def by_id(connection: AsyncConnection, account_id: int, watch_id: int) -> 
     return watch_of(row) if row is not None else None
 
 
-async def settings_of(connection: AsyncConnection, account_id: int, watch_id: int) -> StoredSettings | None:
-    """What people set for a watch of the account."""
-    found = select(watches.c.label, watches.c.is_renamed, watches.c.notes, watches.c.options)
+async def with_settings(
+    connection: AsyncConnection, account_id: int, watch_id: int
+) -> tuple[Watch, StoredSettings] | None:
+    """A watch of the account, and what people set for it."""
+    found = WATCH.add_columns(watches.c.is_renamed, watches.c.notes, watches.c.options)
     of_watch = watches.c.account_id == account_id, watches.c.id == watch_id
     row = (await connection.execute(found.where(*of_watch))).one_or_none()
-    return StoredSettings(*row) if row is not None else None
+    if row is None:
+        return None
+    return watch_of(row), StoredSettings(row.label, row.is_renamed, row.notes, row.options)
 
 
 async def lock(connection: AsyncConnection, account_id: int, watch_id: int) -> None:

@@ -79,10 +79,10 @@ class WatchDetailsService:
         """A watch of the account, with its timeline before a position; None where there is no such watch."""
         account_id = caller.account.id
         async with self._database.reading() as connection:
-            watch = await repository.by_id(connection, account_id, watch_id)
-            settings = await repository.settings_of(connection, account_id, watch_id)
-            if watch is None or settings is None:
+            found = await repository.with_settings(connection, account_id, watch_id)
+            if found is None:
                 return None
+            watch, settings = found
             tags = (await tags_of(connection, account_id, [watch_id])).get(watch_id, ())
             timeline = await _timeline(connection, account_id, watch_id, before)
         return WatchDetails(watch, settings.is_renamed, tags, settings.notes, options_of(settings.options), timeline)
@@ -98,10 +98,10 @@ class WatchDetailsService:
         async with self._database.transaction() as connection:
             await locked(connection, caller)
             await repository.lock(connection, account_id, watch_id)
-            watch = await repository.by_id(connection, account_id, watch_id)
-            stored = await repository.settings_of(connection, account_id, watch_id)
-            if watch is None or stored is None:
+            found = await repository.with_settings(connection, account_id, watch_id)
+            if found is None:
                 return False
+            watch, stored = found
             registered = registered_name(watch)
             is_renamed = label not in ("", label_of_text(registered))
             settings = StoredSettings(

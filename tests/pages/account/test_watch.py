@@ -60,6 +60,12 @@ async def test_a_watch_shows_its_record_what_happened_and_what_people_set(
     assert "Not read, 3 times" in page.main
     assert [each.text for each in page.all("h3")] == ["17 Jan 2027", "16 Jan 2027"]
     assert [row[0] for row in page.rows[-2:]] == ["Catalogue reference", "Version of the record"]
+    assert "2 that you have not seen" in page.main
+    page = await owner_pages.follow(
+        await owner_pages.post(f"{address}/seen", through=page.one("input", name="through")["value"])
+    )
+    assert "Marked as seen: 2." in page.main
+    assert "not seen" not in page.main
     with counted_statements() as statements:
         await owner_pages.page(address)
     assert len(statements) <= 12

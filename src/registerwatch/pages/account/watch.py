@@ -17,9 +17,10 @@ from registerwatch.pages.account.watch_view import WatchView, what_it_proves
 from registerwatch.pages.forms import Form, form_of
 from registerwatch.pages.public.device import DeviceView
 from registerwatch.register.devices import ServedDevice
+from registerwatch.watches.event_selection import EventSelection, EventView, row_id
 from registerwatch.watches.options import MAX_NOTES_LENGTH, WatchOptions, notes_of
 from registerwatch.watches.tags import tags_of_text
-from registerwatch.watches.timeline import Position
+from registerwatch.watches.timeline import PAGE_LENGTH, Position
 from registerwatch.watches.watch_details import WatchDetails, WatchEdit
 from registerwatch.web.injection import InjectedService, address_of, limits_of
 from registerwatch.web.rate_limits import Limit
@@ -27,6 +28,7 @@ from registerwatch.web.rate_limits import Limit
 DONE = {
     "added": "You watch this from now on. What the register says today is the baseline.",
     "saved": "Saved.",
+    "seen": "Marked as seen: {n}.",
     "read-changed": "Read from the register just now. Something changed: see the timeline.",
     "read-unchanged": "Read from the register just now. Nothing that is compared has changed.",
     "read-first": "Read from the register for the first time. What it says is the baseline.",
@@ -71,6 +73,15 @@ async def read(request: Request, watch_id: int, service: InjectedService, visito
     if result is None:
         return _no_watch(request, visitor)
     return redirect_to(f"/app/watches/{watch_id}", done=f"read-{result}")
+
+
+@router.post("/app/watches/{watch_id:int}/seen")
+async def mark_seen(request: Request, watch_id: int, service: InjectedService, visitor: SignedIn) -> Response:
+    """Mark the events of the watch seen that were there when the page was shown."""
+    through = row_id("an event", (await form_of(request))["through"]) or 0
+    unseen = EventSelection(EventView.UNSEEN, watch_id=_bounded(watch_id))
+    number = await service.watches.marks.mark_matching_seen(visitor.caller, unseen, through)
+    return redirect_to(f"/app/watches/{watch_id}", done="seen", n=number)
 
 
 @router.get("/app/watches/{watch_id:int}/stop")
@@ -124,6 +135,8 @@ async def _view(
 ) -> WatchView:
     """The watch with what the copy has of its subject."""
     subject, now = details.watch.subject, service.clock.now()
+    selection = EventSelection(EventView.UNSEEN, watch_id=details.watch.id)
+    unseen = await service.watches.marks.page(visitor.caller, selection, limit=PAGE_LENGTH)
     device = actor = None
     if details.watch.kind == "udi":
         answer = await service.devices.stored(subject, client=lambda: address_of(request))
@@ -131,7 +144,8 @@ async def _view(
         device = None if answer is None else DeviceView(_served.decode(answer.body), today)
     else:
         actor = await service.documents.actor(subject)
-    return WatchView(details, now, visitor.zone, before, device, actor, service.settings.reads_real_register)
+    is_real = service.settings.reads_real_register
+    return WatchView(details, now, visitor.zone, before, device, actor, is_real, unseen)
 
 
 def _problems(form: Form) -> dict[str, str]:

@@ -1,6 +1,6 @@
 """One watch as its page shows it."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from zoneinfo import ZoneInfo
@@ -12,6 +12,7 @@ from registerwatch.pages.public.actor import ROLES
 from registerwatch.pages.public.certificates import ShownCertificate
 from registerwatch.pages.public.device import EUDAMED_DEVICE, DeviceView
 from registerwatch.register.store.documents import StoredActor
+from registerwatch.watches.event_marks import EventListing
 from registerwatch.watches.models import NOT_REGISTERED, Event, HealthState, Watch
 from registerwatch.watches.observe import NO_CERTIFICATES
 from registerwatch.watches.read_failures import ReadFailure
@@ -55,6 +56,7 @@ class ShownEntry:
 
     entry: TimelineEntry
     changes: Sequence[ShownChange] = ()
+    is_unseen: bool = False
 
     @property
     def event(self) -> Event | None:
@@ -79,6 +81,8 @@ class WatchView:
     device: DeviceView | None = None
     actor: StoredActor | None = None
     reads_real_register: bool = False
+    unseen: EventListing | None = None
+    """The events of the watch that the user has not seen."""
 
     @property
     def watch(self) -> Watch:
@@ -152,8 +156,9 @@ class WatchView:
     @property
     def days(self) -> list[tuple[date, list[ShownEntry]]]:
         """The timeline by day."""
+        unseen_ids = {each.event.id for each in self.unseen.events} if self.unseen else set()
         days = self.details.timeline.by_day(self.zone)
-        return [(each.day, [_shown(entry) for entry in each.entries]) for each in days]
+        return [(each.day, [_shown(entry, unseen_ids) for entry in each.entries]) for each in days]
 
 
 def what_it_proves(certificate: ShownCertificate) -> str:
@@ -163,5 +168,7 @@ def what_it_proves(certificate: ShownCertificate) -> str:
     return next(ends, "")
 
 
-def _shown(entry: TimelineEntry) -> ShownEntry:
-    return ShownEntry(entry, shown_changes(entry.changes) if isinstance(entry, Event) else ())
+def _shown(entry: TimelineEntry, unseen_ids: Collection[int]) -> ShownEntry:
+    if isinstance(entry, Event):
+        return ShownEntry(entry, shown_changes(entry.changes), is_unseen=entry.id in unseen_ids)
+    return ShownEntry(entry)
