@@ -21,6 +21,7 @@ class Action(StrEnum):
     """What is recorded."""
 
     ACCOUNT_OPENED = "account opened"
+    ACCOUNT_RENAMED = "account renamed"
     PLAN_CHANGED = "plan changed"
     SIGNED_IN = "signed in"
     SESSIONS_ENDED = "sessions ended"
@@ -60,6 +61,7 @@ REPEATABLE = frozenset(
         Action.SIGNED_IN,
         Action.SESSIONS_ENDED,
         Action.SIGN_IN_FAILED,
+        Action.ACCOUNT_RENAMED,
         Action.SECOND_FACTOR_ADDED,
         Action.SECOND_FACTOR_REMOVED,
         Action.RECOVERY_CODES_MADE,

@@ -1,7 +1,7 @@
 """The sessions that are open: a user sees and ends their own, an API key, which acts as the account, those of all."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import ColumnElement, Select, delete, select
@@ -12,11 +12,13 @@ from registerwatch.accounts.audit import Action
 from registerwatch.accounts.models import Caller
 from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
-from registerwatch.db.tables import sessions, users
+from registerwatch.db.tables import audit, sessions, users
 
 ID_PREFIX = "ses_"
 MOST = 1_000
 """Sessions that are listed, the newest; one address opens 20 an hour."""
+MAX_PLACES = 100
+"""Sessions whose sign-in is looked up, the newest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,21 @@ class OpenSessionService:
         """The open sessions that the caller may end, the newest first."""
         async with self._database.reading() as connection:
             return [found for found, _ in await self._open(connection, caller)]
+
+    async def places(self, caller: Caller, sessions_of_caller: Sequence[OpenSession]) -> Mapping[str, str]:
+        """From where sessions of one user were opened, by their ids, as the audit trail says; some may be missing."""
+        if not sessions_of_caller:
+            return {}
+        instants = sorted({each.created_at for each in sessions_of_caller})
+        found = select(audit.c.created_at, audit.c.subject).where(
+            audit.c.account_id == caller.account.id,
+            audit.c.action == Action.SIGNED_IN,
+            audit.c.actor == caller.name,
+            audit.c.created_at.in_(instants[-MAX_PLACES:]),
+        )
+        async with self._database.reading() as connection:
+            by_instant = {row.created_at: row.subject for row in await connection.execute(found)}
+        return {each.id: by_instant[each.created_at] for each in sessions_of_caller if each.created_at in by_instant}
 
     async def end(self, caller: Caller, session_id: str) -> None:
         """End one of the caller's sessions, if it is one; it may be the one that asks."""

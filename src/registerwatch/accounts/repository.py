@@ -145,6 +145,11 @@ async def set_period(connection: AsyncConnection, account_id: int, *, plan: str,
     await connection.execute(changed)
 
 
+async def rename_account(connection: AsyncConnection, account_id: int, name: str) -> None:
+    """Give an account another name."""
+    await connection.execute(update(accounts).where(accounts.c.id == account_id).values(name=name))
+
+
 async def delete_account(connection: AsyncConnection, account_id: int) -> None:
     """Delete an account with all that belongs to it.
 
@@ -211,6 +216,12 @@ async def set_role(connection: AsyncConnection, account_id: int, user_id: int, r
     """Give a user of the account a role."""
     of_user = users.c.id == user_id, users.c.account_id == account_id
     await connection.execute(update(users).where(*of_user).values(role=role))
+
+
+async def set_time_zone(connection: AsyncConnection, account_id: int, user_id: int, zone: str) -> None:
+    """Store the time zone in which a user sees times."""
+    of_user = users.c.id == user_id, users.c.account_id == account_id
+    await connection.execute(update(users).where(*of_user).values(time_zone=zone))
 
 
 async def set_password(connection: AsyncConnection, account_id: int, user_id: int, password_hash: str) -> None:

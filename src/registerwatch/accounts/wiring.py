@@ -20,6 +20,7 @@ from registerwatch.accounts.open_sessions import OpenSessionService
 from registerwatch.accounts.password_reset import PasswordResetService
 from registerwatch.accounts.passwords import Passwords
 from registerwatch.accounts.plans import plans
+from registerwatch.accounts.profile import ProfileService
 from registerwatch.accounts.proof import ProofService
 from registerwatch.accounts.prune import AccountPruner
 from registerwatch.accounts.second_factors import SecondFactorService
@@ -56,6 +57,7 @@ class Accounts:
     trail: AuditTrailReader
     second_step: SecondStepService
     second_factors: SecondFactorService
+    profiles: ProfileService
 
     async def mails_settled(self) -> None:
         """Wait until every mail that was asked for has gone out or failed."""
@@ -151,4 +153,5 @@ def build_accounts(
         trail=AuditTrailReader(database),
         second_step=SecondStepService(database, table, clock, codes, sessions.failures, notices),
         second_factors=SecondFactorService(database, clock, cipher, notices),
+        profiles=ProfileService(database, clock),
     )

@@ -8,6 +8,15 @@ from starlette.responses import Response
 
 from registerwatch.pages import site_files, sitemap
 from registerwatch.pages.account import add_watch, import_list, second_step, sign_in, today, watch
+from registerwatch.pages.account import (
+    add_watch,
+    import_list,
+    second_factors,
+    second_step,
+    settings,
+    sign_in,
+    today,
+)
 from registerwatch.pages.public import actor, billing, device, docs, mailed_links, password, search
 from registerwatch.pages.rendering import FRAGMENT_HEADER, unindexed_page
 from registerwatch.web.request_ids import current_request_id
@@ -35,6 +44,8 @@ PARTS = (
     billing,
     sign_in,
     second_step,
+    settings,
+    second_factors,
     today,
     add_watch,
     import_list,

@@ -36,7 +36,11 @@ class PagesClient:
 
     async def post(self, path: str, /, **fields: Any) -> httpx2.Response:
         """Send a form of the page. A list is a field with several values."""
-        return await self.client.post(path, data=fields, headers=FROM_HERE)
+        headers = {
+            **FROM_HERE,
+            "Content-Type": "application/x-www-form-urlencoded",
+        }  # said of a form without fields too
+        return await self.client.post(path, data=fields, headers=headers)
 
     async def post_from(self, headers: Mapping[str, str], path: str, **fields: Any) -> httpx2.Response:
         """Send a form with these headers alone, which say where it comes from."""

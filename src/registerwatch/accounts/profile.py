@@ -1,0 +1,71 @@
+"""What people set about themselves and their account: the time zone of pages, the name of the account."""
+
+from functools import cache
+from zoneinfo import available_timezones
+
+from registerwatch.accounts import repository
+from registerwatch.accounts.audit import Action
+from registerwatch.accounts.models import Caller
+from registerwatch.accounts.second_factors import user_of
+from registerwatch.accounts.validation import MAX_NAME_LENGTH, one_line
+from registerwatch.clock import Clock
+from registerwatch.db.engine import Database
+from registerwatch.errors import InvalidInput
+
+REGIONS = (
+    "Africa/",
+    "America/",
+    "Antarctica/",
+    "Arctic/",
+    "Asia/",
+    "Atlantic/",
+    "Australia/",
+    "Europe/",
+    "Indian/",
+    "Pacific/",
+)
+UTC = "UTC"
+UNKNOWN_ZONE = "There is no such time zone. Choose one of the list, such as Europe/Berlin."
+NO_NAME = "Type the name of the company or hospital."
+
+
+@cache
+def time_zones() -> tuple[str, ...]:
+    """The zones that are offered: UTC, and those of places by region."""
+    return (UTC, *sorted(zone for zone in available_timezones() if zone.startswith(REGIONS)))
+
+
+class ProfileService:
+    """Changes what a user and an account are called and shown by."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+
+    async def set_time_zone(self, caller: Caller, zone: str) -> None:
+        """Show times to the caller in a zone from now on. Raises `InvalidInput` for one that is not offered."""
+        wanted = zone.strip().replace(" ", "_").casefold()
+        found = next((each for each in time_zones() if each.casefold() == wanted), None)
+        if found is None:
+            raise InvalidInput(UNKNOWN_ZONE)
+        async with self._database.transaction() as connection:
+            await repository.set_time_zone(connection, caller.account.id, user_of(caller), found)
+
+    async def rename_account(self, caller: Caller, name: str) -> None:
+        """Give the account another name. The surface checks whether the caller may. Raises `InvalidInput`."""
+        cleaned = one_line(name)[:MAX_NAME_LENGTH].rstrip()
+        if not cleaned:
+            raise InvalidInput(NO_NAME)
+        async with self._database.transaction() as connection:
+            stored = await repository.locked(connection, caller)
+            if stored.name == cleaned:
+                return
+            await repository.rename_account(connection, stored.id, cleaned)
+            await repository.note(
+                connection,
+                stored.id,
+                now=int(self._clock.now()),
+                actor=caller.name,
+                action=Action.ACCOUNT_RENAMED,
+                subject=cleaned,
+            )

@@ -1,0 +1,89 @@
+"""Setting up an authenticator app on pages, recovery codes, removing it."""
+
+import re
+
+import pyotp
+import pytest
+
+from registerwatch.accounts.proof import PROOF_SECONDS
+from tests.accounts.second_factors import RECOVERY_CODE
+from tests.pages.account.pages_client import STRONG_PASSWORD, PagesClient
+from tests.pages.markup import Markup, accessibility_problems
+from tests.support.harness import ServiceHarness
+
+pytestmark = pytest.mark.anyio
+
+SETTINGS = "/app/settings"
+APP = f"{SETTINGS}/authenticator"
+
+
+def secret_in(page: Markup) -> str:
+    """The secret that a page shows."""
+    found = re.search(r"(?:[A-Z2-7]{4} ){7}[A-Z2-7]{4}", page.main)
+    assert found, page.main
+    return found[0].replace(" ", "")
+
+
+async def test_an_app_is_set_up_by_its_first_code_and_the_recovery_codes_are_shown_once(
+    harness: ServiceHarness, browser_client: PagesClient
+) -> None:
+    await browser_client.sign_up()
+    form = await browser_client.follow(await browser_client.post(APP))
+    assert accessibility_problems(form) == []
+    assert form.one("svg")
+    assert secret_in(form) == secret_in(await browser_client.page(APP)), "a reload makes no other secret"
+
+    wrong = await browser_client.post(f"{APP}/confirm", code="000000")
+    assert (wrong.status_code, "not the code" in Markup.of(wrong).main) == (400, True)
+    code = pyotp.TOTP(secret_in(form)).at(int(harness.clock.now()))
+    shown = Markup.of(await browser_client.post(f"{APP}/confirm", code=code))
+
+    codes = RECOVERY_CODE.findall(shown.main)
+    assert len(codes) == 10
+    assert accessibility_problems(shown) == []
+    file = await browser_client.post(f"{SETTINGS}/recovery-codes/file", code=[*codes, "=cmd()", "x"])
+    assert RECOVERY_CODE.findall(file.text) == codes
+    assert "cmd" not in file.text
+    assert file.headers["content-disposition"].startswith("attachment")
+    settings = await browser_client.page(SETTINGS)
+    assert "10 left" in settings.main
+    assert not RECOVERY_CODE.search(settings.main)
+    assert (await browser_client.get(APP)).headers["location"] == SETTINGS, "the secret is not shown again"
+
+
+async def test_new_recovery_codes_take_the_place_of_those_before_and_go_with_the_app(
+    harness: ServiceHarness, browser_client: PagesClient
+) -> None:
+    await browser_client.sign_up()
+    secret = secret_in(await browser_client.follow(await browser_client.post(APP)))
+    first = await browser_client.post(f"{APP}/confirm", code=pyotp.TOTP(secret).at(int(harness.clock.now())))
+
+    form = await browser_client.page(f"{SETTINGS}/recovery-codes")
+    assert "10 codes left" in form.main
+    anew = await browser_client.post(f"{SETTINGS}/recovery-codes")
+    assert not set(RECOVERY_CODE.findall(first.text)) & set(RECOVERY_CODE.findall(anew.text))
+
+    removal = await browser_client.page(f"{APP}/remove")
+    assert "recovery codes stop working" in removal.main
+    for page in (form, removal):
+        assert accessibility_problems(page) == []
+    page = await browser_client.follow(await browser_client.post(f"{APP}/remove"))
+    assert "The authenticator app is removed" in page.main
+    for address in (f"{APP}/remove", f"{SETTINGS}/recovery-codes"):
+        assert (await browser_client.get(address)).headers["location"] == SETTINGS
+    assert (await browser_client.post(f"{SETTINGS}/recovery-codes")).headers["location"] == SETTINGS
+
+
+async def test_an_old_session_alone_changes_no_second_factor(
+    harness: ServiceHarness, browser_client: PagesClient
+) -> None:
+    await browser_client.sign_up()
+    await browser_client.post(APP)
+    harness.clock.move(PROOF_SECONDS)
+
+    assert (await browser_client.get(APP)).headers["location"] == SETTINGS, "nor shows a secret"
+    for address in (APP, f"{APP}/remove", f"{SETTINGS}/recovery-codes"):
+        asked = await browser_client.post(address)
+        assert Markup.of(asked).one("input", id="proof-password"), address
+    proved = await browser_client.post(APP, **{"proof-password": STRONG_PASSWORD})
+    assert proved.headers["location"] == APP
