@@ -7,7 +7,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from registerwatch.pages import site_files, sitemap
-from registerwatch.pages.account import add_watch, import_list, second_step, sign_in, today, watch
 from registerwatch.pages.account import (
     add_watch,
     import_list,
@@ -16,6 +15,7 @@ from registerwatch.pages.account import (
     settings,
     sign_in,
     today,
+    watch,
 )
 from registerwatch.pages.public import actor, billing, device, docs, mailed_links, password, search
 from registerwatch.pages.rendering import FRAGMENT_HEADER, unindexed_page
