@@ -24,8 +24,8 @@ from registerwatch.db import tables
 from registerwatch.settings import Settings
 from registerwatch.watches.snapshot import SeenCertificate, Snapshot, encoded
 
-WATCHES = 2_500
-EVENTS = 100_000
+MAX_WATCHES = 2_500  # of the largest plan
+EVENTS_FOR_EACH = 40
 TAGS = ("surgery", "implants", "ward 3", "contract 2027")
 MAX_MS = 50
 MAX_STATEMENTS = 12
@@ -111,11 +111,12 @@ def measure(setup: Setup) -> Section:
             running_cluster.recreate("pages")
             address["PostgreSQL"] = f"postgresql://postgres@/pages?host={running_cluster.sockets}"
         found = {kind: _on_one_core(setup, kind, each) for kind, each in address.items()}
+    watches = _watches(setup)
     ours, others = found["SQLite"], found.get("PostgreSQL", {})
     rows = [row for what in PAGES for row in _rows(what, ours[what], others.get(what))]
     remarks = [
         f"In process, on core {SERVER_CORE}: from the request to the whole answer, p50 / p99 / longest of {SAMPLES}.",
-        f"One account with {WATCHES:,} watches, four tags, and {EVENTS:,} events, half of them unseen.",
+        f"One account with {watches:,} watches, {len(TAGS)} tags, {watches * EVENTS_FOR_EACH:,} events, all unseen.",
         "At first a page loads its HTML, styles, scripts and icon, as they are sent; afterwards the HTML alone.",
     ]
     return Section("pages", "Pages of a large account", rows, remarks)
@@ -143,8 +144,9 @@ async def _measured(setup: Setup, kind: str, address: str) -> dict[str, Page]:
     folder.mkdir(parents=True)
     settings = Settings(data_dir=folder, database_url=address, rate_limits=False)  # type: ignore[arg-type]
     async with _signed_in(settings) as (service, browser):
-        with timed(f"an account with {WATCHES:,} watches and {EVENTS:,} events in {kind}"):
-            watch = await _filled(service)
+        watches = _watches(setup)
+        with timed(f"an account with {watches:,} watches and {watches * EVENTS_FOR_EACH:,} events in {kind}"):
+            watch = await _filled(service, watches)
         statements, pages = Statements(service), {}
         for what, path in PAGES.items():
             pages[what] = await _page(browser, statements, path.replace("{watch}", str(watch)))
@@ -187,23 +189,28 @@ async def _opened(browser: httpx2.AsyncClient, path: str) -> httpx2.Response:
     return answer
 
 
-async def _filled(service: Service) -> int:
+def _watches(setup: Setup) -> int:
+    """How many watches the account has: fewer where a run is small."""
+    return min(MAX_WATCHES, setup.devices)
+
+
+async def _filled(service: Service, watches: int) -> int:
     """Fill the only account; the id of one of its watches."""
     now = int(time.time())
     async with service.database.transaction() as connection:
         account = (await connection.execute(select(tables.accounts.c.id))).scalar_one()
         plan = {"plan": "operator", "expires_at": now + 365 * DAY}
         await connection.execute(update(tables.accounts).values(**plan))
-        await connection.execute(insert(tables.watches), [_watch(account, number, now) for number in range(WATCHES)])
+        await connection.execute(insert(tables.watches), [_watch(account, number, now) for number in range(watches)])
         ids = list((await connection.execute(select(tables.watches.c.id).order_by(tables.watches.c.id))).scalars())
         tags = [(each, TAGS[number % len(TAGS)]) for number, each in enumerate(ids)]
         await connection.execute(
             insert(tables.watch_tags), [{"account_id": account, "watch_id": each, "tag": tag} for each, tag in tags]
         )
-        for start in range(0, EVENTS, 5_000):
-            events = [_event(account, ids[number % WATCHES], number, now) for number in range(start, start + 5_000)]
+        for start in range(0, watches * EVENTS_FOR_EACH, watches):
+            events = [_event(account, each, start + number, now) for number, each in enumerate(ids)]
             await connection.execute(insert(tables.events), events)
-    return int(ids[WATCHES // 2])
+    return int(ids[watches // 2])
 
 
 def _watch(account: int, number: int, now: int) -> dict[str, Any]:
@@ -243,9 +250,9 @@ def _event(account: int, watch: int, number: int, now: int) -> dict[str, Any]:
     return {
         "account_id": account,
         "watch_id": watch,
-        "subject": f"{4_000_000_000_000 + number % WATCHES:014}",
-        "label": f"Device {number % WATCHES}",
-        "created_at": now - (EVENTS - number) * 60,
+        "subject": f"{4_000_000_000_000 + watch:014}",
+        "label": f"Device {watch}",
+        "created_at": now - 40 * DAY + number * 30,
         "summary": f"{changed}: {old} → {new}",
         "changes": f'[{{"field":"{changed}","old":"{old}","new":"{new}"}}]',
         "batch": f"bench {number // 10}",
