@@ -9,7 +9,9 @@ from starlette.responses import Response
 from registerwatch.pages import site_files, sitemap
 from registerwatch.pages.account import (
     add_watch,
+    feeds,
     import_list,
+    keys,
     second_factors,
     second_step,
     settings,
@@ -50,6 +52,8 @@ PARTS = (
     add_watch,
     import_list,
     watch,
+    keys,
+    feeds,
     site_files,
     sitemap,
 )

@@ -7,9 +7,10 @@ from collections.abc import Awaitable, Callable
 
 from starlette.requests import Request
 
-from registerwatch.accounts.models import Caller, Role
+from registerwatch.accounts.models import Caller
 from registerwatch.rest.auth import Manager, OwnerOrKey
 from registerwatch.web.injection import limits_of
+from registerwatch.web.parties import party_of
 from registerwatch.web.rate_limits import Limit
 
 
@@ -32,15 +33,3 @@ def counted_by_owners(limit: Limit) -> Callable[[Request, Caller], Awaitable[Non
         await limits_of(request).check_party(request, limit, party_of(caller))
 
     return count
-
-
-def party_of(caller: Caller) -> str:
-    """What the requests of a caller are counted by.
-
-    All keys of an account together, since a key makes others. Each session of an owner, which took a sign-in: neither a
-    stolen key nor somebody else's session uses up what the owner needs. All sessions of a member together.
-    """
-    account = f"account {caller.account.id}"
-    if caller.role is not Role.OWNER:
-        return f"{account} member {caller.user_id}"
-    return f"{account} keys" if caller.session is None else f"{account} session {caller.session}"
