@@ -18,6 +18,8 @@ from registerwatch.pages.account import (
     sign_in,
     today,
     watch,
+    webhook_log,
+    webhooks,
 )
 from registerwatch.pages.public import actor, billing, device, docs, mailed_links, password, search
 from registerwatch.pages.rendering import FRAGMENT_HEADER, unindexed_page
@@ -54,6 +56,8 @@ PARTS = (
     watch,
     keys,
     feeds,
+    webhooks,
+    webhook_log,
     site_files,
     sitemap,
 )
