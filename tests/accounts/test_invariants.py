@@ -41,6 +41,7 @@ from registerwatch.accounts.proof import ProofService
 from registerwatch.accounts.prune import AUDIT_KEPT, REVOKED_KEYS_KEPT, AccountPruner
 from registerwatch.accounts.session_opening import SESSION_SECONDS
 from registerwatch.accounts.sessions import SessionService
+from registerwatch.accounts.team import TeamReader
 from registerwatch.accounts.wiring import Accounts, build_accounts
 from registerwatch.db.engine import Database
 from registerwatch.errors import (
@@ -465,6 +466,7 @@ def _accounts(database: Database, clock: SteppedClock, mail: MemoryMailer) -> Ac
         uses=CredentialUses(database, clock),
         open_sessions=OpenSessionService(database, clock),
         trail=AuditTrailReader(database),
+        team=TeamReader(database, clock),
         old_trials=OldTrialService(database, clock, NoMailer(), deletion, public_url=public_url),
         proofs=ProofService(database, quick, clock),
     )

@@ -112,9 +112,10 @@ class InvitationService:
 
     async def withdraw(self, caller: Caller, email: str) -> None:
         """Let the invitation of an address lead nowhere any more. Raises `InvalidInput` where there is none."""
+        address = email_address(email)
         async with self._database.transaction() as connection:
             account = await locked_account(connection, caller, self._plans)
-            if not await confirmation_repository.withdraw_invitation(connection, account.id, email):
+            if not await confirmation_repository.withdraw_invitation(connection, account.id, address):
                 raise InvalidInput(NOT_INVITED)
             await repository.note(
                 connection,
@@ -122,7 +123,7 @@ class InvitationService:
                 now=int(self._clock.now()),
                 actor=caller.name,
                 action=Action.INVITATION_WITHDRAWN,
-                subject=email,
+                subject=address,
             )
 
     async def look(self, token: str) -> Invitation:

@@ -26,6 +26,7 @@ from registerwatch.accounts.prune import AccountPruner
 from registerwatch.accounts.second_factors import SecondFactorService
 from registerwatch.accounts.second_step import SecondStepService
 from registerwatch.accounts.sessions import SessionService
+from registerwatch.accounts.team import TeamReader
 from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
 from registerwatch.db.secret_cipher import SecretCipher
@@ -55,6 +56,7 @@ class Accounts:
     old_trials: OldTrialService
     proofs: ProofService
     trail: AuditTrailReader
+    team: TeamReader
     second_step: SecondStepService
     second_factors: SecondFactorService
     profiles: ProfileService
@@ -151,6 +153,7 @@ def build_accounts(
         old_trials=OldTrialService(database, clock, mailer, deletion, public_url=public_url),
         proofs=ProofService(database, passwords, clock),
         trail=AuditTrailReader(database),
+        team=TeamReader(database, clock),
         second_step=SecondStepService(database, table, clock, codes, sessions.failures, notices),
         second_factors=SecondFactorService(database, clock, cipher, notices),
         profiles=ProfileService(database, clock),

@@ -9,6 +9,7 @@ from starlette.responses import Response
 from registerwatch.pages import site_files, sitemap
 from registerwatch.pages.account import (
     add_watch,
+    audit,
     feeds,
     import_list,
     keys,
@@ -16,6 +17,7 @@ from registerwatch.pages.account import (
     second_step,
     settings,
     sign_in,
+    team,
     today,
     watch,
     webhook_log,
@@ -58,6 +60,8 @@ PARTS = (
     feeds,
     webhooks,
     webhook_log,
+    team,
+    audit,
     site_files,
     sitemap,
 )

@@ -1,0 +1,48 @@
+"""The people of an account as its owners see them: second factors, last sign-ins, open invitations."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from registerwatch.accounts import confirmation_repository, repository
+from registerwatch.accounts.confirmation_repository import OpenInvitation
+from registerwatch.accounts.models import Caller, User
+from registerwatch.accounts.second_factor_repository import SecondFactors, second_factors_of
+from registerwatch.clock import Clock
+from registerwatch.db.engine import Database
+
+
+@dataclass(frozen=True, slots=True)
+class Teammate:
+    """A user, and what they have beside their password."""
+
+    user: User
+    second_factors: SecondFactors
+
+
+@dataclass(frozen=True, slots=True)
+class Team:
+    """The users, oldest first, and who is invited."""
+
+    people: Sequence[Teammate]
+    invitations: Sequence[OpenInvitation]
+
+    def person(self, user_id: int) -> Teammate | None:
+        """The user with an id; None where it is none of the account."""
+        return next((each for each in self.people if each.user.id == user_id), None)
+
+
+class TeamReader:
+    """Reads the people of an account."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+
+    async def team(self, caller: Caller) -> Team:
+        """The people of the caller's account."""
+        account_id, now = caller.account.id, int(self._clock.now())
+        async with self._database.reading() as connection:
+            users = await repository.users_of(connection, account_id)
+            factors = await second_factors_of(connection, account_id)
+            invitations = await confirmation_repository.invitations_of(connection, account_id, now)
+        return Team([Teammate(user, factors.get(user.id, SecondFactors())) for user in users], invitations)

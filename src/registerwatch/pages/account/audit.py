@@ -1,0 +1,172 @@
+"""The audit trail: filtered, page by page, as a file. For owners."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from urllib.parse import urlencode
+from zoneinfo import ZoneInfo
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from registerwatch.accounts.audit import OPERATOR, PAYMENT_PROVIDER, UNKNOWN_PERSON, AuditEntry
+from registerwatch.accounts.audit_pages import ActionGroup, actions_of
+from registerwatch.accounts.audit_trail import TrailFilter
+from registerwatch.accounts.validation import one_line
+from registerwatch.clock import iso_utc
+from registerwatch.db.row_pages import MAX_ROW_ID
+from registerwatch.errors import InvalidInput
+from registerwatch.pages.account.rendering import app_page
+from registerwatch.pages.account.router import account_pages
+from registerwatch.pages.account.spreadsheet import Row, csv_response
+from registerwatch.pages.account.visitor import OwnerSignedIn, Visitor
+from registerwatch.web.injection import InjectedService, service_of
+
+PATH = "/app/audit"
+GROUPS = (
+    (ActionGroup.ACCESS, "Sign-ins and passwords"),
+    (ActionGroup.PEOPLE, "People"),
+    (ActionGroup.KEYS, "API keys"),
+    (ActionGroup.WEBHOOKS, "Webhooks and feeds"),
+    (ActionGroup.BILLING, "Plan and billing"),
+)
+COLUMNS = ("Time (UTC)", "Who", "What", "To whom or what", "How often", "Last time (UTC)")
+MAX_ACTOR_LENGTH = 300
+BAD_GROUP = "`about` is one of: " + ", ".join(ActionGroup) + "."
+BAD_DAY = "`from` and `to` are days as YYYY-MM-DD, such as 2027-03-31."
+BAD_LINE = "`before` and `after` are numbers of lines, and only one of them is given."
+
+router = account_pages()
+
+
+@dataclass(frozen=True, slots=True)
+class AuditQuery:
+    """What an address asks for. Days are those of the user's zone, both included."""
+
+    about: ActionGroup | None = None
+    actor: str = ""
+    first_day: date | None = None
+    last_day: date | None = None
+    before: int | None = None
+    after: int | None = None
+
+    @classmethod
+    def of(cls, request: Request) -> "AuditQuery":
+        """The query of a request. Raises `InvalidInput`."""
+        asked = {name: request.query_params.get(name, "").strip() for name in ("about", "by", "from", "to")}
+        if asked["about"] and asked["about"] not in list(ActionGroup):
+            raise InvalidInput(BAD_GROUP)
+        before, after = (_line(request.query_params.get(name, "")) for name in ("before", "after"))
+        if before is not None and after is not None:
+            raise InvalidInput(BAD_LINE)
+        return cls(
+            ActionGroup(asked["about"]) if asked["about"] else None,
+            one_line(asked["by"])[:MAX_ACTOR_LENGTH],
+            _day(asked["from"]),
+            _day(asked["to"]),
+            before,
+            after,
+        )
+
+    def filter(self, zone: ZoneInfo) -> TrailFilter:
+        """The same for the trail."""
+        return TrailFilter(
+            actions=None if self.about is None else actions_of(self.about),
+            actor=self.actor,
+            since=_midnight(self.first_day, zone),
+            until=None if self.last_day is None else _midnight(self.last_day + timedelta(days=1), zone),
+        )
+
+    def address(self, *, path: str = PATH, **changed: str) -> str:
+        """An address with the same filters, but for what is changed; on its first page."""
+        told = {
+            "about": self.about.value if self.about else "",
+            "by": self.actor,
+            "from": self.first_day.isoformat() if self.first_day else "",
+            "to": self.last_day.isoformat() if self.last_day else "",
+            **changed,
+        }
+        query = urlencode({name: value for name, value in told.items() if value})
+        return path + (f"?{query}" if query else "")
+
+    @property
+    def is_filtered(self) -> bool:
+        """Whether it leaves lines out."""
+        return self.address() != PATH
+
+
+@router.get(PATH)
+async def trail(request: Request, service: InjectedService, visitor: OwnerSignedIn) -> Response:
+    """A page of the trail, newest first."""
+    query = AuditQuery.of(request)
+    found = await service.accounts.trail.page(
+        visitor.caller.account.id, query.filter(visitor.zone), before=query.before, after=query.after
+    )
+    entries = found.entries
+    return app_page(
+        request,
+        visitor,
+        "account/audit.html",
+        section="audit",
+        query=query,
+        entries=[(each, query.address(by=each.actor)) for each in entries],
+        chips=[(query.address(about=""), "All", None, query.about is None)]
+        + [(query.address(about=group.value), words, None, query.about is group) for group, words in GROUPS],
+        newer=query.address(after=str(entries[0].id)) if entries and found.has_newer else "",
+        older=query.address(before=str(entries[-1].id)) if entries and found.has_older else "",
+        actors=await _actors(request, visitor, query.actor),
+        csv=query.address(path=f"{PATH}.csv"),
+        words=action_words,
+    )
+
+
+@router.get(f"{PATH}.csv")
+async def trail_file(request: Request, service: InjectedService, visitor: OwnerSignedIn) -> Response:
+    """Every line that the filter lets pass, as CSV."""
+    found = service.accounts.trail.all(visitor.caller.account.id, AuditQuery.of(request).filter(visitor.zone))
+
+    async def rows() -> AsyncIterator[Row]:
+        async for entries in found:
+            for entry in entries:
+                yield _row(entry)
+
+    return await csv_response("audit-trail.csv", COLUMNS, rows())
+
+
+def action_words(action: str) -> str:
+    """An action as a sentence begins."""
+    return action[:1].upper() + action[1:]
+
+
+async def _actors(request: Request, visitor: Visitor, chosen: str) -> list[str]:
+    """Who can be chosen: users and keys that there are, and others who act; whoever is chosen already."""
+    profile = await service_of(request).accounts.members.profile(visitor.caller)
+    known = [*(user.email for user in profile.users), *(key.prefix for key in profile.keys)]
+    return list(dict.fromkeys([*([chosen] if chosen else []), *known, OPERATOR, PAYMENT_PROVIDER, UNKNOWN_PERSON]))
+
+
+def _row(entry: AuditEntry) -> Row:
+    last_at = None if entry.last_at is None else iso_utc(entry.last_at)
+    return iso_utc(entry.created_at), entry.actor, entry.action, entry.subject, entry.repeated, last_at
+
+
+def _line(text: str) -> int | None:
+    if not text:
+        return None
+    if not (text.isascii() and text.isdigit() and int(text[:20]) <= MAX_ROW_ID and len(text) < 20):
+        raise InvalidInput(BAD_LINE)
+    return int(text)
+
+
+def _day(text: str) -> date | None:
+    try:
+        day = date.fromisoformat(text) if text else None
+    except ValueError:
+        raise InvalidInput(BAD_DAY) from None
+    if day is not None and not 1970 < day.year < 9999:
+        raise InvalidInput(BAD_DAY)
+    return day
+
+
+def _midnight(day: date | None, zone: ZoneInfo) -> int | None:
+    return None if day is None else int(datetime.combine(day, time(), zone).timestamp())
