@@ -23,6 +23,7 @@ from registerwatch.pages.account import (
     webhook_log,
     webhooks,
 )
+from registerwatch.pages.account import billing as account_billing
 from registerwatch.pages.public import actor, billing, device, docs, mailed_links, password, search
 from registerwatch.pages.rendering import FRAGMENT_HEADER, unindexed_page
 from registerwatch.web.request_ids import current_request_id
@@ -62,6 +63,7 @@ PARTS = (
     webhook_log,
     team,
     audit,
+    account_billing,
     site_files,
     sitemap,
 )

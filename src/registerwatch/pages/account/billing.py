@@ -1,0 +1,174 @@
+"""Plan and billing: what the account has and uses, subscribing, the card, cancelling, resuming."""
+
+from collections.abc import Awaitable, Callable
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from registerwatch.accounts.plans import PlanName, plans
+from registerwatch.billing import provider
+from registerwatch.billing.checkout import Offer
+from registerwatch.billing.models import PaidSubscription
+from registerwatch.errors import InvalidInput, PaymentsUnavailable, RegisterwatchError
+from registerwatch.pages.account.rendering import app_page, redirect_to
+from registerwatch.pages.account.router import account_pages
+from registerwatch.pages.account.visitor import SignedIn, Visitor
+from registerwatch.pages.forms import form_of
+from registerwatch.web.injection import InjectedService, limits_of, service_of
+from registerwatch.web.rate_limits import Limit
+
+PATH = "/app/billing"
+DONE = {
+    "subscribed": "Thank you. The subscription has begun.",
+    "waiting": "Thank you. The payment provider reports your payment within seconds; then this page shows it.",
+    "back": "You are back from the payment provider. What you changed there shows here within seconds.",
+    "cancelled": "The subscription is cancelled. What is paid for goes on until its end.",
+    "resumed": "The cancellation is undone. The subscription goes on.",
+}
+STATES = {
+    provider.TRIALING: ("good", "Free days with a card"),
+    provider.ACTIVE: ("good", "Paid"),
+    provider.PAST_DUE: ("bad", "The card was refused"),
+    provider.CANCELED: ("", "Ended"),
+    provider.UNPAID: ("bad", "Ended, because it was not paid"),
+    provider.PAUSED: ("warn", "Paused"),
+    provider.INCOMPLETE: ("warn", "The first payment is not finished"),
+    provider.INCOMPLETE_EXPIRED: ("", "Never began: the first payment was not finished"),
+}
+"""Badge and words by the provider's word."""
+NO_PLAN = "Choose one of the plans."
+NO_PAGE = "The payment provider gave no page that can be opened. Try again, or ask who runs this service."
+
+router = account_pages()
+
+
+@router.get(PATH)
+async def billing(request: Request, visitor: SignedIn) -> Response:
+    """What the account has."""
+    return await _billing_page(request, visitor)
+
+
+@router.post(f"{PATH}/checkout")
+async def checkout(request: Request, service: InjectedService, visitor: SignedIn) -> Response:
+    """Lead to the provider's page where the card is entered."""
+    form = await form_of(request)
+
+    async def started() -> str:
+        if form["plan"] not in list(PlanName):
+            raise InvalidInput(NO_PLAN)
+        return (await service.billing.checkouts.checkout(visitor.caller, PlanName(form["plan"]))).url
+
+    return await _lead_to(request, visitor, started, "Go to the payment page")
+
+
+@router.post(f"{PATH}/portal")
+async def portal(request: Request, service: InjectedService, visitor: SignedIn) -> Response:
+    """Lead to the provider's page with the card and the invoices."""
+    return await _lead_to(
+        request, visitor, lambda: service.billing.checkouts.portal(visitor.caller), "Go to card and invoices"
+    )
+
+
+@router.get(f"{PATH}/done")
+async def paid(request: Request, service: InjectedService, visitor: SignedIn) -> Response:
+    """After paying: apply the checkout at once, as the provider's event would a little later."""
+    await limits_of(request).check(request, Limit.PAYMENT)
+    try:
+        await service.billing.checkouts.confirm(visitor.caller, request.query_params.get("session_id", ""))
+    except (InvalidInput, PaymentsUnavailable):
+        return redirect_to(PATH, done="waiting")
+    return redirect_to(PATH, done="subscribed")
+
+
+@router.get(f"{PATH}/cancel")
+async def cancel_question(request: Request, service: InjectedService, visitor: SignedIn) -> Response:
+    """Asks whether to cancel."""
+    shown = await service.billing.shown(visitor.caller.account.id)
+    if shown is None or not shown.holds or shown.subscription.cancel_at_period_end:
+        return redirect_to(PATH)
+    return app_page(request, visitor, "account/cancel.html", section="billing", subscription=shown.subscription)
+
+
+@router.post(f"{PATH}/cancel")
+async def cancel(request: Request, service: InjectedService, visitor: SignedIn) -> Response:
+    """Let the subscription end with its period."""
+    return await _changed(request, visitor, lambda: service.billing.checkouts.cancel(visitor.caller), "cancelled")
+
+
+@router.post(f"{PATH}/resume")
+async def resume(request: Request, service: InjectedService, visitor: SignedIn) -> Response:
+    """Undo a cancellation."""
+    return await _changed(request, visitor, lambda: service.billing.checkouts.resume(visitor.caller), "resumed")
+
+
+async def _changed(request: Request, visitor: Visitor, change: Callable[[], Awaitable[None]], done: str) -> Response:
+    """Change the subscription, and show it as it is then."""
+    await limits_of(request).check(request, Limit.PAYMENT)
+    try:
+        await change()
+    except (InvalidInput, PaymentsUnavailable) as error:
+        return await _billing_page(request, visitor, problem=error)
+    return redirect_to(PATH, done=done)
+
+
+async def _lead_to(
+    request: Request, visitor: Visitor, address_of: Callable[[], Awaitable[str]], words: str
+) -> Response:
+    """A page that goes on to one of the provider's by itself.
+
+    It is no redirection: browsers let a form of ours, which may be sent to this site alone, be redirected to no other.
+    """
+    await limits_of(request).check(request, Limit.PAYMENT)
+    try:
+        address = await address_of()
+        if not address.startswith(("https://", "http://")):
+            raise PaymentsUnavailable(NO_PAGE)
+    except (InvalidInput, PaymentsUnavailable) as error:
+        return await _billing_page(request, visitor, problem=error)
+    return app_page(request, visitor, "account/payment_page.html", section="billing", address=address, words=words)
+
+
+async def _billing_page(request: Request, visitor: Visitor, *, problem: RegisterwatchError | None = None) -> Response:
+    service, caller = service_of(request), visitor.caller
+    profile = await service.accounts.members.renewed(caller)
+    account, now = profile.account, service.clock.now()
+    shown = await service.billing.shown(account.id)
+    return app_page(
+        request,
+        visitor,
+        "account/billing.html",
+        section="billing",
+        status=200 if problem is None else 503 if isinstance(problem, PaymentsUnavailable) else 400,
+        done=DONE,
+        problem=str(problem) if problem else "",
+        account=account,
+        is_over=account.has_expired(now),
+        uses=[
+            ("Watches", await service.watches.service.count(account.id), account.plan.watches),
+            ("Users", len(profile.users), account.plan.users),
+            ("API keys", sum(key.works(now) for key in profile.keys), account.plan.keys),
+        ],
+        paid=shown,
+        state=_state(shown),
+        can_resume=shown is not None and shown.holds and shown.subscription.cancel_at_period_end,
+        is_set_up=service.billing.payments is not None,
+        offer=await _offer(request, visitor, shown),
+        plans=plans(service.settings.trial_watch_cap),
+        contact=service.settings.contact,
+    )
+
+
+async def _offer(request: Request, visitor: Visitor, shown: PaidSubscription | None) -> Offer | None:
+    """What can be subscribed to now; None where nothing can."""
+    service = service_of(request)
+    if service.billing.payments is None or (shown is not None and shown.holds):
+        return None
+    return await service.billing.checkouts.offer(visitor.caller)
+
+
+def _state(shown: PaidSubscription | None) -> tuple[str, str] | None:
+    """Badge and words for a subscription; the provider's own word where it is a new one."""
+    if shown is None:
+        return None
+    status = shown.subscription.status
+    return STATES.get(status, ("", f"“{status}”, as the payment provider calls it"))
