@@ -80,9 +80,9 @@ class Statements:
         quick = database._quick
         original = quick.all
 
-        async def counted(*arguments: Any) -> Any:
+        async def counted(statement: str, *values: object) -> list[tuple[Any, ...]]:
             self.count += 1
-            return await original(*arguments)
+            return await original(statement, *values)
 
         quick.all = counted  # type: ignore[method-assign]
 
@@ -142,7 +142,7 @@ async def _measured(setup: Setup, kind: str, address: str) -> dict[str, Page]:
     folder = setup.path(f"pages-{kind}")
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    settings = Settings(data_dir=folder, database_url=address, rate_limits=False)  # type: ignore[arg-type]
+    settings = Settings(data_dir=folder, database_url=address, rate_limits=False)
     async with _signed_in(settings) as (service, browser):
         watches = _watches(setup)
         with timed(f"an account with {watches:,} watches and {watches * EVENTS_FOR_EACH:,} events in {kind}"):
