@@ -1,0 +1,161 @@
+"""An account that has something of everything, with hostile texts wherever the register, a customer or a file sets one.
+
+The service must have `REGISTRATIONS` in its copy, and in its register.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from registerwatch.accounts.credentials import credential_of
+from registerwatch.accounts.models import Caller
+from registerwatch.watches import event_repository
+from registerwatch.watches.diff import FieldChange
+from registerwatch.watches.event_repository import NewEvent
+from registerwatch.watches.models import Watch
+from registerwatch.watches.watch_details import WatchEdit
+from tests.pages.registrations import MAKER, certificate, gtin, registration
+from tests.support.harness import NewAccount, ServiceHarness
+
+SCRIPT = "<script>window.hacked = true</script><img src=x onerror='window.hacked = true'>"
+ATTRIBUTE = "\"' autofocus onfocus=window.hacked=true x='\" <svg/onload=window.hacked=true>"
+FORMULA = "=cmd|' /C calc'!A0"
+BIDI = "\u202egnp.exe\u2066 abc\u202d"
+TEMPLATE = "{{ 7 * 7 }}{% set x = 1 %}${7*7}</title></textarea></script>"
+LONG = "Wwwwwwwwwwwwwwwwwwwwwwwww" * 6
+HOSTILE = (SCRIPT, ATTRIBUTE, FORMULA, BIDI, TEMPLATE, LONG)
+PASSWORD, MEMBERS_PASSWORD = "a long phrase of an owner", "a long phrase of a member"  # of made-up users
+HOOK = "https://hooks.acme.example/<script>window.hacked=true</script>"
+OTHER_HOOK = f"https://{'long-' * 11}name.example/{'p' * 200}?q='\"><b>"
+DAY = 24 * 3600
+_ENDS = ("2026-12-01", "2027-01-30", "2027-03-20", "2027-06-30", "2029-01-01", None)
+"""Of certificates: one that has ended at the time of the clock, and one in each part of the time that follows."""
+
+
+def _certificates(text: str) -> list[dict[str, object]]:
+    return [
+        certificate(f"{text[:30]} {number}", end, revision=text[:40], notified_body_name=text)
+        for number, end in enumerate(_ENDS)
+    ]
+
+
+REGISTRATIONS = [
+    *(
+        registration(
+            gtin(700 + number),
+            text,
+            device_name=text,
+            model=text,
+            reference=text,
+            certificates=_certificates(text),
+            basic_udi=f"4012345HOST{number}",
+            manufacturer={"srn": f"DE-MF-00000080{number}", "name": text},
+            authorised_representative={"srn": f"FR-AR-00000080{number}", "name": text},
+        )
+        for number, text in enumerate(HOSTILE)
+    ),
+    *(registration(gtin(720 + number), f"Stem {number}", basic_udi=f"4012345STEM{number}") for number in range(4)),
+]
+PLAIN, FAILING, UNREAD, FAILED_AT_FIRST = (gtin(720 + number) for number in range(4))
+UNREGISTERED = gtin(799)
+
+
+@dataclass(frozen=True, slots=True)
+class FilledAccount:
+    """An account with an owner and a member, who have signed in."""
+
+    owner: NewAccount
+    member: str
+    """The session of the member."""
+
+    @property
+    def secrets(self) -> Sequence[str]:
+        """What no page may show."""
+        return (self.owner.api_key, self.owner.session, self.member)
+
+
+async def filled_account(harness: ServiceHarness, domain: str = "acme.example") -> FilledAccount:
+    """An account with watches in every state, events of every kind, webhooks with deliveries, keys, members, feeds."""
+    owner = await harness.sign_up(f"o'wner+x@{domain}", PASSWORD)
+    await harness.prove_address(owner)
+    caller = await harness.service.accounts.sessions.caller(credential_of(None, owner.session))
+    await _people(harness, caller, domain)
+    member = await harness.sign_in(f"member@{domain}", MEMBERS_PASSWORD)
+    await _targets(harness, owner)
+    watches = await _watches(harness, owner, caller)
+    await _events(harness, caller, watches)
+    await _real_changes(harness, owner)
+    await harness.finish_background_work()
+    return FilledAccount(owner, member)
+
+
+async def _people(harness: ServiceHarness, caller: Caller, domain: str) -> None:
+    accounts = harness.service.accounts
+    session = caller.session
+    assert session is not None
+    await accounts.members.add_user(caller, f"member@{domain}", MEMBERS_PASSWORD)
+    await accounts.invitations.invite(caller, f"<b>invited</b>@{domain}".replace("<b>", "b'").replace("</b>", "'b"))
+    for text in HOSTILE:
+        await accounts.api_keys.create(caller, text, expires_at=harness.now + DAY)
+
+
+async def _targets(harness: ServiceHarness, owner: NewAccount) -> None:
+    """Two webhooks, one of which fails, with deliveries; a feed."""
+    harness.receivers.answers["hooks.acme.example"] = [500, 200]
+    for url in (HOOK, OTHER_HOOK):
+        assert (await harness.post("/v1/webhooks", owner.session, url=url)).status_code == 200
+    for each in (await harness.get_list(owner.session, "webhooks"))[:1] * 2:
+        await harness.post(f"/v1/webhooks/{each['id']}/test", owner.session)
+    assert (await harness.post("/v1/feeds", owner.session)).status_code == 200
+
+
+async def _watches(harness: ServiceHarness, owner: NewAccount, caller: Caller) -> list[Watch]:
+    """Watches that are well, failing, unread, unknown to the register; with names, notes and tags."""
+    subjects = [each["primary_di"] for each in REGISTRATIONS[: len(HOSTILE)]]
+    await harness.post_watches(owner.session, *subjects, *(f"DE-MF-00000080{each}" for each in range(6)))
+    await harness.post_watches(owner.session, PLAIN, FAILING, UNREGISTERED, str(MAKER["srn"]))
+    harness.faults.fail("any", "http-500")
+    await harness.post_watches(owner.session, FAILED_AT_FIRST)
+    harness.faults.clear()
+    watches = list(await harness.service.watches.service.all(caller))
+    by_subject = {each.subject: each for each in watches}
+    for subject, text in zip(subjects, HOSTILE, strict=True):
+        edit = WatchEdit(name=text, tags=f"{text[:30].replace(',', ' ')}, ward 3", notes=f"{text}\n{text}")
+        await harness.service.watches.details.change(caller, by_subject[subject].id, edit)
+    return watches
+
+
+async def _events(harness: ServiceHarness, caller: Caller, watches: Sequence[Watch]) -> None:
+    """Events of every kind and severity, in several batches on several days."""
+    async with harness.database.transaction() as connection:
+        for number, watch in enumerate(watches[: len(HOSTILE)]):
+            text = HOSTILE[number]
+            new = [
+                NewEvent(caller.account.id, watch.id, watch.subject, text[:80], text, [change], f"b{number}", False)
+                for change in _changes(text)
+            ]
+            await event_repository.add_events(connection, new, harness.now - number * DAY)
+
+
+def _changes(text: str) -> Iterator[FieldChange]:
+    yield FieldChange("status", "On the EU market", "No longer placed on the EU market")
+    yield FieldChange("risk_class", "Class IIa", "Class III")
+    yield FieldChange("trade_name", text, f"{text} and {text}")
+    yield FieldChange("reference", "", text)
+    yield FieldChange("cert_status", "Issued", "Withdrawn", certificate=text)
+    yield FieldChange("cert_expiry", "2027-01-01", "2029-01-01", certificate=text)
+    yield FieldChange("certificate", text, f"{text} 2", certificate=text)
+    yield FieldChange("device_total", "1", "2")
+
+
+async def _real_changes(harness: ServiceHarness, owner: NewAccount) -> None:
+    """What a sync finds: a change, a failed read; and what is sent for it."""
+    [record] = harness.world.by_primary_di(PLAIN)
+    harness.world.change(record.uuid, reference=SCRIPT, trade_names={"en": ATTRIBUTE})
+    harness.faults.fail("any", "http-500", contains=FAILING)
+    for _ in range(2):
+        await harness.post_sync(owner.session)
+        harness.clock.move(2 * DAY)
+    await harness.post_sync(owner.session)
+    harness.faults.clear()
+    await harness.post("/v1/import", owner.session, csv=f"{UNREAD}\n")
+    await harness.deliver_due()

@@ -1,0 +1,349 @@
+"""Who may see and do what: every page of the account, asked by every kind of caller.
+
+A page that is not in the table here fails a test. What an address with an id is, links and forms tell: see `page_walk`.
+"""
+
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
+from enum import Enum, auto
+from urllib.parse import urlencode
+
+import httpx2
+import pytest
+
+from tests.mcp.messages import using
+from tests.pages.account.filled_account import PASSWORD, REGISTRATIONS, FilledAccount, filled_account
+from tests.pages.account.page_walk import PageRoute, PageWalk, page_routes
+from tests.pages.account.pages_client import FROM_HERE, PagesClient
+from tests.pages.conftest import SiteMaker
+from tests.support.harness import ServiceHarness
+
+pytestmark = pytest.mark.anyio
+
+
+class Level(Enum):
+    """Who may open a page."""
+
+    PUBLIC = auto()
+    """Anybody."""
+    USER = auto()
+    """Every user of the account."""
+    OWNER = auto()
+    """Owners alone."""
+
+
+PUBLIC, USER, OWNER = Level
+LEVELS: Mapping[str, Level] = {
+    "GET /login": PUBLIC,
+    "POST /login": PUBLIC,
+    "GET /signup": PUBLIC,
+    "POST /signup": PUBLIC,
+    "GET /logout": PUBLIC,
+    "POST /logout": PUBLIC,
+    "GET /login/second-step": PUBLIC,
+    "POST /login/second-step": PUBLIC,
+    "GET /app/settings": USER,
+    "POST /app/settings/name": OWNER,
+    "GET /app/settings/time-zone": USER,
+    "POST /app/settings/time-zone": USER,
+    "GET /app/settings/password": USER,
+    "POST /app/settings/password": USER,
+    "POST /app/settings/sessions/end": USER,
+    "GET /app/settings/delete": OWNER,
+    "POST /app/settings/delete": OWNER,
+    "POST /app/settings/authenticator": USER,
+    "GET /app/settings/authenticator": USER,
+    "POST /app/settings/authenticator/confirm": USER,
+    "GET /app/settings/authenticator/remove": USER,
+    "POST /app/settings/authenticator/remove": USER,
+    "GET /app/settings/recovery-codes": USER,
+    "POST /app/settings/recovery-codes": USER,
+    "POST /app/settings/recovery-codes/file": USER,
+    "GET /app": USER,
+    "POST /app/watches/add": USER,
+    "GET /app/import": USER,
+    "POST /app/import": USER,
+    "GET /app/watches/{watch_id}": USER,
+    "POST /app/watches/{watch_id}": USER,
+    "POST /app/watches/{watch_id}/read": USER,
+    "POST /app/watches/{watch_id}/seen": USER,
+    "GET /app/watches/{watch_id}/stop": USER,
+    "POST /app/watches/{watch_id}/stop": USER,
+}
+UNLINKED: Mapping[str, str] = {}
+"""Addresses of routes that no page of the filled account leads to, by label."""
+STARTS = ("/app/watches/1", "/app/watches/13", "/app/watches/14", "/app/watches/15")
+"""Pages that are looked at beside those to which other pages lead first: watches that are well, failing, unknown."""
+FORM = {**FROM_HERE, "Content-Type": "application/x-www-form-urlencoded"}
+Request = tuple[str, str, Mapping[str, list[str]]]
+"""Method, address, fields."""
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A site with a filled account, what its owner finds there, and somebody of another account."""
+
+    harness: ServiceHarness
+    account: FilledAccount
+    stranger: str
+    requests: Mapping[str, Request]
+
+
+@pytest.fixture
+async def filled(site: SiteMaker) -> AsyncIterator[Site]:
+    async with site(*REGISTRATIONS) as harness:
+        account = await filled_account(harness)
+        stranger = await harness.sign_up("stranger@other.example", "a phrase of a stranger")
+        yield Site(harness, account, stranger.session, await _requests(harness, account.owner.session))
+
+
+async def _requests(harness: ServiceHarness, session: str) -> dict[str, Request]:
+    """One request to each route that the account's pages lead to, by label."""
+    walk = PageWalk(browser_of(harness, session))
+    await walk.follow_links(*plain_addresses(harness), *STARTS)
+    found: dict[str, Request] = {f"GET {path}": ("GET", path, {}) for path in plain_addresses(harness)}
+    for state in walk.states.values():
+        route = walk.route_of("GET", state.address)
+        assert route is not None
+        found.setdefault(route.label, ("GET", state.address, {}))
+    for label, form in walk.forms.items():
+        found[label] = ("POST", form.action, form.filled(""))
+    for label, address in UNLINKED.items():
+        found[label] = (label.partition(" ")[0], address, {})
+    for route in walk.routes:
+        if "{" not in route.path:
+            found.setdefault(route.label, (route.method, route.path, {}))
+    return found
+
+
+def plain_addresses(harness: ServiceHarness) -> list[str]:
+    """The pages of the account whose address has no id."""
+    return [each.path for each in account_routes(harness) if each.method == "GET" and "{" not in each.path]
+
+
+def account_routes(harness: ServiceHarness) -> list[PageRoute]:
+    """The routes of the account's pages."""
+    return [each for each in page_routes(harness.app) if each.is_of_account]
+
+
+def browser_of(harness: ServiceHarness, session: str) -> PagesClient:
+    """A browser that has this in its cookie."""
+    pages = PagesClient(harness)
+    if session:
+        pages.client.cookies.set("session", session)
+    return pages
+
+
+async def send(pages: PagesClient, request: Request, **headers: str) -> httpx2.Response:
+    """Ask for a page as one of our own pages does."""
+    method, address, fields = request
+    if method == "GET":
+        return await pages.client.get(address, headers=headers)
+    return await pages.client.post(address, content=urlencode(fields, doseq=True), headers={**FORM, **headers})
+
+
+def is_asked_to_sign_in(method: str, response: httpx2.Response) -> bool:
+    """Whether a page leads to the form for signing in, or a form that was sent waits there."""
+    if method == "GET":
+        return response.status_code == 303 and response.headers["location"].startswith("/login")
+    return response.status_code == 401 and "<h1>Sign in</h1>" in response.text
+
+
+async def test_the_table_here_has_every_page_and_no_other(harness: ServiceHarness) -> None:
+    assert {each.label for each in account_routes(harness)} == set(LEVELS)
+
+
+async def test_without_a_session_in_the_cookie_every_page_asks_to_sign_in_and_changes_nothing(filled: Site) -> None:
+    harness, session, key = filled.harness, filled.account.owner.session, filled.account.owner.api_key
+    callers: dict[str, tuple[str, dict[str, str]]] = {
+        "nobody": ("", {}),
+        "a session in a header": ("", {"Authorization": f"Bearer {session}"}),
+        "an API key in a header": ("", {"X-API-Key": key}),
+        "an API key as a session": (key, {}),
+        "a session that is changed": (session[:-1] + ("a" if session[-1] != "a" else "b"), {}),
+    }
+    before, wrong = harness.all_rows(), []
+    for label in protected(filled):
+        request = filled.requests[label]
+        for name, (cookie, headers) in callers.items():
+            response = await send(browser_of(harness, cookie), request, **headers)
+            if not is_asked_to_sign_in(request[0], response):
+                wrong.append((label, name, response.status_code))
+    assert wrong == []
+    assert harness.all_rows() == before
+
+
+def protected(filled: Site, *levels: Level) -> list[str]:
+    """The labels of pages of these levels, else of all that not anybody may see."""
+    return [label for label, level in LEVELS.items() if level in (levels or (USER, OWNER)) and label in filled.requests]
+
+
+async def test_the_pages_lead_to_every_page(filled: Site) -> None:
+    missing = {label for label in LEVELS if label not in filled.requests}
+    assert missing == set(), "link to it, send a form that leads to it in SENT, or name an address in UNLINKED"
+
+
+async def test_members_are_refused_what_owners_may_and_change_nothing(filled: Site) -> None:
+    pages, before, wrong = browser_of(filled.harness, filled.account.member), filled.harness.all_rows(), []
+    for label in protected(filled, OWNER):
+        response = await send(pages, filled.requests[label])
+        if response.status_code != 403 or any(each in response.text for each in filled.account.secrets):
+            wrong.append((label, response.status_code))
+    assert wrong == []
+    assert filled.harness.all_rows() == before
+
+
+async def test_who_belongs_to_another_account_reaches_nothing_of_this_one(filled: Site) -> None:
+    pages, harness = browser_of(filled.harness, filled.stranger), filled.harness
+    before, wrong = harness.rows_of_account(1), []
+    for label in sorted(protected(filled), key=is_destructive):
+        response = await send(pages, filled.requests[label])
+        if "{" in label and response.status_code not in (303, 400, 403, 404):
+            wrong.append((label, response.status_code))
+        if "o&#39;wner" in response.text or ("hacked" in response.text and not filled.requests[label][2]):
+            wrong.append((label, response.status_code))
+    assert wrong == []
+    assert harness.rows_of_account(1) == before
+
+
+def is_destructive(label: str) -> bool:
+    """Whether it may end the session or the account: such requests come last."""
+    return any(word in label for word in ("delete", "logout", "sessions", "end", "password", "remove"))
+
+
+@pytest.mark.parametrize("who", ["a member", "an owner", "an owner too late"])
+async def test_who_may_is_answered(filled: Site, who: str) -> None:
+    harness = filled.harness
+    if who == "an owner too late":
+        harness.clock.move(7 * 24 * 3600)
+    session = filled.account.member if who == "a member" else filled.account.owner.session
+    levels, wrong = ((USER,) if who == "a member" else (USER, OWNER)), []
+    for label in sorted(protected(filled, *levels), key=is_destructive):
+        response = await send(browser_of(harness, session), filled.requests[label])
+        if response.status_code not in (200, 303, 400) + ((402,) if who == "an owner too late" else ()):
+            wrong.append((label, response.status_code))
+        if 'id="proof-password"' not in response.text and is_asked_to_sign_in(label.split()[0], response):
+            wrong.append((label, response.status_code))
+    assert wrong == []
+
+
+async def test_opening_pages_changes_nothing(filled: Site) -> None:
+    harness = filled.harness
+    pages = browser_of(harness, filled.account.owner.session)
+    walk = PageWalk(pages)
+    before = rows_without_uses(harness)
+    await walk.follow_links(*plain_addresses(harness), *STARTS)
+    for state in list(walk.states.values()):
+        head = await pages.client.head(state.address)
+        assert (head.status_code, head.content) == (state.response.status_code, b""), state.name
+    after = rows_without_uses(harness)
+
+    assert {name: rows for name, rows in after.items() if rows != before[name]} == {}
+
+
+USES = frozenset({"last_used_at", "used_at", "seen_at", "last_seen_at", "signed_in_at"})
+
+
+def rows_without_uses(harness: ServiceHarness) -> dict[str, list[dict[str, object]]]:
+    """Every row without the times of last use."""
+    return {
+        name: [{column: value for column, value in row.items() if column not in USES} for row in rows]
+        for name, rows in harness.all_rows().items()
+    }
+
+
+async def test_every_page_of_the_account_forbids_frames_scripts_of_others_and_being_kept(filled: Site) -> None:
+    walk = PageWalk(browser_of(filled.harness, filled.account.owner.session))
+    await walk.follow_links(*plain_addresses(filled.harness), *STARTS)
+    wrong = []
+    for state in walk.states.values():
+        headers = state.response.headers
+        policy = headers.get("content-security-policy", "")
+        if headers.get("cache-control") != "no-store" and not state.response.is_redirect:
+            wrong.append((state.name, headers.get("cache-control")))
+        if state.is_html and not ("frame-ancestors 'none'" in policy and "default-src 'none'" in policy):
+            wrong.append((state.name, policy))
+        if "'unsafe" in policy or headers.get("access-control-allow-origin") is not None:
+            wrong.append((state.name, policy))
+    assert wrong == []
+
+
+async def test_a_cookie_opens_nothing_of_the_interfaces_for_programs(filled: Site) -> None:
+    harness, pages = filled.harness, browser_of(filled.harness, filled.account.owner.session)
+    nobody, before, wrong = browser_of(harness, ""), harness.all_rows(), []
+    described = harness.app.openapi()["paths"]
+    for path, operations in described.items():
+        for method, operation in operations.items():
+            if not operation.get("security") or {} in operation["security"]:
+                continue
+            address = path.replace("{delivery}", "whd_1").replace("{id}", "1")
+            response = await pages.client.request(method, address, json={}, headers=FROM_HERE)
+            if response.status_code != 401:
+                wrong.append((method, path, response.status_code))
+    for tool in ("list_watches", "add_watch", "sync_watches", "list_changes"):
+        message = using(tool, {"subject": "04099999999992"} if tool == "add_watch" else {})
+        answers = [await each.client.post("/mcp", json=message, headers=FROM_HERE) for each in (pages, nobody)]
+        assert answers[0].json() == answers[1].json(), tool
+        assert answers[0].json()["result"]["isError"], tool
+    assert wrong == []
+    assert harness.all_rows() == before
+
+
+SITES = ("same-origin", "same-site", "cross-site", "none", None)
+ORIGINS = ("http://localhost:8000", "https://evil.example", "http://localhost:8001", "null", "", None)
+
+
+def may_pass(site: str | None, origin: str | None) -> bool:
+    """What the design says: the browser's own word, or else a matching origin; never neither."""
+    return site == "same-origin" if site is not None else origin == "http://localhost:8000"
+
+
+@pytest.mark.parametrize("path", ["/app/watches/add", "/login", "/app/import"])
+async def test_forms_are_taken_by_this_table_alone(harness: ServiceHarness, path: str) -> None:
+    owner = await harness.sign_up()
+    wrong = []
+    for cookie in (owner.session, ""):
+        for site in SITES:
+            for origin in ORIGINS:
+                given = {"Sec-Fetch-Site": site, "Origin": origin}
+                headers = {name: value for name, value in given.items() if value is not None}
+                response = await browser_of(harness, cookie).post_from(headers, path)
+                if (response.status_code != 403) is not may_pass(site, origin):
+                    wrong.append((bool(cookie), site, origin, response.status_code))
+    assert wrong == []
+
+
+FORMS_OF_ANYBODY = {
+    "POST /d/{udi}",
+    "POST /a/{srn}",
+    "POST /password/forgot",
+    "POST /password/reset",
+    "POST /account/confirm",
+    "POST /account/invitation",
+}
+"""Forms that need no session: what lets in is a mailed link, or nothing."""
+
+
+async def test_no_form_of_the_account_is_taken_from_elsewhere(filled: Site) -> None:
+    harness, wrong = filled.harness, []
+    unsafe = [each for each in page_routes(harness.app) if each.method not in ("GET", "HEAD", "OPTIONS")]
+    assert {each.label for each in unsafe if not each.is_of_account} == FORMS_OF_ANYBODY
+    before = harness.all_rows()
+    for route in (each for each in unsafe if each.is_of_account):
+        _, address, fields = filled.requests[route.label]
+        for cookie in (filled.account.owner.session, ""):
+            for headers in ({"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "none"}, {"Origin": "null"}, {}):
+                response = await browser_of(harness, cookie).post_from(headers, address, **fields)
+                if response.status_code != 403 or "set-cookie" in response.headers:
+                    wrong.append((route.label, headers, response.status_code))
+    assert wrong == []
+    assert harness.all_rows() == before
+
+
+async def test_a_session_that_somebody_else_chose_is_never_taken_over(harness: ServiceHarness) -> None:
+    owner, attacker = await harness.sign_up("owner@acme.example", PASSWORD), await harness.sign_up("b@evil.example")
+    for planted in (attacker.session, attacker.session[:-4] + "AAAA", owner.session):
+        response = await browser_of(harness, planted).post("/login", email=owner.email, password=PASSWORD)
+
+        assert response.headers["set-cookie"].startswith("session=us_")
+        assert planted not in response.headers["set-cookie"]
