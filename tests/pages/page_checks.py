@@ -157,6 +157,7 @@ _PLACE_OF_FOCUS = f"""(all) => {{
 _BRIGHTNESS = "getComputedStyle(document.body).backgroundColor.match(/[0-9]+/g).map(Number)[0]"
 _CUT_OFF = """() => [...document.querySelectorAll("main *")]
   .filter((each) => each.getBoundingClientRect().right > innerWidth + 1 && !each.closest(".hidden, thead"))
+  .filter((each) => !each.parentElement.closest("[tabindex='0']"))  // the keyboard scrolls these
   .map((each) => each.outerHTML.slice(0, 100))"""
 _CONTRASTS = """() => {
   const numbers = (color) => color.match(/[\\d.]+/g).map(Number);

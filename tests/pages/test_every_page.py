@@ -67,6 +67,7 @@ def looked_at(browser: Browser, served: Served) -> Mapping[str, Looked]:
     for name, path in {**PAGES, **served.portal.call(mailed_pages, served.harness)}.items():
         response = page.goto(path)
         assert response is not None
+        page.wait_for_selector("[data-reading]", state="detached")  # else the record changes while it is looked at
         found[name] = Looked(path, response.text(), problems(page))
     page.context.close()
     return found

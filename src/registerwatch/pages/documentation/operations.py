@@ -80,7 +80,7 @@ class _Reader:
             tag=raw["tags"][0],
             method="POST",
             path=SENT_TO_YOU,
-            summary=f"{name}: {raw['summary']}",
+            summary=f"{name}: {raw['summary']}".replace("`", ""),
             text=raw.get("description", ""),
             access="",
             parameters=self._read_parameters(raw.get("parameters", ())),

@@ -10,7 +10,7 @@ from registerwatch.pages.documentation.library import API_PATH, BY_NAME, PATH, T
 from registerwatch.pages.documentation.markdown import code_block
 from registerwatch.pages.documentation.reference import Documentation
 from registerwatch.pages.public.summaries import PageSummary, origin_of
-from registerwatch.pages.rendering import page
+from registerwatch.pages.rendering import FRAGMENT_HEADER, page
 from registerwatch.web.injection import limits_of, service_of
 from registerwatch.web.rate_limits import Limit
 
@@ -32,15 +32,17 @@ async def api(request: Request, q: str = "") -> Response:
     """All operations, or those that a filter lets through."""
     documentation = await _documentation(request)
     filtered = " ".join(q[:MAX_FILTER_LENGTH].split())
+    found = documentation.matching(filtered)
     return _page(
         request,
         documentation,
-        "docs/api.html",
+        "docs/found.html" if FRAGMENT_HEADER in request.headers else "docs/api.html",
         API_PATH,
         "Interface for programs",
         "Every operation of the HTTP interface: keys, errors, limits, examples for curl.",
         filtered=filtered,
-        found=documentation.matching(filtered),
+        found=found,
+        found_count=sum(len(each.operations) for each in found),
     )
 
 
