@@ -118,9 +118,11 @@ class Markup(HTMLParser):
         self._open.pop()
 
     def handle_data(self, data: str) -> None:
-        """Called by the parser."""
-        for element in self._open:
+        """Called by the parser. What is hidden is no text of what is around it."""
+        for element in reversed(self._open):
             element.pieces.append(data)
+            if "hidden" in element.attributes:
+                break
 
 
 def accessibility_problems(page: Markup) -> list[str]:

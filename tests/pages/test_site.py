@@ -76,7 +76,7 @@ async def test_pages_name_only_files_that_exist_and_are_kept_for_a_year(site: Si
         addresses = [each["src"] for each in page.all("script")]
         addresses += [each["href"] for each in page.all("link") if each["rel"] in ("stylesheet", "icon")]
 
-        assert len(addresses) == 3
+        assert len(addresses) == 4
         for address in addresses:
             file = await harness.get(address)
             assert file.status_code == 200

@@ -29,6 +29,9 @@ ROLES = {
     "PR": "Producer of systems and procedure packs",
 }
 
+EUDAMED_ACTORS = "https://ec.europa.eu/tools/eudamed/#/screen/search-eo"
+"""The register's own search of actors. The address of one actor's page there has its uuid, which the copy has not."""
+
 
 @dataclass(frozen=True, slots=True)
 class ActorView:
@@ -47,6 +50,11 @@ class ActorView:
     def role(self) -> str:
         """What it is, by its SRN; empty for a role that is not known."""
         return ROLES.get(self.actor.srn[3:5], "")
+
+    @property
+    def is_manufacturer(self) -> bool:
+        """Whether it makes devices."""
+        return self.actor.srn[3:5] == "MF"
 
     @property
     def country(self) -> str:
@@ -113,6 +121,7 @@ def _actor_page(request: Request, settings: Settings, view: ActorView) -> Respon
         parameters=view.parameters,
         summary=summary,
         structured=script_text(described) if actor.name else None,
+        eudamed_search=EUDAMED_ACTORS if settings.reads_real_register else None,
     )
 
 

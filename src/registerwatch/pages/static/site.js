@@ -79,6 +79,7 @@ async function showWhenReadInFull() {
     if (fresh.querySelector("[data-reading]")) continue;
     if (content.contains(document.activeElement) || !getSelection().isCollapsed) return;
     content.replaceChildren(...fresh.childNodes);
+    window.prepare?.(content); // of the script of the account, where the page has it
     announcement.textContent = "The whole record is shown now.";
     return;
   }
