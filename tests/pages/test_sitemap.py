@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from registerwatch.pages.sitemap import NAMESPACE, Sitemap
+from registerwatch.pages.sitemap import NAMESPACE, PAGES, Sitemap
 from registerwatch.register.models import DeviceReading
 from registerwatch.register.store.listing import StoredListing
 from registerwatch.settings import EUDAMED_URL
@@ -89,8 +89,8 @@ async def test_every_device_and_actor_is_listed_once_in_parts_of_bounded_size(si
 
     parts = await _parts(site)
 
-    assert [len(each) for each in parts.values()] == [1, 3, 3, 2, 3, 3, 1]
-    assert await _pages(site) == sorted(["/", *[f"/d/{udi}" for udi in udis], *[f"/a/{srn}" for srn in srns]])
+    assert [len(each) for each in parts.values()] == [len(PAGES), 3, 3, 2, 3, 3, 1]
+    assert await _pages(site) == sorted([*PAGES, *[f"/d/{udi}" for udi in udis], *[f"/a/{srn}" for srn in srns]])
 
 
 async def test_a_device_stays_in_its_part_when_others_come(site: ServiceHarness) -> None:
@@ -208,8 +208,11 @@ async def test_a_part_without_records_is_not_found(site: ServiceHarness, name: s
     assert (await site.get(f"/sitemap-{name}.xml")).status_code == 404
 
 
-async def test_an_empty_copy_has_a_site_map_of_its_start_page(site: ServiceHarness) -> None:
-    assert await _pages(site) == ["/"]
+async def test_an_empty_copy_has_a_site_map_of_its_start_page_and_the_documentation(site: ServiceHarness) -> None:
+    pages = await _pages(site)
+
+    assert pages == sorted(PAGES)
+    assert {"/", "/docs", "/docs/api", "/docs/webhooks"} < set(pages)
 
 
 async def test_records_that_are_not_eudameds_are_not_offered_to_search_engines(harness: ServiceHarness) -> None:

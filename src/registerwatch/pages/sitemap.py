@@ -14,6 +14,8 @@ from starlette.responses import Response, StreamingResponse
 from registerwatch.bootstrap import Service
 from registerwatch.clock import Clock
 from registerwatch.pages.addresses import actor_address, device_address
+from registerwatch.pages.documentation.library import API_PATH, TOPICS
+from registerwatch.pages.documentation.library import PATH as DOCS_PATH
 from registerwatch.register.store.listing import StoredListing
 from registerwatch.web.compression import accepts_gzip
 from registerwatch.web.injection import limits_of
@@ -26,6 +28,9 @@ register has some 70. All are kept, so that asking for one after the other makes
 HEADERS = {"Cache-Control": f"public, max-age={KEPT_SECONDS}", "Vary": "Accept-Encoding"}
 MEDIA_TYPE = "application/xml; charset=utf-8"
 READ_AT_ONCE = 64 * 1024
+
+PAGES = ("/", DOCS_PATH, API_PATH, *(topic.address for topic in TOPICS))
+"""What is about no record and worth finding; the interface leads to its operations."""
 
 NAMESPACE = "http://www.sitemaps.org/schemas/sitemap/0.9"
 INDEX, PART = "sitemapindex", "urlset"
@@ -109,7 +114,7 @@ class Sitemap:
         return found
 
     async def _pages(self) -> AsyncIterator[list[str]]:
-        yield [self._url("/")]
+        yield [self._url(path) for path in PAGES]
 
     async def _devices(self, part: int) -> AsyncIterator[list[str]]:
         async for batch in self._listing.devices(part):
