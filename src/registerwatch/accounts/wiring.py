@@ -17,6 +17,7 @@ from registerwatch.accounts.members import MemberService
 from registerwatch.accounts.notices import AccountNotices
 from registerwatch.accounts.old_trials import OldTrialService
 from registerwatch.accounts.open_sessions import OpenSessionService
+from registerwatch.accounts.passkeys import PasskeyService
 from registerwatch.accounts.password_reset import PasswordResetService
 from registerwatch.accounts.passwords import Passwords
 from registerwatch.accounts.plans import plans
@@ -60,6 +61,7 @@ class Accounts:
     second_step: SecondStepService
     second_factors: SecondFactorService
     profiles: ProfileService
+    passkeys: PasskeyService
 
     async def mails_settled(self) -> None:
         """Wait until every mail that was asked for has gone out or failed."""
@@ -157,4 +159,5 @@ def build_accounts(
         second_step=SecondStepService(database, table, clock, codes, sessions.failures, notices),
         second_factors=SecondFactorService(database, clock, cipher, notices),
         profiles=ProfileService(database, clock),
+        passkeys=PasskeyService(database, table, clock, sessions.failures, notices, public_url=public_url),
     )

@@ -93,6 +93,7 @@ def sign_in_page(
         problem=problem,
         note=note,
         can_sign_in=can_sign_in(service.settings),
+        has_passkeys=service.accounts.passkeys.is_possible,
     )
 
 
