@@ -15,7 +15,11 @@ from tests.support.harness import ServiceHarness, auth_headers
 
 pytestmark = pytest.mark.anyio
 
-PUBLIC = ("/", "/openapi.json", "/v1/search", "/v1/devices/", "/v1/actors/", "/d/", "/a/", "/static/", "/robots.txt")
+PUBLIC = (
+    *("/", "/d/", "/a/", "/docs", "/docs/", "/docs/api", "/docs/api/"),
+    *("/openapi.json", "/v1/search", "/v1/devices/", "/v1/actors/"),
+    *("/static/", "/robots.txt"),
+)
 
 
 @pytest.fixture(params=["sqlite"])
@@ -150,7 +154,13 @@ async def test_a_streamed_answer_is_not_held_back() -> None:
 
 @pytest.mark.parametrize(
     ("path", "status", "is_kept"),
-    [("/openapi.json", 200, True), ("/static/a.css", 200, True), ("/static/none", 404, False), ("/", 200, False)],
+    [
+        ("/openapi.json", 200, True),
+        ("/static/a.css", 200, True),
+        ("/docs/api/watches", 200, True),
+        ("/static/none", 404, False),
+        ("/", 200, False),
+    ],
 )
 async def test_what_is_the_same_until_the_next_start_is_packed_once(path: str, status: int, *, is_kept: bool) -> None:
     async def app(_scope: Scope, _receive: Receive, send: Send) -> None:

@@ -15,7 +15,7 @@ PUBLIC_PATHS = frozenset({"/", "/docs", "/openapi.json", "/robots.txt", "/v1/sea
 PUBLIC_PREFIXES = ("/v1/devices/", "/v1/actors/", "/d/", "/a/", "/docs/", "/static/")
 COMPRESSED_TYPES = (b"text/", b"application/json", b"image/svg+xml")
 KEPT_PATHS = frozenset({"/openapi.json"})
-KEPT_PREFIX = "/static/"
+KEPT_PREFIXES = ("/static/", "/docs/api/")
 """Where an answer is the same until the next start. Its packed form is kept: anybody may ask, as often as they like."""
 MIN_BYTES = 1400
 """What fits into one packet with its headers arrives no sooner when it is shorter."""
@@ -108,7 +108,7 @@ def _is_packable(headers: RawHeaders) -> bool:
 
 
 def _is_kept(path: str) -> bool:
-    return path in KEPT_PATHS or path.startswith(KEPT_PREFIX)
+    return path in KEPT_PATHS or path.startswith(KEPT_PREFIXES)
 
 
 def _pack(body: bytes) -> bytes:
