@@ -12,13 +12,17 @@ import typer
 import uvicorn
 
 from registerwatch import logs
+from registerwatch.accounts.credentials import credential_of
+from registerwatch.accounts.models import NewSession
 from registerwatch.app import app_over
-from registerwatch.bootstrap import build_service
+from registerwatch.bootstrap import Service, build_service
 from registerwatch.commands.progress import bar
 from registerwatch.db.migrate import upgrade
 from registerwatch.mail.mailer import Mail
 from registerwatch.mail.memory_mailer import MemoryMailer
+from registerwatch.register.codes import StatusFilter
 from registerwatch.register.ingest.bulk_load import LoadProgress
+from registerwatch.register.search.index import Filters
 from registerwatch.server import SideServer, server_config
 from registerwatch.settings import Settings, load_settings
 from registerwatch_standins.payment.app import PaymentSandbox
@@ -28,6 +32,7 @@ from registerwatch_standins.register.generated import GeneratedWorld
 
 CHANGES_PER_MINUTE = 30.0
 EMAIL, PASSWORD = "demo@example.org", "try-it-out"
+WATCHED_DEVICES = 8
 
 
 def run(folder: Path, *, port: int, devices: int, seed: int) -> None:
@@ -46,6 +51,7 @@ async def _run(folder: Path, *, port: int, devices: int, seed: int) -> None:
         register_url=f"http://127.0.0.1:{register_port}/eudamed",
         datalake_url=f"http://127.0.0.1:{register_port}/datalake",
         register_requests_per_minute=100_000,
+        recheck_interval=60,
         **payments.settings(),
     )
     logs.set_up(settings.log_format)
@@ -116,10 +122,20 @@ async def _prepare(settings: Settings) -> str:
             await service.bulk_loader.load(service.bulk_source("datalake"), watch)
         await service.indexer.catch_up()
         opened = await service.accounts.sessions.trial("Demo Hospital", EMAIL, PASSWORD)
+        await _watch_some(service, opened)
     finally:
         await service.close()
     assert opened.api_key is not None, "the account is new"
     return opened.api_key
+
+
+async def _watch_some(service: Service, opened: NewSession) -> None:
+    """Let the account watch some devices and a manufacturer, so that there is something to see from the start."""
+    caller = await service.accounts.sessions.caller(credential_of(None, opened.session))
+    found = await service.search.search("", Filters(StatusFilter.ON))
+    rows = found.results[:WATCHED_DEVICES]
+    for subject in [*(row.udi for row in rows), *(row.manufacturer_srn for row in rows[:1])]:
+        await service.watches.service.add(caller, subject)
 
 
 def _show_mail(mail: Mail) -> None:
@@ -145,10 +161,11 @@ def _welcome(port: int, key: str, payments: str) -> str:
 Registerwatch is at http://localhost:{port} – over a made-up register that changes as one looks.
 
   in the browser  http://localhost:{port}/?q=titan
+  your account    http://localhost:{port}/login with {EMAIL}, password {PASSWORD}
   with curl       curl 'http://localhost:{port}/v1/search?q=titan'
   its description http://localhost:{port}/openapi.json
 
-  An account is there: {EMAIL}, password {PASSWORD}, API key
+  It watches {WATCHED_DEVICES} devices and a manufacturer, and shows what changes within a minute. Its API key:
   {key}
 
   its key         curl -H 'X-API-Key: {key}' http://localhost:{port}/v1/me
