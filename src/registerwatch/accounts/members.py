@@ -8,7 +8,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from registerwatch.accounts import audit, audit_trail, credentials, repository
 from registerwatch.accounts.audit import Action, AuditEntry
 from registerwatch.accounts.confirmation import ConfirmationService
-from registerwatch.accounts.models import Caller, Profile, Role
+from registerwatch.accounts.models import Caller, Profile, Role, User
 from registerwatch.accounts.notices import AccountNotices, NoticeKind, no_notices
 from registerwatch.accounts.passwords import Passwords
 from registerwatch.accounts.plans import Plans, keep_cap
@@ -62,6 +62,10 @@ class MemberService:
         account = caller.account
         users, keys = await self._queries.users(account.id), await self._queries.keys(account.id)
         return Profile(account, caller.role, users, keys, caller.scope)
+
+    async def users(self, caller: Caller) -> Sequence[User]:
+        """The users of the account."""
+        return await self._queries.users(caller.account.id)
 
     async def renewed(self, caller: Caller) -> Profile:
         """The account as it is now, not as it was when the request was authenticated. Raises `Unauthenticated`."""

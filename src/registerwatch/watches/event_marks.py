@@ -43,6 +43,14 @@ class UnseenCounts:
 
 
 @dataclass(frozen=True, slots=True)
+class UnseenEvents:
+    """The newest events that a user has not seen, newest first, and how many there are in all."""
+
+    newest: Sequence[ListedEvent]
+    counts: UnseenCounts
+
+
+@dataclass(frozen=True, slots=True)
 class EventListing:
     """A page of events, newest first, and what is said beside it."""
 
@@ -68,6 +76,15 @@ class EventMarks:
         await self._classify(caller.account.id)
         async with self._database.reading() as connection:
             return UnseenCounts(await search.unseen_by_severity(connection, _viewer(caller), MAX_COUNTED))
+
+    async def newest_unseen(self, caller: Caller, limit: int) -> "UnseenEvents":
+        """The newest events that the user has not seen, and how many there are of each severity."""
+        viewer = _viewer(caller)
+        await self._classify(viewer.account_id)
+        async with self._database.reading() as connection:
+            counts = UnseenCounts(await search.unseen_by_severity(connection, viewer, MAX_COUNTED))
+            newest = await search.listed(connection, viewer, EventSelection(EventView.UNSEEN), limit)
+        return UnseenEvents(newest, counts)
 
     async def page(
         self,

@@ -13,6 +13,7 @@ from registerwatch.watches.import_list import ImportService
 from registerwatch.watches.import_process import ListFileReader
 from registerwatch.watches.listing_service import ListingService
 from registerwatch.watches.outbox import Outbox
+from registerwatch.watches.overview import OverviewService
 from registerwatch.watches.read_subject import SubjectReader
 from registerwatch.watches.recheck import RecheckService
 from registerwatch.watches.service import WatchService
@@ -35,6 +36,7 @@ class Watches:
     list_files: ListFileReader
     tags: TagService
     marks: EventMarks
+    overview: OverviewService
     bulk: BulkService
     sync_runs: SyncRunService
 
@@ -68,4 +70,5 @@ def build_watches(
         bulk=BulkService(database, clock),
         sync_runs=SyncRunService(database, clock, reader, outbox, side_by_side=at_a_time),
         marks=EventMarks(database, clock),
+        overview=OverviewService(database, clock, recheck_interval=settings.recheck_interval),
     )

@@ -23,7 +23,7 @@ from registerwatch.watches.watch_details import WatchDetails
 STATES: dict[HealthState, tuple[str, str]] = {
     "ok": ("Fine", "good"),
     "unread": ("Not read yet", "none"),
-    "overdue": ("Nobody has read it for days", "warn"),
+    "overdue": ("Overdue", "warn"),
     "unknown": ("Unknown to the register", "warn"),
     "failing": ("Failing", "bad"),
 }

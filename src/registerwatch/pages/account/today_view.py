@@ -1,0 +1,80 @@
+"""The first page of the account, as its template shows it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from registerwatch.notifications.models import Target
+from registerwatch.register.store.records import CopyState
+from registerwatch.watches.event_marks import MAX_COUNTED, UnseenEvents
+from registerwatch.watches.models import EventSeverity, HealthState
+from registerwatch.watches.overview import AHEAD_DAYS, PAST_DAYS, WatchOverview
+
+NEW_ACCOUNT_SECONDS = 14 * 24 * 3600
+"""For so long an account counts as new."""
+STATE_WORDS: Mapping[HealthState, str] = {
+    "ok": "fine",
+    "failing": "failing",
+    "overdue": "overdue",
+    "unknown": "unknown to the register",
+    "unread": "not read yet",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class FirstSteps:
+    """What a new account does first, and whether it has."""
+
+    watches: bool
+    is_told: bool
+    """Whether it has a webhook or a feed."""
+    has_colleague: bool
+
+    @property
+    def are_done(self) -> bool:
+        """Whether nothing is left."""
+        return self.watches and self.is_told and self.has_colleague
+
+
+@dataclass(frozen=True, slots=True)
+class Today:
+    """What is new for a user."""
+
+    now: int
+    overview: WatchOverview
+    unseen: UnseenEvents
+    webhooks: int
+    failing_webhooks: Sequence[Target]
+    """Those whose last delivery failed."""
+    copy: CopyState
+    steps: FirstSteps | None
+
+    @property
+    def severities(self) -> list[tuple[str, int]]:
+        """How many events the user has not seen, by severity, without those of which there are none."""
+        return [(each.value, number) for each in EventSeverity if (number := self.unseen.counts.by_severity[each])]
+
+    @property
+    def states(self) -> list[tuple[str, str]]:
+        """States that watches are in, with words for a sentence."""
+        return [(state, words) for state, words in STATE_WORDS.items() if self.overview.count(state)]
+
+    @property
+    def past_days(self) -> int:
+        """Days for which one that ended is still told."""
+        return PAST_DAYS
+
+    @property
+    def ahead_days(self) -> int:
+        """Days within which a certificate ends soon."""
+        return AHEAD_DAYS
+
+    @staticmethod
+    def number(count: int) -> str:
+        """A count that ends at a bound."""
+        return f"{count:,}" if count < MAX_COUNTED else f"{MAX_COUNTED:,} or more"
+
+    @staticmethod
+    def host(target: Target) -> str:
+        """Where a webhook leads, without what its address may keep secret."""
+        return urlsplit(target.url).hostname or target.url

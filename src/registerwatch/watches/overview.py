@@ -1,0 +1,75 @@
+"""How an account's watches are on the whole: what its first page shows, in few statements however many there are."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from registerwatch.accounts.models import Caller
+from registerwatch.clock import Clock
+from registerwatch.db.engine import Database
+from registerwatch.watches import overview_repository
+from registerwatch.watches.expiring import expiring
+from registerwatch.watches.models import Expiring, HealthState
+from registerwatch.watches.overview_repository import FailingWatch, StateCount
+
+AHEAD_DAYS = 90
+PAST_DAYS = 30
+SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class WatchOverview:
+    """An account's watches on the whole."""
+
+    states: Mapping[HealthState, StateCount]
+    failing: Sequence[FailingWatch]
+    """Watches that could not be read, those that fail for the longest time first; at most `SHOWN`."""
+    expiring: Sequence[Expiring]
+    """Certificates that end within `AHEAD_DAYS` or ended within `PAST_DAYS`, the first to end first."""
+    rechecked_at: int | None
+    """When the last recheck of the whole service began; None where there was none, and without watches."""
+
+    @property
+    def total(self) -> int:
+        """All of them."""
+        return sum(each.watches for each in self.states.values())
+
+    @property
+    def never_read(self) -> int:
+        """Those that were never read."""
+        return sum(each.never_read for each in self.states.values())
+
+    @property
+    def failed(self) -> int:
+        """Those whose last read failed, but for those that the register does not know."""
+        return sum(each.failed for state, each in self.states.items() if state != "unknown")
+
+    @property
+    def longest_unread(self) -> int | None:
+        """When the one that was not read for the longest time was; None where none was ever read."""
+        return min((each.read_first for each in self.states.values() if each.read_first is not None), default=None)
+
+    def count(self, state: HealthState) -> int:
+        """How many are in a state."""
+        return self.states[state].watches if state in self.states else 0
+
+
+class OverviewService:
+    """What an account's first page shows of its watches. `recheck_interval` is in seconds."""
+
+    def __init__(self, database: Database, clock: Clock, *, recheck_interval: float) -> None:
+        self._database = database
+        self._clock = clock
+        self._recheck_interval = recheck_interval
+
+    async def read(self, caller: Caller) -> WatchOverview:
+        """The account's watches on the whole."""
+        now, account_id = int(self._clock.now()), caller.account.id
+        today = datetime.fromtimestamp(now, UTC).date()
+        first, last = today - timedelta(days=PAST_DAYS), today + timedelta(days=AHEAD_DAYS)
+        async with self._database.reading() as connection:
+            states, slot = await overview_repository.states(connection, account_id, now)
+            failing = await overview_repository.failing(connection, account_id, SHOWN)
+            dated = await overview_repository.with_dates(connection, account_id, first, last)
+        ending = [each for each in expiring(dated, now) if -PAST_DAYS <= each.days <= AHEAD_DAYS]
+        return WatchOverview(states, failing, ending, None if slot is None else int(slot * self._recheck_interval))

@@ -1,0 +1,91 @@
+"""The first page of the account, from an empty account to one with news and failures."""
+
+import pytest
+
+from registerwatch.pages.account.today import SHOWN_EVENTS
+from registerwatch.pages.account.today_view import NEW_ACCOUNT_SECONDS
+from tests.pages.account.pages_client import STRONG_PASSWORD, PagesClient
+from tests.pages.markup import accessibility_problems
+from tests.support.harness import WEBHOOK_URL, ServiceHarness
+from tests.support.statements import counted_statements
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_a_new_account_is_told_its_first_steps_until_they_are_done(
+    harness: ServiceHarness, owner_pages: PagesClient
+) -> None:
+    fresh = await owner_pages.page("/app")
+    assert accessibility_problems(fresh) == []
+    assert "First steps" in fresh.main
+    assert "Done" not in fresh.main
+    assert "You watch nothing yet" in fresh.main
+    assert "0 of 25 watches" in fresh.main
+    assert fresh.link("Import it") == "/app/import"
+
+    [device] = harness.unique_devices(1)
+    await owner_pages.post("/app/watches/add", subject=device.primary_di)
+    await harness.post("/v1/feeds", owner_pages.session)
+    page = await owner_pages.page("/app")
+    assert page.main.count("✓ Done") == 2
+    assert "Nothing that you have not seen. All events" in page.main
+    member = PagesClient(harness)
+    await harness.post("/v1/users", owner_pages.session, email="member@acme.example", password=STRONG_PASSWORD)
+    assert "First steps" not in (await owner_pages.page("/app")).main
+    await member.sign_in("member@acme.example", STRONG_PASSWORD)
+    assert accessibility_problems(await member.page("/app")) == []
+    await member.client.aclose()
+
+    other = PagesClient(harness)
+    await other.sign_up("other@acme.example")
+    harness.clock.move(NEW_ACCOUNT_SECONDS + 1)
+    await other.sign_in("other@acme.example", STRONG_PASSWORD)
+    later = await other.page("/app")
+    assert "First steps" not in later.main
+    assert "The account’s period has ended" in later.main
+    await other.client.aclose()
+
+
+async def test_news_and_failures_are_listed_with_how_fresh_all_of_it_is(
+    harness: ServiceHarness, owner_pages: PagesClient
+) -> None:
+    devices = harness.unique_devices(3)
+    await harness.post("/v1/webhook", owner_pages.session, url=WEBHOOK_URL)
+    harness.receivers.answers["hooks.acme.example"] = [500] * 99
+    for each in devices:
+        await owner_pages.post("/app/watches/add", subject=each.primary_di)
+    await owner_pages.post("/app/watches/add", subject="04099999999992")
+    first, second, third = devices
+    for number in range(SHOWN_EVENTS + 1):
+        harness.clock.move(60)
+        harness.world.change(first.uuid, reference=f"R-{number}")
+        if number == 0:
+            harness.world.change(second.uuid, reference="R-0")
+            harness.faults.fail("basic", "http-400", contains=third.uuid)
+        if number == SHOWN_EVENTS:
+            harness.world.change(first.uuid, reference='<img src=x>"=1+1')
+        await harness.post_sync(owner_pages.session)
+    while await harness.deliver_due():
+        pass
+
+    with counted_statements() as statements:
+        page = await owner_pages.page("/app")
+
+    assert len(statements) <= 12
+    assert accessibility_problems(page) == []
+    unseen = SHOWN_EVENTS + 2
+    assert page.title == f"({unseen}) Today · Registerwatch"
+    assert f"Unseen changes {unseen} {unseen} low" in page.main
+    assert "Watches 4 3 fine, 1 unknown to the register" in page.main
+    assert "Webhooks that fail 1 Of 1" in page.main
+    assert f"The newest of {unseen} that you have not seen" in page.main
+    assert '<img src=x>"=1+1' in page.main
+    assert page.link("hooks.acme.example").startswith("/app/webhooks/")
+    assert "1 watch whose last read failed." in page.main
+    assert page.facts["Your watches"].endswith("Not read yet: 1")
+    assert page.facts["Last recheck"].startswith("None yet")
+    assert page.facts["Trial"].startswith("Until 22 Jan 2027, 08:00 4 of 25 watches.")
+    assert page.facts["The copy"].startswith("Last read from the register on 15 Jan 2027, 08:09")
+
+    await owner_pages.post("/app/watches/1/seen", through="999")
+    assert f"Unseen changes {unseen - SHOWN_EVENTS - 1}" in (await owner_pages.page("/app")).main
