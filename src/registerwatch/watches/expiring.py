@@ -9,6 +9,14 @@ PAST_DAYS = 30
 AHEAD_DAYS = 180
 
 
+def days_until(expiry: str, today: date) -> int | None:
+    """Days until a date, negative when it is past; None for what is no date."""
+    try:
+        return (date.fromisoformat(expiry) - today).days
+    except ValueError:
+        return None
+
+
 def expiring(watches: Sequence[Watch], now: float) -> list[Expiring]:
     """Those from 30 days past to 180 days ahead, the most urgent first."""
     today = datetime.fromtimestamp(now, UTC).date()
@@ -24,14 +32,7 @@ def unsure(watches: Sequence[Watch]) -> list[Watch]:
 def _of(watch: Watch, today: date) -> Iterator[Expiring]:
     certificates = watch.snapshot.shown_certs if watch.snapshot is not None else ()
     for certificate in certificates:
-        days = _days_until(certificate.expiry, today)
+        days = days_until(certificate.expiry, today)
         if days is not None and -PAST_DAYS <= days <= AHEAD_DAYS:
             is_confirmed = not certificate.is_unconfirmed
             yield Expiring(watch.subject, watch.label, certificate.number, certificate.expiry, days, is_confirmed)
-
-
-def _days_until(expiry: str, today: date) -> int | None:
-    try:
-        return (date.fromisoformat(expiry) - today).days
-    except ValueError:
-        return None

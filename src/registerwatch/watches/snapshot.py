@@ -15,7 +15,7 @@ from registerwatch.register.observation import ActorObservation, Observation
 Kind = Literal["udi", "srn"]
 
 
-class SeenCertificate(msgspec.Struct, frozen=True, omit_defaults=True, array_like=True):
+class SeenCertificate(msgspec.Struct, frozen=True, omit_defaults=True, array_like=True, gc=False):
     """What is compared of a certificate. Snapshots of earlier releases end before its notified body."""
 
     number: str
@@ -52,6 +52,11 @@ def in_order(certificates: Iterable[SeenCertificate]) -> list[SeenCertificate]:
     return sorted(certificates, key=lambda each: each.order)
 
 
+def shown_certificates(certificates: Sequence[SeenCertificate]) -> Sequence[SeenCertificate]:
+    """Those that the register lists; those that are gone count only where it lists no other."""
+    return [each for each in certificates if not each.is_gone] or certificates
+
+
 class Snapshot(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """The fields of one subject as they were last seen. Those of the other kind of subject stay empty."""
 
@@ -85,8 +90,7 @@ class Snapshot(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     @property
     def shown_certs(self) -> Sequence[SeenCertificate]:
         """The certificates that the register lists; those that are gone count only where it lists no other."""
-        certs = self.certs or ()
-        return [each for each in certs if not each.is_gone] or certs
+        return shown_certificates(self.certs or ())
 
 
 FIELD_SET = 2

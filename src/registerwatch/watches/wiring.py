@@ -8,6 +8,7 @@ from registerwatch.register.ingest.refresh import Refresher
 from registerwatch.register.store.records import RecordStore
 from registerwatch.settings import Settings
 from registerwatch.watches.bulk import BulkService
+from registerwatch.watches.certificate_service import CertificateService
 from registerwatch.watches.event_marks import EventMarks
 from registerwatch.watches.import_list import ImportService
 from registerwatch.watches.import_process import ListFileReader
@@ -34,6 +35,7 @@ class Watches:
     imports: ImportService
     listing: ListingService
     list_files: ListFileReader
+    certificates: CertificateService
     tags: TagService
     marks: EventMarks
     overview: OverviewService
@@ -66,6 +68,7 @@ def build_watches(
             database, clock, copy, fresh_for=settings.cache_hours * 3600, remembered=refresher.remembered
         ),
         list_files=ListFileReader(),
+        certificates=CertificateService(database, clock),
         tags=TagService(database),
         bulk=BulkService(database, clock),
         sync_runs=SyncRunService(database, clock, reader, outbox, side_by_side=at_a_time),

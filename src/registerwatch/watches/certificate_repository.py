@@ -1,0 +1,58 @@
+"""The SQL of the certificates of an account's watches. Of each snapshot only what tells of certificates is decoded."""
+
+from collections.abc import Sequence
+
+import msgspec
+from sqlalchemy import BigInteger, bindparam, literal_column, select
+
+from registerwatch.db.engine import Database
+from registerwatch.db.statements import PreparedSelect
+from registerwatch.db.tables import watches
+from registerwatch.watches.certificates import CertifiedDevice
+from registerwatch.watches.snapshot import SeenCertificate
+
+_DEVICES = PreparedSelect(
+    select(
+        watches.c.id,
+        watches.c.subject,
+        watches.c.label,
+        watches.c.snapshot,
+        watches.c.last_sync,
+        watches.c.last_error,
+    )
+    .where(watches.c.account_id == bindparam("account_id", type_=BigInteger), watches.c.kind == literal_column("'udi'"))
+    .order_by(watches.c.id)
+)
+
+
+class _SnapshotPart(msgspec.Struct, frozen=True, gc=False):
+    certs: tuple[SeenCertificate, ...] | None = None
+    searched: bool = False
+    manufacturer_name: str = ""
+    manufacturer_srn: str = ""
+
+
+_decoder = msgspec.json.Decoder(_SnapshotPart)
+_NOTHING = _SnapshotPart()
+
+
+async def devices_of_account(database: Database, account_id: int) -> Sequence[CertifiedDevice]:
+    """The account's watched devices, oldest watch first."""
+    return [_device(*row) for row in await database.rows(_DEVICES, account_id=account_id)]
+
+
+def _device(
+    watch_id: int, subject: str, label: str, snapshot: str | None, last_sync: int | None, last_error: str
+) -> CertifiedDevice:
+    part = _decoder.decode(snapshot) if snapshot is not None else _NOTHING
+    return CertifiedDevice(
+        watch_id,
+        subject,
+        label,
+        part.certs,
+        part.searched,
+        part.manufacturer_name,
+        part.manufacturer_srn,
+        last_sync,
+        last_error,
+    )

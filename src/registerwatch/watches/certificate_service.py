@@ -1,0 +1,22 @@
+"""Showing the certificates of an account's watches. The register is not asked."""
+
+from datetime import UTC, datetime
+
+from registerwatch.accounts.models import Caller
+from registerwatch.clock import Clock
+from registerwatch.db.engine import Database
+from registerwatch.watches.certificate_repository import devices_of_account
+from registerwatch.watches.certificates import CertificateFilter, CertificateOverview, overview
+
+
+class CertificateService:
+    """What the snapshots tell of certificates."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+
+    async def overview(self, caller: Caller, chosen: CertificateFilter) -> CertificateOverview:
+        """The certificates of all watched devices that match a filter."""
+        today = datetime.fromtimestamp(self._clock.now(), UTC).date()
+        return overview(await devices_of_account(self._database, caller.account.id), chosen, today)

@@ -1,0 +1,265 @@
+"""The certificates of the watched devices, as the snapshots have them: which end when, and whose were never read. Pure.
+
+Devices often share a certificate, so one is listed once with its devices. Dates are days without a time zone, and
+"today" is the day in UTC, as for `/v1/expiring`.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from enum import StrEnum
+from functools import cached_property
+
+from msgspec import Struct
+
+from registerwatch.register.codes import label as label_of_code
+from registerwatch.watches.diff import STATUS, FieldChange
+from registerwatch.watches.event_rules import severity_of
+from registerwatch.watches.expiring import AHEAD_DAYS, PAST_DAYS, days_until
+from registerwatch.watches.models import EventSeverity
+from registerwatch.watches.snapshot import SeenCertificate, shown_certificates
+
+MAX_TEXT_LENGTH = 200
+MAX_WORDS = 8
+
+
+class CertificateGroup(StrEnum):
+    """When a certificate ends, counted from today."""
+
+    ENDED = "ended"
+    WITHIN_30 = "30"
+    WITHIN_90 = "90"
+    WITHIN_180 = "180"
+    LATER = "later"
+    UNDATED = "undated"
+
+
+_LAST_DAYS = (
+    (-1, CertificateGroup.ENDED),
+    (30, CertificateGroup.WITHIN_30),
+    (90, CertificateGroup.WITHIN_90),
+    (AHEAD_DAYS, CertificateGroup.WITHIN_180),
+)
+
+
+class ReadState(StrEnum):
+    """What is known of the certificates of a device."""
+
+    COMPLETE = "complete"
+    """Every place that lists certificates was read."""
+    PARTIAL = "partial"
+    """The certificate search could not be read, so there may be more."""
+    UNREAD = "unread"
+    """Nobody has looked yet."""
+    FAILED = "failed"
+    """The last read could not read them, and none was read before."""
+
+
+class CertifiedDevice(Struct, frozen=True, gc=False):
+    """A watched device with what its snapshot tells of certificates."""
+
+    watch_id: int
+    subject: str
+    label: str
+    certs: Sequence[SeenCertificate] | None
+    searched: bool
+    manufacturer_name: str
+    manufacturer_srn: str
+    read_at: int | None
+    error: str
+
+    @property
+    def state(self) -> ReadState:
+        """What is known of its certificates."""
+        if self.certs is None:
+            return ReadState.FAILED if self.error else ReadState.UNREAD
+        return ReadState.COMPLETE if self.searched and not self.error else ReadState.PARTIAL
+
+
+class DeviceOfCertificate(Struct, frozen=True, gc=False):
+    """A device that a certificate is listed with."""
+
+    device: CertifiedDevice
+    is_unconfirmed: bool
+    """Whether only an earlier certificate search named it, and the last read could not search."""
+
+
+@dataclass(slots=True)
+class WatchedCertificate:
+    """A certificate as the snapshots of its devices have it."""
+
+    seen: SeenCertificate
+    days: int | None
+    """Until it ends, negative when it has; None without a date."""
+    manufacturer_name: str
+    manufacturer_srn: str
+    devices: list[DeviceOfCertificate] = field(default_factory=list)
+
+    @property
+    def group(self) -> CertificateGroup:
+        """When it ends."""
+        if self.days is None:
+            return CertificateGroup.UNDATED
+        return next((group for last, group in _LAST_DAYS if self.days <= last), CertificateGroup.LATER)
+
+    @property
+    def status(self) -> str:
+        """Its status in words, empty where the register tells none."""
+        return self.seen.status or label_of_code(self.seen.status_code)
+
+    @property
+    def is_restricted(self) -> bool:
+        """Whether its status alone is a reason to act: suspended, withdrawn and alike."""
+        return severity_of(FieldChange(STATUS, "-", self.status)) is EventSeverity.HIGH
+
+    @property
+    def unconfirmed(self) -> int:
+        """For how many of its devices the last read could not confirm it."""
+        return sum(each.is_unconfirmed for each in self.devices)
+
+    @property
+    def manufacturer(self) -> str:
+        """What the filter calls its manufacturer."""
+        return self.manufacturer_srn or self.manufacturer_name
+
+    @property
+    def order(self) -> tuple[int, int, str, str]:
+        """The most urgent first: what ended lately and what ends next by date, undated ones, what ended long ago."""
+        if self.days is None:
+            return 1, 0, self.seen.number, self.manufacturer
+        place = 0 if self.days >= -PAST_DAYS else 2
+        return place, -self.days if place == 2 else self.days, self.seen.number, self.manufacturer
+
+    def matches(self, words: Sequence[str]) -> bool:
+        """Whether each word, in lower case, is in what is shown of it."""
+        texts = [self.seen.number, self.seen.notified_body, self.manufacturer_name, self.manufacturer_srn, self.status]
+        texts += [text for each in self.devices for text in (each.device.label, each.device.subject)]
+        told = "\n".join(texts).casefold()
+        return all(word in told for word in words)
+
+
+@dataclass(frozen=True, slots=True)
+class CertificateFilter:
+    """Which certificates are listed. What is empty does not restrict."""
+
+    text: str = ""
+    manufacturer: str = ""
+    """An SRN, or the name of a manufacturer without one."""
+    group: CertificateGroup | None = None
+
+    @property
+    def words(self) -> Sequence[str]:
+        """Words that all have to be in what is shown, in lower case."""
+        return self.text.casefold().split()[:MAX_WORDS]
+
+
+@dataclass(frozen=True)
+class CertificateOverview:
+    """The certificates that match a filter but for its group, and what is not known of the account's devices."""
+
+    certificates: Sequence[WatchedCertificate]
+    devices: Sequence[CertifiedDevice]
+    """All watched devices, oldest watch first."""
+    chosen: CertificateFilter
+    today: date
+
+    @cached_property
+    def matching(self) -> Sequence[WatchedCertificate]:
+        """Those that match all of the filter, the most urgent first."""
+        group = self.chosen.group
+        return sorted((each for each in self.certificates if group in (None, each.group)), key=lambda each: each.order)
+
+    @cached_property
+    def by_group(self) -> Mapping[CertificateGroup, int]:
+        """How many there are in each group."""
+        return Counter(each.group for each in self.certificates)
+
+    @cached_property
+    def by_state(self) -> Mapping[ReadState, int]:
+        """Of how many devices the certificates are known, and of how many they are not."""
+        return Counter(device.state for device in self.devices)
+
+    @cached_property
+    def gaps(self) -> Sequence[CertifiedDevice]:
+        """Devices that show no certificate, or may miss some: those that nobody could read first."""
+        order = [ReadState.FAILED, ReadState.UNREAD, ReadState.PARTIAL, ReadState.COMPLETE]
+        found = [each for each in self.devices if not each.certs or each.state is not ReadState.COMPLETE]
+        return sorted(found, key=lambda each: order.index(each.state))
+
+    @property
+    def without(self) -> int:
+        """Devices for which the register lists no certificate, all places read."""
+        return sum(each.state is ReadState.COMPLETE and not each.certs for each in self.devices)
+
+    @property
+    def oldest_read(self) -> int | None:
+        """When the device was read whose last reading is the oldest; None where none was read."""
+        return min((each.read_at for each in self.devices if each.read_at is not None), default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class ManufacturerCertificates:
+    """How the certificates of one manufacturer are spread over the groups."""
+
+    name: str
+    srn: str
+    counts: Mapping[CertificateGroup, int]
+    restricted: int
+    total: int
+    first_days: int | None
+    """Until the next one ends; None where none will."""
+
+    @property
+    def key(self) -> str:
+        """What the filter calls it."""
+        return self.srn or self.name
+
+
+def overview(devices: Sequence[CertifiedDevice], chosen: CertificateFilter, today: date) -> CertificateOverview:
+    """The certificates of the account's devices that match a filter but for its group."""
+    found = _certificates(devices, today)
+    if chosen.manufacturer:
+        found = [each for each in found if each.manufacturer == chosen.manufacturer]
+    words = chosen.words
+    if words:
+        found = [each for each in found if each.matches(words)]
+    return CertificateOverview(found, devices, chosen, today)
+
+
+def by_manufacturer(certificates: Iterable[WatchedCertificate]) -> Sequence[ManufacturerCertificates]:
+    """The manufacturers of certificates: the one whose certificate ends next first."""
+    found: dict[str, list[WatchedCertificate]] = {}
+    for each in certificates:
+        found.setdefault(each.manufacturer, []).append(each)
+    rows = [_manufacturer(each) for each in found.values()]
+    return sorted(rows, key=lambda row: (row.first_days is None, row.first_days or 0, row.name.casefold()))
+
+
+def _certificates(devices: Sequence[CertifiedDevice], today: date) -> Sequence[WatchedCertificate]:
+    """Every certificate once, with its devices. Two whose dates or status differ are told as two."""
+    found: dict[tuple[object, ...], WatchedCertificate] = {}
+    days: dict[str, int | None] = {}
+    for device in devices:
+        for seen in shown_certificates(device.certs or ()):
+            key = (*seen.identity, seen.expiry, seen.status_code, seen.status, seen.is_gone, device.manufacturer_srn)
+            certificate = found.get(key)
+            if certificate is None:
+                if seen.expiry not in days:
+                    days[seen.expiry] = days_until(seen.expiry, today)
+                maker = device.manufacturer_name, device.manufacturer_srn
+                certificate = found[key] = WatchedCertificate(seen, days[seen.expiry], *maker)
+            certificate.devices.append(DeviceOfCertificate(device, seen.is_unconfirmed))
+    return list(found.values())
+
+
+def _manufacturer(certificates: Sequence[WatchedCertificate]) -> ManufacturerCertificates:
+    ahead = [each.days for each in certificates if each.days is not None and each.days >= 0]
+    return ManufacturerCertificates(
+        certificates[0].manufacturer_name,
+        certificates[0].manufacturer_srn,
+        Counter(each.group for each in certificates),
+        sum(each.is_restricted for each in certificates),
+        len(certificates),
+        min(ahead, default=None),
+    )

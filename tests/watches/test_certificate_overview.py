@@ -1,0 +1,175 @@
+"""The certificates of all watched devices: groups by day, devices that share one, what nobody could read."""
+
+from datetime import UTC, date, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from registerwatch.watches import repository
+from registerwatch.watches.certificates import (
+    CertificateFilter,
+    CertificateGroup,
+    CertifiedDevice,
+    ReadState,
+    by_manufacturer,
+    overview,
+)
+from registerwatch.watches.repository import NewWatch
+from registerwatch.watches.snapshot import SeenCertificate, encoded
+from tests.register.builders import PROPERTY, a_udi
+from tests.support.harness import SRN, ServiceHarness
+from tests.watches.builders import a_certificate, a_snapshot, certificate_lists, without_certificates
+
+TODAY = date(2026, 11, 22)
+SUSPENDED = "refdata.certificate-status.suspended"
+MAKER = "DE-MF-000000007"
+
+
+def in_days(days: int) -> str:
+    return str(TODAY + timedelta(days=days))
+
+
+def a_device(
+    *certs: SeenCertificate,
+    number: int = 1,
+    read: bool = True,
+    searched: bool = True,
+    error: str = "",
+    maker: str = MAKER,
+) -> CertifiedDevice:
+    return CertifiedDevice(
+        number, a_udi(number), f"Device {number}", certs if read else None, searched, "Acme", maker, 9, error
+    )
+
+
+def groups(*expiries: str) -> list[CertificateGroup]:
+    found = overview(
+        [a_device(*(a_certificate(f"Z-{each}", expiry=each) for each in expiries))], CertificateFilter(), TODAY
+    )
+    return [each.group for each in found.certificates]
+
+
+def test_a_certificate_ends_today_on_its_last_day_and_has_ended_the_day_after() -> None:
+    assert groups(*map(in_days, [-1, 0, 30, 31, 90, 91, 180, 181]), "", "soon") == [
+        CertificateGroup.ENDED,
+        *[CertificateGroup.WITHIN_30] * 2,
+        *[CertificateGroup.WITHIN_90] * 2,
+        *[CertificateGroup.WITHIN_180] * 2,
+        CertificateGroup.LATER,
+        *[CertificateGroup.UNDATED] * 2,
+    ]
+
+
+def test_devices_share_a_certificate_unless_their_snapshots_tell_it_differently() -> None:
+    same, renewed = a_certificate("Z-1", expiry=in_days(9)), a_certificate("Z-1", expiry=in_days(900))
+    unsure = a_certificate("Z-1", expiry=in_days(9), is_unconfirmed=True)
+
+    found = overview(
+        [a_device(same), a_device(unsure, number=2), a_device(renewed, number=3)], CertificateFilter(), TODAY
+    )
+
+    assert [
+        (each.days, [one.device.watch_id for one in each.devices], each.unconfirmed) for each in found.matching
+    ] == [
+        (9, [1, 2], 1),
+        (900, [3], 0),
+    ]
+
+
+def test_what_ends_next_comes_first_and_what_ended_long_ago_last() -> None:
+    days = [200, -400, 5, -31, -30, 0]
+    certs = [a_certificate(f"Z{each}", expiry=in_days(each)) for each in days]
+
+    found = overview([a_device(*certs, a_certificate("undated"))], CertificateFilter(), TODAY)
+
+    assert [each.days for each in found.matching] == [-30, 0, 5, 200, None, -31, -400]
+
+
+def test_what_was_not_read_is_told_apart_from_what_has_none() -> None:
+    devices = [
+        a_device(a_certificate("Z-1")),
+        a_device(number=2),
+        a_device(number=3, read=False),
+        a_device(number=4, read=False, error="The register could not be read."),
+        a_device(a_certificate("Z-1"), number=5, searched=False),
+    ]
+
+    found = overview(devices, CertificateFilter(), TODAY)
+
+    assert found.by_state == {
+        ReadState.COMPLETE: 2,
+        ReadState.UNREAD: 1,
+        ReadState.FAILED: 1,
+        ReadState.PARTIAL: 1,
+    }
+    assert [each.watch_id for each in found.gaps] == [4, 3, 5, 2]
+    assert (found.without, found.oldest_read) == (1, 9)
+
+
+def test_a_filter_leaves_counts_of_groups_that_can_be_chosen_next() -> None:
+    devices = [
+        a_device(
+            a_certificate("Z-1", expiry=in_days(5), notified_body="0123"), a_certificate("Z-2", expiry=in_days(50))
+        ),
+        a_device(a_certificate("Q-3", expiry=in_days(5), status_code=SUSPENDED), number=2, maker="FR-MF-000000001"),
+    ]
+
+    chosen = CertificateFilter("ACME z", MAKER, CertificateGroup.WITHIN_30)
+    found = overview(devices, chosen, TODAY)
+
+    assert [each.seen.number for each in found.matching] == ["Z-1"]
+    assert found.by_group == {CertificateGroup.WITHIN_30: 1, CertificateGroup.WITHIN_90: 1}
+    everything = overview(devices, CertificateFilter(), TODAY)
+    rows = by_manufacturer(everything.matching)
+    assert [(row.srn, row.total, row.restricted, row.first_days) for row in rows] == [
+        ("FR-MF-000000001", 1, 1, 5),
+        (MAKER, 2, 0, 5),
+    ]
+    assert [each.seen.number for each in overview(devices, CertificateFilter("suspended"), TODAY).matching] == ["Q-3"]
+    assert [each.seen.number for each in overview(devices, CertificateFilter(a_udi(2)), TODAY).matching] == ["Q-3"]
+
+
+@PROPERTY
+@given(st.lists(certificate_lists | st.none(), max_size=6))
+def test_every_shown_certificate_of_every_device_is_listed_once(
+    lists: list[tuple[SeenCertificate, ...] | None],
+) -> None:
+    devices = [a_device(*(each or ()), number=place, read=each is not None) for place, each in enumerate(lists)]
+
+    found = overview(devices, CertificateFilter(), TODAY)
+
+    told = [(one.device.watch_id, each.seen) for each in found.matching for one in each.devices]
+    assert sorted(told, key=repr) == sorted(
+        ((place, seen) for place, each in enumerate(lists) for seen in each or ()), key=repr
+    )
+    assert sum(found.by_group.values()) == len(found.matching)
+
+
+@pytest.mark.anyio
+async def test_the_devices_of_the_account_alone_are_shown_with_what_their_snapshots_tell(
+    harness: ServiceHarness,
+) -> None:
+    harness.clock.move(datetime(2027, 1, 15, 23, 59, tzinfo=UTC).timestamp() - harness.clock.now())
+    caller, other = await harness.owner(), await harness.owner("other@acme.example")
+    certificate = a_certificate("Z-1", expiry="2027-01-16")
+    read = encoded(a_snapshot(certificate, manufacturer_name="Acme", manufacturer_srn=SRN))
+    new = [
+        NewWatch(a_udi(1), "Stent", read, 7),
+        NewWatch(a_udi(2), "", encoded(without_certificates(trade_name="Clamp")), 8),
+        NewWatch(a_udi(3)),
+        NewWatch(SRN),
+    ]
+    async with harness.database.transaction() as connection:
+        await repository.add(connection, caller.account.id, new, harness.now)
+        await repository.add(connection, other.account.id, [NewWatch(a_udi(4), "x", read, 7)], harness.now)
+
+    found = await harness.service.watches.certificates.overview(caller, CertificateFilter())
+
+    assert [(each.subject, each.state) for each in found.devices] == [
+        (a_udi(1), ReadState.COMPLETE),
+        (a_udi(2), ReadState.UNREAD),
+        (a_udi(3), ReadState.UNREAD),
+    ]
+    [only] = found.matching
+    assert (only.seen, only.days, only.manufacturer_name, only.manufacturer_srn) == (certificate, 1, "Acme", SRN)
