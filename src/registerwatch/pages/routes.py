@@ -10,6 +10,7 @@ from registerwatch.pages import site_files, sitemap
 from registerwatch.pages.account import (
     add_watch,
     audit,
+    certificates,
     feeds,
     import_list,
     keys,
@@ -57,6 +58,7 @@ PARTS = (
     passkeys,
     today,
     add_watch,
+    certificates,
     import_list,
     watch,
     keys,

@@ -1,0 +1,172 @@
+"""The certificates of the watched devices: which end when, by manufacturer, by device, and what nobody could read."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any
+from urllib.parse import urlencode
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from registerwatch.pages.account.certificate_chart import CertificateChart
+from registerwatch.pages.account.rendering import app_page, fragment_asked
+from registerwatch.pages.account.router import account_pages
+from registerwatch.pages.account.spreadsheet import Row, csv_response
+from registerwatch.pages.account.visitor import SignedIn
+from registerwatch.pages.paging import Paging
+from registerwatch.watches.certificates import (
+    MAX_TEXT_LENGTH,
+    CertificateFilter,
+    CertificateGroup,
+    CertificateOverview,
+    CertifiedDevice,
+    DeviceOfCertificate,
+    ReadState,
+    WatchedCertificate,
+    by_manufacturer,
+)
+from registerwatch.web.injection import InjectedService
+
+router = account_pages()
+
+PATH = "/app/certificates"
+REGION = "certificates"
+PAGE_ROWS = 50
+MAX_PAGE = 10_000
+
+GROUP_NAMES = {
+    CertificateGroup.ENDED: "Ended",
+    CertificateGroup.WITHIN_30: "Within 30 days",
+    CertificateGroup.WITHIN_90: "31 to 90 days",
+    CertificateGroup.WITHIN_180: "91 to 180 days",
+    CertificateGroup.LATER: "Later",
+    CertificateGroup.UNDATED: "No date",
+}
+STATE_NAMES = {
+    ReadState.COMPLETE: "read",
+    ReadState.PARTIAL: "may miss some",
+    ReadState.UNREAD: "not looked yet",
+    ReadState.FAILED: "could not be read",
+}
+CSV_HEADER = (
+    *("Device", "UDI-DI", "Manufacturer", "SRN", "Certificate", "Revision", "Notified body", "Ends", "Days"),
+    *("Status", "In the register", "Certificates of the device"),
+)
+
+
+class View(StrEnum):
+    """What the rows of the page are."""
+
+    CERTIFICATES = "certificates"
+    MANUFACTURERS = "manufacturers"
+    DEVICES = "devices"
+    MONTHS = "months"
+    GAPS = "gaps"
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What the address asks for. What it says wrongly is left out."""
+
+    chosen: CertificateFilter
+    view: View
+    page: int
+
+    @classmethod
+    def of(cls, request: Request) -> "Shown":
+        """As the query of a request has it."""
+        query = request.query_params
+        group, view, page = query.get("group", ""), query.get("view", ""), query.get("page", "")
+        chosen = CertificateFilter(
+            " ".join(query.get("q", "").split())[:MAX_TEXT_LENGTH],
+            query.get("manufacturer", "")[:MAX_TEXT_LENGTH],
+            CertificateGroup(group) if group in set(CertificateGroup) else None,
+        )
+        number = int(page) if page.isascii() and page.isdigit() and len(page) < 6 else 1
+        return cls(chosen, View(view) if view in set(View) else View.CERTIFICATES, min(max(1, number), MAX_PAGE))
+
+    def address(self, path: str = PATH, **changes: Any) -> str:
+        """The address of the same with changes; another filter or view begins with its first page."""
+        chosen, view, page = self.chosen, changes.pop("view", self.view), changes.pop("page", 1)
+        chosen = replace(chosen, **changes)
+        named = (
+            ("q", chosen.text),
+            ("manufacturer", chosen.manufacturer),
+            ("group", chosen.group or ""),
+            ("view", "" if view is View.CERTIFICATES else view),
+            ("page", "" if page == 1 else str(page)),
+        )
+        query = urlencode([(name, str(value)) for name, value in named if value])
+        return f"{path}?{query}" if query else path
+
+    def address_of(self, page: int) -> str:
+        """The address of another page."""
+        return self.address(page=page)
+
+
+@router.get(PATH)
+async def certificates(request: Request, service: InjectedService, visitor: SignedIn) -> Response:
+    """The certificates that match, or what the view shows of them."""
+    shown = Shown.of(request)
+    found = await service.watches.certificates.overview(visitor.caller, shown.chosen)
+    chart = CertificateChart(found.certificates, found.today)
+    rows = chart.months if shown.view is View.MONTHS else _rows(found, shown.view)
+    paging = Paging(shown.page, PAGE_ROWS, len(rows))
+    if paging.is_beyond:
+        paging = replace(paging, page=paging.pages)
+    return app_page(
+        request,
+        visitor,
+        "account/certificates_region.html" if fragment_asked(request) == REGION else "account/certificates.html",
+        section="certificates",
+        found=found,
+        shown=shown,
+        rows=rows[paging.first_row - 1 : paging.last_row],
+        paging=paging,
+        chart=chart,
+        groups=GROUP_NAMES,
+        views=View,
+        states=ReadState,
+        csv_address=shown.address(f"{PATH}.csv", view=View.CERTIFICATES),
+    )
+
+
+@router.get(f"{PATH}.csv")
+async def certificates_csv(request: Request, service: InjectedService, visitor: SignedIn) -> Response:
+    """The same as a file: a row for each device and certificate; without a search also devices that have none."""
+    shown = Shown.of(request)
+    found = await service.watches.certificates.overview(visitor.caller, shown.chosen)
+    return await csv_response("certificates.csv", CSV_HEADER, _csv_rows(found))
+
+
+def _rows(found: CertificateOverview, view: View) -> Sequence[object]:
+    if view is View.MANUFACTURERS:
+        return by_manufacturer(found.matching)
+    if view is View.DEVICES:
+        return list(_by_device(found))
+    return found.gaps if view is View.GAPS else found.matching
+
+
+def _by_device(found: CertificateOverview) -> Iterator[tuple[WatchedCertificate, DeviceOfCertificate]]:
+    return ((certificate, device) for certificate in found.matching for device in certificate.devices)
+
+
+def _csv_rows(found: CertificateOverview) -> Iterator[Row]:
+    for certificate, listed in _by_device(found):
+        seen = certificate.seen
+        told = "no longer listed" if seen.is_gone else "not confirmed" if listed.is_unconfirmed else "listed"
+        dated = seen.expiry, certificate.days
+        number = seen.number, seen.revision, seen.notified_body
+        yield *_csv_device(listed.device), *number, *dated, certificate.status, told, STATE_NAMES[listed.device.state]
+    chosen = found.chosen
+    if chosen.text or chosen.group is not None:
+        return
+    for device in found.gaps:
+        if not device.certs and chosen.manufacturer in ("", device.manufacturer_srn or device.manufacturer_name):
+            state = "none listed" if device.state is ReadState.COMPLETE else STATE_NAMES[device.state]
+            yield *_csv_device(device), "", "", "", "", None, "", "", state
+
+
+def _csv_device(device: CertifiedDevice) -> Row:
+    return device.label, device.subject, device.manufacturer_name, device.manufacturer_srn

@@ -1,0 +1,155 @@
+"""The page of certificates: groups, views, the chart, what nobody could read."""
+
+import csv
+import io
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from registerwatch.accounts.credentials import credential_of
+from registerwatch.watches import repository
+from registerwatch.watches.repository import NewWatch
+from registerwatch.watches.snapshot import SeenCertificate, encoded
+from tests.pages.account.pages_client import PagesClient
+from tests.pages.markup import Markup, accessibility_problems
+from tests.register.builders import a_udi
+from tests.support.harness import SRN, ServiceHarness
+from tests.watches.builders import a_certificate, a_snapshot, without_certificates
+
+pytestmark = pytest.mark.anyio
+PATH = "/app/certificates"
+SUSPENDED = "refdata.certificate-status.suspended"
+HOSTILE = '<script>alert(1)</script>"=1+1'
+
+
+def in_days(harness: ServiceHarness, days: int) -> str:
+    return str(datetime.fromtimestamp(harness.clock.now(), UTC).date() + timedelta(days=days))
+
+
+def a_watch(number: int, *certs: SeenCertificate, maker: str = "Acme", srn: str = SRN) -> NewWatch:
+    snapshot = a_snapshot(*certs, manufacturer_name=maker, manufacturer_srn=srn)
+    return NewWatch(a_udi(number), f"Device {number}", encoded(snapshot), 1_800_000_000)
+
+
+async def watch(harness: ServiceHarness, pages: PagesClient, *new: NewWatch) -> None:
+    caller = await harness.service.accounts.sessions.caller(credential_of(None, pages.session))
+    async with harness.database.transaction() as connection:
+        await repository.add(connection, caller.account.id, new, harness.now)
+
+
+async def test_certificates_are_shown_by_group_manufacturer_device_and_month(
+    harness: ServiceHarness, owner_pages: PagesClient
+) -> None:
+    empty = await owner_pages.page(PATH)
+    assert "You watch no device yet" in empty.main
+    assert accessibility_problems(empty) == []
+    soon = a_certificate(HOSTILE, "02", in_days(harness, 12), notified_body="0123")
+    shared = a_certificate("Z-2", expiry=in_days(harness, 100), is_unconfirmed=True)
+    ended = a_certificate("Z-3", expiry=in_days(harness, -1), status_code=SUSPENDED)
+    await watch(
+        harness,
+        owner_pages,
+        a_watch(1, soon, shared),
+        a_watch(2, shared),
+        a_watch(3, ended, a_certificate("Z-4"), maker="<b>Other", srn="FR-MF-000000001"),
+        a_watch(4),
+        NewWatch(a_udi(5)),
+        NewWatch(a_udi(6), "Clamp", encoded(without_certificates()), 7),
+    )
+
+    page = await owner_pages.page(PATH)
+
+    assert accessibility_problems(page) == []
+    assert "Not looked yet: 2 devices." in page.main
+    assert [row[:2] for row in page.rows] == [
+        ["Z-3", page.rows[0][1]],
+        [f"{HOSTILE} Revision 02, notified body 0123", page.rows[1][1]],
+        ["Z-2", page.rows[2][1]],
+        ["Z-4", "No date in the register"],
+    ]
+    assert page.rows[0][1].endswith("✕ Ended 1 day ago")
+    assert page.rows[1][1].endswith("! In 12 days")
+    assert [row[2] for row in page.rows] == ["✕ Suspended", "Not told", "Not told", "Not told"]
+    assert page.rows[2][4] == "2 devices Not confirmed by the last reading for 2"
+    assert next(each.text for each in page.all("title") if each.is_drawn) == "When certificates end, by month"
+    assert len(page.all("circle")) == 3
+    for words, address in {
+        "Ended 1": f"{PATH}?group=ended",
+        "Within 30 days 1": f"{PATH}?group=30",
+        "91 to 180 days 1": f"{PATH}?group=180",
+        "No date 1": f"{PATH}?group=undated",
+        "Without certificates 3": f"{PATH}?view=gaps",
+    }.items():
+        assert page.link(words) == address
+    views = {view: await owner_pages.page(PATH, view=view) for view in ("manufacturers", "devices", "months", "gaps")}
+    assert [problem for each in views.values() for problem in accessibility_problems(each)] == []
+    assert views["manufacturers"].rows == [
+        ["Acme", "0", "1", "0", "1", "0", "0", "0"],
+        ["<b>Other", "1", "0", "0", "0", "0", "1", "1"],
+    ]
+    assert [row[0] for row in views["devices"].rows][:2] == [f"Device 3 {a_udi(3)}", f"Device 1 {a_udi(1)}"]
+    assert [row[1:] for row in views["months"].rows] == [["2", "2"], ["1", "2"]]
+    assert [row[2] for row in views["gaps"].rows] == ["Not looked yet", "Not looked yet", "The register lists none"]
+
+
+async def test_filters_are_in_the_address_and_what_it_says_wrongly_is_left_out(
+    harness: ServiceHarness, owner_pages: PagesClient
+) -> None:
+    certs = [a_certificate(f"Z-{number:03}", expiry=in_days(harness, number)) for number in range(120)]
+    await watch(harness, owner_pages, a_watch(1, *certs), a_watch(2, a_certificate("Q-1"), maker="Other", srn=""))
+
+    found = await owner_pages.page(PATH, q="z-00", manufacturer=SRN, group="30")
+    second = await owner_pages.page(PATH, manufacturer=SRN, page="3")
+    beyond = await owner_pages.page(PATH, page="9", group="nonsense", view="nonsense", manufacturer="x" * 5_000)
+    other = await owner_pages.page(PATH, manufacturer="Other")
+    region = await owner_pages.client.get(PATH, params={"q": "Q-1"}, headers={"X-Fragment": "certificates"})
+
+    assert (len(found.rows), found.link("All 10")) == (10, f"{PATH}?q=z-00&manufacturer={SRN}")
+    assert found.one("input", id="q")["value"] == "z-00"
+    assert len(found.all("rect")) + len(found.all("circle")) == 10
+    assert (len(second.rows), second.link("← Previous")) == (20, f"{PATH}?manufacturer={SRN}&page=2")
+    assert "No certificate matches" in beyond.main
+    assert [row[0] for row in other.rows] == ["Q-1"]
+    assert region.text.lstrip().startswith("<section")
+    assert "Z-001" not in region.text
+    for query in ("page=0", "page=-1", "page=²", "page=99999999999", "group=%00", "q=%FF", "view=&group=&q="):
+        assert (await owner_pages.get(f"{PATH}?{query}")).status_code == 200, query
+
+
+async def test_a_file_has_each_device_and_certificate_and_what_was_not_read(
+    harness: ServiceHarness, owner_pages: PagesClient
+) -> None:
+    certificate = a_certificate("=1+1", "02", in_days(harness, 12), notified_body="0123")
+    await watch(harness, owner_pages, a_watch(1, certificate), a_watch(2, certificate), NewWatch(a_udi(5)))
+
+    everything = await owner_pages.get(f"{PATH}.csv")
+    chosen = await owner_pages.get(f"{PATH}.csv", group="30")
+
+    rows = list(csv.reader(io.StringIO(everything.text.removeprefix("\ufeff"))))[1:]
+    assert everything.headers["content-disposition"] == 'attachment; filename="certificates.csv"'
+    assert rows == [
+        ["Device 1", a_udi(1), "Acme", SRN, "'=1+1", "02", "0123", in_days(harness, 12), "12", "", "listed", "read"],
+        ["Device 2", a_udi(2), "Acme", SRN, "'=1+1", "02", "0123", in_days(harness, 12), "12", "", "listed", "read"],
+        [a_udi(5), a_udi(5), *[""] * 9, "not looked yet"],
+    ]
+    assert len(chosen.text.splitlines()) == 3
+
+
+async def test_many_certificates_are_bars_and_the_page_stays_small(
+    harness: ServiceHarness, owner_pages: PagesClient
+) -> None:
+    many = [
+        a_watch(
+            number, *(a_certificate(f"Z-{number}-{each}", expiry=in_days(harness, each * 30)) for each in range(60))
+        )
+        for number in range(24)
+    ]
+    await watch(harness, owner_pages, *many)
+
+    response = await owner_pages.get(PATH)
+
+    page = Markup.of(response)
+    assert len(page.all("circle")) == 0
+    assert 55 <= len(page.all("rect")) <= 75
+    assert len(page.rows) == 50
+    assert len(response.content) < 60_000
