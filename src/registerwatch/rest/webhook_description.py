@@ -53,7 +53,7 @@ def _delivery(kind: EventType, service_name: str) -> dict[str, Any]:
         "tags": ["webhooks"],
         "operationId": f"receive_{kind.name.lower()}",
         "summary": SUMMARIES[kind],
-        "description": "Posted to each saved address; docs/webhooks.md says how to verify the signature.",
+        "description": "Posted to each saved address; `/docs/webhooks` says how to verify the signature.",
         "parameters": [
             {
                 "name": f"X-{service_name}-{name}",

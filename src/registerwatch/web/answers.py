@@ -34,7 +34,7 @@ class ErrorBody(Answer):
     """Every error has this shape. Match on the status and on `code`, not on the message."""
 
     error: Annotated[str, doc("A sentence for a person.", "`page` counts from 1.")]
-    code: Annotated[str, doc("What kind of error it is, for a program; docs/errors.md has them all.", "invalid-input")]
+    code: Annotated[str, doc("What kind of error it is, for a program; `/docs/errors` has them all.", "invalid-input")]
     request_id: Annotated[
         str | msgspec.UnsetType,
         doc("The `X-Request-Id` of the answer, by which the operator finds it in the log.", "9f86d081884c7d65"),

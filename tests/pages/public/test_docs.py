@@ -131,6 +131,12 @@ async def test_guides_have_this_services_address_in_their_examples(site: SiteMak
         assert page.link("POST /v1/sync") == "/docs/api/watches#sync"
 
 
+async def test_descriptions_lead_to_guides(site: SiteMaker) -> None:
+    async with site(public_url=SITE) as harness:
+        assert Markup.of(await harness.get("/docs/api/tools")).link("/docs/mcp") == "/docs/mcp"
+        assert Markup.of(await harness.get("/docs/api/webhooks")).link("/docs/webhooks") == "/docs/webhooks"
+
+
 async def test_operations_are_filtered_and_a_filter_that_finds_none_says_so(site: SiteMaker) -> None:
     async with site(public_url=SITE) as harness:
         some = Markup.of(await harness.get("/docs/api", q="DELETE watch"))
@@ -169,7 +175,7 @@ async def test_there_is_no_page_but_those(site: SiteMaker, path: str) -> None:
 
 def plain(text: str) -> str:
     """A description as its page shows it, without marks."""
-    return " ".join(re.sub(r"docs/(\w+)\.md", lambda found: found[1].capitalize(), text).replace("`", "").split())
+    return " ".join(text.replace("`", "").split())
 
 
 def resolved(description: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:

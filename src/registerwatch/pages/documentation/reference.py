@@ -1,6 +1,5 @@
 """What the documentation of one service shows: its guides and its interface. Made at the first use, then kept."""
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -8,15 +7,12 @@ from typing import Any
 
 from markupsafe import Markup
 
-from registerwatch.pages.documentation.library import BY_NAME, TRIED_AT, Topic, address_of, text_of
+from registerwatch.pages.documentation.library import BY_NAME, TOPICS, TRIED_AT, Topic, address_of, text_of
 from registerwatch.pages.documentation.markdown import Document, code_block, document, inline
 from registerwatch.pages.documentation.models import Group, Operation
 from registerwatch.pages.documentation.operations import groups_of
 from registerwatch.pages.documentation.schemas import TypeName
 from registerwatch.pages.rendering import render
-
-_FILE = re.compile(r"docs/(\w+)\.md")
-"""How descriptions name a page of `docs/`."""
 
 
 class Documentation:
@@ -36,9 +32,10 @@ class Documentation:
 
     @cached_property
     def addresses(self) -> Mapping[str, str]:
-        """Where an operation is described, by its method and path: `POST /v1/keys`."""
+        """Where code leads that names an operation, `POST /v1/keys`, or a guide, `/docs/errors`."""
         operations = [each for group in self.groups for each in group.operations if not each.is_sent]
-        return {f"{each.method} {each.path}": each.address for each in operations}
+        guides = {topic.address: topic.address for topic in TOPICS}
+        return guides | {f"{each.method} {each.path}": each.address for each in operations}
 
     def group(self, tag: str) -> Group | None:
         """The operations of a tag."""
@@ -63,7 +60,7 @@ class Documentation:
     def told(self, text: str) -> Markup:
         """A description with what it names as links. Many operations say the same of their errors."""
         if text not in self._told:
-            self._told[text] = inline(_FILE.sub(_link_to_page, text), address_of, self.addresses)
+            self._told[text] = inline(text, address_of, self.addresses)
         return self._told[text]
 
     def matching(self, query: str) -> list["FoundGroup"]:
@@ -85,11 +82,6 @@ def _address_in(group: Group) -> Callable[[TypeName], str]:
     """Where the page of a group describes an object: errors have a page of their own."""
     shown = {each.name for each in group.objects}
     return lambda name: f"#{name.object_name}" if name.object_name in shown else BY_NAME["errors"].address
-
-
-def _link_to_page(match: re.Match[str]) -> str:
-    name = match[1]
-    return f"[{BY_NAME[name].title}]({name}.md)" if name in BY_NAME else match[0]
 
 
 def _has(operation: Operation, words: Sequence[str]) -> bool:
