@@ -1,5 +1,6 @@
 """From a template to an answer: escaping, headers that keep a page safe, conditional requests."""
 
+import re
 from collections.abc import Mapping
 from datetime import UTC, date, datetime
 from functools import cache
@@ -38,6 +39,10 @@ SECURITY_HEADERS = {
 UNINDEXED = {"X-Robots-Tag": "noindex"}
 """On pages that are about nothing, and on every page where records are not EUDAMED's."""
 
+_FORBIDDEN = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
+"""Characters that HTML forbids: the register, a customer or a file may have them in a text."""
+REPLACEMENT = "\ufffd"
+
 FIRST_STRONG_ISOLATE, POP_ISOLATE = "\u2068", "\u2069"
 
 
@@ -69,8 +74,8 @@ def unindexed_page(
 
 
 def render(template: str, **context: Any) -> str:
-    """The text of a page."""
-    return _environment().get_template(template).render(**context)
+    """The text of a page. What HTML forbids is shown as �."""
+    return _FORBIDDEN.sub(REPLACEMENT, _environment().get_template(template).render(**context))
 
 
 def _shared_context(request: Request) -> dict[str, Any]:

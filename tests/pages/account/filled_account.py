@@ -22,7 +22,8 @@ FORMULA = "=cmd|' /C calc'!A0"
 BIDI = "\u202egnp.exe\u2066 abc\u202d"
 TEMPLATE = "{{ 7 * 7 }}{% set x = 1 %}${7*7}</title></textarea></script>"
 LONG = "Wwwwwwwwwwwwwwwwwwwwwwwww" * 6
-HOSTILE = (SCRIPT, ATTRIBUTE, FORMULA, BIDI, TEMPLATE, LONG)
+CONTROLS = "bell\x07 escape\x1b[31m nul\x00 delete\x7f next\x85 none\ufffe"
+HOSTILE = (SCRIPT, ATTRIBUTE, FORMULA, BIDI, TEMPLATE, LONG, CONTROLS)
 PASSWORD, MEMBERS_PASSWORD = "a long phrase of an owner", "a long phrase of a member"  # of made-up users
 HOOK = "https://hooks.acme.example/<script>window.hacked=true</script>"
 OTHER_HOOK = f"https://{'long-' * 11}name.example/{'p' * 200}?q='\"><b>"
@@ -111,7 +112,7 @@ async def _targets(harness: ServiceHarness, owner: NewAccount) -> None:
 async def _watches(harness: ServiceHarness, owner: NewAccount, caller: Caller) -> list[Watch]:
     """Watches that are well, failing, unread, unknown to the register; with names, notes and tags."""
     subjects = [each["primary_di"] for each in REGISTRATIONS[: len(HOSTILE)]]
-    await harness.post_watches(owner.session, *subjects, *(f"DE-MF-00000080{each}" for each in range(6)))
+    await harness.post_watches(owner.session, *subjects, *(f"DE-MF-00000080{each}" for each in range(len(HOSTILE))))
     await harness.post_watches(owner.session, PLAIN, FAILING, UNREGISTERED, str(MAKER["srn"]))
     harness.faults.fail("any", "http-500")
     await harness.post_watches(owner.session, FAILED_AT_FIRST)

@@ -3,7 +3,8 @@
 A page that is not in the table here fails a test. What an address with an id is, links and forms tell: see `page_walk`.
 """
 
-from collections.abc import AsyncIterator, Mapping
+import re
+from collections.abc import AsyncIterator, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
 from urllib.parse import urlencode
@@ -11,10 +12,12 @@ from urllib.parse import urlencode
 import httpx2
 import pytest
 
+from tests.billing.plain_provider import SETTINGS
 from tests.mcp.messages import using
 from tests.pages.account.filled_account import PASSWORD, REGISTRATIONS, FilledAccount, filled_account
 from tests.pages.account.page_walk import PageRoute, PageWalk, page_routes
 from tests.pages.account.pages_client import FROM_HERE, PagesClient
+from tests.pages.account.visited_account import STARTS, plain_addresses, takes_away
 from tests.pages.conftest import SiteMaker
 from tests.support.harness import ServiceHarness
 
@@ -69,11 +72,44 @@ LEVELS: Mapping[str, Level] = {
     "POST /app/watches/{watch_id}/seen": USER,
     "GET /app/watches/{watch_id}/stop": USER,
     "POST /app/watches/{watch_id}/stop": USER,
+    "GET /app/keys": USER,
+    "POST /app/keys": OWNER,
+    "GET /app/keys/{key_id}/revoke": OWNER,
+    "POST /app/keys/{key_id}/revoke": OWNER,
+    "GET /app/feeds": USER,
+    "POST /app/feeds": OWNER,
+    "GET /app/feeds/{feed_id}/end": OWNER,
+    "POST /app/feeds/{feed_id}/end": OWNER,
+    "GET /app/webhooks": USER,
+    "POST /app/webhooks": OWNER,
+    "GET /app/webhooks/{webhook_id}": OWNER,
+    "POST /app/webhooks/{webhook_id}/secret": OWNER,
+    "POST /app/webhooks/{webhook_id}/test": OWNER,
+    "GET /app/webhooks/{webhook_id}/rotate": OWNER,
+    "POST /app/webhooks/{webhook_id}/rotate": OWNER,
+    "GET /app/webhooks/{webhook_id}/delete": OWNER,
+    "POST /app/webhooks/{webhook_id}/delete": OWNER,
+    "GET /app/webhooks/{webhook_id}/deliveries/{delivery_id}/payload.json": OWNER,
+    "POST /app/webhooks/{webhook_id}/deliveries/{delivery_id}/resend": OWNER,
+    "GET /app/team": USER,
+    "POST /app/team/invitations": OWNER,
+    "POST /app/team/invitations/withdraw": OWNER,
+    "POST /app/team/users": OWNER,
+    "GET /app/team/{user_id}": OWNER,
+    "POST /app/team/{user_id}/role": OWNER,
+    "POST /app/team/{user_id}/remove": OWNER,
+    "GET /app/audit": OWNER,
+    "GET /app/audit.csv": OWNER,
+    "GET /app/billing": USER,
+    "POST /app/billing/checkout": USER,
+    "POST /app/billing/portal": USER,
+    "GET /app/billing/done": USER,
+    "GET /app/billing/cancel": USER,
+    "POST /app/billing/cancel": USER,
+    "POST /app/billing/resume": USER,
 }
 UNLINKED: Mapping[str, str] = {}
 """Addresses of routes that no page of the filled account leads to, by label."""
-STARTS = ("/app/watches/1", "/app/watches/13", "/app/watches/14", "/app/watches/15")
-"""Pages that are looked at beside those to which other pages lead first: watches that are well, failing, unknown."""
 FORM = {**FROM_HERE, "Content-Type": "application/x-www-form-urlencoded"}
 Request = tuple[str, str, Mapping[str, list[str]]]
 """Method, address, fields."""
@@ -91,7 +127,7 @@ class Site:
 
 @pytest.fixture
 async def filled(site: SiteMaker) -> AsyncIterator[Site]:
-    async with site(*REGISTRATIONS) as harness:
+    async with site(*REGISTRATIONS, **SETTINGS) as harness:
         account = await filled_account(harness)
         stranger = await harness.sign_up("stranger@other.example", "a phrase of a stranger")
         yield Site(harness, account, stranger.session, await _requests(harness, account.owner.session))
@@ -116,11 +152,6 @@ async def _requests(harness: ServiceHarness, session: str) -> dict[str, Request]
     return found
 
 
-def plain_addresses(harness: ServiceHarness) -> list[str]:
-    """The pages of the account whose address has no id."""
-    return [each.path for each in account_routes(harness) if each.method == "GET" and "{" not in each.path]
-
-
 def account_routes(harness: ServiceHarness) -> list[PageRoute]:
     """The routes of the account's pages."""
     return [each for each in page_routes(harness.app) if each.is_of_account]
@@ -132,6 +163,11 @@ def browser_of(harness: ServiceHarness, session: str) -> PagesClient:
     if session:
         pages.client.cookies.set("session", session)
     return pages
+
+
+def listed(wrong: Iterable[object]) -> str:
+    """What is wrong, a line each."""
+    return "\n".join(map(str, wrong))
 
 
 async def send(pages: PagesClient, request: Request, **headers: str) -> httpx2.Response:
@@ -169,7 +205,7 @@ async def test_without_a_session_in_the_cookie_every_page_asks_to_sign_in_and_ch
             response = await send(browser_of(harness, cookie), request, **headers)
             if not is_asked_to_sign_in(request[0], response):
                 wrong.append((label, name, response.status_code))
-    assert wrong == []
+    assert not wrong, listed(wrong)
     assert harness.all_rows() == before
 
 
@@ -189,26 +225,31 @@ async def test_members_are_refused_what_owners_may_and_change_nothing(filled: Si
         response = await send(pages, filled.requests[label])
         if response.status_code != 403 or any(each in response.text for each in filled.account.secrets):
             wrong.append((label, response.status_code))
-    assert wrong == []
+    assert not wrong, listed(wrong)
     assert filled.harness.all_rows() == before
+
+
+SECRET = re.compile(r"(?:rw|us|ft|whsec)_[\w-]{20,}")
+
+
+async def test_no_page_shows_a_member_any_secret(filled: Site) -> None:
+    walk = PageWalk(browser_of(filled.harness, filled.account.member))
+    await walk.follow_links(*plain_addresses(filled.harness), *STARTS)
+    wrong = [(each.name, SECRET.findall(each.response.text)) for each in walk.states.values()]
+    assert not [each for each in wrong if each[1]], listed(wrong)
 
 
 async def test_who_belongs_to_another_account_reaches_nothing_of_this_one(filled: Site) -> None:
     pages, harness = browser_of(filled.harness, filled.stranger), filled.harness
     before, wrong = harness.rows_of_account(1), []
-    for label in sorted(protected(filled), key=is_destructive):
+    for label in sorted(protected(filled), key=takes_away):
         response = await send(pages, filled.requests[label])
         if "{" in label and response.status_code not in (303, 400, 403, 404):
             wrong.append((label, response.status_code))
         if "o&#39;wner" in response.text or ("hacked" in response.text and not filled.requests[label][2]):
             wrong.append((label, response.status_code))
-    assert wrong == []
+    assert not wrong, listed(wrong)
     assert harness.rows_of_account(1) == before
-
-
-def is_destructive(label: str) -> bool:
-    """Whether it may end the session or the account: such requests come last."""
-    return any(word in label for word in ("delete", "logout", "sessions", "end", "password", "remove"))
 
 
 @pytest.mark.parametrize("who", ["a member", "an owner", "an owner too late"])
@@ -218,13 +259,13 @@ async def test_who_may_is_answered(filled: Site, who: str) -> None:
         harness.clock.move(7 * 24 * 3600)
     session = filled.account.member if who == "a member" else filled.account.owner.session
     levels, wrong = ((USER,) if who == "a member" else (USER, OWNER)), []
-    for label in sorted(protected(filled, *levels), key=is_destructive):
+    for label in sorted(protected(filled, *levels), key=takes_away):
         response = await send(browser_of(harness, session), filled.requests[label])
         if response.status_code not in (200, 303, 400) + ((402,) if who == "an owner too late" else ()):
             wrong.append((label, response.status_code))
         if 'id="proof-password"' not in response.text and is_asked_to_sign_in(label.split()[0], response):
             wrong.append((label, response.status_code))
-    assert wrong == []
+    assert not wrong, listed(wrong)
 
 
 async def test_opening_pages_changes_nothing(filled: Site) -> None:
@@ -265,7 +306,7 @@ async def test_every_page_of_the_account_forbids_frames_scripts_of_others_and_be
             wrong.append((state.name, policy))
         if "'unsafe" in policy or headers.get("access-control-allow-origin") is not None:
             wrong.append((state.name, policy))
-    assert wrong == []
+    assert not wrong, listed(wrong)
 
 
 async def test_a_cookie_opens_nothing_of_the_interfaces_for_programs(filled: Site) -> None:
@@ -285,7 +326,7 @@ async def test_a_cookie_opens_nothing_of_the_interfaces_for_programs(filled: Sit
         answers = [await each.client.post("/mcp", json=message, headers=FROM_HERE) for each in (pages, nobody)]
         assert answers[0].json() == answers[1].json(), tool
         assert answers[0].json()["result"]["isError"], tool
-    assert wrong == []
+    assert not wrong, listed(wrong)
     assert harness.all_rows() == before
 
 
@@ -310,7 +351,7 @@ async def test_forms_are_taken_by_this_table_alone(harness: ServiceHarness, path
                 response = await browser_of(harness, cookie).post_from(headers, path)
                 if (response.status_code != 403) is not may_pass(site, origin):
                     wrong.append((bool(cookie), site, origin, response.status_code))
-    assert wrong == []
+    assert not wrong, listed(wrong)
 
 
 FORMS_OF_ANYBODY = {
@@ -336,7 +377,7 @@ async def test_no_form_of_the_account_is_taken_from_elsewhere(filled: Site) -> N
                 response = await browser_of(harness, cookie).post_from(headers, address, **fields)
                 if response.status_code != 403 or "set-cookie" in response.headers:
                     wrong.append((route.label, headers, response.status_code))
-    assert wrong == []
+    assert not wrong, listed(wrong)
     assert harness.all_rows() == before
 
 

@@ -1,0 +1,70 @@
+"""Every state of the pages of a filled account: pages as they are, forms that were sent empty or with hostile texts."""
+
+from collections.abc import AsyncIterator
+from urllib.parse import urljoin
+
+from registerwatch.accounts.proof import PROOF_SECONDS
+from tests.pages.account.filled_account import PASSWORD, SCRIPT, FilledAccount
+from tests.pages.account.page_walk import PageForm, PageWalk, State, page_routes
+from tests.pages.account.pages_client import PagesClient
+from tests.support.harness import ServiceHarness
+
+STARTS = ("/app/watches/1", "/app/watches/13", "/app/watches/14", "/app/watches/15")
+"""Pages that are opened beside those to which other pages lead first: watches that are well, failing, unknown."""
+INJECTED_HEADER = "x-injected"
+TYPED = ("", f"{SCRIPT}\r\n{INJECTED_HEADER}: yes\x00\x07")
+"""What somebody types into every field of every form."""
+_LAST = ("delete", "stop", "remove", "logout", "password", "sessions", "end")
+"""Words of forms that take something away: they are sent last."""
+
+
+def plain_addresses(harness: ServiceHarness) -> list[str]:
+    """The pages of the account whose address has no id."""
+    routes = page_routes(harness.app)
+    return [each.path for each in routes if each.is_of_account and each.method == "GET" and "{" not in each.path]
+
+
+def takes_away(label: str) -> bool:
+    """Whether a request may end the session, or take away what other pages show: such requests come last."""
+    return any(word in label for word in _LAST)
+
+
+async def visited_states(harness: ServiceHarness, account: FilledAccount) -> list[State]:
+    """What the owner sees who opens everything, and sends every form of every page in every way."""
+    nobody = PagesClient(harness)
+    before = [State("GET", path, await nobody.get(path)) for path in ("/login", "/signup", "/login?next=/app/import")]
+    owner = PagesClient(harness)
+    await owner.sign_in(account.owner.email, PASSWORD)
+    walk = PageWalk(owner)
+    await walk.follow_links(*plain_addresses(harness), *STARTS)
+    sent = [each async for each in _sent_forms(walk, account)]
+    again = PageWalk(owner)
+    await _stay_signed_in(owner, account)
+    await again.follow_links(*plain_addresses(harness), *STARTS)
+    harness.clock.move(PROOF_SECONDS + 1)
+    unproved = [each async for each in _sent_forms(walk, account, signs_in=False)]
+    asked = [each for each in unproved if 'name="proof-password"' in each.response.text][:1]
+    return [*before, *walk.states.values(), *sent, *again.states.values(), *asked]
+
+
+async def _sent_forms(walk: PageWalk, account: FilledAccount, *, signs_in: bool = True) -> AsyncIterator[State]:
+    """What each form is answered, and the pages that it leads to."""
+    for label, form in sorted(walk.forms.items(), key=lambda item: takes_away(item[0])):
+        for typed in TYPED:
+            if signs_in:
+                await _stay_signed_in(walk.pages, account)
+            state = await _sent(walk.pages, form, typed)
+            yield state
+            location = state.response.headers.get("location")
+            if location and not takes_away(label):
+                address = urljoin(form.action, location)
+                yield State("GET", address, await walk.pages.get(address))
+
+
+async def _sent(pages: PagesClient, form: PageForm, typed: str) -> State:
+    return State("POST", form.action, await pages.post(form.action, **form.filled(typed)))
+
+
+async def _stay_signed_in(pages: PagesClient, account: FilledAccount) -> None:
+    if (await pages.get("/app")).status_code != 200:
+        await pages.sign_in(account.owner.email, PASSWORD)
