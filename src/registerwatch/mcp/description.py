@@ -30,8 +30,8 @@ _PATH_ITEM: dict[str, Any] = {
         "description": f"JSON-RPC 2.0, Model Context Protocol {PROTOCOL_VERSION}: one message or a batch of at most"
         f" {MAX_MESSAGES}, one answer, no stream and no session. Methods: `initialize`, `notifications/initialized`,"
         " `tools/list`, `tools/call`, `ping`. A failure of a tool is told in its text, with `isError` true. The key or"
-        " session goes on the HTTP request; tools of the register need none. `/docs/mcp` has the tools and how to connect assistants. Limit: 60 calls per"
-        " address and minute.",
+        " session goes on the HTTP request; tools of the register need none. `/docs/mcp` has the tools"
+        " and how to connect assistants. Limit: 60 calls per address and minute.",
         "operationId": "call_tools",
         "security": [{"ApiKey": []}, {"Bearer": []}, {}],
         "requestBody": {"required": True, "content": _json(_one_or_batch("RpcRequest"))},
