@@ -22,6 +22,7 @@ from registerwatch.pages.account import (
     team,
     today,
     watch,
+    watch_exports,
     webhook_log,
     webhooks,
 )
@@ -59,6 +60,7 @@ PARTS = (
     today,
     add_watch,
     certificates,
+    watch_exports,
     import_list,
     watch,
     keys,

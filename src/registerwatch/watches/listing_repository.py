@@ -80,6 +80,12 @@ async def listed(connection: AsyncConnection, account_id: int, watch_ids: Sequen
     return [found[each] for each in watch_ids if each in found]
 
 
+async def names(connection: AsyncConnection, account_id: int, watch_ids: Sequence[int]) -> Sequence[str]:
+    """The names of a few watches of the account."""
+    found = select(watches.c.label).where(watches.c.account_id == account_id, watches.c.id.in_(watch_ids))
+    return (await connection.execute(found.order_by(watches.c.id))).scalars().all()
+
+
 def _conditions(connection: AsyncConnection, account_id: int, chosen: WatchFilter) -> Sequence[ColumnElement[bool]]:
     """What a watch must meet, but for its state and kind."""
     found: list[ColumnElement[bool]] = [watches.c.account_id == account_id]

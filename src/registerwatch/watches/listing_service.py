@@ -1,6 +1,6 @@
 """Listing an account's watches for people: filtered, sorted, by page, with tags and the last change of each."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 
 from registerwatch.accounts.models import Caller
@@ -48,6 +48,11 @@ class ListingService:
         async with self._database.reading() as connection:
             cells = await listing_repository.counts(connection, caller.account.id, chosen, int(self._clock.now()))
         return WatchCounts(chosen, cells).matching
+
+    async def names(self, caller: Caller, watch_ids: Sequence[int]) -> Sequence[str]:
+        """The names of watches of the account, in the order of their ids."""
+        async with self._database.reading() as connection:
+            return await listing_repository.names(connection, caller.account.id, watch_ids)
 
     async def all(
         self, caller: Caller, chosen: WatchFilter, order: WatchOrder, *, is_descending: bool = False

@@ -1,6 +1,7 @@
 """Adding, listing, naming and removing watches."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from registerwatch.accounts.models import Caller
 from registerwatch.accounts.plans import keep_cap
@@ -24,6 +25,14 @@ NEWEST_EVENTS = 100
 START_SECONDS = 25.0
 """So long a new watch waits for the request budget to begin its read."""
 NO_WATCH = "The account has no watch with this id."
+
+
+@dataclass(frozen=True, slots=True)
+class AddedWatch:
+    """The watch on a subject, and whether it is new."""
+
+    watch: Watch
+    is_new: bool
 
 
 class WatchService:
@@ -55,18 +64,32 @@ class WatchService:
 
         A subject that is watched already stays as it is. Raises `InvalidInput` for what is no subject, `CapReached`.
         """
+        return (await self.add_or_find(caller, text)).watch
+
+    async def add_or_find(self, caller: Caller, text: str) -> AddedWatch:
+        """The same, telling whether it is new."""
         subject = subject_of(text)
         existing = await self._added(caller, subject)
-        if existing is None:
-            limits = self._reader.limits(self._clock.monotonic() + START_SECONDS, caller.account)
-            read = await self._reader.read(subject, RequestPriority.WATCH, ReadContext(), limits)
-            if read.unasked:
-                await self._note_unread(caller, subject, read.unasked)
+        if existing is not None:
+            return AddedWatch(existing, is_new=False)
+        limits = self._reader.limits(self._clock.monotonic() + START_SECONDS, caller.account)
+        read = await self._reader.read(subject, RequestPriority.WATCH, ReadContext(), limits)
+        if read.unasked:
+            await self._note_unread(caller, subject, read.unasked)
         async with self._database.reading() as connection:
-            watch = existing or await repository.by_subject(connection, caller.account.id, subject)
+            watch = await repository.by_subject(connection, caller.account.id, subject)
         if watch is None:
             raise InvalidInput(NO_WATCH)  # somebody removed it while it was read
-        return watch
+        return AddedWatch(watch, is_new=True)
+
+    async def check_addable(self, caller: Caller, text: str) -> None:
+        """Raise what adding this would raise now: `InvalidInput`, `CapReached`, `PeriodEnded`. Nothing is added."""
+        subject = subject_of(text)
+        caller.account.require_active(self._clock.now())
+        async with self._database.reading() as connection:
+            if await repository.by_subject(connection, caller.account.id, subject) is None:
+                present = await repository.count(connection, caller.account.id)
+                keep_cap(present, caller.account.plan.watches, "watches")
 
     async def rename(self, caller: Caller, watch_id: int, text: str) -> Watch:
         """Give a watch a name that syncs leave alone. Raises `InvalidInput` for an empty one and an unknown id."""

@@ -1,0 +1,102 @@
+"""The table of watches and the state of a sync, as their templates show them."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from registerwatch.bootstrap import Service
+from registerwatch.pages.account.visitor import Visitor
+from registerwatch.pages.account.watch_query import WatchQuery
+from registerwatch.pages.paging import Paging
+from registerwatch.watches.listing import PAGE_ROWS, ListedWatch, WatchCounts
+from registerwatch.watches.models import HealthState, SyncRun
+from registerwatch.web.watch_answers import WatchObject
+
+STATES: Mapping[HealthState, str] = {
+    "ok": "Fine",
+    "failing": "Failing",
+    "overdue": "Overdue",
+    "unread": "Not read yet",
+    "unknown": "Unknown to the register",
+}
+BADGES: Mapping[HealthState, str] = {"ok": "good", "failing": "bad", "overdue": "warn", "unread": "", "unknown": "warn"}
+
+
+@dataclass(frozen=True, slots=True)
+class WatchRow:
+    """A row of the table."""
+
+    listed: ListedWatch
+    answer: WatchObject
+    is_chosen: bool
+
+    @classmethod
+    def of(cls, listed: ListedWatch, now: float, chosen: Collection[str]) -> "WatchRow":
+        """A watch as it is at `now` (unix seconds)."""
+        return cls(listed, WatchObject.of(listed.watch, now), str(listed.watch.id) in chosen)
+
+    @property
+    def state(self) -> str:
+        """Its state in words."""
+        return STATES[self.answer.health.state]
+
+    @property
+    def badge(self) -> str:
+        """The class of its state."""
+        return BADGES[self.answer.health.state]
+
+
+@dataclass(frozen=True, slots=True)
+class WatchTable:
+    """A page of watches with what stands around it."""
+
+    query: WatchQuery
+    rows: Sequence[WatchRow]
+    counts: WatchCounts
+    paging: Paging
+    all_tags: Mapping[str, int]
+    total: int
+    """Watches of the account."""
+
+    @classmethod
+    async def of(
+        cls, service: Service, visitor: Visitor, query: WatchQuery, *, chosen: Collection[str] = ()
+    ) -> "WatchTable":
+        """The table that an address asks for; a page beyond the last is the last."""
+        caller, now = visitor.caller, service.clock.now()
+        listing = service.watches.listing
+        page = await listing.page(caller, query.chosen, query.order, is_descending=query.is_descending, page=query.page)
+        is_filtered = bool(query.chosen.text or query.chosen.tags)
+        return cls(
+            replace(query, page=page.page),
+            [WatchRow.of(row, now, chosen) for row in page.rows],
+            page.counts,
+            Paging(page.page, PAGE_ROWS, page.counts.matching),
+            await service.watches.tags.counts(caller),
+            await service.watches.service.count(caller.account.id) if is_filtered else page.counts.of(None, None),
+        )
+
+    @property
+    def states(self) -> list[tuple[str, str, int, bool]]:
+        """The filters by state: address, words, number, whether it is chosen."""
+        chosen = self.query.chosen.state
+        found: list[tuple[str, str, int, bool]] = [
+            (self.query.with_state(None), "All", self.counts.of_state(None), chosen is None)
+        ]
+        for state, words in STATES.items():
+            number = self.counts.of_state(state)
+            found.append((self.query.with_state(state), words, number, chosen == state))
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class SyncView:
+    """How far the account's last sync is."""
+
+    run: SyncRun
+    state: str
+
+
+async def sync_view(service: Service, visitor: Visitor) -> SyncView | None:
+    """The last sync that somebody of the account has started on a page; None before the first."""
+    run = await service.watches.sync_runs.last(visitor.caller)
+    return SyncView(run, run.state(service.clock.now())) if run is not None else None
