@@ -23,6 +23,7 @@ from registerwatch.pages.account import (
     today,
     watch,
     watch_exports,
+    watches,
     webhook_log,
     webhooks,
 )
@@ -60,6 +61,7 @@ PARTS = (
     today,
     add_watch,
     certificates,
+    watches,
     watch_exports,
     import_list,
     watch,

@@ -8,28 +8,46 @@ from starlette.responses import Response
 from registerwatch.accounts.models import Caller
 from registerwatch.bootstrap import Service
 from registerwatch.errors import CapReached, InvalidInput, PeriodEnded
+from registerwatch.pages.account.next_page import safe_address
 from registerwatch.pages.account.rendering import redirect_to
 from registerwatch.pages.account.router import account_pages
 from registerwatch.pages.account.visitor import SignedIn
+from registerwatch.pages.account.watch_query import WatchQuery
+from registerwatch.pages.account.watches import watches_page
 from registerwatch.pages.forms import form_of
 from registerwatch.web.injection import InjectedService, limits_of
 from registerwatch.web.rate_limits import Limit
+
+REFUSED = (InvalidInput, CapReached, PeriodEnded)
 
 router = account_pages()
 
 
 @router.post("/app/watches/add")
 async def add(request: Request, service: InjectedService, visitor: SignedIn) -> Response:
-    """Watch what the field `subject` names, and read the register at once."""
+    """Watch what the field `subject` names, and read the register at once.
+
+    Where it cannot be watched, the page of all watches says why; `back` is the page that the form was on.
+    """
     await limits_of(request).check(request, Limit.WATCH_READ)
-    return await watch_added(service, visitor.caller, (await form_of(request))["subject"])
+    form = await form_of(request)
+    subject, back = form["subject"], safe_address(form["back"])
+    try:
+        return await _page_of_watch(service, visitor.caller, subject)
+    except REFUSED as error:
+        query = WatchQuery()
+        return await watches_page(request, service, visitor, query, 400, subject=subject, problem=str(error), back=back)
 
 
 async def watch_added(service: Service, caller: Caller, subject: str) -> Response:
-    """The page of the watch. Where there cannot be one, the page of all watches, whose form has the subject."""
+    """The page of the watch. Where there is none, that of all watches, whose form has the subject and says why."""
     try:
-        caller.account.require_active(service.clock.now())
-        watch = await service.watches.service.add(caller, subject)
-    except (InvalidInput, CapReached, PeriodEnded):
+        return await _page_of_watch(service, caller, subject)
+    except REFUSED:
         return redirect_to(f"/app/watches?{urlencode({'subject': subject[:200]})}")
-    return redirect_to(f"/app/watches/{watch.id}", done="added")
+
+
+async def _page_of_watch(service: Service, caller: Caller, subject: str) -> Response:
+    caller.account.require_active(service.clock.now())
+    added = await service.watches.service.add_or_find(caller, subject)
+    return redirect_to(f"/app/watches/{added.watch.id}", done="added" if added.is_new else "existing")

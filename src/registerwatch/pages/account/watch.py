@@ -27,6 +27,7 @@ from registerwatch.web.rate_limits import Limit
 
 DONE = {
     "added": "You watch this from now on. What the register says today is the baseline.",
+    "existing": "You watch this already. Nothing was changed.",
     "saved": "Saved.",
     "seen": "Marked as seen: {n}.",
     "read-changed": "Read from the register just now. Something changed: see the timeline.",
