@@ -218,6 +218,7 @@ async def _prepare_database(service: Service) -> None:
     await upgrade(service.database)
     try:
         await service.notifications.secrets.prepare()
+        await service.accounts.totp_secrets.prepare()
     except (ConfigurationError, SecretUnreadable):
         await service.close()
         raise

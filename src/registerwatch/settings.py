@@ -124,8 +124,9 @@ class Settings(BaseSettings):
     )
     secrets_key: SecretStr | None = Field(
         None,
-        description="Key under which the database holds webhook secrets, 32 random bytes in base64 "
-        "(`openssl rand -base64 32`); behind commas others, which still decrypt. Default: they are stored in clear.",
+        description="Key under which the database holds secrets of webhooks and authenticator apps, 32 random bytes in "
+        "base64 (`openssl rand -base64 32`); behind commas others, which still decrypt. Default: they are stored in "
+        "clear.",
     )
     mirror: Literal["off", "datalake", "register"] = Field(
         "off",

@@ -10,16 +10,20 @@ from sqlalchemy import text
 
 from registerwatch.accounts import recovery_codes, second_factor_repository, totp
 from registerwatch.accounts.audit import Action
-from registerwatch.accounts.code_check import MAX_WRONG_CODES, TOLD_AT
+from registerwatch.accounts.code_check import MAX_WRONG_CODES, TOLD_AT, owner_of_secret
 from registerwatch.accounts.models import Caller, NewSession
 from registerwatch.accounts.sign_in_steps import MAX_TRIES, NewStep
 from registerwatch.accounts.sign_in_steps import STEP_SECONDS as SECONDS_OF_A_STEP
+from registerwatch.accounts.totp_secrets import TotpSecrets
 from registerwatch.accounts.wiring import Accounts
 from registerwatch.db.engine import Database
+from registerwatch.db.secret_cipher import SecretCipher, key_id_of
 from registerwatch.errors import (
+    ConfigurationError,
     InvalidInput,
     RateLimited,
     SecondFactorNeeded,
+    SecretUnreadable,
     SignInStepOver,
     WrongCode,
     WrongPassword,
@@ -320,3 +324,27 @@ async def test_what_is_over_is_deleted(accounts: Accounts, clock: SteppedClock, 
         for table, rows in (("sign_in_steps", 0), ("wrong_codes", 0), ("totp_factors", 1), ("recovery_codes", 10)):
             counted = (await connection.execute(text(f"SELECT count(*) FROM {table}"))).scalar_one()
             assert counted == rows, table
+
+
+async def test_secrets_of_apps_are_encrypted_under_the_present_key_when_the_service_starts(
+    accounts: Accounts, clock: SteppedClock, database: Database
+) -> None:
+    caller = await owner_of(accounts)
+    app = await app_of(accounts, caller, clock)
+    old, new = b"o" * 32, b"n" * 32
+
+    async def stored() -> str:
+        async with database.reading() as connection:
+            return str((await connection.execute(text("SELECT secret FROM totp_factors"))).scalar_one())
+
+    assert await stored() == app.secret
+    for keys in ((), (old,), (new, old), (new,)):
+        cipher = SecretCipher(keys)
+        await TotpSecrets(database, cipher).prepare()
+        secret = await stored()
+        assert key_id_of(secret) == cipher.current
+        assert cipher.opened(secret, owner_of_secret(caller.user_id or 0)) == app.secret
+    with pytest.raises(ConfigurationError, match="authenticator apps"):
+        await TotpSecrets(database, SecretCipher((old,))).prepare()
+    with pytest.raises(SecretUnreadable):
+        await accounts.sessions.login(EMAIL, PASSWORD, code=app.next_code())

@@ -28,6 +28,7 @@ from registerwatch.accounts.second_factors import SecondFactorService
 from registerwatch.accounts.second_step import SecondStepService
 from registerwatch.accounts.sessions import SessionService
 from registerwatch.accounts.team import TeamReader
+from registerwatch.accounts.totp_secrets import TotpSecrets
 from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
 from registerwatch.db.secret_cipher import SecretCipher
@@ -62,6 +63,7 @@ class Accounts:
     second_factors: SecondFactorService
     profiles: ProfileService
     passkeys: PasskeyService
+    totp_secrets: TotpSecrets
 
     async def mails_settled(self) -> None:
         """Wait until every mail that was asked for has gone out or failed."""
@@ -159,5 +161,6 @@ def build_accounts(
         second_step=SecondStepService(database, table, clock, codes, sessions.failures, notices),
         second_factors=SecondFactorService(database, clock, cipher, notices),
         profiles=ProfileService(database, clock),
+        totp_secrets=TotpSecrets(database, cipher),
         passkeys=PasskeyService(database, table, clock, sessions.failures, notices, public_url=public_url),
     )

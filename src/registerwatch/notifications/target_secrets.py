@@ -3,11 +3,11 @@
 from dataclasses import replace
 
 import structlog
-from sqlalchemy import or_, select, text, update
+from sqlalchemy import or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.db.engine import Database
-from registerwatch.db.secret_cipher import PREFIX, SecretCipher, key_id_of
+from registerwatch.db.secret_cipher import PREFIX, SecretCipher, key_id_of, overwrite_freed
 from registerwatch.db.tables import webhooks
 from registerwatch.errors import ConfigurationError
 from registerwatch.notifications.models import Target
@@ -59,7 +59,7 @@ class TargetSecrets:
             in_clear = in_clear or any(row[2] and key_id_of(row[2]) is None for row in rows)
             if changed:
                 async with self._database.transaction() as connection:
-                    await _overwrite_freed(connection)
+                    await overwrite_freed(connection)
                     for row, values in changed.items():
                         await _replace(connection, row, values)
                 sealed += len(changed)
@@ -101,12 +101,6 @@ _Row = tuple[int, int, str, str | None]
 def _owner(account_id: int) -> str:
     """What a secret belongs to."""
     return f"webhook of account {account_id}"
-
-
-async def _overwrite_freed(connection: AsyncConnection) -> None:
-    """Have SQLite overwrite what is replaced: else it stays in the file, and in backups, until its place is used."""
-    if connection.dialect.name == "sqlite":
-        await connection.execute(text("PRAGMA secure_delete = ON"))
 
 
 async def _replace(connection: AsyncConnection, row: _Row, values: tuple[str, str | None]) -> None:
