@@ -20,7 +20,7 @@ from registerwatch.commands.progress import bar
 from registerwatch.db.migrate import upgrade
 from registerwatch.mail.mailer import Mail
 from registerwatch.mail.memory_mailer import MemoryMailer
-from registerwatch.register.codes import StatusFilter
+from registerwatch.register.codes import RiskFilter, StatusFilter
 from registerwatch.register.ingest.bulk_load import LoadProgress
 from registerwatch.register.search.index import Filters
 from registerwatch.server import SideServer, server_config
@@ -132,7 +132,7 @@ async def _prepare(settings: Settings) -> str:
 async def _watch_some(service: Service, opened: NewSession) -> None:
     """Let the account watch some devices and a manufacturer, so that there is something to see from the start."""
     caller = await service.accounts.sessions.caller(credential_of(None, opened.session))
-    found = await service.search.search("", Filters(StatusFilter.ON))
+    found = await service.search.search("", Filters(StatusFilter.ON, RiskFilter.III))
     rows = found.results[:WATCHED_DEVICES]
     for subject in [*(row.udi for row in rows), *(row.manufacturer_srn for row in rows[:1])]:
         await service.watches.service.add(caller, subject)
