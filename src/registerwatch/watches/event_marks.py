@@ -86,6 +86,13 @@ class EventMarks:
             newest = await search.listed(connection, viewer, EventSelection(EventView.UNSEEN), limit)
         return UnseenEvents(newest, counts)
 
+    async def unseen_of_watch(self, caller: Caller, watch_id: int, limit: int) -> Sequence[ListedEvent]:
+        """The newest events of a watch that the user has not seen, newest first."""
+        viewer = _viewer(caller)
+        await self._classify(viewer.account_id)
+        async with self._database.reading() as connection:
+            return await search.listed(connection, viewer, EventSelection(EventView.UNSEEN, watch_id=watch_id), limit)
+
     async def page(
         self,
         caller: Caller,

@@ -9,9 +9,9 @@ from itertools import takewhile
 
 MIN_LENGTH = 40
 """Characters of both texts together below which each is read at a glance."""
-MAX_PIECES = 200
+MAX_PIECES = 80
 """Pieces of either text, between what both begin and end with, above which nothing is compared: that takes time by the
-square of their number.
+square of their number, a page shows many changes, and nobody reads so long a change word by word.
 """
 MAX_LENGTH = 16_000
 """Characters of a text that are cut into pieces."""

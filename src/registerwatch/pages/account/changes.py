@@ -18,8 +18,11 @@ class ShownChange:
     """One changed field."""
 
     change: FieldChange
-    difference: WordDifference | None
-    """The words that differ, where that helps."""
+
+    @property
+    def difference(self) -> WordDifference | None:
+        """The words that differ, where that helps. Comparing takes time: a list that does not show them leaves it."""
+        return word_difference(self.change.old, self.change.new)
 
     @property
     def field(self) -> str:
@@ -35,7 +38,7 @@ class ShownChange:
 
 def shown_changes(changes: Iterable[FieldChange]) -> list[ShownChange]:
     """Changes in their order."""
-    return [ShownChange(each, word_difference(each.old, each.new)) for each in changes]
+    return [ShownChange(each) for each in changes]
 
 
 def severity_tone(severity: str) -> str:

@@ -136,8 +136,7 @@ async def _view(
 ) -> WatchView:
     """The watch with what the copy has of its subject."""
     subject, now = details.watch.subject, service.clock.now()
-    selection = EventSelection(EventView.UNSEEN, watch_id=details.watch.id)
-    unseen = await service.watches.marks.page(visitor.caller, selection, limit=PAGE_LENGTH)
+    unseen = await service.watches.marks.unseen_of_watch(visitor.caller, details.watch.id, PAGE_LENGTH + 1)
     device = actor = None
     if details.watch.kind == "udi":
         answer = await service.devices.stored(subject, client=lambda: address_of(request))

@@ -12,12 +12,12 @@ from registerwatch.pages.public.actor import ROLES
 from registerwatch.pages.public.certificates import ShownCertificate
 from registerwatch.pages.public.device import EUDAMED_DEVICE, DeviceView
 from registerwatch.register.store.documents import StoredActor
-from registerwatch.watches.event_marks import EventListing
+from registerwatch.watches.event_search_repository import ListedEvent
 from registerwatch.watches.models import NOT_REGISTERED, Event, HealthState, Watch
 from registerwatch.watches.observe import NO_CERTIFICATES
 from registerwatch.watches.read_failures import ReadFailure
 from registerwatch.watches.snapshot import Snapshot
-from registerwatch.watches.timeline import Position, TimelineEntry
+from registerwatch.watches.timeline import PAGE_LENGTH, Position, TimelineEntry
 from registerwatch.watches.watch_details import WatchDetails
 
 STATES: dict[HealthState, tuple[str, str]] = {
@@ -81,8 +81,8 @@ class WatchView:
     device: DeviceView | None = None
     actor: StoredActor | None = None
     reads_real_register: bool = False
-    unseen: EventListing | None = None
-    """The events of the watch that the user has not seen."""
+    unseen: Sequence[ListedEvent] = ()
+    """The newest events of the watch that the user has not seen: one more than a page of the timeline has, at most."""
 
     @property
     def watch(self) -> Watch:
@@ -154,9 +154,15 @@ class WatchView:
         return " and ".join(self.device.device.missing) if self.device else ""
 
     @property
+    def unseen_number(self) -> str:
+        """How many events the user has not seen."""
+        number = len(self.unseen)
+        return str(number) if number <= PAGE_LENGTH else f"More than {PAGE_LENGTH}"
+
+    @property
     def days(self) -> list[tuple[date, list[ShownEntry]]]:
         """The timeline by day."""
-        unseen_ids = {each.event.id for each in self.unseen.events} if self.unseen else set()
+        unseen_ids = {each.event.id for each in self.unseen}
         days = self.details.timeline.by_day(self.zone)
         return [(each.day, [_shown(entry, unseen_ids) for entry in each.entries]) for each in days]
 
