@@ -167,6 +167,15 @@ class Marks(RuleBasedStateMachine):
         assert number == len(self.unseen[who] & ids)
         self.unseen[who] -= ids
 
+    @rule(who=which_user, severity=st.none() | severities, back=st.integers(0, 3))
+    def somebody_marks_all_that_match_unseen(self, who: int, severity: EventSeverity | None, back: int) -> None:
+        who, through = who % len(self.callers), max(self.stored, default=0) - back
+        ids = {each for each in self._matching(severity) if each <= through} - self.archived
+        selection = self._selection(severity, EventView.ALL)
+        number = self.run(self.marks.mark_matching_unseen(self.callers[who], selection, through))
+        assert number == len(ids - self.unseen[who])
+        self.unseen[who] |= ids
+
     @rule(who=which_user, picks=picks)
     def somebody_archives_some(self, who: int, picks: list[int]) -> None:
         ids = self._ids(picks)
@@ -288,6 +297,8 @@ async def test_filters_choose_by_every_field_of_an_event_and_together(database: 
     assert await chosen(about=EventFilter.of(kinds=["expiry"])) == [medium]
     assert await chosen(about=EventFilter.of(severities=["high", "medium"])) == [medium, high]
     assert await chosen(about=EventFilter(subject="S-2")) == [other]
+    assert await chosen(subject="S-") == [other, low, medium, high]
+    assert await chosen(subject="-2") == await chosen(subject="S%2") == []
     assert await chosen(fields=field_filter(["version", "status"])) == [medium, high]
     assert await chosen(fields=field_filter(["status_date"])) == []
     assert await chosen(watch_id=2) == await chosen(tag="ward 3") == [other]
@@ -338,3 +349,16 @@ def test_what_is_no_id_is_refused(text: str) -> None:
         row_id("watch", text)
     with pytest.raises(InvalidInput):
         field_filter([text])
+
+
+@pytest.mark.anyio
+async def test_who_has_seen_most_keeps_marks_of_the_few_that_are_unseen(database: Database) -> None:
+    marks, account = EventMarks(database, SteppedClock(0)), await an_account(database)
+    caller = await a_user(database, account)
+    ids = await store(database, account, EventSeverity.HIGH, *[EventSeverity.LOW] * 5)
+
+    await marks.mark_matching_seen(caller, EventSelection(about=EventFilter.of(severities=["low"])), ids[-1])
+
+    async with database.reading() as connection:
+        stored = (await connection.execute(select(event_marks.c.event_id, event_marks.c.is_seen))).all()
+    assert [tuple(row) for row in stored] == [(ids[0], False)]

@@ -112,11 +112,19 @@ class EventMarks:
             is_first = before is None and after is None
             if is_first and len(read) <= limit:
                 return EventListing(read, False, False, len(read), through, unseen)
-            matching = await search.count(connection, viewer, selection, through, MAX_COUNTED)
+            if selection == EventSelection(EventView.UNSEEN):
+                matching = unseen.total
+            else:
+                matching = await search.count(connection, viewer, selection, through, MAX_COUNTED)
         more = len(read) > limit
         if after is not None:
             return EventListing(read[-limit:], more, True, matching, through, unseen)
         return EventListing(read[:limit], not is_first, more, matching, through, unseen)
+
+    async def matching(self, caller: Caller, selection: EventSelection, through: int) -> int:
+        """How many events up to an id are chosen, at most `MAX_COUNTED`."""
+        async with self._database.reading() as connection:
+            return await search.count(connection, _viewer(caller), selection, through, MAX_COUNTED)
 
     async def export(
         self, caller: Caller, selection: EventSelection, at_once: int = _AT_ONCE
@@ -153,6 +161,11 @@ class EventMarks:
         """Mark events unseen; archived ones stay as they are. Returns how many were seen."""
         async with self._changing(caller) as (connection, viewer):
             return await marks.mark_unseen(connection, viewer, marks.with_ids(_bounded(event_ids)))
+
+    async def mark_matching_unseen(self, caller: Caller, selection: EventSelection, through: int) -> int:
+        """Mark all chosen events up to an id unseen. Returns how many were seen."""
+        async with self._changing(caller) as (connection, viewer):
+            return await marks.mark_unseen(connection, viewer, marks.matching(viewer, selection, through))
 
     async def archive(self, caller: Caller, event_ids: Sequence[int]) -> int:
         """Archive events for everybody in the account. Returns how many were not archived."""

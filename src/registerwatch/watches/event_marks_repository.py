@@ -7,7 +7,7 @@ that they are given.
 
 from collections.abc import Sequence
 
-from sqlalchemy import ColumnElement, delete, exists, insert, literal, select, union_all, update
+from sqlalchemy import ColumnElement, delete, exists, func, insert, literal, select, union_all, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.db.tables import event_marks, events, users
@@ -86,6 +86,24 @@ async def unarchive(connection: AsyncConnection, account_id: int, event_ids: Seq
     return len(ids)
 
 
+async def _shorten(connection: AsyncConnection, viewer: Viewer) -> None:
+    """Where more events are marked seen than are unseen, mark the unseen ones instead: fewer marks are read faster."""
+    mark = event_marks.c
+    marked = select(func.count()).where(mark.user_id == viewer.user_id, mark.is_seen.is_(True))
+    number: int = (await connection.execute(marked)).scalar_one()
+    if not number:
+        return
+    later = *_of_account(viewer), events.c.id > seen_through(viewer), ~has_mark(viewer, is_seen=True)
+    some = select(events.c.id).where(*later).limit(number).subquery()
+    if (await connection.execute(select(func.count()).select_from(some))).scalar_one() < number:
+        await _add_marks(connection, viewer, later, is_seen=False)
+        newest = await newest_id(connection, viewer.account_id)
+        of_user = users.c.id == viewer.user_id, users.c.account_id == viewer.account_id
+        await connection.execute(update(users).where(*of_user).values(events_seen_through=newest))
+        of_seen = mark.user_id == viewer.user_id, mark.is_seen.is_(True)
+        await connection.execute(delete(event_marks).where(*of_seen))
+
+
 async def _add_marks(connection: AsyncConnection, viewer: Viewer, conditions: Conditions, *, is_seen: bool) -> int:
     marked = select(literal(viewer.user_id), events.c.id, literal(is_seen)).where(*conditions)
     added = insert(event_marks).from_select(["user_id", "event_id", "is_seen"], marked)
@@ -109,6 +127,7 @@ async def _advance(connection: AsyncConnection, viewer: Viewer) -> None:
     mark = event_marks.c
     needless = mark.user_id == viewer.user_id, mark.is_seen.is_(True), mark.event_id <= through
     await connection.execute(delete(event_marks).where(*needless))
+    await _shorten(connection, viewer)
 
 
 def _of_account(viewer: Viewer) -> Conditions:

@@ -111,6 +111,8 @@ def _filters(account_id: int, selection: EventSelection) -> Sequence[ColumnEleme
         found.append(events.c.kind.in_(about.kinds))
     if about.subject:
         found.append(events.c.subject == about.subject)
+    if selection.subject:
+        found.append(events.c.subject.startswith(selection.subject, autoescape=True))
     if selection.watch_id is not None:
         found.append(events.c.watch_id == selection.watch_id)
     if selection.tag:

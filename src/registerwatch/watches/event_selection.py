@@ -28,6 +28,8 @@ class EventSelection:
     about: EventFilter = field(default_factory=EventFilter)
     fields: frozenset[str] = frozenset()
     """Names of changed fields, of which an event has one at least."""
+    subject: str = ""
+    """What the UDI-DI or SRN begins with."""
     watch_id: int | None = None
     tag: str = ""
     """A tag that the event's watch has now."""
