@@ -1,0 +1,292 @@
+"""The page of events: lists, filters, marks, the archive, the download."""
+
+import csv
+import io
+from dataclasses import replace
+
+import httpx2
+import pytest
+from sqlalchemy import insert, update
+
+from registerwatch.accounts.credentials import credential_of
+from registerwatch.accounts.models import Caller, Role
+from registerwatch.db.tables import events, users, watch_tags
+from registerwatch.pages.account.events import ROWS
+from registerwatch.watches import repository as watch_repository
+from registerwatch.watches.diff import FieldChange
+from registerwatch.watches.event_repository import NewEvent, add_events
+from registerwatch.watches.event_selection import EventSelection, EventView
+from registerwatch.watches.repository import NewWatch
+from tests.pages.account.pages_client import FROM_HERE, PagesClient
+from tests.pages.markup import Markup, accessibility_problems
+from tests.support.harness import ServiceHarness
+
+pytestmark = pytest.mark.anyio
+
+OFF = FieldChange("status", "On the EU market", "No longer placed on the EU market")
+RISK = FieldChange("risk_class", "Class IIa", "Class IIb")
+REFERENCE = FieldChange("reference", "R-1", "R-2")
+EXPIRY = FieldChange("cert_expiry", "2026-12-24", "2030-09-16", "Z-25-052")
+OF_MAKER = FieldChange("manufacturer_status", "Active", "Inactive")
+REGION = {**FROM_HERE, "X-Fragment": "event-list"}
+
+
+async def caller_of(pages: PagesClient) -> Caller:
+    """Who is signed in."""
+    return await pages.harness.service.accounts.sessions.caller(credential_of(None, pages.session))
+
+
+async def happen(pages: PagesClient, *changes: FieldChange, watch_id: int = 1, cause: str | None = None) -> int:
+    """Store an event of a watch; its id. A minute passes."""
+    harness, caller = pages.harness, await caller_of(pages)
+    harness.clock.move(60)
+    label, subject = f"Device {watch_id}", f"0401234567{watch_id:04}"
+    new = NewEvent(caller.account.id, watch_id, subject, label, "a summary", changes, "batch", False, cause)
+    async with harness.database.transaction() as connection:
+        [[event]] = (await add_events(connection, [new], harness.now)).values()
+    return event.id
+
+
+def chosen(page: Markup) -> list[int]:
+    """The events on a page, by their boxes."""
+    return [int(each["value"]) for each in page.all("input", name="event")]
+
+
+def fields_of(page: Markup) -> dict[str, str]:
+    """The hidden fields of the form with the events."""
+    return {each["name"]: each["value"] for each in page.all("input", type="hidden")}
+
+
+async def send(pages: PagesClient, page: Markup, action: str, *ids: int, **more: str) -> httpx2.Response:
+    """Press a button of the list, with some boxes ticked."""
+    fields = {**fields_of(page), **more, "action": action}
+    return await pages.post("/app/events", **fields, event=[str(each) for each in ids])
+
+
+async def test_before_anything_has_changed_the_page_says_what_comes_next(owner_pages: PagesClient) -> None:
+    page = await owner_pages.page("/app/events")
+
+    assert accessibility_problems(page) == []
+    assert "No events yet" in page.main
+    assert page.link("Look at your watches") == "/app/watches"
+    for view, words in (("archived", "Nothing is archived"), ("all", "No events yet")):
+        assert words in (await owner_pages.page("/app/events", view=view)).main
+
+
+async def test_events_are_listed_by_day_with_what_was_before_and_after(owner_pages: PagesClient) -> None:
+    caller = await caller_of(owner_pages)
+    async with owner_pages.harness.database.transaction() as connection:
+        await connection.execute(update(users).values(time_zone="Europe/Berlin"))
+    high = await happen(owner_pages, OFF, RISK)
+    owner_pages.harness.clock.move(86_400)
+    expiry = await happen(owner_pages, EXPIRY, watch_id=2)
+
+    page = await owner_pages.page("/app/events")
+
+    assert accessibility_problems(page) == []
+    assert len(page.all("h2")) == 2
+    assert chosen(page) == [expiry, high]
+    first, second, third = page.rows
+    assert first[1:] == [
+        "! medium",
+        "Device 2 04012345670002",
+        "Certificate expiry Z-25-052",
+        "24 Dec 2026",
+        "16 Sep 2030",
+        first[-1],
+    ]
+    assert second[1:6] == ["✕ high", "Device 1 04012345670001", "Market status", OFF.old, OFF.new]
+    assert third == ["Risk class", "Class IIa", "Class IIb"]
+    assert page.link("Device 2") == "/app/watches/2"
+    assert "You have not seen 2: 1 high, 1 medium." in page.main
+    assert caller.account.name in page.main
+
+
+async def test_marks_are_for_one_user_and_lead_back_to_the_same_list(owner_pages: PagesClient) -> None:
+    colleague = replace(await caller_of(owner_pages), user_id=await add_colleague(owner_pages), role=Role.MEMBER)
+    ids = [await happen(owner_pages, REFERENCE, watch_id=number) for number in range(1, 4)]
+    page = await owner_pages.page("/app/events", field="reference")
+    later = await happen(owner_pages, REFERENCE)
+
+    response = await send(owner_pages, page, "seen-shown")
+    assert response.headers["location"] == "/app/events?field=reference&done=seen&n=3"
+    after = await owner_pages.follow(response)
+    assert "Marked as seen: 3." in after.main
+    assert chosen(after) == [later]
+    again = await owner_pages.follow(await send(owner_pages, page, "seen-shown"))
+    assert "it was so already" in again.main
+
+    everything = await owner_pages.page("/app/events", view="all")
+    assert chosen(everything) == [later, *ids[::-1]]
+    response = await send(owner_pages, everything, "unseen", ids[1])
+    assert response.headers["location"] == "/app/events?view=all&done=unseen&n=1"
+    assert chosen(await owner_pages.page("/app/events")) == [later, ids[1]]
+    others = await owner_pages.harness.service.watches.marks.page(colleague, EventSelection(EventView.UNSEEN), limit=9)
+    assert [each.event.id for each in others.events] == [later, *ids[::-1]]
+
+
+async def add_colleague(pages: PagesClient) -> int:
+    """A member of the account, who has no session; their id."""
+    row = {"email": "b@acme.example", "role": "member", "created_at": 0}
+    account_id = (await caller_of(pages)).account.id
+    async with pages.harness.database.transaction() as connection:
+        added = insert(users).values(**row, account_id=account_id).returning(users.c.id)
+        return int((await connection.execute(added)).scalar_one())
+
+
+async def test_all_that_match_are_those_that_were_there_when_the_page_was_made(owner_pages: PagesClient) -> None:
+    ids = [await happen(owner_pages, REFERENCE) for _ in range(ROWS + 2)]
+    other = await happen(owner_pages, OFF)
+    page = await owner_pages.page("/app/events", severity="low")
+    assert chosen(page) == ids[:1:-1]
+    assert f"All {ROWS + 2} that match" in page.main
+    later = await happen(owner_pages, REFERENCE)
+
+    older = await owner_pages.page(page.link("Older →"))
+    assert chosen(older) == ids[1::-1]
+    assert chosen(await owner_pages.page(older.link("← Newer"))) == ids[:1:-1]
+    await send(owner_pages, page, "seen", all="1")
+
+    assert chosen(await owner_pages.page("/app/events")) == [later, other]
+
+
+async def test_archiving_is_for_everybody_and_asks_once_where_it_is_all_that_match(owner_pages: PagesClient) -> None:
+    ids = [await happen(owner_pages, REFERENCE, watch_id=number) for number in range(1, ROWS + 3)]
+    page = await owner_pages.page("/app/events", view="all")
+    response = await send(owner_pages, page, "archive", ids[0], ids[1])
+    assert response.headers["location"] == "/app/events?view=all&done=archived&n=2"
+
+    page = await owner_pages.page("/app/events", view="all", **{"from": "2020-01-01"})
+    archived = await owner_pages.page("/app/events", view="archived")
+    assert chosen(archived) == ids[1::-1]
+    assert "Take chosen out" in archived.main
+    page = await owner_pages.page("/app/events", subject="0401234567")
+    question = Markup.of(await send(owner_pages, page, "archive", all="1"))
+    assert accessibility_problems(question) == []
+    assert question.one("h1").text == f"Archive {ROWS} events?"
+    assert "Number begins with: 0401234567" in question.main
+    assert len(chosen(await owner_pages.page("/app/events"))) == ROWS
+
+    done = await owner_pages.follow(await owner_pages.post("/app/events", **fields_of(question), action="archive"))
+    assert f"Archived for everybody in your account: {ROWS}." in done.main
+    assert "Nothing unseen" in (await owner_pages.page("/app/events")).main
+    back = await send(owner_pages, archived, "unarchive", ids[0])
+    assert back.headers["location"] == "/app/events?view=archived&done=unarchived&n=1"
+    everything = await owner_pages.page("/app/events", view="all")
+    assert chosen(everything) == [ids[0]]
+    assert "unseen" not in everything.rows[0][2]
+
+
+async def test_filters_are_in_the_address_and_each_can_be_left_out(owner_pages: PagesClient) -> None:
+    caller = await caller_of(owner_pages)
+    high = await happen(owner_pages, OFF)
+    expiry = await happen(owner_pages, EXPIRY, watch_id=2)
+    async with owner_pages.harness.database.transaction() as connection:
+        await watch_repository.add(connection, caller.account.id, [NewWatch("S")], 0)
+        await connection.execute(insert(watch_tags).values(account_id=caller.account.id, watch_id=1, tag="Ward <3>"))
+
+    async def found(**filters: str) -> list[int]:
+        return chosen(await owner_pages.page("/app/events", **filters))
+
+    assert await found(kind="expiry") == await found(field="cert_expiry") == await found(watch="2") == [expiry]
+    assert (
+        await found(severity="high") == await found(tag="Ward <3>") == await found(subject="04012345670001") == [high]
+    )
+    assert await found(to="2020-01-01") == []
+    page = await owner_pages.page("/app/events?severity=high&severity=medium&watch=1&tag=Ward+%3C3%3E")
+    assert chosen(page) == [high]
+    assert "Watch: Device 1" in page.main
+    assert page.link("Tag: Ward <3> ✕, leave out") == "/app/events?severity=high&severity=medium&watch=1"
+    assert page.one("form", action="/app/events", role="search")["data-live"] == "event-list"
+    empty = await owner_pages.page("/app/events", field="trade_name")
+    assert "No event matches" in empty.main
+    assert accessibility_problems(empty) == []
+
+
+@pytest.mark.parametrize(
+    "query", ["severity=grave", "kind=x", "field=x", "watch=x", "view=x", "from=1.2.2026", "to=9999-12-31", "before=-1"]
+)
+async def test_what_an_address_cannot_mean_is_said(owner_pages: PagesClient, query: str) -> None:
+    response = await owner_pages.get(f"/app/events?{query}")
+    page = Markup.of(response)
+    assert response.status_code == 400
+    assert page.link("Show all without filters") == "/app/events"
+    assert accessibility_problems(page) == []
+    assert (await owner_pages.get(f"/app/events.csv?{query}")).status_code == 400
+
+
+async def test_a_form_that_chooses_nothing_or_something_strange_changes_nothing(owner_pages: PagesClient) -> None:
+    event_id = await happen(owner_pages, OFF)
+    for fields in (
+        {"action": "seen"},
+        {"action": "seen", "event": "x"},
+        {"action": "nothing", "event": str(event_id)},
+        {"action": "seen", "all": "1", "through": "x"},
+        {"action": "seen-shown", "shown": ",,"},
+    ):
+        response = await owner_pages.post("/app/events", **fields)
+        assert response.status_code == 400, fields
+        assert accessibility_problems(Markup.of(response)) == []
+    assert chosen(await owner_pages.page("/app/events")) == [event_id]
+
+
+async def test_the_script_gets_the_list_alone_after_a_form(owner_pages: PagesClient) -> None:
+    first, second = await happen(owner_pages, OFF), await happen(owner_pages, RISK)
+    page = await owner_pages.page("/app/events")
+    form = page.one("form", action="/app/events", method="post")
+    assert form["data-send"] == "event-list"
+
+    fields = {**fields_of(page), "action": "seen", "event": str(first)}
+    answer = await owner_pages.post_from(REGION, "/app/events", **fields)
+
+    assert answer.status_code == 200
+    assert "<html" not in answer.text
+    assert chosen(Markup.of(answer)) == [second]
+    assert "Marked as seen: 1." in answer.text
+    asked = await owner_pages.post_from(REGION, "/app/events", **{**fields, "action": "archive", "all": "1"})
+    assert asked.status_code == 400
+
+
+async def test_events_of_one_cause_stand_together(owner_pages: PagesClient) -> None:
+    ids = [await happen(owner_pages, OF_MAKER, watch_id=number, cause="run/DE-MF-000006413") for number in range(1, 4)]
+    await happen(owner_pages, OFF, watch_id=4)
+
+    page = await owner_pages.page("/app/events")
+
+    assert accessibility_problems(page) == []
+    assert chosen(page)[1:] == ids[::-1]
+    assert len(page.rows) == 2
+    assert "DE-MF-000006413, told for 3 watches:" in page.rows[1][2]
+    assert page.rows[1][3:6] == ["Manufacturer status", "Active", "Inactive"]
+
+
+async def test_the_download_has_every_event_that_matches_and_no_formula(owner_pages: PagesClient) -> None:
+    await happen(owner_pages, OFF)
+    hostile = await happen(owner_pages, FieldChange("trade_name", "=1+1", "@SUM(A1)"), RISK, watch_id=2)
+    async with owner_pages.harness.database.transaction() as connection:
+        await connection.execute(update(events).where(events.c.id == hostile).values(label='<b>"'))
+
+    response = await owner_pages.get("/app/events.csv?watch=2&before=1")
+    head, *rows = csv.reader(io.StringIO(response.content.decode("utf-8-sig")))
+
+    assert response.headers["content-disposition"] == 'attachment; filename="registerwatch-events.csv"'
+    assert [dict(zip(head, row, strict=True))["Before"] for row in rows] == ["'=1+1", "Class IIa"]
+    assert [row[0] for row in rows] == [str(hostile)] * 2
+    assert rows[0][6:14] == ['<b>"', "04012345670002", "", "trade name", "'=1+1", "'@SUM(A1)", "no", ""]
+    page = await owner_pages.page("/app/events")
+    assert '<b>"' in page.main
+    assert accessibility_problems(page) == []
+
+
+async def test_a_stranger_sees_and_changes_nothing(harness: ServiceHarness, owner_pages: PagesClient) -> None:
+    event_id = await happen(owner_pages, OFF)
+    stranger = PagesClient(harness)
+    await stranger.sign_up("b@other.example")
+
+    assert chosen(await stranger.page("/app/events", view="all")) == []
+    assert str(event_id) not in (await stranger.get("/app/events.csv?view=all")).text.splitlines()[-1]
+    for action in ("seen", "unseen", "archive", "unarchive"):
+        done = await stranger.follow(await stranger.post("/app/events", action=action, event=str(event_id)))
+        assert "it was so already" in done.main
+    assert chosen(await owner_pages.page("/app/events")) == [event_id]
+    await stranger.client.aclose()
