@@ -9,7 +9,7 @@ from registerwatch.notifications.models import Delivery, LogCounts, LoggedDelive
 from registerwatch.notifications.target_secrets import TargetSecrets
 
 PAGE_ROWS = 25
-SHOWN_BODY_LENGTH = 2_000
+SHOWN_BODY_LENGTH = 1_000
 """Characters of each body in a page of the log. A delivery of many events has a megabyte."""
 
 
@@ -50,7 +50,7 @@ class DeliveryLog:
                 limit=PAGE_ROWS,
                 body_length=SHOWN_BODY_LENGTH,
             )
-            since = await delivery_log_repository.failing_since(connection, account_id)
+            since = await delivery_log_repository.failing_since(connection, account_id, target_id)
         return LogPage(self._secrets.opened(target), counts, shown, since.get(target_id))
 
     async def delivery(self, account_id: int, target_id: int, delivery_id: str) -> Delivery | None:
@@ -61,7 +61,8 @@ class DeliveryLog:
             return await repository.by_id(connection, account_id, target_id, delivery_id)
 
     async def failing_since(self, account_id: int) -> Mapping[int, int]:
-        """When the first delivery failed since the last one that was accepted, by the ids of the account's targets.
+        """When the first delivery failed since the last one that was accepted, by the ids of those targets of the
+        account whose last one failed.
 
         Where that is longer ago than deliveries are kept, it is when the first one failed that is kept.
         """

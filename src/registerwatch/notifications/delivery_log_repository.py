@@ -65,13 +65,20 @@ async def page(
     return [_logged_of(*row) for row in await connection.execute(rows)]
 
 
-async def failing_since(connection: AsyncConnection, account_id: int) -> Mapping[int, int]:
-    """When the first delivery failed since the last one that was accepted, by the ids of the account's targets."""
+async def failing_since(
+    connection: AsyncConnection, account_id: int, target_id: int | None = None
+) -> Mapping[int, int]:
+    """When the first delivery failed since the last one that was accepted, by the ids of those targets of the account
+    whose last one failed, or of one of these alone.
+    """
+    chosen = [webhooks.c.account_id == account_id, webhooks.c.last_ok.is_(False)]
+    if target_id is not None:
+        chosen.append(webhooks.c.id == target_id)
     accepted_at = func.max(case((deliveries.c.is_accepted.is_(True), deliveries.c.finished_at), else_=0))
     last_accepted = (
         select(webhooks.c.id, func.coalesce(accepted_at, 0).label("accepted_at"))
         .outerjoin(deliveries, deliveries.c.webhook_id == webhooks.c.id)
-        .where(webhooks.c.account_id == account_id)
+        .where(*chosen)
         .group_by(webhooks.c.id)
         .subquery()
     )

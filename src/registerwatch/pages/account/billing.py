@@ -150,6 +150,7 @@ async def _billing_page(request: Request, visitor: Visitor, *, problem: Register
         ],
         paid=shown,
         state=_state(shown),
+        is_renewed=shown is not None and _is_renewed(shown),
         can_resume=shown is not None and shown.holds and shown.subscription.cancel_at_period_end,
         is_set_up=service.billing.payments is not None,
         offer=await _offer(request, visitor, shown),
@@ -164,6 +165,12 @@ async def _offer(request: Request, visitor: Visitor, shown: PaidSubscription | N
     if service.billing.payments is None or (shown is not None and shown.holds):
         return None
     return await service.billing.checkouts.offer(visitor.caller)
+
+
+def _is_renewed(shown: PaidSubscription) -> bool:
+    """Whether the period goes on by itself when it ends."""
+    subscription = shown.subscription
+    return subscription.status in (provider.TRIALING, provider.ACTIVE) and not subscription.cancel_at_period_end
 
 
 def _state(shown: PaidSubscription | None) -> tuple[str, str] | None:
