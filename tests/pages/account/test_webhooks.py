@@ -102,6 +102,8 @@ async def test_the_log_is_filtered_by_outcome_and_a_delivery_goes_out_again(
     sent = await owner_pages.follow(await owner_pages.post(again, **SURE))
     assert [row[2] for row in sent.rows] == ["Under way"]
     assert sent.one("section", id="log")["data-poll"] == "3"
+    secret = Markup.of(await owner_pages.post("/app/webhooks/1/secret", **SURE))
+    assert "data-poll" not in secret.one("section", id="log").attributes, "this address answers forms alone"
     region = await owner_pages.client.get("/app/webhooks/1", headers={"X-Fragment": "log"})
     assert region.text.strip().startswith('<section id="log"')
     await harness.deliver_due()

@@ -25,7 +25,7 @@ MAX_PAGE = 10_000
 ABANDONED_SECONDS = 120
 """A test takes less. One that has not ended by then never will: its process was stopped."""
 POLLED_SECONDS = 600
-"""While a delivery that is younger is under way, the log is read again by itself."""
+"""While a delivery that is younger is under way, the log is read again by itself, where its address can be."""
 CHIPS = (
     (None, "All"),
     (Outcome.ACCEPTED, "Accepted"),
@@ -67,7 +67,7 @@ async def log_page(
         "paging": Paging(number, PAGE_ROWS, found.counts.of(outcome)),
         "newer": _address(webhook_id, outcome, number - 1) if number > 1 else "",
         "older": _address(webhook_id, outcome, number + 1) if number * PAGE_ROWS < found.counts.of(outcome) else "",
-        "polls": any(now - each.created_at < POLLED_SECONDS for each in _under_way(found)),
+        "polls": request.method == "GET" and any(now - each.created_at < POLLED_SECONDS for each in _under_way(found)),
         "abandoned": {each.id for each in _under_way(found) if _is_abandoned(each, now)},
     }
     if fragment_asked(request) == REGION:
