@@ -30,6 +30,9 @@ class Topic:
 
 
 TOPICS = (
+    Topic(
+        "watching", "Watching", "Find, watch, be told: what is compared, what is reported, and the register’s words."
+    ),
     Topic("accounts", "Accounts", "Proven addresses, members, keys and their scopes, sessions, passwords."),
     Topic(
         "answers", "What answers say", "How “there is none”, “nobody has looked” and “could not look” are told apart."
