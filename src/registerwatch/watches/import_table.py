@@ -41,6 +41,7 @@ HEADINGS = (
 LIST_IS_DAMAGED = "The list did not come back as it was shown. Send it again."
 MAX_LINE_NUMBER = 10_000_000
 
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
 _NUMBER_WITH_ZEROS = re.compile(r"([0-9]{8,15})[.,]0+")
 _QUOTED_FORMULA = re.compile(r'="([^"]*)"')
 
@@ -187,8 +188,8 @@ def too_many_rows() -> InvalidInput:
 
 def bare(text: str) -> str:
     """The text of a cell in one line, without what spreadsheets write around an identifier to keep it a text."""
-    cell = " ".join(text.split())[:MAX_CELL_LENGTH]
-    cell = cell.encode("utf-8", "replace").decode().replace("\0", "")  # half signs fit into no answer
+    cell = _CONTROL.sub("", " ".join(text.split()))[:MAX_CELL_LENGTH]
+    cell = cell.encode("utf-8", "replace").decode()  # half signs fit into no answer
     quoted = _QUOTED_FORMULA.fullmatch(cell)
     cell = quoted.group(1).strip() if quoted else cell.removeprefix("'").strip()
     number = _NUMBER_WITH_ZEROS.fullmatch(cell)

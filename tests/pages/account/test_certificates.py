@@ -110,7 +110,7 @@ async def test_filters_are_in_the_address_and_what_it_says_wrongly_is_left_out(
     assert (len(second.rows), second.link("← Previous")) == (20, f"{PATH}?manufacturer={SRN}&page=2")
     assert "No certificate matches" in beyond.main
     assert [row[0] for row in other.rows] == ["Q-1"]
-    assert region.text.lstrip().startswith("<section")
+    assert region.text.lstrip().startswith("<div data-announce")
     assert "Z-001" not in region.text
     for query in ("page=0", "page=-1", "page=²", "page=99999999999", "group=%00", "q=%FF", "view=&group=&q="):
         assert (await owner_pages.get(f"{PATH}?{query}")).status_code == 200, query

@@ -93,6 +93,7 @@ async def test_what_cannot_be_read_says_why_and_keeps_what_was_typed(owner_pages
     empty = await owner_pages.post("/app/import", text="  ")
     both = await owner_pages.upload("/app/import", "a.csv", b"x", text=UDI)
     pdf = await owner_pages.upload("/app/import", "a.csv", b"%PDF-1.7", text="")
+    control = await owner_pages.post("/app/import", text="a\x00b")
     nothing = await owner_pages.post("/app/import", text="udi\n;;;\n")
     damaged = await owner_pages.post("/app/import", step="add", list='[[1,"x","bomb"]]')
     large = await owner_pages.upload("/app/import", "a.csv", b"x" * (2 * 1024 * 1024 + 1), text="")
@@ -101,6 +102,7 @@ async def test_what_cannot_be_read_says_why_and_keeps_what_was_typed(owner_pages
         "Paste a list, or choose a file.": empty,
         "not both": both,
         "This is a PDF": pdf,
+        "no text": control,
         "holds nothing that could be an identifier": nothing,
         "did not come back as it was shown": damaged,
         "more than 2,048 KiB": large,
@@ -111,7 +113,20 @@ async def test_what_cannot_be_read_says_why_and_keeps_what_was_typed(owner_pages
         assert words in page.main
         assert accessibility_problems(page) == []
     assert Markup.of(both).one("textarea").text == UDI
+    assert Markup.of(control).one("textarea").text == "ab"
     assert Markup.of(pdf).one("input", type="file")["aria-invalid"] == "true"
+
+
+async def test_what_was_sent_without_a_session_is_kept_unless_it_is_large(
+    harness: ServiceHarness, browser_client: PagesClient
+) -> None:
+    kept = await browser_client.post("/app/import", text=f"{UDI}\n{SRN}")
+    large = await browser_client.upload("/app/import", "a.csv", b"x" * 200_000, text="")
+
+    assert (kept.status_code, large.status_code) == (401, 401)
+    hidden = {each["name"]: each["value"] for each in Markup.of(kept).all("input", type="hidden")}
+    assert hidden["kept:text"] == f"{UDI}\n{SRN}"
+    assert "too large to be kept" in Markup.of(large).main
 
 
 async def test_the_cap_and_the_end_of_the_period_are_told_before_anything_is_added(

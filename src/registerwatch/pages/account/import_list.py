@@ -1,11 +1,13 @@
 """Watching a list: what would become of each line is shown first, and nothing is stored before that is confirmed."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from starlette.requests import Request
 from starlette.responses import Response
 
+from registerwatch.accounts.validation import one_line
 from registerwatch.bootstrap import Service
 from registerwatch.errors import CapReached, InvalidInput, Overloaded, PeriodEnded
 from registerwatch.pages.account.rendering import app_page
@@ -27,6 +29,8 @@ NO_LIST = "Paste a list, or choose a file."
 TWO_LISTS = "Paste a list or choose a file, not both: it would not be clear which of them is meant."
 EMPTY_LIST = "The list holds nothing that could be an identifier."
 FAILED_HEADER = ("Line", "Identifier", "Why it is not watched")
+
+_NOT_IN_HTML = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +62,7 @@ async def sent(request: Request, service: InjectedService, visitor: SignedIn) ->
             return await _failed(service, visitor, form)
         parsed = await _parsed(service, form)
     except (InvalidInput, Overloaded) as error:
-        typed = Typed(form["text"], str(error), form.file("file") is not None)
+        typed = Typed(_NOT_IN_HTML.sub("", form["text"]), str(error), form.file("file") is not None)
         return await _form(request, service, visitor, typed)
     return await _checked(request, service, visitor, parsed)
 
@@ -105,7 +109,7 @@ async def _added(request: Request, service: Service, visitor: Visitor, form: For
         plan = await service.watches.imports.add_list(visitor.caller, lines, tags)
     except (InvalidInput, CapReached, PeriodEnded) as error:
         plan = await service.watches.imports.plan(visitor.caller, lines)
-        return _plan_page(request, visitor, plan, lines, tag=form["tag"], problem=str(error))
+        return _plan_page(request, visitor, plan, lines, tag=one_line(form["tag"]), problem=str(error))
     return app_page(
         request,
         visitor,

@@ -12,6 +12,7 @@ from registerwatch.pages.cookies import can_sign_in
 from registerwatch.pages.forms import FORM_WITH_FILES, Form, form_of
 from registerwatch.pages.rendering import unindexed_page
 from registerwatch.register.identifiers import subject
+from registerwatch.web.body_limits import MAX_BODY_BYTES, declared_length
 from registerwatch.web.injection import service_of
 
 KEPT_PREFIX = "kept:"
@@ -20,6 +21,7 @@ KEPT_FOR = "kept-for"
 """The field that names the address that the form was sent to."""
 SESSION_ENDED = "Your session has ended. Sign in again; nothing that you typed is lost."
 FILE_LOST = "Your session has ended. Sign in again, then choose the file once more: a browser sends it again only so."
+TOO_LARGE_TO_KEEP = "Your session has ended. Sign in again, then send the form once more: it is too large to be kept."
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +100,12 @@ def sign_in_page(
 
 
 async def kept_form_page(request: Request) -> Response:
-    """The form for signing in, which keeps what was sent without a session."""
+    """The form for signing in, which keeps what was sent without a session.
+
+    Of strangers no more is received than any form may have: a larger body is left where it is.
+    """
+    if declared_length(request.scope) > MAX_BODY_BYTES or "transfer-encoding" in request.headers:
+        return sign_in_page(request, Destination(next=safe_address(request.url.path)), 401, note=TOO_LARGE_TO_KEEP)
     form = await form_of(request)
     is_upload = request.headers.get("content-type", "").lower().startswith(FORM_WITH_FILES)
     if is_upload and form.files:
