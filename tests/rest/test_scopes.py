@@ -19,7 +19,7 @@ from registerwatch.mcp.tools import TOOLS
 from registerwatch.rest.auth import KeyOrSession
 from tests.mcp.messages import used
 from tests.rest.answers import granted, me, refused
-from tests.rest.test_access import PROTECTED, a_company, address_of, asked, operations
+from tests.rest.test_access import PROTECTED, a_company, a_member, address_of, asked, operations
 from tests.support.harness import PASSWORD, NewAccount, ServiceHarness, ServiceStarter, auth_headers
 from tests.support.receiver import Receiver
 
@@ -123,6 +123,24 @@ async def test_every_route_that_needs_a_credential_declares_the_scope_of_the_tab
 
         assert declared == NEEDED
         assert needs_credential - {"POST /mcp", "POST /v1/logout"} == set(NEEDED) == set(PROTECTED)
+
+
+@pytest.mark.parametrize("database_kind", ["sqlite"], indirect=True)
+async def test_the_description_tells_the_scope_of_every_operation_and_what_owners_alone_may(
+    harness: ServiceHarness,
+) -> None:
+    paths = (await harness.get("/openapi.json")).json()["paths"]
+    told = {
+        f"{method.upper()} {path}": operation["x-access"]
+        for path, item in paths.items()
+        for method, operation in item.items()
+        if "x-access" in operation
+    }
+
+    assert {label: access["scope"] for label, access in told.items()} == NEEDED
+    assert {label for label, access in told.items() if access["owners_only"]} == {
+        label for label, about in PROTECTED.items() if about.level[a_member] == 403
+    }
 
 
 def test_every_tool_declares_the_scope_of_the_table() -> None:

@@ -19,13 +19,14 @@ def markup(shown: Document) -> Markup:
 
 
 def test_headings_have_ids_as_github_gives_them_and_each_its_own() -> None:
-    shown = read("## What comes?\n\n### Python\n\n## A `key`\n\n### Python\n")
+    shown = read("## What comes?\n\n### Python\n\n## A `key`\n\n### Python\n\n## Content\n")
 
     assert [(each.level, each.id, each.text) for each in shown.headings] == [
         (2, "what-comes", "What comes?"),
         (3, "python", "Python"),
         (2, "a-key", "A key"),
         (3, "python-1", "Python"),
+        (2, "content-1", "Content"),
     ]
     assert [each.attributes.get("id") for each in markup(shown).all("h3")] == ["python", "python-1"]
     assert "A title" not in shown.body

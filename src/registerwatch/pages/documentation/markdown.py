@@ -17,6 +17,9 @@ from markupsafe import Markup, escape
 MAX_STACKED_COLUMNS = 4
 """A table of more columns is scrolled where the page is narrow; the rows of others become short lists."""
 
+IDS_OF_FRAME = ("content", "announcement", "quick")
+"""Ids that every page has; a heading with one of these words gets another."""
+
 _COMMENT = re.compile(r"^<!--.*?-->\n?", re.MULTILINE | re.DOTALL)
 _NOT_OF_IDS = re.compile(r"[^\w\- ]")
 
@@ -108,7 +111,7 @@ def plain_text(inline_token: Token) -> str:
 def _with_ids(tokens: Sequence[Token]) -> list[Heading]:
     """Gives each heading an id of its own."""
     headings: list[Heading] = []
-    ids: dict[str, int] = {}
+    ids = dict.fromkeys(IDS_OF_FRAME, 1)
     for number, token in enumerate(tokens):
         if token.type != "heading_open":
             continue

@@ -6,8 +6,8 @@ const PAUSES_WHILE_READING = [1500, 3000, 6000, 12000];
 const UNREACHABLE = "The service cannot be reached. Check the connection and try again.";
 
 const announcement = document.getElementById("announcement");
-const search = document.getElementById("search");
-const showPassword = document.getElementById("show");
+const search = document.querySelector("form#search");
+const showPassword = document.querySelector("button#show");
 const content = document.getElementById("content");
 const addressInPrint = document.querySelector("[data-address]");
 
