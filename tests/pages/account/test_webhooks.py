@@ -25,13 +25,15 @@ async def test_a_webhook_is_added_tested_and_removed(harness: ServiceHarness, ow
     empty = await owner_pages.page("/app/webhooks")
     assert "No webhook yet" in empty.main
     assert accessibility_problems(empty) == []
-    refused = await owner_pages.post("/app/webhooks", url="http://hooks.acme.example/")
+    refused = await owner_pages.post("/app/webhooks", form="a token", url="http://hooks.acme.example/")
     assert refused.status_code == 400
     assert Markup.of(refused).one("input", id="url")["value"] == "http://hooks.acme.example/"
     assert "https" in Markup.of(refused).one("p", id="url-problem").text
 
-    added = await owner_pages.post("/app/webhooks", url=WEBHOOK_URL)
+    added = await owner_pages.post("/app/webhooks", form="a token", url=WEBHOOK_URL)
     page = await owner_pages.follow(added)
+    twice = await owner_pages.post("/app/webhooks", form="a token", url=WEBHOOK_URL)
+    assert len((await owner_pages.follow(twice)).rows) == 1
     assert accessibility_problems(page) == []
     assert "The webhook is added" in page.main
     assert "Nothing was sent to this address" in page.main
@@ -56,7 +58,7 @@ async def test_a_webhook_is_added_tested_and_removed(harness: ServiceHarness, ow
 async def test_the_secret_is_shown_on_demand_and_a_new_one_overlaps_for_a_day(
     harness: ServiceHarness, owner_pages: PagesClient
 ) -> None:
-    await owner_pages.post("/app/webhooks", url=WEBHOOK_URL)
+    await owner_pages.post("/app/webhooks", form="a token", url=WEBHOOK_URL)
     [webhook] = await harness.webhooks.all((await owner_of(harness, owner_pages)).account.id)
     assert webhook.secret not in (await owner_pages.get("/app/webhooks/1")).text
 

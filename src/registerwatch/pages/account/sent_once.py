@@ -1,4 +1,4 @@
-"""Forms that make something whose secret is told once: sent twice, such a form makes nothing more."""
+"""Forms that make something: sent twice, by a double click or a reload, such a form makes nothing more."""
 
 import secrets
 from collections.abc import AsyncIterator

@@ -12,6 +12,7 @@ from registerwatch.pages.account.questions import ask_once
 from registerwatch.pages.account.rendering import app_page, redirect_to
 from registerwatch.pages.account.router import account_pages
 from registerwatch.pages.account.row_ids import RowId
+from registerwatch.pages.account.sent_once import SentBefore, new_form_token, sent_once
 from registerwatch.pages.account.visitor import OwnerSignedIn, SignedIn, Visitor
 from registerwatch.pages.account.webhook_log import log_page, webhook_is_gone
 from registerwatch.pages.forms import Form, form_of
@@ -31,11 +32,14 @@ async def webhooks(request: Request, visitor: SignedIn) -> Response:
 
 @router.post("/app/webhooks")
 async def add(request: Request, service: InjectedService, visitor: OwnerSignedIn) -> Response:
-    """Add an address. Its own page has the secret."""
+    """Add an address, once however often the form is sent. Its own page has the secret."""
     form = await form_of(request)
     await require_proof(request, visitor, form, "Add a webhook")
     try:
-        added = await service.notifications.webhooks.add(visitor.caller, form["url"])
+        async with sent_once(service, visitor, form):
+            added = await service.notifications.webhooks.add(visitor.caller, form["url"])
+    except SentBefore:
+        return redirect_to("/app/webhooks")
     except (InvalidInput, CapReached) as error:
         return await _list_page(request, visitor, 400, form=form, problem=str(error))
     return redirect_to(f"/app/webhooks/{added.id}", done="added")
@@ -155,6 +159,7 @@ async def _list_page(
         failing_since=await notifications.log.failing_since(account_id) if present else {},
         cap=MAX_TARGETS,
         typed=form["url"] if form else "",
+        form_token=new_form_token(),
         problem=problem,
         allows_private=service_of(request).settings.webhooks_allow_private,
     )
