@@ -39,6 +39,8 @@ async def test_a_trial_is_paid_cancelled_and_resumed(start_service: ServiceStart
         assert early.headers["location"] == f"/app/billing/done?session_id={session}"
         unpaid = await pages.follow(await pages.get(early.headers["location"]))
         assert "reports your payment within seconds" in unpaid.main
+        foreign = await pages.follow(await pages.get("/app/billing/done", session_id="cs_of_somebody"))
+        assert "not started by this account" in foreign.main
         subscription = harness.provider.pay(session)
         done = await pages.follow(await pages.get(early.headers["location"]))
         assert "The subscription has begun" in done.main

@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from registerwatch.accounts.plans import PlanName, plans
 from registerwatch.billing import provider
-from registerwatch.billing.checkout import Offer
+from registerwatch.billing.checkout import UNKNOWN_CHECKOUT, Offer
 from registerwatch.billing.models import PaidSubscription
 from registerwatch.errors import InvalidInput, PaymentsUnavailable, RegisterwatchError
 from registerwatch.pages.account.rendering import app_page, redirect_to
@@ -21,6 +21,7 @@ PATH = "/app/billing"
 DONE = {
     "subscribed": "Thank you. The subscription has begun.",
     "waiting": "Thank you. The payment provider reports your payment within seconds; then this page shows it.",
+    "unknown": "That payment was not started by this account. If you pay for another one, sign in there to see it.",
     "back": "You are back from the payment provider. What you changed there shows here within seconds.",
     "cancelled": "The subscription is cancelled. What is paid for goes on until its end.",
     "resumed": "The cancellation is undone. The subscription goes on.",
@@ -75,8 +76,8 @@ async def paid(request: Request, service: InjectedService, visitor: SignedIn) ->
     await limits_of(request).check(request, Limit.PAYMENT)
     try:
         await service.billing.checkouts.confirm(visitor.caller, request.query_params.get("session_id", ""))
-    except (InvalidInput, PaymentsUnavailable):
-        return redirect_to(PATH, done="waiting")
+    except (InvalidInput, PaymentsUnavailable) as error:
+        return redirect_to(PATH, done="unknown" if str(error) == UNKNOWN_CHECKOUT else "waiting")
     return redirect_to(PATH, done="subscribed")
 
 
