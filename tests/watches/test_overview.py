@@ -49,7 +49,7 @@ async def test_it_counts_states_and_lists_what_fails_and_what_ends_of_that_accou
     assert [(each.subject, each.last_error, each.failing_since) for each in found.failing] == [
         (SUBJECTS[3], "It is tired.", since)
     ]
-    assert [(each.certificate, each.days) for each in found.expiring] == [("Z-1", -30), ("Z-2", 0), ("Z-3", 90)]
+    assert [(each.seen.number, each.days) for each in found.expiring] == [("Z-1", -30), ("Z-2", 0), ("Z-3", 90)]
     assert found.rechecked_at is not None
     assert 0 <= harness.now - found.rechecked_at < harness.service.settings.recheck_interval
     assert (await harness.service.watches.overview.read(other)).failing == []

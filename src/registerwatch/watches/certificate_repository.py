@@ -38,12 +38,13 @@ _NOTHING = _SnapshotPart()
 
 async def devices_of_account(database: Database, account_id: int) -> Sequence[CertifiedDevice]:
     """The account's watched devices, oldest watch first."""
-    return [_device(*row) for row in await database.rows(_DEVICES, account_id=account_id)]
+    return [certified_device(*row) for row in await database.rows(_DEVICES, account_id=account_id)]
 
 
-def _device(
+def certified_device(
     watch_id: int, subject: str, label: str, snapshot: str | None, last_sync: int | None, last_error: str
 ) -> CertifiedDevice:
+    """A watched device, of these columns of its watch."""
     part = _decoder.decode(snapshot) if snapshot is not None else _NOTHING
     return CertifiedDevice(
         watch_id,

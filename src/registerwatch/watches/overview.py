@@ -8,8 +8,9 @@ from registerwatch.accounts.models import Caller
 from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
 from registerwatch.watches import overview_repository
-from registerwatch.watches.expiring import expiring
-from registerwatch.watches.models import Expiring, HealthState
+from registerwatch.watches.certificates import CertificateFilter, WatchedCertificate
+from registerwatch.watches.certificates import overview as certificate_overview
+from registerwatch.watches.models import HealthState
 from registerwatch.watches.overview_repository import FailingWatch, StateCount
 
 AHEAD_DAYS = 90
@@ -24,7 +25,7 @@ class WatchOverview:
     states: Mapping[HealthState, StateCount]
     failing: Sequence[FailingWatch]
     """Watches that could not be read, those that fail for the longest time first; at most `SHOWN`."""
-    expiring: Sequence[Expiring]
+    expiring: Sequence[WatchedCertificate]
     """Certificates that end within `AHEAD_DAYS` or ended within `PAST_DAYS`, the first to end first."""
     rechecked_at: int | None
     """When the last recheck of the whole service began; None where there was none, and without watches."""
@@ -71,5 +72,6 @@ class OverviewService:
             states, slot = await overview_repository.states(connection, account_id, now)
             failing = await overview_repository.failing(connection, account_id, SHOWN)
             dated = await overview_repository.with_dates(connection, account_id, first, last)
-        ending = [each for each in expiring(dated, now) if -PAST_DAYS <= each.days <= AHEAD_DAYS]
+        listed = certificate_overview(dated, CertificateFilter(), today).matching
+        ending = [each for each in listed if each.days is not None and -PAST_DAYS <= each.days <= AHEAD_DAYS]
         return WatchOverview(states, failing, ending, None if slot is None else int(slot * self._recheck_interval))

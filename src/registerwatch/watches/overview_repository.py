@@ -8,8 +8,10 @@ from sqlalchemy import case, func, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.db.tables import ticks, watches
-from registerwatch.watches.models import NOT_REGISTERED, HealthState, Watch
-from registerwatch.watches.repository import WATCH, health_state, watch_of
+from registerwatch.watches.certificate_repository import certified_device
+from registerwatch.watches.certificates import CertifiedDevice
+from registerwatch.watches.models import NOT_REGISTERED, HealthState
+from registerwatch.watches.repository import health_state
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +71,19 @@ async def failing(connection: AsyncConnection, account_id: int, limit: int) -> S
     return [FailingWatch(*each) for each in await connection.execute(found)]
 
 
-async def with_dates(connection: AsyncConnection, account_id: int, first: date, last: date) -> Sequence[Watch]:
+async def with_dates(
+    connection: AsyncConnection, account_id: int, first: date, last: date
+) -> Sequence[CertifiedDevice]:
     """The account's watched devices whose snapshot has a date in one of the months from `first` to `last`.
 
     The date need not be that of a certificate: so few snapshots are left that all of them can be decoded.
     """
     months = range(first.year * 12 + first.month - 1, last.year * 12 + last.month)
     dates = [watches.c.snapshot.contains(f'"{month // 12:04}-{month % 12 + 1:02}-') for month in months]
-    found = WATCH.where(watches.c.account_id == account_id, watches.c.kind == "udi", or_(*dates))
-    return [watch_of(row) for row in await connection.execute(found)]
+    row = watches.c
+    found = (
+        select(row.id, row.subject, row.label, row.snapshot, row.last_sync, row.last_error)
+        .where(row.account_id == account_id, row.kind == "udi", or_(*dates))
+        .order_by(row.id)
+    )
+    return [certified_device(*each) for each in await connection.execute(found)]

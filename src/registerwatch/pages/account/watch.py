@@ -98,7 +98,7 @@ async def stop_form(request: Request, watch_id: int, service: InjectedService, v
 async def stop(request: Request, watch_id: int, service: InjectedService, visitor: SignedIn) -> Response:
     """Stop watching. Who sends it twice is told the same."""
     await service.watches.service.remove(visitor.caller, _bounded(watch_id))
-    return redirect_to("/app/watches", done="removed", n=1)
+    return redirect_to("/app/watches", done="removed")
 
 
 async def _page(
