@@ -98,6 +98,11 @@ async def test_what_people_set_is_saved_or_stays_in_the_form(harness: ServiceHar
     many = Markup.of(await owner_pages.post(address, tags=",".join(map(str, range(21)))))
     assert "at most 20 tags" in many.one("p", id="tags-problem").text
     assert (await owner_pages.page(address)).one("h1").text == '<b>"=1+1</b>'
+    harness.clock.move(8 * 86_400)
+    ended = Markup.of(await owner_pages.post(address, name="Late", notes="Typed for long"))
+    assert "Not saved. The account's period has ended." in ended.main
+    assert ended.one("textarea", id="notes").text == "Typed for long"
+    assert "Read it now" not in ended.main
     await harness.finish_background_work()
 
 

@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from registerwatch.bootstrap import Service
-from registerwatch.errors import CapReached, InvalidInput
+from registerwatch.errors import CapReached, InvalidInput, PeriodEnded
 from registerwatch.pages.account.changes import severity_tone
 from registerwatch.pages.account.rendering import app_page, redirect_to
 from registerwatch.pages.account.router import account_pages
@@ -61,6 +61,8 @@ async def change(request: Request, watch_id: int, service: InjectedService, visi
                 return _no_watch(request, visitor)
         except CapReached as error:
             problems = {"tags": str(error)}
+        except PeriodEnded as error:
+            problems = {"all": str(error)}
     if problems:
         return await _page(request, service, visitor, watch_id, edit=edit, problems=problems)
     return redirect_to(f"/app/watches/{watch_id}", done="saved")

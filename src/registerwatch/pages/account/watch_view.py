@@ -6,6 +6,7 @@ from datetime import date, datetime
 from zoneinfo import ZoneInfo
 
 from registerwatch.pages.account.changes import ShownChange, shown_changes
+from registerwatch.pages.account.watch_rows import BADGES, STATES
 from registerwatch.pages.addresses import actor_address, device_address
 from registerwatch.pages.countries import country_name
 from registerwatch.pages.public.actor import ROLES
@@ -13,21 +14,13 @@ from registerwatch.pages.public.certificates import ShownCertificate
 from registerwatch.pages.public.device import EUDAMED_DEVICE, DeviceView
 from registerwatch.register.store.documents import StoredActor
 from registerwatch.watches.event_search_repository import ListedEvent
-from registerwatch.watches.models import NOT_REGISTERED, Event, HealthState, Watch
+from registerwatch.watches.models import NOT_REGISTERED, Event, Watch
 from registerwatch.watches.observe import NO_CERTIFICATES
 from registerwatch.watches.read_failures import ReadFailure
 from registerwatch.watches.snapshot import Snapshot
 from registerwatch.watches.timeline import PAGE_LENGTH, Position, TimelineEntry
 from registerwatch.watches.watch_details import WatchDetails
 
-STATES: dict[HealthState, tuple[str, str]] = {
-    "ok": ("Fine", "good"),
-    "unread": ("Not read yet", "none"),
-    "overdue": ("Overdue", "warn"),
-    "unknown": ("Unknown to the register", "warn"),
-    "failing": ("Failing", "bad"),
-}
-"""Words and tone of each state."""
 LAST_READ_FAILED = ("Last read failed", "warn")
 """Of a watch that is fine otherwise."""
 
@@ -103,7 +96,9 @@ class WatchView:
     def state(self) -> tuple[str, str]:
         """Its state in words, and the tone."""
         state = self.watch.health(self.now)
-        return LAST_READ_FAILED if state == "ok" and self.watch.last_error else STATES[state]
+        if state == "ok" and self.watch.last_error:
+            return LAST_READ_FAILED
+        return STATES[state], BADGES[state] or "none"
 
     @property
     def is_partial(self) -> bool:
