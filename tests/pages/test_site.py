@@ -133,6 +133,15 @@ async def test_nothing_but_the_files_is_served(site: SiteMaker, path: str) -> No
         assert (await harness.client.get(path)).status_code == 404
 
 
+@pytest.mark.parametrize("name", [name for name in assets() if name.endswith(".css")])
+def test_every_block_of_a_style_sheet_ends_before_the_next_section(name: str) -> None:
+    depth = 0
+    for line in assets()[name].body.decode().splitlines():
+        depth += line.count("{") - line.count("}")
+        assert depth == 0 or not line.startswith("/*"), f"{line} stands within the block before it"
+    assert depth == 0
+
+
 def test_the_stylesheet_stays_small() -> None:
     assert len(assets()["style.css"].body) < 12_000
     assert len(assets()["docs.css"].body) < 6_000
