@@ -30,12 +30,19 @@ function filterLive(form) {
   let timer = 0;
   let current = null;
 
+  function wanted() {
+    const fields = new URLSearchParams([...new FormData(form)].filter(([, value]) => value.trim()));
+    return form.getAttribute("action") + (fields.size ? `?${fields}` : "");
+  }
+  let asked = wanted();
+
   async function show() {
     clearTimeout(timer);
+    const address = wanted();
+    if (address === asked) return; // a field that was left has no news, and what was marked in the region stays marked
+    asked = address;
     current?.abort();
     const controller = (current = new AbortController());
-    const fields = new URLSearchParams([...new FormData(form)].filter(([, value]) => value.trim()));
-    const address = form.getAttribute("action") + (fields.size ? `?${fields}` : "");
     document.getElementById(id).setAttribute("aria-busy", "true");
     try {
       const html = await fetchRegion(id, address, { signal: controller.signal });
@@ -55,6 +62,7 @@ function filterLive(form) {
   form.addEventListener("change", show);
   form.addEventListener("submit", (event) => {
     event.preventDefault();
+    asked = "";
     show();
   });
 }
