@@ -22,7 +22,7 @@ from registerwatch.watches.event_search_repository import ListedEvent, Viewer
 from registerwatch.watches.event_selection import EventSelection, EventView
 from registerwatch.watches.models import EventSeverity
 
-MAX_COUNTED = 10_000
+MAX_COUNTED = 5_000
 """Counts end there: there may be more."""
 MAX_MARKED_IDS = 1_000
 """Events that one request names."""

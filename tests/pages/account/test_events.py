@@ -86,7 +86,8 @@ async def test_events_are_listed_by_day_with_what_was_before_and_after(owner_pag
     assert accessibility_problems(page) == []
     assert len(page.all("h2")) == 2
     assert chosen(page) == [expiry, high]
-    first, second, third = page.rows
+    today, first, day_before, second, third = page.rows
+    assert (today, day_before) == ([page.all("h2")[0].text], [page.all("h2")[1].text])
     assert first[1:] == [
         "! medium",
         "Device 2 04012345670002",
@@ -174,7 +175,7 @@ async def test_archiving_is_for_everybody_and_asks_once_where_it_is_all_that_mat
     assert back.headers["location"] == "/app/events?view=archived&done=unarchived&n=1"
     everything = await owner_pages.page("/app/events", view="all")
     assert chosen(everything) == [ids[0]]
-    assert "unseen" not in everything.rows[0][2]
+    assert "unseen" not in everything.rows[1][2]
 
 
 async def test_filters_are_in_the_address_and_each_can_be_left_out(owner_pages: PagesClient) -> None:
@@ -255,9 +256,9 @@ async def test_events_of_one_cause_stand_together(owner_pages: PagesClient) -> N
 
     assert accessibility_problems(page) == []
     assert chosen(page)[1:] == ids[::-1]
-    assert len(page.rows) == 2
-    assert "DE-MF-000006413, told for 3 watches:" in page.rows[1][2]
-    assert page.rows[1][3:6] == ["Manufacturer status", "Active", "Inactive"]
+    _day, _other, of_maker = page.rows
+    assert "DE-MF-000006413, told for 3 watches:" in of_maker[2]
+    assert of_maker[3:6] == ["Manufacturer status", "Active", "Inactive"]
 
 
 async def test_the_download_has_every_event_that_matches_and_no_formula(owner_pages: PagesClient) -> None:

@@ -47,11 +47,6 @@ class Day:
     """An instant of it."""
     rows: Sequence[EventRow]
 
-    @property
-    def number(self) -> int:
-        """How many events are shown of it."""
-        return sum(len(row.listed) for row in self.rows)
-
 
 def by_day(events: Iterable[ListedEvent], zone: ZoneInfo) -> list[Day]:
     """Events by the days of a time zone, in their order; those of one cause stand where the newest of them does."""
