@@ -21,7 +21,7 @@ async def subjects(harness: ServiceHarness, pages: PagesClient) -> list[str]:
 
 
 def cards(page: Markup) -> list[str]:
-    [first] = [each for each in page.all("ul") if each.attributes.get("class") == "cards"]
+    [first] = [each for each in page.all("ul") if each.attributes.get("class") == "cards counts"]
     return [each.text for each in page.all("li") if each.text and each.text in first.text and each.text[0].isdigit()]
 
 
