@@ -14,7 +14,7 @@ from openpyxl import Workbook
 
 from registerwatch.errors import InvalidInput
 from registerwatch.watches.import_process import ListFileReader
-from registerwatch.watches.import_table import LeftOut
+from registerwatch.watches.import_table import MAX_CELL_LENGTH, LeftOut
 from registerwatch.watches.import_xlsx import workbook_lines
 from tests.register.builders import PROPERTY, UDI
 from tests.support.harness import SRN
@@ -80,6 +80,19 @@ def test_the_first_visible_sheet_that_holds_something_is_read() -> None:
     parsed = workbook_lines(saved(workbook))
 
     assert ([line.cell for line in parsed.lines], parsed.sheet, parsed.other_sheets) == ([UDI], "Devices", 2)
+
+
+def test_a_name_of_a_sheet_that_goes_on_and_on_is_cut() -> None:
+    sheets = (
+        b'<workbook xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main" xmlns:r='
+        b'"http://schemas.openxmlformats.org/officeDocument/2006/relationships"><sheets><sheet name="'
+        + b"x" * 100_000
+        + b'" sheetId="1" r:id="rId1"/></sheets></workbook>'
+    )
+
+    parsed = workbook_lines(with_part(a_workbook([UDI]), "xl/workbook.xml", sheets))
+
+    assert (len(parsed.sheet), len(parsed.lines)) == (MAX_CELL_LENGTH, 1)
 
 
 def test_merged_cells_count_once_and_lines_beyond_the_most_are_told() -> None:

@@ -70,14 +70,21 @@ def main() -> int:
     """Read a workbook from standard input."""
     from registerwatch.watches.import_xlsx import workbook_lines  # the service itself never loads its library
 
-    resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
-    resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY_BYTES, MAX_MEMORY_BYTES))
+    _limit(resource.RLIMIT_CPU, CPU_SECONDS)
+    _limit(resource.RLIMIT_AS, MAX_MEMORY_BYTES)
     try:
         output, code = msgspec.json.encode(workbook_lines(sys.stdin.buffer.read())), 0
     except InvalidInput as error:
         output, code = str(error).encode(), REFUSED
     sys.stdout.buffer.write(output)
     return code
+
+
+def _limit(what: int, most: int) -> None:
+    """Lower a limit of this process; one that is lower already stays."""
+    _, hard = resource.getrlimit(what)
+    lowest = most if hard == resource.RLIM_INFINITY else min(most, hard)
+    resource.setrlimit(what, (lowest, lowest))
 
 
 if __name__ == "__main__":

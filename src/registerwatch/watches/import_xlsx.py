@@ -15,7 +15,7 @@ import msgspec
 from openpyxl import load_workbook
 
 from registerwatch.errors import InvalidInput
-from registerwatch.watches.import_table import MAX_ROWS, Cell, ParsedList, Row, table_lines, too_many_rows
+from registerwatch.watches.import_table import MAX_ROWS, Cell, ParsedList, Row, bare, table_lines, too_many_rows
 
 MAX_UNPACKED_BYTES = 40 * 1024 * 1024
 MAX_PARTS = 1_000
@@ -72,7 +72,7 @@ def _lines(content: bytes, *, has_formulas: bool) -> ParsedList:
         rows = _rows(sheet, written) if sheet.sheet_state == "visible" else []
         if rows:
             others = len(values.worksheets) - 1
-            return msgspec.structs.replace(table_lines(rows), sheet=sheet.title, other_sheets=others)
+            return msgspec.structs.replace(table_lines(rows), sheet=bare(sheet.title), other_sheets=others)
     raise InvalidInput(LIST_IS_EMPTY)
 
 

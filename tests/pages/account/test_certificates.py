@@ -78,7 +78,7 @@ async def test_certificates_are_shown_by_group_manufacturer_device_and_month(
         "Within 30 days 1": f"{PATH}?group=30",
         "91 to 180 days 1": f"{PATH}?group=180",
         "No date 1": f"{PATH}?group=undated",
-        "Without certificates 3": f"{PATH}?view=gaps",
+        "Missing or in doubt 3": f"{PATH}?view=gaps",
     }.items():
         assert page.link(words) == address
     views = {view: await owner_pages.page(PATH, view=view) for view in ("manufacturers", "devices", "months", "gaps")}
