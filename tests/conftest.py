@@ -42,6 +42,8 @@ TOGETHER = (
     "rest/test_description.py",
     "journeys/test_fleet.py",
     "journeys/test_mcp_clients.py",
+    "pages/account/test_access.py",
+    "pages/account/test_in_browser.py",
     "pages/test_browser.py",
     "pages/test_every_page.py",
 )

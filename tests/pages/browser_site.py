@@ -3,7 +3,6 @@
 Playwright's loop runs in this thread while Chromium is open: modules whose tests use it have no asynchronous tests.
 """
 
-import json
 import shutil
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -17,8 +16,8 @@ import uvicorn
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
 
-from registerwatch_standins.register.file_world import FileWorld
-from tests.support.harness import ServiceHarness, running_harness
+from tests.pages.conftest import running_site
+from tests.support.harness import ServiceHarness
 from tests.support.servers import serving
 
 CHROMIUM = Path("/usr/bin/chromium")
@@ -60,9 +59,7 @@ def chromium() -> Iterator[Browser]:
 
 
 @contextmanager
-def served_site(
-    folder: Path, template: Path, registrations: list[dict[str, Any]], **settings: object
-) -> Iterator[Served]:
+def served_site(folder: Path, template: Path, registrations: list[dict[str, Any]], **settings: Any) -> Iterator[Served]:
     """A site whose copy holds these registrations, served from a thread over a copy of the template database."""
     shutil.copyfile(template, folder / "registerwatch.db")
     with (
@@ -74,18 +71,13 @@ def served_site(
 
 @asynccontextmanager
 async def _serving(
-    folder: Path, registrations: list[dict[str, Any]], settings: dict[str, object]
+    folder: Path, registrations: list[dict[str, Any]], settings: dict[str, Any]
 ) -> AsyncIterator[tuple[str, ServiceHarness]]:
-    records = folder / "registrations.jsonl"
-    records.write_text("".join(json.dumps(each) + "\n" for each in registrations))
     address = f"sqlite:///{folder / 'registerwatch.db'}"
-    async with running_harness(address, folder, background=True, world=FileWorld(records), **settings) as harness:
-        await harness.service.bulk_loader.load(harness.service.bulk_source(str(records)), lambda _progress: None)
-        await harness.update_index()
+    async with running_site(address, folder, *registrations, **{"background": True, **settings}) as harness:
         config = uvicorn.Config(harness.app, port=0, lifespan="off", log_config=None, access_log=False)
         async with serving(config) as port:
             yield f"http://127.0.0.1:{port}", harness
-        await harness.finish_background_work()
 
 
 def new_page(context: BrowserContext) -> Page:
@@ -99,9 +91,11 @@ def new_page(context: BrowserContext) -> Page:
 
 
 def complaints(page: Page) -> list[str]:
-    """What the page complained about since it was opened: errors, warnings, violations of its policy."""
-    violations: list[str] = page.evaluate("window.violations")
-    return [*_COMPLAINTS[page], *violations]
+    """What the page complained about since this was asked last: errors, warnings, violations of its policy."""
+    violations: list[str] = page.evaluate("window.violations.splice(0)")
+    kept = _COMPLAINTS[page]
+    found, kept[:] = [*kept, *violations], []
+    return found
 
 
 def _complaint(message: ConsoleMessage) -> list[str]:

@@ -3,13 +3,14 @@
 import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from registerwatch_standins.register.file_world import FileWorld
-from tests.support.harness import ServiceHarness, ServiceStarter
+from tests.support.harness import ServiceHarness, running_harness
 
 SiteMaker = Callable[..., AbstractAsyncContextManager[ServiceHarness]]
 
@@ -20,18 +21,21 @@ def database_kind(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
+@asynccontextmanager
+async def running_site(
+    database_url: str, folder: Path, *registrations: dict[str, Any], **settings: Any
+) -> AsyncIterator[ServiceHarness]:
+    """A service whose copy holds these registrations."""
+    path = folder / "registrations.jsonl"
+    path.write_text("".join(json.dumps(each) + "\n" for each in registrations))
+    async with running_harness(database_url, folder, world=FileWorld(path), **settings) as harness:
+        await harness.service.bulk_loader.load(harness.service.bulk_source(str(path)), lambda _progress: None)
+        await harness.update_index()
+        yield harness
+        await harness.finish_background_work()
+
+
 @pytest.fixture
-def site(start_service: ServiceStarter, tmp_path: Path) -> SiteMaker:
+def site(database_url: str, tmp_path: Path) -> SiteMaker:
     """Starts a service whose copy holds these: `async with site(registration("04012345000016")) as harness`."""
-
-    @asynccontextmanager
-    async def made(*registrations: dict[str, Any], **settings: object) -> AsyncIterator[ServiceHarness]:
-        path = tmp_path / "registrations.jsonl"
-        path.write_text("".join(json.dumps(each) + "\n" for each in registrations))
-        async with start_service(world=FileWorld(path), **settings) as harness:
-            await harness.service.bulk_loader.load(harness.service.bulk_source(str(path)), lambda _progress: None)
-            await harness.update_index()
-            yield harness
-            await harness.finish_background_work()
-
-    return made
+    return partial(running_site, database_url, tmp_path)

@@ -22,9 +22,9 @@ def markup_problems(files: Mapping[str, str | bytes], folder: Path) -> list[str]
     checker = node.installed(CHECKERS) / "node_modules" / "vnu-jar" / "build" / "dist" / "vnu.jar"
     for name, content in files.items():
         (folder / name).write_bytes(content.encode() if isinstance(content, str) else content)
-    options = ("--format", "json", "--stdout", "--exit-zero-always", "--also-check-css", "--also-check-svg")
+    options = ("--format", "json", "--stdout", "--exit-zero-always", "--no-langdetect", "--also-check-css")
     done = subprocess.run(
-        [java, *QUICK_START, "-jar", str(checker), *options, *files],
+        [java, *QUICK_START, "-jar", str(checker), *options, "--also-check-svg", *files],
         cwd=folder,
         capture_output=True,
         text=True,

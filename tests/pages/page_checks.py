@@ -9,7 +9,6 @@ from pathlib import Path
 
 from playwright.sync_api import Page
 
-from tests.pages.browser_site import complaints
 from tests.support import node
 
 CHECKERS = Path(__file__).parent / "node"
@@ -17,13 +16,14 @@ CHECKERS = Path(__file__).parent / "node"
 REACHABLE = "a[href], button, input:not([type=hidden]), select, textarea, summary, [tabindex='0']"
 WIDE, ZOOMED, NARROW = 1280, 640, 320
 """Widths in CSS pixels: a desk, the same at 200 %, a small telephone (or the desk at 400 %)."""
-MAX_TABS = 60
+MAX_TABS = 40
 """How many things of a page are walked to by the key itself."""
 _RULES_LEFT_OUT = {
     "color-contrast-enhanced": "level AAA",
     "identical-links-same-purpose": "level AAA",
     "meta-refresh-no-exceptions": "level AAA",
     "hidden-content": "tells only that something is hidden",
+    "p-as-heading": "an experiment that guesses: a figure in large letters is no heading",
 }
 
 
@@ -41,7 +41,7 @@ def problems(page: Page) -> list[str]:
     found = [*_in_light(page), *_in_dark(page), *_enlarged(page), *_narrow(page)]
     page.emulate_media(color_scheme="light")
     page.set_viewport_size({"width": WIDE, "height": 800})
-    return [*found, *_by_keyboard(page), *complaints(page)]
+    return [*found, *_by_keyboard(page)]
 
 
 def _in_light(page: Page) -> Iterator[str]:
@@ -97,17 +97,17 @@ def _by_keyboard(page: Page) -> Iterator[str]:
     if count > MAX_TABS:
         places += _tabbed(page, count - 10, 10)
     expected = [*range(min(count, MAX_TABS)), *(range(count - 10, count) if count > MAX_TABS else ())]
-    if places != expected:
+    if places[: len(expected)] != expected:
         yield f"the keyboard walks {places} of {count}"
 
 
 def _tabbed(page: Page, first: int, number: int) -> list[int]:
-    """The places that the Tab key reaches, from a first one on."""
+    """The places that the Tab key reaches, from a first one on. A date is one, though the key stops in it often."""
     page.evaluate(_FOCUS_BEFORE, [REACHABLE, first])
-    places = []
-    for _ in range(number):
+    stops = page.evaluate(_STOPS, [REACHABLE, first, number])
+    for _ in range(stops):
         page.keyboard.press("Tab")
-        places.append(int(page.evaluate(_PLACE_OF_FOCUS, REACHABLE)))
+    places: list[int] = page.evaluate("window.places")
     return places
 
 
@@ -123,8 +123,10 @@ _RUN_AXE = """async ([only, leftOut]) => {
   const {violations} = await axe.run({...options, resultTypes: ["violations"]});
   return violations.flatMap((each) => each.nodes.map((node) => [each.id, each.help, node.html.slice(0, 160)]));
 }"""
-_VISIBLE = """const visible = (all) => [...document.querySelectorAll(all)].filter((each) =>
-  !each.disabled && each.checkVisibility({visibilityProperty: true}) && each.getClientRects().length);"""
+_VISIBLE = """const otherIsChosen = (each) => each.type === "radio" && !each.checked &&
+  [...document.getElementsByName(each.name)].some((other) => other.checked && other.form === each.form);
+const visible = (all) => [...document.querySelectorAll(all)].filter((each) => !each.disabled &&
+  each.checkVisibility({visibilityProperty: true}) && each.getClientRects().length && !otherIsChosen(each));"""
 _FOCUS_SIGNS = f"""(all) => {{
   {_VISIBLE}
   const style = (each) => {{
@@ -150,10 +152,18 @@ _FOCUS_BEFORE = f"""([all, place]) => {{
     document.body.removeAttribute("tabindex");
   }}
 }}"""
-_PLACE_OF_FOCUS = f"""(all) => {{
+_STOPS = f"""([all, first, number]) => {{
   {_VISIBLE}
-  return visible(all).indexOf(document.activeElement);
+  const reachable = visible(all);
+  window.places = [];
+  window.walk?.abort();
+  window.walk = new AbortController();
+  const keep = (event) => window.places.push(reachable.indexOf(event.target));
+  document.addEventListener("focusin", keep, {{signal: window.walk.signal}});
+  const dates = reachable.slice(first, first + number).filter((each) => each.type === "date");
+  return number + dates.length * 3;
 }}"""
+"""Keeps what gets the focus, and tells how often to press the key: a date has day, month, year and a button."""
 _BRIGHTNESS = "getComputedStyle(document.body).backgroundColor.match(/[0-9]+/g).map(Number)[0]"
 _CUT_OFF = """() => [...document.querySelectorAll("main *")]
   .filter((each) => each.getBoundingClientRect().right > innerWidth + 1 && !each.closest(".hidden, thead"))

@@ -5,20 +5,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from fastapi.routing import iter_route_contexts
 from playwright.sync_api import Browser
-from starlette.routing import compile_path
 
 from registerwatch.pages.site_files import assets
-from tests.pages.browser_site import Served, chromium, new_page, served_site
+from tests.pages.account.page_walk import page_routes
+from tests.pages.browser_site import Served, chromium, complaints, new_page, served_site
 from tests.pages.markup_checker import markup_problems
 from tests.pages.page_checks import problems
 from tests.pages.public_states import PAGES, REGISTRATIONS, mailed_pages
 
 NO_PAGES = ("/static/", "/favicon.ico", "/robots.txt", "/sitemap")
 """What is no HTML."""
-ELSEWHERE = ("/billing/", "/app")
-"""Pages that need a payment provider, and those of an account, which have tables of their own."""
+ELSEWHERE = ("/billing/",)
+"""Pages that need a payment provider. Those of an account are walked in `account/`."""
 
 _ADD = "document.querySelector('main').insertAdjacentHTML('beforeend', `%s`)"
 BAD_CHANGES = {
@@ -68,7 +67,7 @@ def looked_at(browser: Browser, served: Served) -> Mapping[str, Looked]:
         response = page.goto(path)
         assert response is not None
         page.wait_for_selector("[data-reading]", state="detached")  # else the record changes while it is looked at
-        found[name] = Looked(path, response.text(), problems(page))
+        found[name] = Looked(path, response.text(), [*problems(page), *complaints(page)])
     page.context.close()
     return found
 
@@ -85,7 +84,7 @@ def test_what_is_wrong_with_a_page_is_found(browser: Browser, served: Served) ->
     for change in BAD_CHANGES:
         page.evaluate(change)
 
-    found = "\n".join(problems(page))
+    found = "\n".join([*problems(page), *complaints(page)])
     assert [problem for problem in BAD_CHANGES.values() if problem not in found] == [], found
     page.context.close()
 
@@ -103,15 +102,11 @@ def test_the_markup_of_every_page_and_file_is_valid(looked_at: Mapping[str, Look
 
 def test_every_route_of_a_public_page_is_looked_at(looked_at: Mapping[str, Looked], served: Served) -> None:
     routes = {
-        str(context.path_format)
-        for context in iter_route_contexts(served.harness.app.routes)
-        if "GET" in (context.methods or ()) and str(context.endpoint.__module__).startswith("registerwatch.pages")
+        each.path: each.pattern
+        for each in page_routes(served.harness.app)
+        if each.method == "GET" and not each.is_of_account and not each.path.startswith((*NO_PAGES, *ELSEWHERE))
     }
     paths = [each.path.partition("?")[0] for each in looked_at.values()]
-    missing = {
-        route
-        for route in routes
-        if not route.startswith((*NO_PAGES, *ELSEWHERE)) and not any(map(compile_path(route)[0].match, paths))
-    }
+    missing = {route for route, pattern in routes.items() if not any(map(pattern.match, paths))}
 
     assert missing == set(), "name a state of it in public_states.PAGES"

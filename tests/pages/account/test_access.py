@@ -4,9 +4,11 @@ A page that is not in the table here fails a test. What an address with an id is
 """
 
 import re
+import shutil
 from collections.abc import AsyncIterator, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
+from pathlib import Path
 from urllib.parse import urlencode
 
 import httpx2
@@ -18,7 +20,7 @@ from tests.pages.account.filled_account import PASSWORD, REGISTRATIONS, FilledAc
 from tests.pages.account.page_walk import PageRoute, PageWalk, page_routes
 from tests.pages.account.pages_client import FROM_HERE, PagesClient
 from tests.pages.account.visited_account import STARTS, plain_addresses, takes_away
-from tests.pages.conftest import SiteMaker
+from tests.pages.conftest import SiteMaker, running_site
 from tests.support.harness import ServiceHarness
 
 pytestmark = pytest.mark.anyio
@@ -62,11 +64,20 @@ LEVELS: Mapping[str, Level] = {
     "GET /app/settings/recovery-codes": USER,
     "POST /app/settings/recovery-codes": USER,
     "POST /app/settings/recovery-codes/file": USER,
+    "GET /app/settings/passkeys": USER,
+    "POST /app/settings/passkeys/new": USER,
+    "POST /app/settings/passkeys": USER,
+    "POST /app/settings/passkeys/rename": USER,
+    "POST /app/settings/passkeys/remove": USER,
+    "POST /login/passkey/options": PUBLIC,
+    "POST /login/passkey": PUBLIC,
     "GET /app": USER,
     "GET /app/events": USER,
     "POST /app/events": USER,
     "GET /app/events.csv": USER,
     "POST /app/watches/add": USER,
+    "GET /app/certificates": USER,
+    "GET /app/certificates.csv": USER,
     "GET /app/watches": USER,
     "POST /app/watches/sync": USER,
     "POST /app/watches/bulk": USER,
@@ -134,12 +145,33 @@ class Site:
     requests: Mapping[str, Request]
 
 
+@pytest.fixture(scope="module")
+def anyio_backend() -> str:
+    """One loop for all tests here, over which they share a site."""
+    return "asyncio"
+
+
+@pytest.fixture(scope="module")
+async def filled(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> AsyncIterator[Site]:
+    """A site that tests leave as it is, but for what somebody of another account does in their own."""
+    folder = tmp_path_factory.mktemp("filled")
+    shutil.copyfile(sqlite_template, folder / "registerwatch.db")
+    address = f"sqlite:///{folder / 'registerwatch.db'}"
+    async with running_site(address, folder, *REGISTRATIONS, **SETTINGS) as harness:
+        yield await _site_of(harness)
+
+
 @pytest.fixture
-async def filled(site: SiteMaker) -> AsyncIterator[Site]:
+async def changed(site: SiteMaker) -> AsyncIterator[Site]:
+    """A site that one test changes."""
     async with site(*REGISTRATIONS, **SETTINGS) as harness:
-        account = await filled_account(harness)
-        stranger = await harness.sign_up("stranger@other.example", "a phrase of a stranger")
-        yield Site(harness, account, stranger.session, await _requests(harness, account.owner.session))
+        yield await _site_of(harness)
+
+
+async def _site_of(harness: ServiceHarness) -> Site:
+    account = await filled_account(harness)
+    stranger = await harness.sign_up("stranger@other.example", "a phrase of a stranger")
+    return Site(harness, account, stranger.session, await _requests(harness, account.owner.session))
 
 
 async def _requests(harness: ServiceHarness, session: str) -> dict[str, Request]:
@@ -262,14 +294,14 @@ async def test_who_belongs_to_another_account_reaches_nothing_of_this_one(filled
 
 
 @pytest.mark.parametrize("who", ["a member", "an owner", "an owner too late"])
-async def test_who_may_is_answered(filled: Site, who: str) -> None:
-    harness = filled.harness
+async def test_who_may_is_answered(changed: Site, who: str) -> None:
+    harness = changed.harness
     if who == "an owner too late":
         harness.clock.move(7 * 24 * 3600)
-    session = filled.account.member if who == "a member" else filled.account.owner.session
+    session = changed.account.member if who == "a member" else changed.account.owner.session
     levels, wrong = ((USER,) if who == "a member" else (USER, OWNER)), []
-    for label in sorted(protected(filled, *levels), key=takes_away):
-        response = await send(browser_of(harness, session), filled.requests[label])
+    for label in sorted(protected(changed, *levels), key=takes_away):
+        response = await send(browser_of(harness, session), changed.requests[label])
         if response.status_code not in (200, 303, 400) + ((402,) if who == "an owner too late" else ()):
             wrong.append((label, response.status_code))
         if 'id="proof-password"' not in response.text and is_asked_to_sign_in(label.split()[0], response):

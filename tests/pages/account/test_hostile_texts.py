@@ -23,11 +23,14 @@ DIRECTIONS = re.compile(r"[\u202a-\u202e\u2066\u2067]")
 """Characters that change the direction of the text behind them."""
 ISOLATED = re.compile("\u2068[^\u2069]*(\u2069|$)")
 ISOLATES = {"bdi", "textarea", "option", "pre"}
-FORMULA = re.compile(r"[\s\"']*[=+\-@＝＋－＠]")
+FORMULA = re.compile(r"\s*[=+\-@＝＋－＠]")
+NUMBER = re.compile(r"-\d+")
 FILE_NAME = re.compile(r'attachment; filename="[\w-]+\.(csv|xlsx|txt|ics|json)"')
 
 
-GIVEN_BACK = re.compile("Bad value .* for attribute “value” on element “input”", re.DOTALL)
+GIVEN_BACK = re.compile(
+    "Bad value .* for attribute “value” on element “input”|Element “input” is missing .* “multiple”, “type”", re.DOTALL
+)
 """A form gives back what was typed, though no browser would send such a date or address."""
 
 
@@ -104,7 +107,7 @@ def file_problems(state: State) -> list[str]:
     kind = response.headers["content-type"].partition(";")[0]
     if kind == "text/csv":
         cells = [cell for row in csv.reader(io.StringIO(response.text)) for cell in row]
-        found += [f"a formula: {each[:40]!r}" for each in cells if FORMULA.match(each) and not each.startswith("'")]
+        found += [f"a formula: {each[:40]!r}" for each in cells if FORMULA.match(each) and not NUMBER.fullmatch(each)]
     elif kind.endswith("spreadsheetml.sheet"):
         book = load_workbook(io.BytesIO(response.content))
         found += [

@@ -39,7 +39,7 @@ function answerOf(credential) {
   return JSON.stringify({ id: credential.id, rawId: textOf(credential.rawId), type: credential.type, response });
 }
 
-// <button data-passkey="create" data-options="{…}">
+// <button data-passkey="create" data-options="{…}" data-address="…">: the answer is sent to data-address.
 const create = async (button) =>
   navigator.credentials.create({ publicKey: creationOptions(JSON.parse(button.dataset.options)) });
 
@@ -54,7 +54,7 @@ async function get(button) {
 function send(button, answer) {
   const form = document.createElement("form");
   form.method = "post";
-  form.action = button.formAction;
+  form.action = button.dataset.address;
   for (const field of button.form.querySelectorAll("input[type=hidden]")) form.append(field.cloneNode());
   const credential = document.createElement("input");
   Object.assign(credential, { type: "hidden", name: "credential", value: answer });
