@@ -92,16 +92,11 @@ class WatchedCertificate:
     seen: SeenCertificate
     days: int | None
     """Until it ends, negative when it has; None without a date."""
+    group: CertificateGroup
+    """When it ends."""
     manufacturer_name: str
     manufacturer_srn: str
     devices: list[DeviceOfCertificate] = field(default_factory=list)
-
-    @property
-    def group(self) -> CertificateGroup:
-        """When it ends."""
-        if self.days is None:
-            return CertificateGroup.UNDATED
-        return next((group for last, group in _LAST_DAYS if self.days <= last), CertificateGroup.LATER)
 
     @property
     def status(self) -> str:
@@ -216,6 +211,13 @@ class ManufacturerCertificates:
         return self.srn or self.name
 
 
+def group_of(days: int | None) -> CertificateGroup:
+    """The group of a certificate that ends in so many days; None is no date."""
+    if days is None:
+        return CertificateGroup.UNDATED
+    return next((group for last, group in _LAST_DAYS if days <= last), CertificateGroup.LATER)
+
+
 def overview(devices: Sequence[CertifiedDevice], chosen: CertificateFilter, today: date) -> CertificateOverview:
     """The certificates of the account's devices that match a filter but for its group."""
     found = _certificates(devices, today)
@@ -239,16 +241,17 @@ def by_manufacturer(certificates: Iterable[WatchedCertificate]) -> Sequence[Manu
 def _certificates(devices: Sequence[CertifiedDevice], today: date) -> Sequence[WatchedCertificate]:
     """Every certificate once, with its devices. Two whose dates or status differ are told as two."""
     found: dict[tuple[object, ...], WatchedCertificate] = {}
-    days: dict[str, int | None] = {}
+    ends: dict[str, tuple[int | None, CertificateGroup]] = {}
     for device in devices:
         for seen in shown_certificates(device.certs or ()):
             key = (*seen.identity, seen.expiry, seen.status_code, seen.status, seen.is_gone, device.manufacturer_srn)
             certificate = found.get(key)
             if certificate is None:
-                if seen.expiry not in days:
-                    days[seen.expiry] = days_until(seen.expiry, today)
+                if seen.expiry not in ends:
+                    days = days_until(seen.expiry, today)
+                    ends[seen.expiry] = days, group_of(days)
                 maker = device.manufacturer_name, device.manufacturer_srn
-                certificate = found[key] = WatchedCertificate(seen, days[seen.expiry], *maker)
+                certificate = found[key] = WatchedCertificate(seen, *ends[seen.expiry], *maker)
             certificate.devices.append(DeviceOfCertificate(device, seen.is_unconfirmed))
     return list(found.values())
 
