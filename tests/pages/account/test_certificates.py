@@ -128,8 +128,34 @@ async def test_a_file_has_each_device_and_certificate_and_what_was_not_read(
     rows = list(csv.reader(io.StringIO(everything.text.removeprefix("\ufeff"))))[1:]
     assert everything.headers["content-disposition"] == 'attachment; filename="certificates.csv"'
     assert rows == [
-        ["Device 1", a_udi(1), "Acme", SRN, "'=1+1", "02", "0123", in_days(harness, 12), "12", "", "listed", "read"],
-        ["Device 2", a_udi(2), "Acme", SRN, "'=1+1", "02", "0123", in_days(harness, 12), "12", "", "listed", "read"],
+        [
+            "Device 1",
+            a_udi(1),
+            "Acme",
+            SRN,
+            "'=1+1",
+            "02",
+            "0123",
+            in_days(harness, 12),
+            "Within 30 days",
+            "",
+            "listed",
+            "read",
+        ],
+        [
+            "Device 2",
+            a_udi(2),
+            "Acme",
+            SRN,
+            "'=1+1",
+            "02",
+            "0123",
+            in_days(harness, 12),
+            "Within 30 days",
+            "",
+            "listed",
+            "read",
+        ],
         [a_udi(5), a_udi(5), *[""] * 9, "not looked yet"],
     ]
     assert len(chosen.text.splitlines()) == 3

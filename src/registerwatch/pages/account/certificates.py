@@ -50,7 +50,7 @@ STATE_NAMES = {
     ReadState.FAILED: "could not be read",
 }
 CSV_HEADER = (
-    *("Device", "UDI-DI", "Manufacturer", "SRN", "Certificate", "Revision", "Notified body", "Ends", "Days"),
+    *("Device", "UDI-DI", "Manufacturer", "SRN", "Certificate", "Revision", "Notified body", "Ends", "When"),
     *("Status", "In the register", "Certificates of the device"),
 )
 
@@ -156,7 +156,7 @@ def _csv_rows(found: CertificateOverview) -> Iterator[Row]:
     for certificate, listed in _by_device(found):
         seen = certificate.seen
         told = "no longer listed" if seen.is_gone else "not confirmed" if listed.is_unconfirmed else "listed"
-        dated = seen.expiry, certificate.days
+        dated = seen.expiry, GROUP_NAMES[certificate.group]
         number = seen.number, seen.revision, seen.notified_body
         yield *_csv_device(listed.device), *number, *dated, certificate.status, told, STATE_NAMES[listed.device.state]
     chosen = found.chosen
@@ -165,7 +165,7 @@ def _csv_rows(found: CertificateOverview) -> Iterator[Row]:
     for device in found.gaps:
         if not device.certs and chosen.manufacturer in ("", device.manufacturer_srn or device.manufacturer_name):
             state = "none listed" if device.state is ReadState.COMPLETE else STATE_NAMES[device.state]
-            yield *_csv_device(device), "", "", "", "", None, "", "", state
+            yield *_csv_device(device), "", "", "", "", "", "", "", state
 
 
 def _csv_device(device: CertifiedDevice) -> Row:
