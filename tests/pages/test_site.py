@@ -95,6 +95,7 @@ async def test_files_are_served_as_what_they_are(site: SiteMaker) -> None:
             "docs.css": "text/css; charset=utf-8",
             "favicon.ico": "image/vnd.microsoft.icon",
             "icon.svg": "image/svg+xml; charset=utf-8",
+            "passkeys.js": "text/javascript; charset=utf-8",
             "site.js": "text/javascript; charset=utf-8",
             "style.css": "text/css; charset=utf-8",
         }

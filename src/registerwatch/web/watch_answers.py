@@ -40,7 +40,7 @@ class WatchObject(Answer):
     """One watched subject."""
 
     id: Annotated[int, doc("Number for `PATCH` and `DELETE /v1/watches/{id}`.", 12)]
-    kind: Annotated[Literal["udi", "srn"], doc("What the subject is.")]
+    kind: Annotated[Literal["udi", "srn"], doc("What the subject is.", "udi")]
     subject: Annotated[str, doc("UDI-DI or SRN.", UDI)]
     label: Annotated[str, doc("Trade name or actor's name, unless a person gave another.", "Ceramill Zolid")]
     status: Annotated[str, doc("Market status of a device, status of an actor.", "On the EU market")]
