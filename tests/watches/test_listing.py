@@ -18,7 +18,7 @@ from tests.watches.builders import a_snapshot
 
 pytestmark = pytest.mark.anyio
 
-DRAEGER = a_snapshot(manufacturer_name="DRÄGERWERK AG", manufacturer_srn="DE-MF-000000007", trade_name="Savina")
+DRAEGER = a_snapshot(manufacturer_name='DRÄGERWERK "AG"', manufacturer_srn="DE-MF-000000007", trade_name="Savina")
 NUL = a_snapshot(manufacturer_name="nul\x00byte")
 
 
@@ -75,6 +75,9 @@ async def test_every_word_has_to_be_in_the_name_the_subject_or_the_manufacturer(
     assert await found("de-mf-000000007") == ["Drägerwerk", "Savina 300"]
     assert await found("0401 1111 1111 17") == ["Savina 300"]
     assert await found("savina cotton") == []
+    assert await found('"ag"') == ["Savina 300"]
+    for name in ("manufacturer", "field_set", "srn"):
+        assert await found(name) == []  # how a snapshot is stored is nothing to find
     assert await found("0 %") == ["100 % cotton_pad"]
     assert await found("cotton_") == ["100 % cotton_pad"]
     assert await found("c_tton") == await found("%%%") == await found("\x00 noth\x00ing") == []

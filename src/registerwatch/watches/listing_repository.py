@@ -5,8 +5,9 @@ those watches alone that are shown.
 """
 
 from collections.abc import Mapping, Sequence
+from string import ascii_uppercase
 
-from sqlalchemy import JSON, ColumnElement, and_, case, cast, func, or_, select
+from sqlalchemy import ColumnElement, Select, and_, func, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.db.tables import events, watch_tags, watches
@@ -22,8 +23,9 @@ _LAST_EVENT = (
     .scalar_subquery()
 )
 _CHANGED_AT = select(events.c.created_at).where(events.c.id == _LAST_EVENT).correlate(watches).scalar_subquery()
-_NUL_IN_JSON = "\\u0000"
-"""PostgreSQL reads nothing of a JSON text that holds it."""
+_MAKER = ("manufacturer_name", "manufacturer_srn")
+"""Fields of a snapshot."""
+_ASCII_LOWER = {ord(letter): letter.lower() for letter in ascii_uppercase}
 _KEYS: Mapping[WatchOrder, ColumnElement[object]] = {
     WatchOrder.NAME: func.lower(watches.c.label),
     WatchOrder.SUBJECT: watches.c.subject,
@@ -93,22 +95,45 @@ def _conditions(connection: AsyncConnection, account_id: int, chosen: WatchFilte
         tagged = select(watch_tags.c.watch_id).where(watch_tags.c.account_id == account_id, watch_tags.c.tag == tag)
         found.append(watches.c.id.in_(tagged))
     if chosen.words:
-        texts: list[ColumnElement[str]] = [watches.c.label, watches.c.subject]
-        texts += [_of_snapshot(connection, name) for name in ("manufacturer_name", "manufacturer_srn")]
-        each_word = and_(*(or_(*(_has(text, word) for text in texts)) for word in chosen.words))
-        found.append(or_(each_word, watches.c.subject.icontains("".join(chosen.words), autoescape=True)))
+        found.append(watches.c.id.in_(_found_by_words(connection, account_id, chosen.words)))
     return found
 
 
+def _found_by_words(connection: AsyncConnection, account_id: int, words: Sequence[str]) -> Select[int]:
+    """The ids of the watches whose texts have all of these words, or all of them as one: a number typed with spaces.
+
+    The texts of a watch are put together once (`MATERIALIZED`), not for each word.
+    """
+    maker = _maker_of_postgresql() if connection.dialect.name == "postgresql" else _maker_of_sqlite()
+    text = func.lower(watches.c.label + " " + watches.c.subject + " " + func.coalesce(maker, ""))
+    texts = select(watches.c.id, text.label("text")).where(watches.c.account_id == account_id)
+    searched = texts.cte("searched").prefix_with("MATERIALIZED")
+    each_word = and_(*(_has(searched.c.text, word) for word in words))
+    return select(searched.c.id).where(or_(each_word, _has(searched.c.text, "".join(words))))
+
+
 def _has(text: ColumnElement[str], word: str) -> ColumnElement[bool]:
-    """Whether a text holds a word, whatever the case. SQLite knows the case of ASCII alone, so it is told of others."""
-    forms = {word} if word.isascii() else {word, word.lower(), word.upper()}
-    return or_(*(text.icontains(form, autoescape=True) for form in sorted(forms)))
+    """Whether a text in lower case holds a word, whatever its case.
+
+    SQLite, and PostgreSQL in the locale C, have put ASCII letters alone into lower case, so others are looked for in
+    both cases.
+    """
+    forms = {form.translate(_ASCII_LOWER) for form in (word, word.lower(), word.upper())}
+    return or_(*(text.contains(form, autoescape=True) for form in sorted(forms)))
 
 
-def _of_snapshot(connection: AsyncConnection, name: str) -> ColumnElement[str]:
-    """A field of the snapshot, null where it is empty."""
-    if connection.dialect.name == "sqlite":
-        return func.json_extract(watches.c.snapshot, f"$.{name}")
-    readable = cast(watches.c.snapshot, JSON)[name].as_string()
-    return case((watches.c.snapshot.contains(_NUL_IN_JSON, autoescape=True), None), else_=readable)
+def _maker_of_sqlite() -> ColumnElement[str]:
+    """The name and the SRN of the manufacturer in the snapshot."""
+    name, srn = (func.coalesce(func.json_extract(watches.c.snapshot, f"$.{each}"), "") for each in _MAKER)
+    return name + " " + srn
+
+
+def _maker_of_postgresql() -> ColumnElement[str]:
+    """The same as it stands in the JSON, with quotation marks: parsing that costs ten times as much.
+
+    The two stand side by side, before the number of the field set; within a value no quotation mark is without its
+    backslash, so nothing in one passes for a name of a field.
+    """
+    name, srn = (f'"{each}":' for each in _MAKER)
+    rest = func.split_part(watches.c.snapshot, name, 2)
+    return func.replace(func.replace(func.split_part(rest, '"field_set":', 1), srn, " "), '\\"', '"')
