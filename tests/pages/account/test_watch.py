@@ -1,9 +1,14 @@
 """The page of one watch, walked through its states."""
 
+from datetime import date
+
 import pytest
 
 from registerwatch.accounts.credentials import credential_of
 from registerwatch.accounts.models import Caller
+from registerwatch.pages.account.watch_view import DOCUMENTATION, QUALITY, what_it_proves
+from registerwatch.pages.public.certificates import shown_certificates
+from registerwatch.register.models import Certificate
 from registerwatch.watches.timeline import PAGE_LENGTH
 from tests.pages.account.pages_client import PagesClient
 from tests.pages.markup import Markup, accessibility_problems
@@ -177,3 +182,46 @@ async def test_what_was_never_read_and_what_is_long_are_shown_by_pages(
     assert second.link("← Newest") == f"{address}#timeline"
     assert len((await owner_pages.get(address)).content) < 40_000
     await harness.finish_background_work()
+
+
+async def test_before_its_first_read_a_watch_shows_what_the_copy_has(
+    harness: ServiceHarness, owner_pages: PagesClient
+) -> None:
+    await harness.fill_copy()
+    [device] = harness.unique_devices(1)
+    await harness.post("/v1/import", owner_pages.session, csv=device.primary_di)
+    harness.faults.fail("any", "http-500")
+
+    page = await owner_pages.page("/app/watches/1")
+
+    assert accessibility_problems(page) == []
+    assert "Not read yet" in page.main
+    assert "This is what the stored copy has" in page.main
+    assert page.facts["Catalogue reference"] == (device.reference or "Not given")
+    assert page.facts["Read from the register"].endswith("into the copy, not for this watch")
+    assert page.facts["Certificates read"].startswith("Not yet")
+    assert page.facts["Never read"] == "Certificates and dates and names"
+    await harness.finish_background_work()
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("MDR_QUALITY_MANAGEMENT_SYSTEM", QUALITY),
+        ("refdata.certificate-mdr-type.quality-management-system", QUALITY),
+        ("MDR_TECHNICAL_DOCUMENTATION", DOCUMENTATION),
+        (
+            "refdata.legacy.mdd-certificate-type.ii-ex-4",
+            "The manufacturer’s quality system, without the design of this device",
+        ),
+        ("MDD_II_4", "The design of this device"),
+        ("MDD_V", "The quality system of production"),
+        ("AIMDD_V", ""),
+        ("something-new", ""),
+        ("", ""),
+    ],
+)
+def test_what_was_examined_is_told_by_the_kind_of_a_certificate(code: str, words: str) -> None:
+    [shown] = shown_certificates([Certificate("Z-1", type_code=code)], date(2026, 11, 22))
+
+    assert what_it_proves(shown) == words

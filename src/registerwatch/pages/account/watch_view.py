@@ -12,12 +12,13 @@ from registerwatch.pages.countries import country_name
 from registerwatch.pages.public.actor import ROLES
 from registerwatch.pages.public.certificates import ShownCertificate
 from registerwatch.pages.public.device import EUDAMED_DEVICE, DeviceView
+from registerwatch.register.codes import label
 from registerwatch.register.store.documents import StoredActor
 from registerwatch.watches.event_search_repository import ListedEvent
 from registerwatch.watches.models import NOT_REGISTERED, Event, Watch
 from registerwatch.watches.observe import NO_CERTIFICATES
 from registerwatch.watches.read_failures import ReadFailure
-from registerwatch.watches.snapshot import Snapshot
+from registerwatch.watches.snapshot import Snapshot, snapshot_of_actor, snapshot_of_device
 from registerwatch.watches.timeline import PAGE_LENGTH, Position, TimelineEntry
 from registerwatch.watches.watch_details import WatchDetails
 
@@ -116,9 +117,26 @@ class WatchView:
         return "Nobody has read it yet. A recheck does when its turn comes; you can do it now."
 
     @property
+    def is_known(self) -> bool:
+        """Whether there is a record to show: that of the last read, or else that of the copy."""
+        return self.watch.snapshot is not None or self.device is not None or self.actor is not None
+
+    @property
     def seen(self) -> Snapshot:
-        """What is compared, as it was last seen; empty before the first successful read."""
+        """What is compared, as it was last seen; before the first successful read what the copy has."""
+        if self.watch.snapshot is None and self.device is not None:
+            return snapshot_of_device(self.device.device, certificates_read=False, searched=False)
+        if self.watch.snapshot is None and self.actor is not None:
+            actor = self.actor.actor
+            return snapshot_of_actor(actor, label(actor.status_code))
         return self.watch.snapshot or Snapshot()
+
+    @property
+    def copy_read_at(self) -> int | None:
+        """When the record in the copy was read."""
+        if self.device is not None:
+            return int(datetime.fromisoformat(self.device.device.read_at).timestamp())
+        return self.actor.read_at if self.actor is not None else None
 
     @property
     def country(self) -> str:
