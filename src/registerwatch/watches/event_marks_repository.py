@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from sqlalchemy import ColumnElement, delete, exists, func, insert, literal, select, union_all, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from registerwatch.db.row_pages import MAX_ROW_ID
 from registerwatch.db.tables import event_marks, events, users
 from registerwatch.watches.event_search_repository import Viewer, chosen_ids, has_mark, newest_id, seen_through
 from registerwatch.watches.event_selection import EventSelection
@@ -25,7 +26,7 @@ def with_ids(event_ids: Sequence[int]) -> Conditions:
 
 def matching(viewer: Viewer, selection: EventSelection, through: int) -> Conditions:
     """The chosen events up to an id."""
-    return [events.c.id.in_(union_all(*(part.where(events.c.id <= through) for part in chosen_ids(viewer, selection))))]
+    return [events.c.id.in_(union_all(*chosen_ids(viewer, selection, below=min(through + 1, MAX_ROW_ID))))]
 
 
 async def mark_seen(connection: AsyncConnection, viewer: Viewer, conditions: Conditions) -> int:

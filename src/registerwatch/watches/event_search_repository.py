@@ -11,6 +11,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Row, Select, case, exists, func, literal, or_, select, union_all
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from registerwatch.db.row_pages import MAX_ROW_ID
 from registerwatch.db.tables import event_marks, events, users, watch_tags
 from registerwatch.watches.event_repository import EVENT, event_of
 from registerwatch.watches.event_selection import EventSelection, EventView
@@ -51,9 +52,9 @@ async def listed(
     after: int | None = None,
 ) -> Sequence[ListedEvent]:
     """Chosen events, newest first: the newest ones, those before an id, or those that come next after an id."""
-    cursor = [events.c.id < before] if before is not None else [events.c.id > after] if after is not None else []
     order = events.c.id.asc() if after is not None else events.c.id.desc()
-    chosen = [part.where(*cursor).order_by(order).limit(limit) for part in chosen_ids(viewer, selection)]
+    parts = chosen_ids(viewer, selection, above=after, below=before)
+    chosen = [part.order_by(order).limit(limit) for part in parts]
     ids = union_all(*(select(part.subquery().c.id) for part in chosen))
     found = EVENT.add_columns(events.c.archived_at, _is_seen(viewer).label("is_seen"))
     found = found.where(events.c.account_id == viewer.account_id, events.c.id.in_(ids)).order_by(order).limit(limit)
@@ -65,7 +66,7 @@ async def count(
     connection: AsyncConnection, viewer: Viewer, selection: EventSelection, through: int, bound: int
 ) -> int:
     """How many events up to an id are chosen; `bound` where there are as many or more."""
-    parts = [part.where(events.c.id <= through).limit(bound).subquery() for part in chosen_ids(viewer, selection)]
+    parts = [part.limit(bound).subquery() for part in chosen_ids(viewer, selection, below=min(through + 1, MAX_ROW_ID))]
     numbers = [select(func.count().label("number")).select_from(part) for part in parts]
     total = select(func.sum(union_all(*numbers).subquery().c.number))
     return min(bound, int((await connection.execute(total)).scalar_one()))
@@ -84,21 +85,30 @@ async def unseen_by_severity(connection: AsyncConnection, viewer: Viewer, bound:
     return counts
 
 
-def chosen_ids(viewer: Viewer, selection: EventSelection) -> Sequence[Select[tuple[int]]]:
-    """Selects of the ids of chosen events, of which each is in one select alone.
+def chosen_ids(
+    viewer: Viewer, selection: EventSelection, *, above: int | None = None, below: int | None = None
+) -> Sequence[Select[tuple[int]]]:
+    """Selects of the ids of chosen events between two ids, of which each is in one select alone.
 
     What a user has not seen is in two: later events without a mark, and earlier ones with one.
     """
     ids = select(events.c.id).where(events.c.account_id == viewer.account_id, *_filters(viewer.account_id, selection))
+    between = _between(events.c.id, above, below)
     if selection.view is EventView.ARCHIVED:
-        return [ids.where(events.c.archived_at.is_not(None))]
+        return [ids.where(events.c.archived_at.is_not(None), *between)]
     ids = ids.where(events.c.archived_at.is_(None))
     if selection.view is EventView.ALL:
-        return [ids]
-    later = ids.where(events.c.id > seen_through(viewer), ~has_mark(viewer, is_seen=True))
+        return [ids.where(*between)]
+    later = ids.where(events.c.id > seen_through(viewer), ~has_mark(viewer, is_seen=True), *between)
     mark = event_marks.c
     unseen = select(mark.event_id).where(mark.user_id == viewer.user_id, mark.is_seen.is_(False))
-    return [later, ids.where(events.c.id.in_(unseen))]  # no join: SQLite would begin it with every event
+    marked = unseen.where(*_between(mark.event_id, above, below))
+    return [later, ids.where(events.c.id.in_(marked))]  # a join, or bounds of ids here: SQLite would read every event
+
+
+def _between(column: ColumnElement[int], above: int | None, below: int | None) -> Sequence[ColumnElement[bool]]:
+    lowest = [column > above] if above is not None else []
+    return [*lowest, column < below] if below is not None else lowest
 
 
 def _filters(account_id: int, selection: EventSelection) -> Sequence[ColumnElement[bool]]:
@@ -112,7 +122,7 @@ def _filters(account_id: int, selection: EventSelection) -> Sequence[ColumnEleme
     if about.subject:
         found.append(events.c.subject == about.subject)
     if selection.subject:
-        found.append(events.c.subject.startswith(selection.subject, autoescape=True))
+        found.append(func.substr(events.c.subject, 1, len(selection.subject)) == selection.subject)
     if selection.watch_id is not None:
         found.append(events.c.watch_id == selection.watch_id)
     if selection.tag:

@@ -10,6 +10,7 @@ from sqlalchemy import insert, update
 
 from registerwatch.accounts.credentials import credential_of
 from registerwatch.accounts.models import Caller, Role
+from registerwatch.db.row_pages import MAX_ROW_ID
 from registerwatch.db.tables import events, users, watch_tags
 from registerwatch.pages.account.events import ROWS
 from registerwatch.watches import repository as watch_repository
@@ -147,8 +148,11 @@ async def test_all_that_match_are_those_that_were_there_when_the_page_was_made(o
     assert chosen(older) == ids[1::-1]
     assert chosen(await owner_pages.page(older.link("← Newer"))) == ids[:1:-1]
     await send(owner_pages, page, "seen", all="1")
-
     assert chosen(await owner_pages.page("/app/events")) == [later, other]
+
+    await send(owner_pages, page, "seen", all="1", through=str(MAX_ROW_ID))
+    newest = await happen(owner_pages, REFERENCE)
+    assert chosen(await owner_pages.page("/app/events")) == [newest, other]
 
 
 async def test_archiving_is_for_everybody_and_asks_once_where_it_is_all_that_match(owner_pages: PagesClient) -> None:
