@@ -54,6 +54,12 @@ class SignInStepOver(InvalidInput):
     """A sign-in that was begun with a password took too long, or too many codes were wrong."""
 
 
+class ProviderSignInFailed(RegisterwatchError):
+    """Somebody could not be signed in by the OpenID provider; the message says what to do."""
+
+    code = "provider-sign-in-failed"
+
+
 class OwnerOnly(RegisterwatchError):
     """A member asked for what only an owner or an API key may do."""
 
