@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import httpcore2
 import httpx2
@@ -54,6 +55,9 @@ from registerwatch.register.store.records import RecordStore
 from registerwatch.settings import Settings
 from registerwatch.watches.observe import WatchObserver
 from registerwatch.watches.wiring import Watches, build_watches
+
+if TYPE_CHECKING:
+    from registerwatch.accounts.provider_client import ProviderClient
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +189,7 @@ def build_service(
             billing.cancellations,
             notices=notices,
             cipher=cipher,
+            provider=_openid_provider(settings, clock),
         ),
         watches=build_watches(settings, database, clock, copy, refresher, notifications.outbox),
         notifications=notifications,
@@ -197,6 +202,22 @@ def build_service(
         http=http,
         receivers=connections,
         resolver=resolver,
+    )
+
+
+def _openid_provider(settings: Settings, clock: Clock) -> "ProviderClient | None":
+    if not settings.oidc_issuer:
+        return None
+    from registerwatch.accounts.provider_client import ProviderClient  # takes a moment to load, which few need
+
+    secret = settings.oidc_client_secret
+    return ProviderClient(
+        httpx2.AsyncClient(follow_redirects=False, trust_env=False),
+        clock,
+        issuer=settings.oidc_issuer,
+        client_id=settings.oidc_client_id,
+        client_secret="" if secret is None else secret.get_secret_value(),
+        redirect_address=f"{settings.public_url}/login/oidc/back",
     )
 
 

@@ -128,6 +128,18 @@ class Settings(BaseSettings):
         "base64 (`openssl rand -base64 32`); behind commas others, which still decrypt. Default: they are stored in "
         "clear.",
     )
+    oidc_issuer: str = Field(
+        "",
+        description="Issuer of an OpenID provider that people sign in by, such as `https://login.example.org`. "
+        "Default: by none.",
+    )
+    oidc_client_id: str = Field(
+        "", validate_default=True, description="This service's id at the provider. Needed with `OIDC_ISSUER`."
+    )
+    oidc_client_secret: SecretStr | None = Field(
+        None, description="Its secret there. Default: it is a public client, known by PKCE alone."
+    )
+    oidc_name: str = Field("single sign-on", description="What people call the provider: “Sign in by …”.")
     mirror: Literal["off", "datalake", "register"] = Field(
         "off",
         description="What the copy is filled from once a day, in the background: `datalake` (every device, hours old), "
@@ -177,6 +189,22 @@ class Settings(BaseSettings):
         if not value.startswith(("http://", "https://")):
             raise ValueError("must begin with http:// or https://")
         return value.rstrip("/")
+
+    @field_validator("oidc_issuer")
+    @classmethod
+    def _safe_issuer(cls, value: str) -> str:
+        parts = urlsplit(value)
+        is_local = parts.scheme == "http" and parts.hostname in ("localhost", "127.0.0.1", "::1")
+        if value and not (is_local or (parts.scheme == "https" and parts.hostname)):
+            raise ValueError("must begin with https://")
+        return value
+
+    @field_validator("oidc_client_id")
+    @classmethod
+    def _known_client(cls, value: str, others: ValidationInfo) -> str:
+        if not value and others.data.get("oidc_issuer"):
+            raise ValueError(f"is needed with {PREFIX}OIDC_ISSUER")
+        return value
 
     @field_validator("database_url")
     @classmethod

@@ -3,6 +3,7 @@
 import asyncio
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from registerwatch.accounts.admin import AccountAdmin
 from registerwatch.accounts.api_keys import ApiKeyService
@@ -23,6 +24,7 @@ from registerwatch.accounts.passwords import Passwords
 from registerwatch.accounts.plans import plans
 from registerwatch.accounts.profile import ProfileService
 from registerwatch.accounts.proof import ProofService
+from registerwatch.accounts.provider_sign_in import ProviderSignInService
 from registerwatch.accounts.prune import AccountPruner
 from registerwatch.accounts.second_factors import SecondFactorService
 from registerwatch.accounts.second_step import SecondStepService
@@ -35,6 +37,9 @@ from registerwatch.db.secret_cipher import SecretCipher
 from registerwatch.errors import DatabaseUnavailable
 from registerwatch.mail.mailer import Mailer
 from registerwatch.settings import Settings
+
+if TYPE_CHECKING:
+    from registerwatch.accounts.provider_client import ProviderClient
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +69,7 @@ class Accounts:
     profiles: ProfileService
     passkeys: PasskeyService
     totp_secrets: TotpSecrets
+    provider: ProviderSignInService
 
     async def mails_settled(self) -> None:
         """Wait until every mail that was asked for has gone out or failed."""
@@ -77,6 +83,7 @@ class Accounts:
         mailing = (self.password_reset, self.confirmations, self.invitations, self.notices)
         await asyncio.gather(*(each.close() for each in mailing))
         await self.sessions.failures.settled()
+        await self.provider.close()
         self.passwords.close()
 
 
@@ -90,6 +97,7 @@ def build_accounts(
     *,
     notices: AccountNotices | None = None,
     cipher: SecretCipher | None = None,
+    provider: "ProviderClient | None" = None,
 ) -> Accounts:
     """The use cases over one database."""
     table, uses = plans(settings.trial_watch_cap), CredentialUses(database, clock)
@@ -162,5 +170,6 @@ def build_accounts(
         second_factors=SecondFactorService(database, clock, cipher, notices),
         profiles=ProfileService(database, clock),
         totp_secrets=TotpSecrets(database, cipher),
+        provider=ProviderSignInService(database, table, clock, notices, provider, settings.oidc_name),
         passkeys=PasskeyService(database, table, clock, sessions.failures, notices, public_url=public_url),
     )
