@@ -64,6 +64,8 @@ async def settings_page(
         name=caller.account.name if name is None else name,
         problem=problem,
         factors=await service.accounts.second_factors.of(caller),
+        provider=service.accounts.provider.name,
+        links=await service.accounts.provider.links(caller),
         sessions=sessions[:SHOWN_SESSIONS],
         others=len(sessions) - 1,
         places=await service.accounts.open_sessions.places(caller, sessions[:SHOWN_SESSIONS]),

@@ -96,6 +96,7 @@ def sign_in_page(
         note=note,
         can_sign_in=can_sign_in(service.settings),
         has_passkeys=service.accounts.passkeys.is_possible,
+        provider=service.accounts.provider.name,
     )
 
 

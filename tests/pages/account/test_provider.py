@@ -1,0 +1,127 @@
+"""Signing in by an OpenID provider on pages."""
+
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from registerwatch.accounts.credentials import credential_of
+from tests.accounts.openid_provider import CLIENT_ID, CLIENT_SECRET, OpenIdProvider, openid_provider
+from tests.accounts.second_factors import app_of
+from tests.pages.account.pages_client import STRONG_PASSWORD, PagesClient
+from tests.pages.markup import Markup, accessibility_problems
+from tests.support.harness import EMAIL, ServiceHarness, ServiceStarter
+
+pytestmark = pytest.mark.anyio
+
+SETTINGS = "/app/settings"
+NAME = "Acme <login>"
+
+
+@pytest.fixture(scope="module")
+def provider(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenIdProvider]:
+    with openid_provider(tmp_path_factory.mktemp("provider")) as running:
+        yield running
+
+
+def settings_of(provider: OpenIdProvider) -> dict[str, str]:
+    return {
+        "oidc_issuer": provider.issuer,
+        "oidc_client_id": CLIENT_ID,
+        "oidc_client_secret": CLIENT_SECRET,
+        "oidc_name": NAME,
+    }
+
+
+def set_to_real_time(harness: ServiceHarness) -> None:
+    """The provider has a clock of its own."""
+    harness.clock.put(time.time() - harness.clock.now())
+
+
+async def test_people_link_the_provider_and_sign_in_by_it(
+    start_service: ServiceStarter, provider: OpenIdProvider
+) -> None:
+    async with start_service(**settings_of(provider)) as harness:
+        set_to_real_time(harness)
+        browser_client = PagesClient(harness)
+        await browser_client.sign_up()
+        page = await browser_client.page(SETTINGS)
+        assert page.one("button", id="link-provider")
+
+        linking = Markup.of(await browser_client.post(f"{SETTINGS}/oidc"))
+        assert accessibility_problems(linking) == []
+        back = await provider.sign_in(linking.one("a", id="go-to-provider")["href"], "somebody@login.example")
+        linked = await browser_client.follow(await browser_client.get("/login/oidc/back", **back))
+        assert "You can sign in that way" in linked.main
+        assert "somebody@login.example" in linked.main
+        assert accessibility_problems(linked) == []
+        await browser_client.post("/logout")
+
+        form = await browser_client.page("/login", next="/app/events")
+        sent = await browser_client.get(form.one("a", id="use-provider")["href"])
+        back = await provider.sign_in(sent.headers["location"], "somebody@login.example")
+        stranger = await PagesClient(harness).get("/login/oidc/back", **back)
+        assert (stranger.status_code, "not signed in there" in Markup.of(stranger).main) == (400, True)
+        signed_in = await browser_client.get("/login/oidc/back", **back)
+        assert signed_in.headers["location"] == "/app/events"
+        assert browser_client.session
+        again = await browser_client.get("/login/oidc/back", **back)
+        assert again.status_code == 200
+        assert "Nothing was linked" in Markup.of(again).main
+
+        removed = await browser_client.follow(await browser_client.post(f"{SETTINGS}/oidc/remove"))
+        assert removed.one("button", id="link-provider")
+
+
+async def test_the_providers_password_leads_to_the_second_step_of_who_has_one(
+    start_service: ServiceStarter, provider: OpenIdProvider
+) -> None:
+    async with start_service(**settings_of(provider)) as harness:
+        set_to_real_time(harness)
+        browser_client, accounts = PagesClient(harness), harness.service.accounts
+        owner = await harness.sign_up(EMAIL, STRONG_PASSWORD)
+        await harness.prove_address(owner)
+        await browser_client.sign_in(password=STRONG_PASSWORD)
+        app = await app_of(
+            accounts, await accounts.sessions.caller(credential_of(None, browser_client.session)), harness.clock
+        )
+        await browser_client.post("/logout")
+
+        sent = await browser_client.get("/login/oidc", next="/app/events")
+        back = await provider.sign_in(sent.headers["location"], EMAIL)
+        step = await browser_client.get("/login/oidc/back", **back)
+        assert step.headers["location"] == "/login/second-step?next=%2Fapp%2Fevents"
+        await browser_client.post("/login/second-step", code=app.recovery_codes[0])
+        assert browser_client.session
+
+
+async def test_what_comes_back_without_a_person_signs_nobody_in(
+    start_service: ServiceStarter, provider: OpenIdProvider
+) -> None:
+    async with start_service(**settings_of(provider)) as harness:
+        browser_client = PagesClient(harness)
+        sent = await browser_client.get("/login/oidc")
+        refused = await provider.sign_in(sent.headers["location"], "nobody")
+        assert refused["error"] == "access_denied"
+        state = refused["state"]
+        for back in (
+            refused,
+            {},
+            {"state": state},
+            {"code": "x"},
+            {"state": "\u00e9", "code": "x"},
+            {"state": state, "code": "x", "iss": "https://evil.example"},
+            {"state": state, "code": "x"},
+        ):
+            answer = await browser_client.get("/login/oidc/back", **back)
+            assert (answer.status_code, browser_client.session) == (400, ""), back
+
+
+async def test_without_a_provider_none_is_offered(browser_client: PagesClient) -> None:
+    assert not (await browser_client.page("/login")).all("a", id="use-provider")
+    answer = await browser_client.get("/login/oidc")
+    assert (answer.status_code, "Nobody signs in that way" in Markup.of(answer).main) == (503, True)
+    assert (await browser_client.get("/login/oidc/back", state="x", code="y")).status_code == 400
+    await browser_client.sign_up()
+    assert not (await browser_client.page(SETTINGS)).all("button", id="link-provider")
+    assert "Nobody signs in that way" in Markup.of(await browser_client.post(f"{SETTINGS}/oidc")).main
