@@ -11,7 +11,7 @@ from registerwatch.accounts.totp import STEP_SECONDS
 from registerwatch.accounts.wiring import Accounts
 from tests.support.fakes import SteppedClock
 
-RECOVERY_CODE = re.compile(r"\b[a-z2-9]{4}(?:-[a-z2-9]{4}){3}\b")
+RECOVERY_CODE = re.compile(r"\b[a-z2-9]{6}(?:-[a-z2-9]{6}){3}\b")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """Recovery codes: each lets a user in once in the place of their second factor.
 
-A code has 80 random bits, so its SHA-256 is stored as that of other secrets is (`credentials.py`).
+A code has 120 random bits, so its SHA-256 is stored as that of other secrets is (`credentials.py`).
 """
 
 import re
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from registerwatch.accounts.credentials import digest_of
 
 CODES = 10
-GROUPS, GROUP_LENGTH = 4, 4
+GROUPS, GROUP_LENGTH = 4, 6
 ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"
 """32 characters, none of which is taken for another one."""
 MAX_CODE_LENGTH = 100
@@ -19,7 +19,7 @@ MAX_CODE_LENGTH = 100
 
 
 def new_codes() -> Sequence[str]:
-    """Ten new codes, as they are shown: `abcd-efgh-jkmn-pqrs`."""
+    """Ten new codes, as they are shown: `abcdef-ghjkmn-pqrstu-vwxyz2`."""
     return ["-".join(_group() for _ in range(GROUPS)) for _ in range(CODES)]
 
 

@@ -24,7 +24,7 @@ DOWNLOAD = {
     "Content-Disposition": 'attachment; filename="registerwatch-recovery-codes.txt"',
     "Cache-Control": NOT_CACHED,
 }
-_CODE = re.compile(r"[a-z2-9]{4}(?:-[a-z2-9]{4}){3}")
+_CODE = re.compile(r"[a-z2-9]{6}(?:-[a-z2-9]{6}){3}")
 MAX_CODES = 10
 
 router = account_pages()
