@@ -44,6 +44,16 @@ def problems(page: Page) -> list[str]:
     return [*found, *_by_keyboard(page)]
 
 
+def problems_at_first_sight(page: Page) -> list[str]:
+    """What is wrong with a state of a page that is looked at in full elsewhere: axe in light, the edge at 320 px."""
+    page.evaluate(axe_script())
+    found = list(_in_light(page))
+    page.set_viewport_size({"width": NARROW, "height": 640})
+    found += _overflow(page, "320 px")
+    page.set_viewport_size({"width": WIDE, "height": 800})
+    return found
+
+
 def _in_light(page: Page) -> Iterator[str]:
     yield from _axe(page, "light")
     yield from _named("hard to read in light", page.evaluate(_CONTRASTS))
@@ -173,6 +183,7 @@ _CONTRASTS = """() => {
   const numbers = (color) => color.match(/[\\d.]+/g).map(Number);
   const linear = (value) => (value /= 255) <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
   const luminance = ([red, green, blue]) => 0.2126 * linear(red) + 0.7152 * linear(green) + 0.0722 * linear(blue);
+  const textColor = (each) => numbers(getComputedStyle(each)[each.ownerSVGElement ? "fill" : "color"]);
   const background = (each) => {
     for (; each; each = each.parentElement) {
       const color = numbers(getComputedStyle(each).backgroundColor);
@@ -182,9 +193,10 @@ _CONTRASTS = """() => {
   };
   const poor = [];
   for (const each of document.querySelectorAll("body *")) {
+    if (!each.getClientRects().length) continue;
     const isText = [...each.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
     if (!isText && !["INPUT", "SELECT"].includes(each.tagName)) continue;
-    const [text, behind] = [numbers(getComputedStyle(each).color), background(each)].map(luminance);
+    const [text, behind] = [textColor(each), background(each)].map(luminance);
     const contrast = (Math.max(text, behind) + 0.05) / (Math.min(text, behind) + 0.05);
     if (contrast < 4.5) poor.push([each.outerHTML.slice(0, 80), contrast]);
   }
