@@ -132,7 +132,10 @@ async def _prepare(settings: Settings) -> str:
 async def _watch_some(service: Service, opened: NewSession) -> None:
     """Let the account watch some devices and a manufacturer, so that there is something to see from the start."""
     caller = await service.accounts.sessions.caller(credential_of(None, opened.session))
-    found = await service.search.search("", Filters(StatusFilter.ON, RiskFilter.III))
+    for filters in (Filters(StatusFilter.ON, RiskFilter.III), Filters(StatusFilter.ON)):
+        found = await service.search.search("", filters)
+        if found.total >= WATCHED_DEVICES:
+            break
     rows = found.results[:WATCHED_DEVICES]
     for subject in [*(row.udi for row in rows), *(row.manufacturer_srn for row in rows[:1])]:
         await service.watches.service.add(caller, subject)
