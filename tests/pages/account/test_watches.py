@@ -196,6 +196,8 @@ async def test_a_sync_tells_how_far_it_is_and_what_came_of_it(
     assert running.one("div", id="sync")["data-poll"] == "2"
     assert "of 2 watches" in running.main
     assert "A sync is going on already." in busy.main
+    refused = Markup.of(await owner_pages.post("/app/watches/bulk", action="tag", sort=""))
+    assert "data-poll" not in refused.one("div", id="sync").attributes  # nothing can be asked for at its address
     assert accessibility_problems(running) == []
 
     harness.to_register.let.set()

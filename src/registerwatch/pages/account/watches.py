@@ -39,7 +39,7 @@ async def watches(request: Request, service: InjectedService, visitor: SignedIn)
     query = WatchQuery.of_address(request.query_params)
     if fragment_asked(request) == "sync":
         sync = await sync_view(service, visitor)
-        return app_page(request, visitor, "account/watches_sync.html", sync=sync, query=query)
+        return app_page(request, visitor, "account/watches_sync.html", sync=sync, query=query, polls=True)
     return await watches_page(request, service, visitor, query, subject=request.query_params.get("subject", ""))
 
 
@@ -104,6 +104,7 @@ async def watches_page(
         query=table.query,
         table=table,
         sync=await sync_view(service, visitor) if is_whole else None,
+        polls=status == 200,  # the answer to a form has an address that no script can ask again
         subject=subject[:200],
         problem=problem or (await why_not_added(service, visitor, subject) if subject else ""),
         back=back,
