@@ -49,10 +49,12 @@ async def today(request: Request, service: InjectedService, visitor: SignedIn) -
 async def _first_steps(
     service: Service, visitor: Visitor, overview: WatchOverview, *, has_webhook: bool
 ) -> FirstSteps | None:
-    """What a new account does first; None for one that has done it all, and for one that is not new."""
+    """What a new account does first; None where it has done it all or is not new. Members can only watch."""
     caller = visitor.caller
     if service.clock.now() - caller.account.created_at > NEW_ACCOUNT_SECONDS:
         return None
+    if not visitor.is_owner:
+        return None if overview.total else FirstSteps(watches=False, is_told=False, has_colleague=False)
     steps = FirstSteps(
         watches=overview.total > 0,
         is_told=has_webhook or bool(await service.feeds.all(caller)),
