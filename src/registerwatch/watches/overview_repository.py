@@ -79,7 +79,8 @@ async def with_dates(
     The date need not be that of a certificate: so few snapshots are left that all of them can be decoded.
     """
     months = range(first.year * 12 + first.month - 1, last.year * 12 + last.month)
-    dates = [watches.c.snapshot.contains(f'"{month // 12:04}-{month % 12 + 1:02}-') for month in months]
+    place_of = func.instr if connection.dialect.name == "sqlite" else func.strpos  # LIKE takes three times as long
+    dates = [place_of(watches.c.snapshot, f'"{month // 12:04}-{month % 12 + 1:02}-') > 0 for month in months]
     row = watches.c
     found = (
         select(row.id, row.subject, row.label, row.snapshot, row.last_sync, row.last_error)
