@@ -146,6 +146,7 @@ async def test_what_is_forged_signs_nobody_in(accounts: Accounts) -> None:
             pytest.fail(
                 f"{why}: {await accounts.passkeys.sign_in(each.get(await accounts.passkeys.sign_in_options()))}"
             )
+    assert accounts.sessions.failures.total == len(forged)
     options = await accounts.passkeys.registration_options(caller)
     for why, each in (("another site", Authenticator("https://evil.example")), ("nobody", Authenticator(flags=1))):
         with pytest.raises(WrongCode):

@@ -31,7 +31,7 @@ from registerwatch.errors import InvalidInput, WrongCode
 from registerwatch.mail.mailer import Mail
 
 if TYPE_CHECKING:
-    from registerwatch.accounts.passkey_ceremony import PasskeyCeremony
+    from registerwatch.accounts.passkey_ceremony import Assertion, PasskeyCeremony
 
 MAX_PASSKEYS = 20
 """Of one user."""
@@ -46,6 +46,10 @@ COPIED = (
     "This passkey has signed more often than it says, so it may have been copied, and does not sign in."
     " Sign in another way, and remove it in the settings."
 )
+
+
+class PasskeyCopied(WrongCode):
+    """The passkey is right, and there may be another one like it."""
 
 
 class PasskeyService:
@@ -149,7 +153,15 @@ class PasskeyService:
 
         Raises `WrongCode`. One whose count of signatures went back may have been copied: it is refused, and told.
         """
-        assertion = self._ceremony.assertion(answer)
+        try:
+            return await self._sign_in(self._ceremony.assertion(answer), client)
+        except PasskeyCopied:
+            raise  # it is noted with its user
+        except WrongCode:
+            self._failures.note(None, client)  # whose it is has not been shown
+            raise
+
+    async def _sign_in(self, assertion: "Assertion", client: Client) -> NewSession:
         opened: NewSession | None = None
         mails: Sequence[Mail] = ()
         user: StoredUser | None = None
@@ -173,7 +185,7 @@ class PasskeyService:
         self._notices.send(mails)
         if opened is None:
             self._failures.note(user, client, "passkey perhaps copied")
-            raise WrongCode(COPIED)
+            raise PasskeyCopied(COPIED)
         return opened
 
     @cached_property

@@ -44,10 +44,7 @@ class ProfileService:
 
     async def set_time_zone(self, caller: Caller, zone: str) -> None:
         """Show times to the caller in a zone from now on. Raises `InvalidInput` for one that is not offered."""
-        wanted = zone.strip().replace(" ", "_").casefold()
-        found = next((each for each in time_zones() if each.casefold() == wanted), None)
-        if found is None:
-            raise InvalidInput(UNKNOWN_ZONE)
+        found = zone_of(zone)
         async with self._database.transaction() as connection:
             await repository.set_time_zone(connection, caller.account.id, user_of(caller), found)
 
@@ -69,3 +66,13 @@ class ProfileService:
                 action=Action.ACCOUNT_RENAMED,
                 subject=cleaned,
             )
+
+
+def zone_of(text: str) -> str:
+    """The zone that somebody typed, whole or by its city alone. Raises `InvalidInput`."""
+    wanted = text.strip().replace(" ", "_").casefold()
+    found = [zone for zone in time_zones() if zone.casefold() == wanted]
+    found = found or [zone for zone in time_zones() if zone.casefold().rpartition("/")[2] == wanted]
+    if len(found) != 1:
+        raise InvalidInput(UNKNOWN_ZONE)
+    return found[0]
