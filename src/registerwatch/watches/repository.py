@@ -51,16 +51,6 @@ class Watched:
 
 
 @dataclass(frozen=True, slots=True)
-class StoredSettings:
-    """What people set for a watch; `options` in JSON."""
-
-    label: str
-    is_renamed: bool
-    notes: str
-    options: str
-
-
-@dataclass(frozen=True, slots=True)
 class NewWatch:
     """A watch to store, with its baseline where the copy has a fresh read of the subject."""
 
@@ -100,35 +90,6 @@ async def by_id(connection: AsyncConnection, account_id: int, watch_id: int) -> 
     found = WATCH.where(watches.c.account_id == account_id, watches.c.id == watch_id)
     row = (await connection.execute(found)).one_or_none()
     return watch_of(row) if row is not None else None
-
-
-async def with_settings(
-    connection: AsyncConnection, account_id: int, watch_id: int
-) -> tuple[Watch, StoredSettings] | None:
-    """A watch of the account, and what people set for it."""
-    found = WATCH.add_columns(watches.c.is_renamed, watches.c.notes, watches.c.options)
-    of_watch = watches.c.account_id == account_id, watches.c.id == watch_id
-    row = (await connection.execute(found.where(*of_watch))).one_or_none()
-    if row is None:
-        return None
-    return watch_of(row), StoredSettings(row.label, row.is_renamed, row.notes, row.options)
-
-
-async def lock(connection: AsyncConnection, account_id: int, watch_id: int) -> None:
-    """Nobody else changes a watch of the account until this transaction ends."""
-    await _locked(connection, watches.c.account_id == account_id, watches.c.id == watch_id)
-
-
-async def set_settings(connection: AsyncConnection, account_id: int, watch_id: int, settings: StoredSettings) -> None:
-    """Store what people set for a watch of the account."""
-    of_watch = watches.c.id == watch_id, watches.c.account_id == account_id
-    values = {
-        "label": settings.label,
-        "is_renamed": settings.is_renamed,
-        "notes": settings.notes,
-        "options": settings.options,
-    }
-    await connection.execute(update(watches).where(*of_watch).values(values))
 
 
 async def subjects(connection: AsyncConnection, account_id: int) -> set[str]:

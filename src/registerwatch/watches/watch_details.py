@@ -13,14 +13,14 @@ from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
 from registerwatch.register.observation import ReadContext
 from registerwatch.register.sources.budget_parts import RequestPriority
-from registerwatch.watches import event_repository, read_failures, repository
+from registerwatch.watches import event_repository, read_failures, repository, watch_details_repository
 from registerwatch.watches.models import Watch
 from registerwatch.watches.options import WatchOptions, notes_of, options_of, with_options
 from registerwatch.watches.read_subject import SubjectReader
-from registerwatch.watches.repository import StoredSettings
 from registerwatch.watches.snapshot import label_of
 from registerwatch.watches.tags import set_tags, tags_of, tags_of_text
 from registerwatch.watches.timeline import PAGE_LENGTH, Position, TimelinePage, position_of
+from registerwatch.watches.watch_details_repository import StoredSettings
 
 START_SECONDS = 25.0
 """So long a read that somebody waits for waits for the request budget to begin."""
@@ -79,7 +79,7 @@ class WatchDetailsService:
         """A watch of the account, with its timeline before a position; None where there is no such watch."""
         account_id = caller.account.id
         async with self._database.reading() as connection:
-            found = await repository.with_settings(connection, account_id, watch_id)
+            found = await watch_details_repository.with_settings(connection, account_id, watch_id)
             if found is None:
                 return None
             watch, settings = found
@@ -97,8 +97,8 @@ class WatchDetailsService:
         notes, tags = notes_of(wanted.notes), tags_of_text(wanted.tags)
         async with self._database.transaction() as connection:
             await locked(connection, caller)
-            await repository.lock(connection, account_id, watch_id)
-            found = await repository.with_settings(connection, account_id, watch_id)
+            await watch_details_repository.lock(connection, account_id, watch_id)
+            found = await watch_details_repository.with_settings(connection, account_id, watch_id)
             if found is None:
                 return False
             watch, stored = found
@@ -107,7 +107,7 @@ class WatchDetailsService:
             settings = StoredSettings(
                 label if is_renamed else registered, is_renamed, notes, with_options(stored.options, wanted.options)
             )
-            await repository.set_settings(connection, account_id, watch_id, settings)
+            await watch_details_repository.set_settings(connection, account_id, watch_id, settings)
             await set_tags(connection, account_id, watch_id, tags)
         return True
 
