@@ -127,6 +127,22 @@ async def test_a_second_factor_is_asked_for_unless_the_provider_did(
     assert isinstance((await come_back(accounts, provider, f"mfa:{EMAIL}")).opened, NewSession)
 
 
+async def test_who_takes_an_account_back_ends_links_that_somebody_else_made(
+    accounts: Accounts, provider: OpenIdProvider
+) -> None:
+    caller = await owner_of(accounts)
+    await prove_address(accounts)
+    begun = await accounts.provider.begin("", caller)
+    back = await provider.sign_in(begun.address, "thief@login.example")
+    await accounts.provider.finish(back["state"], back["code"], caller=caller)
+
+    token = (await accounts.password_reset.link(EMAIL)).rpartition("=")[2]
+    await accounts.password_reset.reset(token, "a new password", keeps_access=False)
+
+    with pytest.raises(ProviderSignInFailed):
+        await come_back(accounts, provider, "thief@login.example")
+
+
 async def test_a_state_and_a_code_work_once_and_for_ten_minutes(
     accounts: Accounts, provider: OpenIdProvider, clock: SteppedClock
 ) -> None:

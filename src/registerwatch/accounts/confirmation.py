@@ -7,7 +7,13 @@ was them, which they show by the password, or lets all of it end.
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registerwatch.accounts import confirmation_repository, known_clients, repository, second_factor_repository
+from registerwatch.accounts import (
+    confirmation_repository,
+    known_clients,
+    provider_repository,
+    repository,
+    second_factor_repository,
+)
 from registerwatch.accounts.audit import Action
 from registerwatch.accounts.confirmation_repository import EarlierAccess, LinkHolder
 from registerwatch.accounts.deletion import DeletionService
@@ -242,6 +248,7 @@ async def take_account_over(connection: AsyncConnection, holder: LinkHolder, pas
     """End every way into an account that the caller has locked, set its owner's password, note that it is proven."""
     account_id, user_id = holder.account_id, holder.user_id
     has_ended = await confirmation_repository.end_earlier_access(connection, account_id, user_id, now)
+    has_ended |= await provider_repository.remove_links(connection, user_id) > 0
     await forget_factors_of_others(connection, holder)
     await confirmation_repository.confirm(connection, account_id, user_id, now)
     await repository.set_password(connection, account_id, user_id, password_hash)

@@ -46,6 +46,7 @@ def _tell_contents(file: Path) -> None:
     """Say what in a backup is to be protected."""
     encrypted, in_clear = backup.secrets_in(file)
     typer.echo(
-        "It holds e-mail addresses, hashes of passwords, digests of keys and sessions, and webhook secrets:"
-        f" {encrypted} encrypted (a restored service needs REGISTERWATCH_SECRETS_KEY for them), {in_clear} in clear."
+        "It holds e-mail addresses, hashes of passwords, digests of keys and sessions, and secrets of webhooks and of"
+        f" authenticator apps: {encrypted} encrypted (a restored service needs REGISTERWATCH_SECRETS_KEY for them),"
+        f" {in_clear} in clear."
     )

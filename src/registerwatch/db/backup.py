@@ -67,17 +67,26 @@ def check(backup: Path) -> None:
 
 
 def secrets_in(backup: Path) -> tuple[int, int]:
-    """How many webhooks have their secrets in a backup encrypted, and how many in clear. Raises `BackupRefused`."""
+    """How many webhooks and authenticator apps have their secrets in a backup encrypted, and how many in clear.
+
+    Raises `BackupRefused`.
+    """
     counted = (
         "SELECT count(*), coalesce(sum(secret LIKE :encrypted AND coalesce(old_secret, '') NOT LIKE 'whsec%'), 0)"
         " FROM webhooks WHERE secret <> ''"
     )
+    of_apps = "SELECT count(*), coalesce(sum(secret LIKE :encrypted), 0) FROM totp_factors"
+    has_apps = "SELECT count(*) FROM sqlite_master WHERE name = 'totp_factors'"
+    total = encrypted = 0
     try:
         with closing(sqlite3.connect(f"file:{quoted(backup)}?immutable=1", uri=True)) as connection:
-            webhooks, encrypted = connection.execute(counted, {"encrypted": f"{PREFIX}%"}).fetchone()
+            is_older = not connection.execute(has_apps).fetchone()[0]
+            for statement in (counted,) if is_older else (counted, of_apps):
+                found, sealed = connection.execute(statement, {"encrypted": f"{PREFIX}%"}).fetchone()
+                total, encrypted = total + found, encrypted + sealed
     except sqlite3.Error as error:
         raise BackupRefused(f"{backup} cannot be read: {error}.") from error
-    return encrypted, webhooks - encrypted
+    return encrypted, total - encrypted
 
 
 def _copy(database: Path, target: Path, progress: Progress) -> None:
