@@ -1,0 +1,34 @@
+"""How much the database is asked for one page, whichever it is."""
+
+import pytest
+
+from tests.billing.plain_provider import SETTINGS
+from tests.pages.account.filled_account import PASSWORD, REGISTRATIONS, filled_account
+from tests.pages.account.page_walk import PageWalk
+from tests.pages.account.pages_client import PagesClient
+from tests.pages.account.visited_account import STARTS, plain_addresses
+from tests.pages.conftest import SiteMaker
+from tests.support.statements import counted_statements
+
+pytestmark = pytest.mark.anyio
+
+MAX_STATEMENTS = 12
+BEGINNINGS = ("BEGIN", "COMMIT", "ROLLBACK", "SET ", "PRAGMA")
+"""Of statements that ask for nothing."""
+
+
+async def test_no_page_needs_more_than_twelve_statements(site: SiteMaker) -> None:
+    async with site(*REGISTRATIONS, **SETTINGS) as harness:
+        account = await filled_account(harness)
+        owner = PagesClient(harness)
+        await owner.sign_in(account.owner.email, PASSWORD)
+        walk = PageWalk(owner)
+        await walk.follow_links(*plain_addresses(harness), *STARTS)
+        counts = {}
+        for state in walk.states.values():
+            with counted_statements() as sent:
+                await owner.get(state.address)
+            counts[state.address] = len([each for each in sent if not each.startswith(BEGINNINGS)])
+
+    assert len(counts) > 40
+    assert {address: count for address, count in counts.items() if count > MAX_STATEMENTS} == {}
