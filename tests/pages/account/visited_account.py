@@ -3,8 +3,10 @@
 from collections.abc import AsyncIterator
 from urllib.parse import urljoin
 
+from registerwatch.accounts.credentials import credential_of
 from registerwatch.accounts.proof import PROOF_SECONDS
-from tests.pages.account.filled_account import PASSWORD, SCRIPT, FilledAccount
+from tests.accounts.second_factors import app_of
+from tests.pages.account.filled_account import MEMBERS_PASSWORD, PASSWORD, SCRIPT, FilledAccount
 from tests.pages.account.page_walk import PageForm, PageWalk, State, page_routes
 from tests.pages.account.pages_client import PagesClient
 from tests.support.harness import ServiceHarness
@@ -14,6 +16,9 @@ STARTS = ("/app/watches/1", "/app/watches/13", "/app/watches/14", "/app/watches/
 INJECTED_HEADER = "x-injected"
 TYPED = ("", f"{SCRIPT}\r\n{INJECTED_HEADER}: yes\x00\x07")
 """What somebody types into every field of every form."""
+STEP = "/login/second-step"
+PERIOD_SECONDS = 7 * 24 * 3600
+"""After so long the trial is over."""
 _LAST = ("delete", "stop", "remove", "logout", "password", "sessions", "end")
 """Words of forms that take something away: they are sent last."""
 
@@ -30,21 +35,56 @@ def takes_away(label: str) -> bool:
 
 
 async def visited_states(harness: ServiceHarness, account: FilledAccount) -> list[State]:
-    """What the owner sees who opens everything, and sends every form of every page in every way."""
-    nobody = PagesClient(harness)
-    before = [State("GET", path, await nobody.get(path)) for path in ("/login", "/signup", "/login?next=/app/import")]
+    """What everybody sees who opens everything; and the owner, who sends every form of every page in every way."""
+    others = [*await _seen_by_nobody(harness), *await _seen_by_a_newcomer(harness), *await _seen_by_a_member(harness)]
     owner = PagesClient(harness)
     await owner.sign_in(account.owner.email, PASSWORD)
-    walk = PageWalk(owner)
-    await walk.follow_links(*plain_addresses(harness), *STARTS)
+    walk = await _walked(owner)
     sent = [each async for each in _sent_forms(walk, account)]
-    again = PageWalk(owner)
     await _stay_signed_in(owner, account)
-    await again.follow_links(*plain_addresses(harness), *STARTS)
+    again = await _walked(owner)
     harness.clock.move(PROOF_SECONDS + 1)
     unproved = [each async for each in _sent_forms(walk, account, signs_in=False)]
     asked = [each for each in unproved if 'name="proof-password"' in each.response.text][:1]
-    return [*before, *walk.states.values(), *sent, *again.states.values(), *asked]
+    harness.clock.move(PERIOD_SECONDS)
+    await _stay_signed_in(owner, account)
+    ended = await _walked(owner)
+    return [*others, *walk.states.values(), *sent, *again.states.values(), *asked, *ended.states.values()]
+
+
+async def _walked(pages: PagesClient) -> PageWalk:
+    walk = PageWalk(pages)
+    await walk.follow_links(*plain_addresses(pages.harness), *STARTS)
+    return walk
+
+
+async def _seen_by_nobody(harness: ServiceHarness) -> list[State]:
+    nobody = PagesClient(harness)
+    return [State("GET", path, await nobody.get(path)) for path in ("/login", "/signup", "/login?next=/app/import")]
+
+
+async def _seen_by_a_newcomer(harness: ServiceHarness) -> list[State]:
+    """Pages that have nothing to show yet."""
+    pages = PagesClient(harness)
+    await pages.sign_up("newcomer@new.example")
+    return list((await _walked(pages)).states.values())
+
+
+async def _seen_by_a_member(harness: ServiceHarness) -> list[State]:
+    """Pages of somebody who is no owner, and has an authenticator app; the step that asks for its code."""
+    email = "member@acme.example"
+    pages = PagesClient(harness)
+    await pages.sign_in(email, MEMBERS_PASSWORD)
+    caller = await harness.service.accounts.sessions.caller(credential_of(None, pages.session))
+    app = await app_of(harness.service.accounts, caller, harness.clock)
+    seen = list((await _walked(pages)).states.values())
+    step = PagesClient(harness)
+    await step.sign_in(email, MEMBERS_PASSWORD)
+    for typed in ("", "000000"):
+        seen.append(State("GET", STEP, await step.get(STEP)))
+        seen.append(State("POST", STEP, await step.post(STEP, code=typed)))
+    seen.append(State("POST", STEP, await step.post(STEP, code=app.recovery_codes[0])))
+    return seen
 
 
 async def _sent_forms(walk: PageWalk, account: FilledAccount, *, signs_in: bool = True) -> AsyncIterator[State]:
