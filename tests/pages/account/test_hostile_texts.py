@@ -24,6 +24,8 @@ DIRECTIONS = re.compile(r"[\u202a-\u202e\u2066\u2067]")
 ISOLATED = re.compile("\u2068[^\u2069]*(\u2069|$)")
 ISOLATES = {"bdi", "textarea", "option", "pre"}
 FORMULA = re.compile(r"\s*[=+\-@＝＋－＠]")
+NOT_SET_UP = 503
+"""Of pages that need what this service lacks: a provider that signs in."""
 NUMBER = re.compile(r"-\d+")
 FILE_NAME = re.compile(r'attachment; filename="[\w-]+\.(csv|xlsx|txt|ics|json)"')
 
@@ -76,7 +78,7 @@ async def test_hostile_texts_stay_texts_on_every_page_and_in_every_file(
 def problems_of(state: State) -> list[str]:
     """What is wrong with an answer."""
     response, found = state.response, []
-    if response.status_code >= 500 or INJECTED_HEADER in response.headers:
+    if (response.status_code >= 500 and response.status_code != NOT_SET_UP) or INJECTED_HEADER in response.headers:
         found.append(f"status {response.status_code}, {dict(response.headers)}")
     if state.is_html:
         found += page_problems(response.text)
