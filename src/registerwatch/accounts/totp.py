@@ -24,5 +24,6 @@ def step_of(secret: str, code: str, now: float, *, after: int) -> int | None:
     """The time step that a code belongs to, later than the step `after`; None where the code is not right."""
     totp, present = pyotp.TOTP(secret, interval=STEP_SECONDS), int(now) // STEP_SECONDS
     steps = range(present - DRIFT_STEPS, present + DRIFT_STEPS + 1)
-    right = [step for step in steps if hmac.compare_digest(totp.at(step * STEP_SECONDS), code)]
+    typed = code.encode("utf-8", "surrogatepass")  # of texts, only ASCII can be compared
+    right = [step for step in steps if hmac.compare_digest(totp.at(step * STEP_SECONDS).encode(), typed)]
     return next((step for step in right if step > after), None)

@@ -41,8 +41,9 @@ async def test_after_the_password_comes_the_code_then_the_page_that_was_asked_fo
     form = await browser_client.page(address)
     assert "authenticator app" in form.main
     assert accessibility_problems(form) == []
-    wrong = await browser_client.post(STEP, code="000000", next="/app/settings")
-    assert (wrong.status_code, "is wrong" in Markup.of(wrong).main) == (400, True)
+    for typed in ("000000", "жжжжжж"):
+        wrong = await browser_client.post(STEP, code=typed, next="/app/settings")
+        assert (wrong.status_code, "is wrong" in Markup.of(wrong).main) == (400, True)
     right = await browser_client.post(STEP, code=app.next_code(), next="/app/settings")
 
     assert right.headers["location"] == "/app/settings"
