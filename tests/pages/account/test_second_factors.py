@@ -33,8 +33,9 @@ async def test_an_app_is_set_up_by_its_first_code_and_the_recovery_codes_are_sho
     assert form.one("svg")
     assert secret_in(form) == secret_in(await browser_client.page(APP)), "a reload makes no other secret"
 
-    wrong = await browser_client.post(f"{APP}/confirm", code="000000")
-    assert (wrong.status_code, "not the code" in Markup.of(wrong).main) == (400, True)
+    for typed in ("000000", "жжжжжж"):
+        wrong = await browser_client.post(f"{APP}/confirm", code=typed)
+        assert (wrong.status_code, "not the code" in Markup.of(wrong).main) == (400, True)
     code = pyotp.TOTP(secret_in(form)).at(int(harness.clock.now()))
     shown = Markup.of(await browser_client.post(f"{APP}/confirm", code=code))
 
@@ -82,8 +83,9 @@ async def test_an_old_session_alone_changes_no_second_factor(
     harness.clock.move(PROOF_SECONDS)
 
     assert (await browser_client.get(APP)).headers["location"] == SETTINGS, "nor shows a secret"
-    for address in (APP, f"{APP}/remove", f"{SETTINGS}/recovery-codes"):
-        asked = await browser_client.post(address)
+    for address in (APP, f"{APP}/confirm", f"{APP}/remove", f"{SETTINGS}/recovery-codes"):
+        asked = await browser_client.post(address, code="000000")
         assert Markup.of(asked).one("input", id="proof-password"), address
+        assert "otpauth" not in asked.text, "the secret would let a thief of the session turn the app on"
     proved = await browser_client.post(APP, **{"proof-password": STRONG_PASSWORD})
     assert proved.headers["location"] == APP

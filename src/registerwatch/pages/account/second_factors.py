@@ -51,10 +51,11 @@ async def enrolment(request: Request, service: InjectedService, visitor: SignedI
 @router.post("/app/settings/authenticator/confirm")
 async def confirm(request: Request, service: InjectedService, visitor: SignedIn) -> Response:
     """Turn the app on by its first code, and show the recovery codes."""
-    code = (await form_of(request))["code"]
+    form = await form_of(request)
+    await require_proof(request, visitor, form, "Set up an authenticator app")
     await limits_of(request).check_party(request, Limit.PROOF, f"app {visitor.caller.session}")
     try:
-        codes = await service.accounts.second_factors.confirm_totp(visitor.caller, code)
+        codes = await service.accounts.second_factors.confirm_totp(visitor.caller, form["code"])
     except InvalidInput as error:
         return await _enrolment_page(request, service, visitor, problem=str(error))
     if not codes:
