@@ -27,7 +27,7 @@ from registerwatch.errors import InvalidInput
 from registerwatch.watches import repository as watch_repository
 from registerwatch.watches.diff import FieldChange
 from registerwatch.watches.event_listing import EventFilter
-from registerwatch.watches.event_marks import MAX_MARKED_IDS, EventMarks
+from registerwatch.watches.event_marks import MAX_COUNTED, MAX_MARKED_IDS, EventMarks
 from registerwatch.watches.event_repository import NewEvent, add_events
 from registerwatch.watches.event_selection import EventSelection, EventView, field_filter, row_id
 from registerwatch.watches.models import EventKind, EventSeverity
@@ -330,6 +330,18 @@ async def test_an_export_has_every_event_once_newest_first(database: Database) -
     parts = [part async for part in marks.export(caller, EventSelection(EventView.UNSEEN), at_once=2)]
 
     assert [each.event.id for part in parts for each in part] == ids[:0:-1]
+
+
+@pytest.mark.anyio
+async def test_the_number_of_marked_events_is_exact_beyond_the_bound_of_counts(database: Database) -> None:
+    marks, account = EventMarks(database, SteppedClock(0)), await an_account(database)
+    caller = await a_user(database, account)
+    new = NewEvent(account.id, 1, "S-1", "Label", "", LOW, "batch", False)
+    async with database.transaction() as connection:
+        stored = (await add_events(connection, [new] * (MAX_COUNTED + 1), 0))[account.id]
+
+    assert (await marks.unseen(caller)).total == MAX_COUNTED
+    assert await marks.mark_matching_seen(caller, EventSelection(), stored[-1].id) == MAX_COUNTED + 1
 
 
 @pytest.mark.anyio

@@ -14,6 +14,7 @@ from registerwatch.accounts.models import Caller
 from registerwatch.accounts.repository import locked
 from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
+from registerwatch.db.row_pages import MAX_ROW_ID
 from registerwatch.errors import InvalidInput
 from registerwatch.watches import event_marks_repository as marks
 from registerwatch.watches import event_repository
@@ -153,7 +154,7 @@ class EventMarks:
         async with self._changing(caller) as (connection, viewer):
             if selection.is_filtered:
                 return await marks.mark_seen(connection, viewer, marks.matching(viewer, unseen, through))
-            number = await search.count(connection, viewer, unseen, through, MAX_COUNTED)
+            number = await search.count(connection, viewer, unseen, through, MAX_ROW_ID)
             await marks.mark_all_seen(connection, viewer, through)
             return number
 
