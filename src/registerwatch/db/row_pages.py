@@ -10,6 +10,12 @@ MAX_ROW_ID = 2**63 - 1
 """The largest id that a row can have."""
 
 
+def row_id_of(text: str) -> int | None:
+    """The id that a text is; None for a text that is none."""
+    is_number = text.isascii() and text.isdigit() and len(text) <= len(str(MAX_ROW_ID))
+    return int(text) if is_number and int(text) <= MAX_ROW_ID else None
+
+
 @dataclass(frozen=True, slots=True)
 class RowPage(Generic[Row]):
     """Some rows, and whether there are others after them in the order of the list."""

@@ -1,8 +1,15 @@
 """Addresses of the pages. Identifiers hold any character, `/` and `+` too, so all of them are percent-encoded."""
 
+from collections.abc import Iterable
 from urllib.parse import quote, urlencode
 
 from registerwatch.register.search.index import Filters
+
+
+def with_query(path: str, parameters: Iterable[tuple[str, str]]) -> str:
+    """An address with parameters; those that are empty are left out."""
+    query = urlencode([(name, value) for name, value in parameters if value])
+    return f"{path}?{query}" if query else path
 
 
 def device_address(udi: str) -> str:
@@ -12,21 +19,24 @@ def device_address(udi: str) -> str:
 
 def actor_address(srn: str, filters: Filters | None = None, page: int = 1) -> str:
     """`/a/DE-MF-000006413?risk=iii&page=2`."""
-    return f"/a/{quote(srn, safe='')}" + _query("", filters, page)
+    return with_query(f"/a/{quote(srn, safe='')}", _parameters("", filters, page))
 
 
 def search_address(query: str = "", filters: Filters | None = None, page: int = 1) -> str:
     """`/?q=titan&status=on&page=2`, with what says something only."""
-    return "/" + _query(query, filters, page)
+    return with_query("/", _parameters(query, filters, page))
 
 
-def _query(query: str, filters: Filters | None, page: int) -> str:
+def _parameters(query: str, filters: Filters | None, page: int) -> Iterable[tuple[str, str]]:
     filters = filters or Filters()
-    parameters = {
-        "q": query,
-        "status": filters.status.value if filters.status else "",
-        "risk": filters.risk.value if filters.risk else "",
-        "page": str(page) if page > 1 else "",
-    }
-    given = {name: value for name, value in parameters.items() if value}
-    return f"?{urlencode(given)}" if given else ""
+    return (
+        ("q", query),
+        ("status", filters.status.value if filters.status else ""),
+        ("risk", filters.risk.value if filters.risk else ""),
+        ("page", page_parameter(page)),
+    )
+
+
+def page_parameter(page: int) -> str:
+    """The number of a page as an address has it: the first one has none."""
+    return str(page) if page > 1 else ""

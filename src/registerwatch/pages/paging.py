@@ -2,6 +2,14 @@
 
 from dataclasses import dataclass
 
+MAX_PAGE = 10_000
+
+
+def page_number(text: str) -> int:
+    """The page that an address asks for, counted from 1; the first where it asks for none that there could be."""
+    is_number = text.isascii() and text.isdigit() and len(text) <= len(str(MAX_PAGE))
+    return min(max(1, int(text)), MAX_PAGE) if is_number else 1
+
 
 @dataclass(frozen=True, slots=True)
 class Paging:

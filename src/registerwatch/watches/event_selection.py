@@ -4,7 +4,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from registerwatch.db.row_pages import MAX_ROW_ID
+from registerwatch.db.row_pages import row_id_of
 from registerwatch.errors import InvalidInput
 from registerwatch.watches.event_listing import EventFilter
 from registerwatch.watches.event_rules import FIELDS
@@ -56,6 +56,7 @@ def row_id(name: str, text: str) -> int | None:
     """An id in a request, None for an empty text. Raises `InvalidInput` for anything else."""
     if not text:
         return None
-    if not (text.isascii() and text.isdigit() and len(text) <= len(str(MAX_ROW_ID)) and int(text) <= MAX_ROW_ID):
+    found = row_id_of(text)
+    if found is None:
         raise InvalidInput(f"“{text[:40]}” is no number of {name}.")
-    return int(text)
+    return found

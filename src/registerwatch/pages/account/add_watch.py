@@ -1,7 +1,5 @@
 """Watching a device or manufacturer from any page."""
 
-from urllib.parse import urlencode
-
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -14,6 +12,7 @@ from registerwatch.pages.account.router import account_pages
 from registerwatch.pages.account.visitor import SignedIn
 from registerwatch.pages.account.watch_query import WatchQuery
 from registerwatch.pages.account.watches import watches_page
+from registerwatch.pages.addresses import with_query
 from registerwatch.pages.forms import form_of
 from registerwatch.web.injection import InjectedService, limits_of
 from registerwatch.web.rate_limits import Limit
@@ -44,7 +43,7 @@ async def watch_added(service: Service, caller: Caller, subject: str) -> Respons
     try:
         return await _page_of_watch(service, caller, subject)
     except REFUSED:
-        return redirect_to(f"/app/watches?{urlencode({'subject': subject[:200]})}")
+        return redirect_to(with_query("/app/watches", [("subject", subject[:200])]))
 
 
 async def _page_of_watch(service: Service, caller: Caller, subject: str) -> Response:

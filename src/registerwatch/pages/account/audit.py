@@ -2,8 +2,7 @@
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from datetime import date, datetime, time, timedelta
-from urllib.parse import urlencode
+from datetime import date
 from zoneinfo import ZoneInfo
 
 from starlette.requests import Request
@@ -14,12 +13,14 @@ from registerwatch.accounts.audit_pages import ActionGroup, actions_of
 from registerwatch.accounts.audit_trail import TrailFilter
 from registerwatch.accounts.validation import one_line
 from registerwatch.clock import iso_utc
-from registerwatch.db.row_pages import MAX_ROW_ID
+from registerwatch.db.row_pages import row_id_of
 from registerwatch.errors import InvalidInput
+from registerwatch.pages.account.days import day_of, end_of, start_of
 from registerwatch.pages.account.rendering import app_page
 from registerwatch.pages.account.router import account_pages
 from registerwatch.pages.account.spreadsheet import Row, csv_response
 from registerwatch.pages.account.visitor import OwnerSignedIn, Visitor
+from registerwatch.pages.addresses import with_query
 from registerwatch.web.injection import InjectedService, service_of
 
 PATH = "/app/audit"
@@ -33,7 +34,6 @@ GROUPS = (
 COLUMNS = ("Time (UTC)", "Who", "What", "To whom or what", "How often", "Last time (UTC)")
 MAX_ACTOR_LENGTH = 300
 BAD_GROUP = "`about` is one of: " + ", ".join(ActionGroup) + "."
-BAD_DAY = "`from` and `to` are days as YYYY-MM-DD, such as 2027-03-31."
 BAD_LINE = "`before` and `after` are numbers of lines, and only one of them is given."
 
 router = account_pages()
@@ -62,8 +62,8 @@ class AuditQuery:
         return cls(
             ActionGroup(asked["about"]) if asked["about"] else None,
             one_line(asked["by"])[:MAX_ACTOR_LENGTH],
-            _day(asked["from"]),
-            _day(asked["to"]),
+            day_of(asked["from"]),
+            day_of(asked["to"]),
             before,
             after,
         )
@@ -73,8 +73,8 @@ class AuditQuery:
         return TrailFilter(
             actions=None if self.about is None else actions_of(self.about),
             actor=self.actor,
-            since=_midnight(self.first_day, zone),
-            until=None if self.last_day is None else _midnight(self.last_day + timedelta(days=1), zone),
+            since=start_of(self.first_day, zone),
+            until=end_of(self.last_day, zone),
         )
 
     def address(self, *, path: str = PATH, **changed: str) -> str:
@@ -86,8 +86,7 @@ class AuditQuery:
             "to": self.last_day.isoformat() if self.last_day else "",
             **changed,
         }
-        query = urlencode({name: value for name, value in told.items() if value})
-        return path + (f"?{query}" if query else "")
+        return with_query(path, told.items())
 
     @property
     def is_filtered(self) -> bool:
@@ -151,22 +150,7 @@ def _row(entry: AuditEntry) -> Row:
 
 
 def _line(text: str) -> int | None:
-    if not text:
-        return None
-    if not (text.isascii() and text.isdigit() and int(text[:20]) <= MAX_ROW_ID and len(text) < 20):
+    line = row_id_of(text)
+    if text and line is None:
         raise InvalidInput(BAD_LINE)
-    return int(text)
-
-
-def _day(text: str) -> date | None:
-    try:
-        day = date.fromisoformat(text) if text else None
-    except ValueError:
-        raise InvalidInput(BAD_DAY) from None
-    if day is not None and not 1970 < day.year < 9999:
-        raise InvalidInput(BAD_DAY)
-    return day
-
-
-def _midnight(day: date | None, zone: ZoneInfo) -> int | None:
-    return None if day is None else int(datetime.combine(day, time(), zone).timestamp())
+    return line

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
-from urllib.parse import urlencode
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -14,7 +13,8 @@ from registerwatch.pages.account.rendering import app_page, fragment_asked
 from registerwatch.pages.account.router import account_pages
 from registerwatch.pages.account.spreadsheet import Row, csv_response
 from registerwatch.pages.account.visitor import SignedIn
-from registerwatch.pages.paging import Paging
+from registerwatch.pages.addresses import page_parameter, with_query
+from registerwatch.pages.paging import Paging, page_number
 from registerwatch.watches.certificates import (
     MAX_TEXT_LENGTH,
     CertificateFilter,
@@ -33,7 +33,6 @@ router = account_pages()
 PATH = "/app/certificates"
 REGION = "certificates"
 PAGE_ROWS = 50
-MAX_PAGE = 10_000
 
 GROUP_NAMES = {
     CertificateGroup.ENDED: "Ended",
@@ -83,22 +82,20 @@ class Shown:
             query.get("manufacturer", "")[:MAX_TEXT_LENGTH],
             CertificateGroup(group) if group in set(CertificateGroup) else None,
         )
-        number = int(page) if page.isascii() and page.isdigit() and len(page) < 6 else 1
-        return cls(chosen, View(view) if view in set(View) else View.CERTIFICATES, min(max(1, number), MAX_PAGE))
+        return cls(chosen, View(view) if view in set(View) else View.CERTIFICATES, page_number(page))
 
     def address(self, path: str = PATH, **changes: Any) -> str:
         """The address of the same with changes; another filter or view begins with its first page."""
         chosen, view, page = self.chosen, changes.pop("view", self.view), changes.pop("page", 1)
         chosen = replace(chosen, **changes)
-        named = (
+        parameters = (
             ("q", chosen.text),
             ("manufacturer", chosen.manufacturer),
             ("group", chosen.group or ""),
             ("view", "" if view is View.CERTIFICATES else view),
-            ("page", "" if page == 1 else str(page)),
+            ("page", page_parameter(page)),
         )
-        query = urlencode([(name, str(value)) for name, value in named if value])
-        return f"{path}?{query}" if query else path
+        return with_query(path, parameters)
 
     def address_of(self, page: int) -> str:
         """The address of another page."""

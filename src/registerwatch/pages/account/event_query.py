@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, datetime, time, timedelta
-from urllib.parse import urlencode
 from zoneinfo import ZoneInfo
 
 from registerwatch.errors import InvalidInput
+from registerwatch.pages.account.days import day_of, end_of, start_of
+from registerwatch.pages.addresses import with_query
 from registerwatch.register.identifiers import subject as identifier_in
 from registerwatch.watches.event_listing import EventFilter
 from registerwatch.watches.event_rules import field_name
@@ -67,8 +67,8 @@ class EventQuery:
             _subject(self.value("subject")),
             row_id("a watch", self.value("watch")),
             self.value("tag"),
-            _start_of(self.value("from"), zone),
-            _start_of(self.value("to"), zone, days_later=1),
+            start_of(day_of(self.value("from")), zone),
+            end_of(day_of(self.value("to")), zone),
         )
 
     def values(self, name: str) -> list[str]:
@@ -103,7 +103,7 @@ class EventQuery:
 
     def address_at(self, path: str) -> str:
         """The same list at another path, such as that of a download."""
-        return path + (f"?{urlencode(self.fields)}" if self.fields else "")
+        return with_query(path, self.fields)
 
     @property
     def first(self) -> "EventQuery":
@@ -113,11 +113,6 @@ class EventQuery:
     def with_view(self, view: str) -> str:
         """The address of another list with the same filters."""
         return replace(self.first, view=EventView(view)).address
-
-    def with_filter(self, name: str, value: str) -> str:
-        """The address of the list with one filter more."""
-        others = tuple(each for each in self.filters if each[0] != name)
-        return replace(self.first, filters=(*others, (name, value))).address
 
     @property
     def without_filters(self) -> str:
@@ -166,20 +161,9 @@ def _subject(text: str) -> str:
     return identifier_in(text) if text else ""
 
 
-def _start_of(text: str, zone: ZoneInfo, *, days_later: int = 0) -> int | None:
-    """The first instant of a day, or of a later one."""
-    if not text:
-        return None
-    try:
-        day = date.fromisoformat(text) + timedelta(days=days_later)
-        return int(datetime.combine(day, time(), zone).timestamp())
-    except (ValueError, OverflowError):
-        raise InvalidInput(f"“{text[:40]}” is no date. Type it as 2026-11-22.") from None
-
-
 def _is_date(text: str) -> bool:
     try:
-        _start_of(text, ZoneInfo("UTC"), days_later=1)
+        day_of(text)
     except InvalidInput:
         return False
     return True

@@ -1,6 +1,6 @@
 """API keys: what there is, making one, revoking one."""
 
-from datetime import date, datetime, time, timedelta
+from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -10,6 +10,7 @@ from starlette.responses import Response
 from registerwatch.accounts.models import Key, NewKey, Scope
 from registerwatch.bootstrap import Service
 from registerwatch.errors import CapReached, InvalidInput
+from registerwatch.pages.account.days import day_of, end_of
 from registerwatch.pages.account.proof import require_proof
 from registerwatch.pages.account.questions import ask_once, not_there
 from registerwatch.pages.account.rendering import app_page, redirect_to
@@ -33,7 +34,6 @@ SENT_BEFORE = (
     "This form was sent before, and made a key then. A key is shown once: where you did not keep it, revoke it and make"
     " another one."
 )
-NO_DATE = "Enter a date as YYYY-MM-DD, such as 2027-03-31, or leave it empty."
 IS_PAST = "This day is over. Choose today or a later day, or leave it empty."
 CHOOSE_SCOPE = "Choose what the key may do."
 NO_KEY = "There is no such key"
@@ -111,14 +111,8 @@ async def revoke(request: Request, service: InjectedService, visitor: OwnerSigne
 
 def end_of_day(text: str, zone: ZoneInfo, now: float) -> int | None:
     """The end of a day in a zone, in unix seconds; None for an empty text. Raises `InvalidInput`."""
-    if not text.strip():
-        return None
-    try:
-        day = date.fromisoformat(text.strip())
-        end = int(datetime.combine(day + timedelta(days=1), time(), zone).timestamp())
-    except (ValueError, OverflowError):
-        raise InvalidInput(NO_DATE) from None
-    if end <= now:
+    end = end_of(day_of(text.strip()), zone)
+    if end is not None and end <= now:
         raise InvalidInput(IS_PAST)
     return end
 

@@ -5,7 +5,7 @@ from starlette.responses import Response
 
 from registerwatch.accounts.validation import MAX_LABEL_LENGTH
 from registerwatch.bootstrap import Service
-from registerwatch.db.row_pages import MAX_ROW_ID
+from registerwatch.db.row_pages import row_id_of
 from registerwatch.errors import InvalidInput, WrongCode
 from registerwatch.pages.account.proof import require_proof
 from registerwatch.pages.account.rendering import app_page, redirect_to
@@ -127,5 +127,4 @@ async def _passkeys_page(
 
 def _id_in(form: Form) -> int:
     """The passkey that a form names; 0, which none has, for what is no id."""
-    text = form["id"]
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 20 and int(text) <= MAX_ROW_ID else 0
+    return row_id_of(form["id"]) or 0

@@ -1,7 +1,5 @@
 """The page between password and session, for users who have a second factor."""
 
-from urllib.parse import urlencode
-
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
@@ -9,6 +7,7 @@ from registerwatch.accounts.second_step import SecondStep
 from registerwatch.accounts.sign_in_steps import NewStep
 from registerwatch.bootstrap import Service
 from registerwatch.pages.account.sign_in_form import Destination
+from registerwatch.pages.addresses import with_query
 from registerwatch.pages.cookies import cookie_name, set_cookie
 from registerwatch.pages.rendering import unindexed_page
 from registerwatch.web.injection import service_of
@@ -30,8 +29,7 @@ async def step_response(request: Request, service: Service, step: NewStep, desti
     if destination.kept.address:
         response = second_step_page(request, await service.accounts.second_step.look(step.token), destination)
     else:
-        query = f"?{urlencode(destination.query)}" if destination.query else ""
-        response = RedirectResponse(ADDRESS + query, 303)
+        response = RedirectResponse(with_query(ADDRESS, destination.query.items()), 303)
     set_cookie(response, service.settings, step.token, COOKIE, seconds=step.seconds)
     return response
 

@@ -3,11 +3,12 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import get_args
-from urllib.parse import urlencode
 
 from starlette.datastructures import QueryParams
 
+from registerwatch.pages.addresses import page_parameter, with_query
 from registerwatch.pages.forms import Form
+from registerwatch.pages.paging import page_number
 from registerwatch.watches.listing import WatchFilter, WatchOrder
 from registerwatch.watches.models import HealthState
 from registerwatch.watches.snapshot import Kind
@@ -50,8 +51,8 @@ class WatchQuery:
             values.get("q", ""), _STATES.get(values.get("state", "")), _KINDS.get(values.get("kind", "")), tags
         )
         order = _ORDERS.get(sort.removeprefix("-"))
-        number = int(page) if page.isascii() and page.isdigit() and len(page) < 7 else 1
-        return cls(chosen, order or WatchOrder.NAME, order is not None and sort.startswith("-"), max(1, number))
+        is_descending = order is not None and sort.startswith("-")
+        return cls(chosen, order or WatchOrder.NAME, is_descending, page_number(page))
 
     @property
     def sort(self) -> str:
@@ -69,8 +70,8 @@ class WatchQuery:
     @property
     def fields(self) -> list[tuple[str, str]]:
         """All of it as hidden fields."""
-        page = str(self.page) if self.page > 1 else ""
-        return self.filter_fields + [(name, value) for name, value in (("sort", self.sort), ("page", page)) if value]
+        place = ("sort", self.sort), ("page", page_parameter(self.page))
+        return self.filter_fields + [(name, value) for name, value in place if value]
 
     @property
     def address(self) -> str:
@@ -79,7 +80,7 @@ class WatchQuery:
 
     def address_at(self, path: str) -> str:
         """The same list at another path, such as that of a download."""
-        return path + (f"?{urlencode(self.fields)}" if self.fields else "")
+        return with_query(path, self.fields)
 
     def with_state(self, state: HealthState | None) -> str:
         """The address of the list with another state, from its first page."""
@@ -94,9 +95,9 @@ class WatchQuery:
         tags = tuple(each for each in self.chosen.tags if each != tag)
         return replace(self, chosen=replace(self.chosen, tags=tags), page=1).address
 
-    def on_page(self, page: int | None) -> str:
-        """The address of another page of the list, empty for none."""
-        return replace(self, page=page).address if page else ""
+    def address_of(self, page: int) -> str:
+        """The address of another page of the list."""
+        return replace(self, page=page).address
 
     def sorted_by(self, name: str) -> str:
         """Where a column's head leads: to the list sorted by it, or the other way round where it is already."""

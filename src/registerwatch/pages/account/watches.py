@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from registerwatch.bootstrap import Service
-from registerwatch.db.row_pages import MAX_ROW_ID
+from registerwatch.db.row_pages import row_id_of
 from registerwatch.errors import CapReached, InvalidInput, PeriodEnded
 from registerwatch.pages.account.rendering import app_page, fragment_asked, redirect_to
 from registerwatch.pages.account.router import account_pages
@@ -170,8 +170,7 @@ def _selection(form: Form) -> Selection:
     """The watches that the boxes of a form choose: these, or all that match its filter."""
     if form["all"]:
         return Selection(matching=WatchQuery.of_form(form).chosen)
-    numbers = [each for each in form.all("watch") if each.isascii() and each.isdigit() and len(each) < 20]
-    return Selection([int(each) for each in numbers if int(each) <= MAX_ROW_ID])
+    return Selection([found for each in form.all("watch") if (found := row_id_of(each)) is not None])
 
 
 def _done(query: WatchQuery, what: str, number: int) -> Response:

@@ -1,7 +1,6 @@
 """The page of one webhook: how it is doing, its secret, the log of deliveries by outcome, sending one again."""
 
 from typing import Any
-from urllib.parse import urlencode
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -14,14 +13,14 @@ from registerwatch.pages.account.rendering import app_page, fragment_asked, redi
 from registerwatch.pages.account.router import account_pages
 from registerwatch.pages.account.row_ids import RowId
 from registerwatch.pages.account.visitor import OwnerSignedIn, Visitor
-from registerwatch.pages.paging import Paging
+from registerwatch.pages.addresses import page_parameter, with_query
+from registerwatch.pages.paging import MAX_PAGE, Paging
 from registerwatch.pages.rendering import unindexed_page
 from registerwatch.web.injection import InjectedService, limits_of, service_of
 from registerwatch.web.rate_limits import Limit
 from registerwatch.web.responses import NOT_CACHED
 
 REGION = "log"
-MAX_PAGE = 10_000
 ABANDONED_SECONDS = 120
 """A test takes less. One that has not ended by then never will: its process was stopped."""
 POLLED_SECONDS = 600
@@ -123,9 +122,8 @@ def webhook_is_gone(request: Request, visitor: Visitor) -> Response:
 
 
 def _address(webhook_id: int, outcome: Outcome | None, number: int = 1) -> str:
-    told = {"outcome": outcome.value if outcome else "", "page": str(number) if number > 1 else ""}
-    query = urlencode({name: value for name, value in told.items() if value})
-    return f"/app/webhooks/{webhook_id}" + (f"?{query}" if query else "")
+    parameters = ("outcome", outcome.value if outcome else ""), ("page", page_parameter(number))
+    return with_query(f"/app/webhooks/{webhook_id}", parameters)
 
 
 def _outcome(request: Request) -> Outcome | None:
