@@ -2,9 +2,14 @@
 
 from typing import Annotated
 
-from fastapi import Path
+from pydantic import AfterValidator
 
 from registerwatch.db.row_pages import MAX_ROW_ID
 
-RowId = Annotated[int, Path(ge=0, le=MAX_ROW_ID)]
-"""A number that can be the id of a row; any other number is a bad request."""
+
+def _bounded(number: int) -> int:
+    return min(number, MAX_ROW_ID)
+
+
+RowId = Annotated[int, AfterValidator(_bounded)]
+"""A number that every database takes; one that no row can have becomes another such one."""

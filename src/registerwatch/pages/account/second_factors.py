@@ -10,6 +10,7 @@ from starlette.responses import PlainTextResponse, Response
 from registerwatch.bootstrap import Service
 from registerwatch.errors import InvalidInput
 from registerwatch.pages.account.proof import require_proof
+from registerwatch.pages.account.questions import ask_once
 from registerwatch.pages.account.rendering import app_page, redirect_to
 from registerwatch.pages.account.router import account_pages
 from registerwatch.pages.account.settings import ADDRESS
@@ -69,7 +70,19 @@ async def removal_form(request: Request, service: InjectedService, visitor: Sign
     factors = await service.accounts.second_factors.of(visitor.caller)
     if factors.totp_since is None:
         return redirect_to(ADDRESS)
-    return app_page(request, visitor, "account/app_remove.html", section="settings", factors=factors)
+    if factors.passkeys:
+        consequence = "Signing in then asks for your password and a passkey, or a recovery code."
+    else:
+        consequence = "Your password alone signs you in then, and your recovery codes stop working."
+    return ask_once(
+        request,
+        visitor,
+        "settings",
+        heading="Remove the authenticator app?",
+        consequences=(consequence,),
+        button="Remove the app",
+        back=ADDRESS,
+    )
 
 
 @router.post("/app/settings/authenticator/remove")
@@ -86,7 +99,17 @@ async def recovery_codes_form(request: Request, service: InjectedService, visito
     factors = await service.accounts.second_factors.of(visitor.caller)
     if not factors.is_on:
         return redirect_to(ADDRESS)
-    return app_page(request, visitor, "account/recovery_codes_new.html", section="settings", factors=factors)
+    left = f"{factors.recovery_codes} {'code' if factors.recovery_codes == 1 else 'codes'}"
+    return ask_once(
+        request,
+        visitor,
+        "settings",
+        heading="Make new recovery codes?",
+        consequences=(f"You have {left} left. New ones take their place: those before stop working.",),
+        button="Make new codes",
+        back=ADDRESS,
+        is_danger=False,
+    )
 
 
 @router.post("/app/settings/recovery-codes")

@@ -10,8 +10,10 @@ from starlette.responses import Response
 from registerwatch.bootstrap import Service
 from registerwatch.errors import CapReached, InvalidInput, PeriodEnded
 from registerwatch.pages.account.changes import severity_tone
+from registerwatch.pages.account.questions import ask_once, not_there
 from registerwatch.pages.account.rendering import app_page, redirect_to
 from registerwatch.pages.account.router import account_pages
+from registerwatch.pages.account.row_ids import RowId
 from registerwatch.pages.account.visitor import SignedIn, Visitor
 from registerwatch.pages.account.watch_view import WatchView, what_it_proves
 from registerwatch.pages.forms import Form, form_of
@@ -36,7 +38,6 @@ DONE = {
     "read-failed": "It could not be read just now. The reason stands below; what was read before is kept.",
     "read-unasked": "The register was not asked: its limit of requests is used up for now. Try again in a minute.",
 }
-MAX_ID = 2**63 - 1
 NOTIFIES = "notifies"
 
 router = account_pages()
@@ -44,20 +45,20 @@ _served = msgspec.json.Decoder(ServedDevice)
 
 
 @router.get("/app/watches/{watch_id:int}")
-async def watch(request: Request, watch_id: int, service: InjectedService, visitor: SignedIn) -> Response:
+async def watch(request: Request, watch_id: RowId, service: InjectedService, visitor: SignedIn) -> Response:
     """The watch with a page of its timeline."""
     return await _page(request, service, visitor, watch_id)
 
 
 @router.post("/app/watches/{watch_id:int}")
-async def change(request: Request, watch_id: int, service: InjectedService, visitor: SignedIn) -> Response:
+async def change(request: Request, watch_id: RowId, service: InjectedService, visitor: SignedIn) -> Response:
     """Set name, tags, notes and options. Where something is wrong, what was typed stays."""
     form = await form_of(request)
     problems = _problems(form)
     edit = WatchEdit(form["name"], form["tags"], form["notes"], WatchOptions(notifies=bool(form[NOTIFIES])))
     if not problems:
         try:
-            if not await service.watches.details.change(visitor.caller, _bounded(watch_id), edit):
+            if not await service.watches.details.change(visitor.caller, watch_id, edit):
                 return _no_watch(request, visitor)
         except CapReached as error:
             problems = {"tags": str(error)}
@@ -69,37 +70,50 @@ async def change(request: Request, watch_id: int, service: InjectedService, visi
 
 
 @router.post("/app/watches/{watch_id:int}/read")
-async def read(request: Request, watch_id: int, service: InjectedService, visitor: SignedIn) -> Response:
+async def read(request: Request, watch_id: RowId, service: InjectedService, visitor: SignedIn) -> Response:
     """Read its subject from the register now."""
     await limits_of(request).check(request, Limit.WATCH_READ)
-    result = await service.watches.details.read_register(visitor.caller, _bounded(watch_id))
+    result = await service.watches.details.read_register(visitor.caller, watch_id)
     if result is None:
         return _no_watch(request, visitor)
     return redirect_to(f"/app/watches/{watch_id}", done=f"read-{result}")
 
 
 @router.post("/app/watches/{watch_id:int}/seen")
-async def mark_seen(request: Request, watch_id: int, service: InjectedService, visitor: SignedIn) -> Response:
+async def mark_seen(request: Request, watch_id: RowId, service: InjectedService, visitor: SignedIn) -> Response:
     """Mark the events of the watch seen that were there when the page was shown."""
     through = row_id("an event", (await form_of(request))["through"]) or 0
-    unseen = EventSelection(EventView.UNSEEN, watch_id=_bounded(watch_id))
+    unseen = EventSelection(EventView.UNSEEN, watch_id=watch_id)
     number = await service.watches.marks.mark_matching_seen(visitor.caller, unseen, through)
     return redirect_to(f"/app/watches/{watch_id}", done="seen", n=number)
 
 
 @router.get("/app/watches/{watch_id:int}/stop")
-async def stop_form(request: Request, watch_id: int, service: InjectedService, visitor: SignedIn) -> Response:
+async def stop_form(request: Request, watch_id: RowId, service: InjectedService, visitor: SignedIn) -> Response:
     """Asks whether to stop watching, and says what goes and what stays."""
-    details = await service.watches.details.read(visitor.caller, _bounded(watch_id))
+    details = await service.watches.details.read(visitor.caller, watch_id)
     if details is None:
         return _no_watch(request, visitor)
-    return app_page(request, visitor, "account/watch_stop.html", section="watches", details=details)
+    return ask_once(
+        request,
+        visitor,
+        "watches",
+        heading="Stop watching this?",
+        about=details.watch.label,
+        consequences=(
+            "It is not read for this account any more, and makes no events.",
+            "Its name, tags, notes and its list of failed reads go, for everybody in the account.",
+            "The events that it made stay under Events.",
+        ),
+        button="Stop watching",
+        back=f"/app/watches/{watch_id}",
+    )
 
 
 @router.post("/app/watches/{watch_id:int}/stop")
-async def stop(request: Request, watch_id: int, service: InjectedService, visitor: SignedIn) -> Response:
+async def stop(request: Request, watch_id: RowId, service: InjectedService, visitor: SignedIn) -> Response:
     """Stop watching. Who sends it twice is told the same."""
-    await service.watches.service.remove(visitor.caller, _bounded(watch_id))
+    await service.watches.service.remove(visitor.caller, watch_id)
     return redirect_to("/app/watches", done="removed")
 
 
@@ -113,7 +127,7 @@ async def _page(
     problems: Mapping[str, str] | None = None,
 ) -> Response:
     before = Position.of(request.query_params["before"]) if request.query_params.get("before") else None
-    details = await service.watches.details.read(visitor.caller, _bounded(watch_id), before=before)
+    details = await service.watches.details.read(visitor.caller, watch_id, before=before)
     if details is None:
         return _no_watch(request, visitor)
     name = details.watch.label if details.is_renamed else ""
@@ -161,11 +175,6 @@ def _problems(form: Form) -> dict[str, str]:
     return problems
 
 
-def _bounded(watch_id: int) -> int:
-    """An id that every database takes; one that no watch can have becomes another such one."""
-    return min(watch_id, MAX_ID)
-
-
 def _no_watch(request: Request, visitor: Visitor) -> Response:
     """The same for a watch of another account and for none."""
-    return app_page(request, visitor, "account/watch_missing.html", section="watches", status=404)
+    return not_there(request, visitor, "watches", "There is no such watch", "/app/watches", "All watches")
