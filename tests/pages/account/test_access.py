@@ -125,12 +125,12 @@ LEVELS: Mapping[str, Level] = {
     "GET /app/audit": OWNER,
     "GET /app/audit.csv": OWNER,
     "GET /app/billing": USER,
-    "POST /app/billing/checkout": USER,
-    "POST /app/billing/portal": USER,
+    "POST /app/billing/checkout": OWNER,
+    "POST /app/billing/portal": OWNER,
     "GET /app/billing/done": USER,
-    "GET /app/billing/cancel": USER,
-    "POST /app/billing/cancel": USER,
-    "POST /app/billing/resume": USER,
+    "GET /app/billing/cancel": OWNER,
+    "POST /app/billing/cancel": OWNER,
+    "POST /app/billing/resume": OWNER,
 }
 UNLINKED: Mapping[str, str] = {}
 """Addresses of routes that no page of the filled account leads to, by label."""

@@ -7,9 +7,9 @@ import pytest
 from registerwatch.billing import provider
 from tests.billing.plain_provider import SETTINGS
 from tests.billing.steps import receive_event
-from tests.pages.account.pages_client import PagesClient
+from tests.pages.account.pages_client import STRONG_PASSWORD, PagesClient
 from tests.pages.markup import Markup, accessibility_problems
-from tests.support.harness import ServiceStarter
+from tests.support.harness import EMAIL, ServiceStarter
 
 pytestmark = pytest.mark.anyio
 
@@ -22,9 +22,11 @@ async def test_a_trial_is_paid_cancelled_and_resumed(start_service: ServiceStart
         await pages.sign_up()
         trial = await pages.page("/app/billing")
         assert accessibility_problems(trial) == []
-        assert "This is a trial: no card is needed" in trial.main
+        assert "This is the trial of 7 days: no card is needed" in trial.main
         assert "0 of 25" in trial.main
-        assert "The first 7 days cost nothing and need a card." in trial.main
+        assert "A plan then begins with 7 more free days, for which you enter a card" in trial.main
+        assert "Operator is the large one" in trial.main
+        assert "The price is on the next page" in trial.main
         assert (await pages.post("/app/billing/checkout", plan="free")).status_code == 400
 
         leading = await pages.post("/app/billing/checkout", plan="standard")
@@ -125,3 +127,23 @@ async def test_without_payments_it_says_who_sets_the_plan(start_service: Service
         signed_out = PagesClient(harness)
         assert (await signed_out.get("/billing/done", session_id="cs_1")).status_code == 200
         assert (await signed_out.get("/billing/back")).status_code == 200
+
+
+async def test_members_see_the_plan_and_whom_to_ask_and_change_nothing(start_service: ServiceStarter) -> None:
+    async with start_service(**SETTINGS) as harness:
+        pages, member = PagesClient(harness), PagesClient(harness)
+        await pages.sign_up()
+        await harness.post("/v1/users", pages.session, email="member@acme.example", password=STRONG_PASSWORD)
+        await member.sign_in("member@acme.example", STRONG_PASSWORD)
+
+        page = await member.page("/app/billing")
+
+        assert accessibility_problems(page) == []
+        assert "0 of 25" in page.main
+        assert f"Only owners choose and change the plan. The owner is {EMAIL}." in page.main
+        for action in ("checkout", "portal", "cancel", "resume"):
+            assert page.all("form", action=f"/app/billing/{action}") == []
+            refused = await member.post(f"/app/billing/{action}", plan="standard", **SURE)
+            assert (refused.status_code, action) == (403, action)
+        assert (await member.get("/app/billing/cancel")).status_code == 403
+        assert list(harness.provider.checkouts) == []

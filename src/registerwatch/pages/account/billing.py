@@ -1,10 +1,11 @@
-"""Plan and billing: what the account has and uses, subscribing, the card, cancelling, resuming."""
+"""Plan and billing: what the account has and uses; for owners subscribing, the card, cancelling, resuming."""
 
 from collections.abc import Awaitable, Callable
 
 from starlette.requests import Request
 from starlette.responses import Response
 
+from registerwatch.accounts.models import Role
 from registerwatch.accounts.plans import PlanName, plans
 from registerwatch.billing import provider
 from registerwatch.billing.checkout import UNKNOWN_CHECKOUT, Offer
@@ -12,7 +13,7 @@ from registerwatch.billing.models import PaidSubscription
 from registerwatch.errors import InvalidInput, PaymentsUnavailable, RegisterwatchError
 from registerwatch.pages.account.rendering import app_page, redirect_to
 from registerwatch.pages.account.router import account_pages
-from registerwatch.pages.account.visitor import SignedIn, Visitor
+from registerwatch.pages.account.visitor import OwnerSignedIn, SignedIn, Visitor
 from registerwatch.pages.forms import form_of
 from registerwatch.web.injection import InjectedService, limits_of, service_of
 from registerwatch.web.rate_limits import Limit
@@ -50,7 +51,7 @@ async def billing(request: Request, visitor: SignedIn) -> Response:
 
 
 @router.post(f"{PATH}/checkout")
-async def checkout(request: Request, service: InjectedService, visitor: SignedIn) -> Response:
+async def checkout(request: Request, service: InjectedService, visitor: OwnerSignedIn) -> Response:
     """Lead to the provider's page where the card is entered."""
     form = await form_of(request)
 
@@ -63,7 +64,7 @@ async def checkout(request: Request, service: InjectedService, visitor: SignedIn
 
 
 @router.post(f"{PATH}/portal")
-async def portal(request: Request, service: InjectedService, visitor: SignedIn) -> Response:
+async def portal(request: Request, service: InjectedService, visitor: OwnerSignedIn) -> Response:
     """Lead to the provider's page with the card and the invoices."""
     return await _lead_to(
         request, visitor, lambda: service.billing.checkouts.portal(visitor.caller), "Go to card and invoices"
@@ -82,7 +83,7 @@ async def paid(request: Request, service: InjectedService, visitor: SignedIn) ->
 
 
 @router.get(f"{PATH}/cancel")
-async def cancel_question(request: Request, service: InjectedService, visitor: SignedIn) -> Response:
+async def cancel_question(request: Request, service: InjectedService, visitor: OwnerSignedIn) -> Response:
     """Asks whether to cancel."""
     shown = await service.billing.shown(visitor.caller.account.id)
     if shown is None or not shown.holds or shown.subscription.cancel_at_period_end:
@@ -91,13 +92,13 @@ async def cancel_question(request: Request, service: InjectedService, visitor: S
 
 
 @router.post(f"{PATH}/cancel")
-async def cancel(request: Request, service: InjectedService, visitor: SignedIn) -> Response:
+async def cancel(request: Request, service: InjectedService, visitor: OwnerSignedIn) -> Response:
     """Let the subscription end with its period."""
     return await _changed(request, visitor, lambda: service.billing.checkouts.cancel(visitor.caller), "cancelled")
 
 
 @router.post(f"{PATH}/resume")
-async def resume(request: Request, service: InjectedService, visitor: SignedIn) -> Response:
+async def resume(request: Request, service: InjectedService, visitor: OwnerSignedIn) -> Response:
     """Undo a cancellation."""
     return await _changed(request, visitor, lambda: service.billing.checkouts.resume(visitor.caller), "resumed")
 
@@ -157,13 +158,15 @@ async def _billing_page(request: Request, visitor: Visitor, *, problem: Register
         offer=await _offer(request, visitor, shown),
         plans=plans(service.settings.trial_watch_cap),
         contact=service.settings.contact,
+        owners=[user.email for user in profile.users if user.role is Role.OWNER],
+        trial_days=service.settings.trial_days,
     )
 
 
 async def _offer(request: Request, visitor: Visitor, shown: PaidSubscription | None) -> Offer | None:
     """What can be subscribed to now; None where nothing can."""
     service = service_of(request)
-    if service.billing.payments is None or (shown is not None and shown.holds):
+    if not visitor.is_owner or service.billing.payments is None or (shown is not None and shown.holds):
         return None
     return await service.billing.checkouts.offer(visitor.caller)
 
