@@ -36,6 +36,8 @@ async def test_somebody_is_invited_joins_becomes_an_owner_and_is_removed(
 
     page = await owner_pages.page("/app/team")
     assert accessibility_problems(page) == []
+    assert "Members may add, change and remove watches, import lists, sync, and archive events." in page.main
+    assert "There is no role that only looks yet." in page.main
     bad = await owner_pages.post("/app/team/invitations", email="no <b>address")
     assert bad.status_code == 400
     assert Markup.of(bad).one("input", id="email")["value"] == "no <b>address"

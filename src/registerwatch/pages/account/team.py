@@ -29,8 +29,16 @@ DONE = {
     "removed": "They are removed, and their sessions have ended.",
 }
 ROLES = (
-    (Role.OWNER, "Owner", "everything: people, keys, webhooks, the audit trail, the end of the account"),
-    (Role.MEMBER, "Member", "watches, events, certificates, imports, and the plan; not people, keys and webhooks"),
+    (
+        Role.OWNER,
+        "Owner",
+        "everything: also people, API keys, webhooks, feeds, the plan, the audit trail, the end of the account",
+    ),
+    (
+        Role.MEMBER,
+        "Member",
+        "watches, events, certificates, imports and syncs; not people, API keys, webhooks, feeds and the plan",
+    ),
 )
 CHOOSE_ROLE = "Choose a role."
 
