@@ -5,7 +5,7 @@ from unittest.mock import patch
 
 import pytest
 
-from registerwatch.clock import ClockJumps, is_recent
+from registerwatch.clock import ClockJumps, is_recent, utc_in_words
 from registerwatch.notifications.delivery import DeliveryService
 from registerwatch.register.ingest.daily_load import DailyLoad
 from registerwatch.register.ingest.refresh import MEMORY_SECONDS
@@ -17,6 +17,11 @@ FOUR_DAYS = 4 * 86_400
 UNKNOWN_UDI = "04099999999992"
 anyio = pytest.mark.anyio
 both_ways = pytest.mark.parametrize("jump", [-FOUR_DAYS, FOUR_DAYS], ids=["back", "forward"])
+
+
+def test_mails_write_an_instant_in_words() -> None:
+    assert utc_in_words(1_795_369_260) == "22 Nov 2026, 17:41 UTC"
+    assert utc_in_words(1_798_761_600.9) == "1 Jan 2027, 00:00 UTC"
 
 
 def test_a_jump_is_told_once_and_time_that_passes_is_none() -> None:

@@ -68,3 +68,9 @@ def is_recent(instant: float, now: float, seconds: float) -> bool:
 def iso_utc(unix_seconds: int | float) -> str:
     """Unix seconds as `2026-11-21T03:38:00Z`."""
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(unix_seconds))
+
+
+def utc_in_words(unix_seconds: int | float) -> str:
+    """Unix seconds as `21 Nov 2026, 03:38 UTC`, for mails."""
+    moment = time.gmtime(unix_seconds)
+    return f"{moment.tm_mday} {time.strftime('%b %Y, %H:%M UTC', moment)}"

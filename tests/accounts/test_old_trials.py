@@ -47,7 +47,7 @@ async def test_a_trial_is_announced_a_year_after_its_end_and_deleted_a_month_lat
 
     assert await run(harness) == [EMAIL]
     [mail] = harness.mail.mails
-    assert "2028-02-21T08:00:00Z" in mail.text
+    assert "21 Feb 2028, 08:00 UTC" in mail.text
     assert await run(harness) == [], "it is announced once"
     harness.clock.move(NOTICE_SECONDS - 1)
     assert await run(harness) == []

@@ -14,7 +14,7 @@ from registerwatch.accounts import repository
 from registerwatch.accounts.mail_limits import MailLimit, take_place
 from registerwatch.accounts.mail_tasks import MailTasks
 from registerwatch.accounts.models import Caller
-from registerwatch.clock import Clock, iso_utc
+from registerwatch.clock import Clock, utc_in_words
 from registerwatch.mail.mailer import Mail, Mailer, NoMailer
 from registerwatch.mail.texts import notice
 
@@ -57,7 +57,7 @@ class AccountNotices:
         now, mails = int(self._clock.now()), []
         for address in await _addresses(connection, account_id, about):
             if await take_place(connection, now, MailLimit.NOTICE, f"{kind} {address} {account_id}"):
-                line = f"{iso_utc(now)}: {sentence}."
+                line = f"{utc_in_words(now)}: {sentence}."
                 mails.append(notice(address, kind, line, self._public_url, MailLimit.NOTICE.value.mails))
         return mails
 

@@ -10,7 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from registerwatch.accounts import repository
 from registerwatch.accounts.deletion import DeletionService
 from registerwatch.accounts.plans import PlanName
-from registerwatch.clock import Clock, iso_utc
+from registerwatch.clock import Clock, iso_utc, utc_in_words
 from registerwatch.db.engine import Database
 from registerwatch.db.tables import accounts, deletion_notices, subscriptions
 from registerwatch.errors import MailNotSent
@@ -78,7 +78,9 @@ class OldTrialService:
         try:
             if self._mailer.is_set_up:
                 for address in await self._addresses(trial):
-                    await self._mailer.send(deletion_notice(address, self._public_url, iso_utc(now + NOTICE_SECONDS)))
+                    await self._mailer.send(
+                        deletion_notice(address, self._public_url, utc_in_words(now + NOTICE_SECONDS))
+                    )
         except MailNotSent as error:
             log.error("the deletion of a trial could not be announced", account=trial.id, reason=str(error))
             return
