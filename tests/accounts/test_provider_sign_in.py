@@ -114,6 +114,25 @@ async def test_a_user_links_themselves_to_a_person_of_another_address(
         await accounts.provider.finish(back["state"], back["code"], caller=stranger)
 
 
+async def test_an_address_links_one_person_and_a_mailed_link_that_ends_everything_ends_that_too(
+    accounts: Accounts, provider: OpenIdProvider
+) -> None:
+    caller = await owner_of(accounts)
+    await prove_address(accounts)
+    await come_back(accounts, provider, EMAIL)
+    with pytest.raises(ProviderSignInFailed, match="Somebody else"):
+        await come_back(accounts, provider, f"mfa:{EMAIL}")  # the same address, of another person
+
+    for keeps_access, left in ((True, 1), (False, 0)):
+        begun = await accounts.provider.begin("", caller)
+        link = await accounts.password_reset.link(EMAIL)
+        await accounts.password_reset.reset(link.rpartition("=")[2], "a new password", keeps_access=keeps_access)
+        assert len(await accounts.provider.links(caller)) == left, keeps_access
+    back = await provider.sign_in(begun.address, OTHER)
+    with pytest.raises(ProviderSignInFailed, match="ten minutes"):
+        await accounts.provider.finish(back["state"], back["code"], caller=caller)
+
+
 async def test_a_second_factor_is_asked_for_unless_the_provider_did(
     accounts: Accounts, provider: OpenIdProvider, clock: SteppedClock
 ) -> None:

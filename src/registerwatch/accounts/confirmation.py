@@ -248,7 +248,7 @@ async def take_account_over(connection: AsyncConnection, holder: LinkHolder, pas
     """End every way into an account that the caller has locked, set its owner's password, note that it is proven."""
     account_id, user_id = holder.account_id, holder.user_id
     has_ended = await confirmation_repository.end_earlier_access(connection, account_id, user_id, now)
-    has_ended |= await provider_repository.remove_links(connection, user_id) > 0
+    has_ended |= await provider_repository.forget(connection, user_id) > 0
     await forget_factors_of_others(connection, holder)
     await confirmation_repository.confirm(connection, account_id, user_id, now)
     await repository.set_password(connection, account_id, user_id, password_hash)
@@ -258,11 +258,13 @@ async def take_account_over(connection: AsyncConnection, holder: LinkHolder, pas
 
 
 async def forget_factors_of_others(connection: AsyncConnection, holder: LinkHolder) -> None:
-    """Remove second factors from before the address was proven. Those of a proven address stay, whatever a mail says:
-    else whoever reads the mailbox would need no second factor.
+    """Remove second factors and links to a provider from before the address was proven.
+
+    Second factors of a proven address stay, whatever a mail says: else whoever reads the mailbox would need none.
     """
     if not holder.is_confirmed:
-        await second_factor_repository.remove_set_up_by_others(connection, holder.user_id)
+        await second_factor_repository.remove_all(connection, holder.user_id)
+        await provider_repository.forget(connection, holder.user_id)
 
 
 async def _is_of_a_stranger(connection: AsyncConnection, account_id: int, email: str) -> bool:

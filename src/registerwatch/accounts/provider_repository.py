@@ -104,6 +104,12 @@ async def links_of(connection: AsyncConnection, user_id: int, issuer: str) -> Se
     return [ProviderLink(*row) for row in await connection.execute(found.order_by(provider_links.c.id))]
 
 
+async def forget(connection: AsyncConnection, user_id: int) -> int:
+    """Remove all links of a user, and requests for one that are under way; how many links there were."""
+    await connection.execute(delete(provider_requests).where(provider_requests.c.user_id == user_id))
+    return await remove_links(connection, user_id)
+
+
 async def remove_links(connection: AsyncConnection, user_id: int) -> int:
     """Let nobody at any provider sign in as a user any more; how many could."""
     return (await connection.execute(delete(provider_links).where(provider_links.c.user_id == user_id))).rowcount

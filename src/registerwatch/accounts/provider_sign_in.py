@@ -38,6 +38,10 @@ NOBODY = "Nobody here has this address. Sign up with it first, or ask who runs t
 UNPROVEN = (
     "Sign in with your password first, and link yourself in the settings: either side has not confirmed your address."
 )
+LINKED_TO_ANOTHER = (
+    "Somebody else signs in that way as the user with this address: addresses are given to other people."
+    " If the user is you, sign in with your password first, and link yourself in the settings."
+)
 LINKED_ELSEWHERE = "This person signs in as another user already."
 
 
@@ -160,12 +164,17 @@ class ProviderSignInService:
                 mails = await self._tell(connection, account.id, user.email, Action.SIGN_IN_LINKED, person.email)
             await provider_repository.note_use(connection, person, now)
             how = f"by {self.name}"
-            opened = await sign_in(connection, account, present, client, now, how=how, plans=self._plans)
+            opened = await sign_in(
+                connection, account, present, client, now, how=how, plans=self._plans, is_proof=False
+            )  # a provider asks nobody who is signed in there: whoever sits at an open browser comes back from it
         self._notices.send(mails)
         return opened
 
     async def _user(self, connection: AsyncConnection, person: ProviderPerson) -> tuple[StoredUser, bool]:
-        """The user of a person, and whether they are linked. Without a link both sides must have proven the address."""
+        """The user of a person, and whether they are linked.
+
+        Without a link both sides must have proven the address, and it links one person alone.
+        """
         email = await provider_repository.linked_email(connection, person)
         user = None if email is None else await repository.user_by_email(connection, email)
         if user is not None:
@@ -180,6 +189,8 @@ class ProviderSignInService:
             raise ProviderSignInFailed(NOBODY)
         if not user.is_confirmed:
             raise ProviderSignInFailed(UNPROVEN)
+        if await provider_repository.links_of(connection, user.id, person.issuer):
+            raise ProviderSignInFailed(LINKED_TO_ANOTHER)
         return user, False
 
     async def _tell(

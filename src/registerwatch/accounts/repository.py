@@ -286,9 +286,11 @@ async def remove_keys(connection: AsyncConnection, account_id: int, key_ids: Seq
         await connection.execute(delete(api_keys).where(*of_keys))
 
 
-async def add_session(connection: AsyncConnection, user_id: int, digest: str, *, now: int, expires_at: int) -> None:
-    """Open a session. Whoever opens one has just proved who they are."""
-    values = {"digest": digest, "user_id": user_id, "created_at": now, "expires_at": expires_at, "proved_at": now}
+async def add_session(
+    connection: AsyncConnection, user_id: int, digest: str, *, now: int, expires_at: int, proved_at: int | None
+) -> None:
+    """Open a session. `proved_at` is None where its user was not asked who they are."""
+    values = {"digest": digest, "user_id": user_id, "created_at": now, "expires_at": expires_at, "proved_at": proved_at}
     await connection.execute(insert(sessions).values(values))
     await connection.execute(update(users).where(users.c.id == user_id).values(signed_in_at=now))
 

@@ -13,7 +13,6 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from registerwatch.db.tables import (
     passkey_challenges,
     passkeys,
-    provider_links,
     provider_requests,
     recovery_codes,
     sign_in_steps,
@@ -155,16 +154,6 @@ async def remove_all(connection: AsyncConnection, user_id: int) -> bool:
     for table in (recovery_codes, wrong_codes, passkey_challenges, sign_in_steps):
         await connection.execute(delete(table).where(table.c.user_id == user_id))
     return removed
-
-
-async def remove_set_up_by_others(connection: AsyncConnection, user_id: int) -> None:
-    """Remove whatever was set up for an address before anybody had proven it: second factors and links to a provider.
-
-    Whoever reads the mailbox must not be kept out by what a stranger chose.
-    """
-    await remove_all(connection, user_id)
-    for table in (provider_links, provider_requests):
-        await connection.execute(delete(table).where(table.c.user_id == user_id))
 
 
 async def delete_expired(connection: AsyncConnection, now: int) -> int:

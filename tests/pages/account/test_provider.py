@@ -69,7 +69,10 @@ async def test_people_link_the_provider_and_sign_in_by_it(
         assert again.status_code == 200
         assert "Nothing was linked" in Markup.of(again).main
 
-        removed = await browser_client.follow(await browser_client.post(f"{SETTINGS}/oidc/remove"))
+        asked = Markup.of(await browser_client.post(f"{SETTINGS}/oidc/remove"))
+        assert asked.one("input", id="proof-password"), "whoever sits at an open browser comes back from the provider"
+        proof = {"proof-password": STRONG_PASSWORD}
+        removed = await browser_client.follow(await browser_client.post(f"{SETTINGS}/oidc/remove", **proof))
         assert removed.one("button", id="link-provider")
 
 
