@@ -30,5 +30,5 @@ def _is_same_origin(request: Request) -> bool:
         return False
     public = urlsplit(service_of(request).settings.public_url)
     sent = urlsplit(origin)
-    is_public = (sent.scheme, sent.netloc) == (public.scheme, public.netloc)
-    return is_public or (sent.scheme in ("http", "https") and sent.netloc == request.headers.get("host"))
+    schemes = {"https", public.scheme}  # a page that came over http may be anybody's where people use https
+    return sent.scheme in schemes and sent.netloc in (public.netloc, request.headers.get("host"))

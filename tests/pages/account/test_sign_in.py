@@ -103,10 +103,32 @@ async def test_a_form_that_was_sent_after_the_session_ended_is_kept(
     answer = await browser_client.post("/login", email=EMAIL, password=STRONG_PASSWORD, **hidden)
 
     waiting = Markup.of(answer)
+    assert f"signed in as {EMAIL}" in waiting.main, "it may be somebody else who sent it"
     assert waiting.all("form")[-1]["action"] == "/app/watches/add?from=list"
     kept = [(each["name"], each["value"]) for each in waiting.all("input", type="hidden")]
     assert ("subject", 'A "quoted" <b>') in kept
     assert browser_client.session.startswith("us_")
+
+
+async def test_no_page_shows_a_password_that_was_sent_after_the_session_ended(browser_client: PagesClient) -> None:
+    typed = {"password": "secret one", "old-password": "secret two", "proof-password": "secret three", "email": EMAIL}
+    asked = await browser_client.post("/app/team/users", **typed)
+    hidden = {each["name"]: each["value"] for each in Markup.of(asked).all("input", type="hidden")}
+    assert hidden == {"kept-for": "/app/team/users", "kept:email": EMAIL}
+    assert "but for passwords" in Markup.of(asked).main
+    assert "secret" not in asked.text
+
+
+async def test_a_page_that_came_over_http_sends_no_form_where_people_use_https(start_service: ServiceStarter) -> None:
+    async with start_service(public_url="https://registerwatch.example") as harness:
+        pages = PagesClient(harness)
+        for origin, status in (
+            ("http://registerwatch.example", 403),
+            ("http://localhost:8000", 403),
+            ("https://localhost:8000", 303),
+            ("https://registerwatch.example", 303),
+        ):
+            assert (await pages.post_from({"Origin": origin}, "/logout")).status_code == status, origin
 
 
 async def test_a_form_is_taken_from_our_own_pages_alone(browser_client: PagesClient) -> None:

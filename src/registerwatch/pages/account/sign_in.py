@@ -107,12 +107,12 @@ async def signed_in_response(request: Request, service: Service, session: str, d
 
 
 async def _next_page(request: Request, service: Service, session: str, destination: Destination) -> Response:
+    if not (destination.kept.address or destination.watch):
+        return RedirectResponse(destination.address, 303)
+    caller = await service.accounts.sessions.caller(credential_of(None, session))
     if destination.kept.address:
-        return unindexed_page(request, "account/kept_form.html", 200, kept=destination.kept)
-    if destination.watch:
-        caller = await service.accounts.sessions.caller(credential_of(None, session))
-        return await watch_added(service, caller, destination.watch)
-    return RedirectResponse(destination.address, 303)
+        return unindexed_page(request, "account/kept_form.html", 200, kept=destination.kept, name=caller.name)
+    return await watch_added(service, caller, destination.watch)
 
 
 def _require_cookies(service: Service) -> None:

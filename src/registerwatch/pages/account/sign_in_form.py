@@ -19,7 +19,10 @@ KEPT_PREFIX = "kept:"
 """Of the names of hidden fields that hold a form that was sent before."""
 KEPT_FOR = "kept-for"
 """The field that names the address that the form was sent to."""
+NEVER_KEPT = frozenset({"password", "old-password", "proof-password"})
+"""Fields whose values no page may show: hidden ones can be read by whoever sits at the browser next."""
 SESSION_ENDED = "Your session has ended. Sign in again; nothing that you typed is lost."
+PASSWORDS_LOST = "Your session has ended. Sign in again; what you typed is kept, but for passwords."
 FILE_LOST = "Your session has ended. Sign in again, then choose the file once more: a browser sends it again only so."
 TOO_LARGE_TO_KEEP = "Your session has ended. Sign in again, then send the form once more: it is too large to be kept."
 
@@ -111,8 +114,9 @@ async def kept_form_page(request: Request) -> Response:
     is_upload = request.headers.get("content-type", "").lower().startswith(FORM_WITH_FILES)
     if is_upload and form.files:
         return sign_in_page(request, Destination(next=safe_address(request.url.path)), 401, note=FILE_LOST)
-    kept = KeptForm(safe_address(_address(request)), form.fields)
-    return sign_in_page(request, Destination(kept), 401, note=SESSION_ENDED)
+    fields = [(name, value) for name, value in form.fields if name not in NEVER_KEPT]
+    note = SESSION_ENDED if len(fields) == len(form.fields) else PASSWORDS_LOST
+    return sign_in_page(request, Destination(KeptForm(safe_address(_address(request)), fields)), 401, note=note)
 
 
 def _subject(text: str) -> str:
