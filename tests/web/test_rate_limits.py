@@ -29,6 +29,7 @@ PER_MINUTE = {
     Limit.PAYMENT: 20,
     Limit.PAYMENT_EVENT: 600,
     Limit.CALENDAR: 10,
+    Limit.DOWNLOAD: 20,
     Limit.ACCOUNT_PASSWORDS: 30,
 }
 PER_HOUR = {

@@ -45,6 +45,8 @@ class Limit(Enum):
     """Of an address, of a session, and of the keys of an account together."""
     CALENDAR = RateLimitRule("calendar", 10, 60)
     """Calendars of one account: the largest takes two seconds of the processor."""
+    DOWNLOAD = RateLimitRule("download", 20, 60)
+    """Files of lists that one account makes on pages: the largest takes seconds of the processor."""
     ACCOUNT_PASSWORDS = RateLimitRule("account-passwords", 30, 60)
     """Passwords that one session or the keys of an account set, and users that they add."""
     ACCOUNT_CHANGES = RateLimitRule("account-changes", 500, 24 * 3600)

@@ -1,15 +1,19 @@
 """Settings: name, time zone, password, sessions, the end of the account."""
 
+from collections.abc import Awaitable, Callable
+
+import httpx2
 import pytest
 
 from registerwatch.accounts.proof import PROOF_SECONDS
-from tests.pages.account.pages_client import STRONG_PASSWORD, PagesClient
+from tests.pages.account.pages_client import FROM_HERE, STRONG_PASSWORD, PagesClient
 from tests.pages.markup import Markup, accessibility_problems
-from tests.support.harness import EMAIL, PASSWORD, ServiceHarness
+from tests.support.harness import EMAIL, PASSWORD, ServiceHarness, ServiceStarter
 
 pytestmark = pytest.mark.anyio
 
 SETTINGS = "/app/settings"
+DOWNLOADS = ("/app/watches.csv", "/app/watches.xlsx", "/app/events.csv", "/app/certificates.csv", "/app/audit.csv")
 HOSTILE = '<script>alert(1)</script>"\u202e'
 
 
@@ -121,6 +125,28 @@ async def test_the_account_is_deleted_by_a_password_and_everything_goes(
     assert not any(harness.rows_of_account(account_id).values())
     assert browser_client.session == ""
     assert (await browser_client.get(SETTINGS)).headers["location"].startswith("/login")
+
+
+async def test_a_stolen_session_neither_guesses_the_password_from_many_addresses_nor_makes_files_without_end(
+    start_service: ServiceStarter,
+) -> None:
+    async with start_service(rate_limits=True, trusted_proxies="127.0.0.0/8") as harness:
+        pages = PagesClient(harness)
+        await pages.sign_up()
+
+        async def statuses(number: int, send: Callable[[str], Awaitable[httpx2.Response]]) -> list[int]:
+            return [(await send(f"198.51.{each}.7")).status_code for each in range(number)]
+
+        async def delete(address: str) -> httpx2.Response:
+            headers = {**FROM_HERE, "X-Forwarded-For": address}
+            return await pages.post_from(headers, f"{SETTINGS}/delete", password="wrong")
+
+        async def download(address: str) -> httpx2.Response:
+            path = DOWNLOADS[int(address.split(".")[2]) % len(DOWNLOADS)]
+            return await pages.client.get(path, headers={"X-Forwarded-For": address})
+
+        assert await statuses(11, delete) == [400] * 10 + [429]
+        assert await statuses(21, download) == [200] * 20 + [429]
 
 
 async def test_a_member_sets_their_own_things_alone(harness: ServiceHarness, browser_client: PagesClient) -> None:

@@ -16,6 +16,7 @@ from registerwatch.clock import iso_utc
 from registerwatch.db.row_pages import row_id_of
 from registerwatch.errors import InvalidInput
 from registerwatch.pages.account.days import day_of, end_of, start_of
+from registerwatch.pages.account.downloads import COUNTED_DOWNLOAD
 from registerwatch.pages.account.rendering import app_page
 from registerwatch.pages.account.router import account_pages
 from registerwatch.pages.account.spreadsheet import Row, csv_response
@@ -119,7 +120,7 @@ async def trail(request: Request, service: InjectedService, visitor: OwnerSigned
     )
 
 
-@router.get(f"{PATH}.csv")
+@router.get(f"{PATH}.csv", dependencies=[COUNTED_DOWNLOAD])
 async def trail_file(request: Request, service: InjectedService, visitor: OwnerSignedIn) -> Response:
     """Every line that the filter lets pass, as CSV."""
     found = service.accounts.trail.all(visitor.caller.account.id, AuditQuery.of(request).filter(visitor.zone))

@@ -9,6 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from registerwatch.pages.account.certificate_chart import CertificateChart
+from registerwatch.pages.account.downloads import COUNTED_DOWNLOAD
 from registerwatch.pages.account.rendering import app_page, fragment_asked
 from registerwatch.pages.account.router import account_pages
 from registerwatch.pages.account.spreadsheet import Row, csv_response
@@ -129,7 +130,7 @@ async def certificates(request: Request, service: InjectedService, visitor: Sign
     )
 
 
-@router.get(f"{PATH}.csv")
+@router.get(f"{PATH}.csv", dependencies=[COUNTED_DOWNLOAD])
 async def certificates_csv(request: Request, service: InjectedService, visitor: SignedIn) -> Response:
     """The same as a file: a row for each device and certificate; without a search also devices that have none."""
     shown = Shown.of(request)

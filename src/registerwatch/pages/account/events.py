@@ -8,6 +8,7 @@ from starlette.responses import Response
 
 from registerwatch.bootstrap import Service
 from registerwatch.errors import InvalidInput
+from registerwatch.pages.account.downloads import COUNTED_DOWNLOAD
 from registerwatch.pages.account.event_query import KINDS, LISTS, MAX_LENGTH, SINGLE, EventQuery
 from registerwatch.pages.account.event_rows import by_day
 from registerwatch.pages.account.rendering import app_page, fragment_asked, redirect_to
@@ -64,7 +65,7 @@ async def mark(request: Request, service: InjectedService, visitor: SignedIn) ->
     return redirect_to(query.address, done=done if number else "nothing", n=number)
 
 
-@router.get("/app/events.csv")
+@router.get("/app/events.csv", dependencies=[COUNTED_DOWNLOAD])
 async def events_csv(request: Request, service: InjectedService, visitor: SignedIn) -> Response:
     """All events that match, a line for each changed field."""
     query = EventQuery.of(request.query_params.multi_items()).first

@@ -14,6 +14,7 @@ from registerwatch.pages.cookies import drop_cookie
 from registerwatch.pages.forms import form_of
 from registerwatch.pages.rendering import unindexed_page
 from registerwatch.web.injection import InjectedService, limits_of
+from registerwatch.web.parties import party_of
 from registerwatch.web.rate_limits import Limit
 
 ADDRESS = "/app/settings"
@@ -145,6 +146,7 @@ async def delete_form(request: Request, service: InjectedService, visitor: Owner
 async def delete_account(request: Request, service: InjectedService, visitor: OwnerSignedIn) -> Response:
     """Delete the account with everything in it."""
     await limits_of(request).check(request, Limit.ACCOUNT_DELETE)
+    await limits_of(request).check_party(request, Limit.ACCOUNT_DELETE, party_of(visitor.caller))
     password = (await form_of(request))["password"]
     try:
         await service.accounts.deletion.delete(visitor.caller, password)

@@ -7,6 +7,7 @@ from starlette.responses import Response
 
 from registerwatch.bootstrap import Service
 from registerwatch.clock import iso_utc
+from registerwatch.pages.account.downloads import COUNTED_DOWNLOAD
 from registerwatch.pages.account.router import account_pages
 from registerwatch.pages.account.spreadsheet import Row, csv_response, xlsx_response
 from registerwatch.pages.account.visitor import SignedIn, Visitor
@@ -37,13 +38,13 @@ HEADER = (
 router = account_pages()
 
 
-@router.get("/app/watches.csv")
+@router.get("/app/watches.csv", dependencies=[COUNTED_DOWNLOAD])
 async def csv_file(request: Request, service: InjectedService, visitor: SignedIn) -> Response:
     """The list as CSV."""
     return await csv_response("watches.csv", HEADER, _rows(request, service, visitor))
 
 
-@router.get("/app/watches.xlsx")
+@router.get("/app/watches.xlsx", dependencies=[COUNTED_DOWNLOAD])
 async def xlsx_file(request: Request, service: InjectedService, visitor: SignedIn) -> Response:
     """The list as a workbook."""
     return await xlsx_response("watches.xlsx", HEADER, _rows(request, service, visitor), title="Watches")
