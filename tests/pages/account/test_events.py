@@ -12,6 +12,7 @@ from registerwatch.accounts.credentials import credential_of
 from registerwatch.accounts.models import Caller, Role
 from registerwatch.db.row_pages import MAX_ROW_ID
 from registerwatch.db.tables import events, users, watch_tags
+from registerwatch.pages.account.event_query import EventQuery
 from registerwatch.pages.account.events import ROWS
 from registerwatch.watches import repository as watch_repository
 from registerwatch.watches.diff import FieldChange
@@ -218,6 +219,11 @@ async def test_what_an_address_cannot_mean_is_said(owner_pages: PagesClient, que
     assert page.link("Show all without filters") == "/app/events"
     assert accessibility_problems(page) == []
     assert (await owner_pages.get(f"/app/events.csv?{query}")).status_code == 400
+
+
+@pytest.mark.parametrize("name", ["tag", "subject"])
+def test_a_filter_holds_no_character_that_a_database_refuses(name: str) -> None:
+    assert EventQuery.of([(name, "a\x00b\u202e")]).value(name) == "a b", "PostgreSQL takes no NUL: the page was a 500"
 
 
 async def test_a_form_that_chooses_nothing_or_something_strange_changes_nothing(owner_pages: PagesClient) -> None:

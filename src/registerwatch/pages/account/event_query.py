@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from zoneinfo import ZoneInfo
 
+from registerwatch.accounts.validation import one_line
 from registerwatch.errors import InvalidInput
 from registerwatch.pages.account.days import day_of, end_of, start_of
 from registerwatch.pages.addresses import with_query
@@ -49,7 +50,7 @@ class EventQuery:
     def of(cls, parameters: Sequence[tuple[str, str]]) -> "EventQuery":
         """What an address or a form asks for. Raises `InvalidInput` for what cannot be."""
         named: Mapping[str, str] = dict(parameters)
-        singles = [(name, named.get(name, "").strip()[:MAX_LENGTH]) for name in SINGLE]
+        singles = [(name, one_line(named.get(name, ""))[:MAX_LENGTH]) for name in SINGLE]
         lists = [(name, value) for name, value in dict.fromkeys(parameters) if name in LISTS]
         view = named.get("view", "") or EventView.UNSEEN
         if view not in list(EventView):
