@@ -1,4 +1,7 @@
-"""Names of countries and languages, dates, numbers."""
+"""Names of countries and languages, dates, numbers, words that differ."""
+
+import re
+from importlib.resources import files
 
 import pytest
 from markupsafe import Markup
@@ -60,3 +63,12 @@ def test_large_numbers_are_grouped() -> None:
 def test_a_foreign_text_cannot_turn_the_direction_of_what_follows() -> None:
     assert isolated("plain") == "plain"
     assert isolated("\u202etxt") == "\u2068\u202etxt\u2069"
+
+
+@pytest.mark.parametrize("element", ["del", "ins"])
+def test_words_that_differ_are_told_apart_without_a_colour_for_good_or_bad(element: str) -> None:
+    css = files("registerwatch.pages").joinpath("static/app.css").read_text(encoding="utf-8")
+    rules = "".join(re.findall(rf"^(?:{element}|del, ins) {{(.*?)}}", css, re.MULTILINE))
+
+    assert {"del": "line-through", "ins": "underline"}[element] in rules
+    assert re.findall(r"var\(--(\w+(?:-on)?)\)", rules) == ["text", "none-on"]

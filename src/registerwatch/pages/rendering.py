@@ -109,6 +109,7 @@ def _environment() -> Environment:
         search_address=addresses.search_address,
         statuses=[(status.value, label(status.code)) for status in StatusFilter],
         risks=[(risk.value, label(risk.code)) for risk in RiskFilter],
+        since_or_from=since_or_from,
     )
     environment.filters.update(day=day, moment=moment, count=count, isolated=isolated)
     environment.filters.update(local=local, local_day=local_day, local_time=local_time)
@@ -122,6 +123,15 @@ def day(iso: str | None) -> Markup | str:
     except ValueError:
         return iso or ""
     return Markup('<time datetime="{}">{} {}</time>').format(value.isoformat(), value.day, value.strftime("%b %Y"))
+
+
+def since_or_from(iso: str, today: date) -> Markup | str:
+    """`since 16 Sep 2025`; `from 16 Sep 2030` where that day is still to come."""
+    try:
+        word = "from" if date.fromisoformat(iso) > today else "since"
+    except ValueError:
+        word = "since"
+    return Markup("{} {}").format(word, day(iso))
 
 
 def moment(iso: str | None) -> Markup | str:

@@ -66,6 +66,13 @@ async def test_a_device_shows_what_the_register_says(site: SiteMaker) -> None:
         assert page.problems == []
 
 
+async def test_a_market_status_that_starts_later_is_told_as_from_that_day(site: SiteMaker) -> None:
+    async with site(registration(UDI, "Stem", version_date=f"{in_days(400)}T10:11:12.131")) as harness:
+        page = await _page_in_full(harness)
+
+        assert page.facts["Market status"].startswith("✓ On the EU market from ")
+
+
 async def test_the_time_of_reading_is_that_of_the_read(site: SiteMaker) -> None:
     async with site(registration(UDI, "Stem")) as harness:
         page = await _page_in_full(harness)

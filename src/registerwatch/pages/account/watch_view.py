@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from zoneinfo import ZoneInfo
 
 from registerwatch.pages.account.changes import ShownChange, shown_changes
@@ -82,6 +82,11 @@ class WatchView:
     def watch(self) -> Watch:
         """The watch."""
         return self.details.watch
+
+    @property
+    def today(self) -> date:
+        """The day in UTC."""
+        return datetime.fromtimestamp(self.now, UTC).date()
 
     @property
     def is_device(self) -> bool:
