@@ -17,6 +17,7 @@ from starlette.responses import HTMLResponse, Response
 from registerwatch.pages import addresses
 from registerwatch.pages.cookies import has_session
 from registerwatch.pages.site_files import asset_address
+from registerwatch.pages.tones import actor_tone, market_tone
 from registerwatch.register.codes import RiskFilter, StatusFilter, label
 from registerwatch.web.injection import service_of
 from registerwatch.web.responses import NOT_CACHED, matches
@@ -110,6 +111,8 @@ def _environment() -> Environment:
         statuses=[(status.value, label(status.code)) for status in StatusFilter],
         risks=[(risk.value, label(risk.code)) for risk in RiskFilter],
         since_or_from=since_or_from,
+        market_tone=market_tone,
+        actor_tone=actor_tone,
     )
     environment.filters.update(day=day, moment=moment, count=count, isolated=isolated)
     environment.filters.update(local=local, local_day=local_day, local_time=local_time)

@@ -73,6 +73,24 @@ async def test_a_market_status_that_starts_later_is_told_as_from_that_day(site: 
         assert page.facts["Market status"].startswith("✓ On the EU market from ")
 
 
+@pytest.mark.parametrize(
+    ("status", "badge"),
+    [
+        ("no-longer-on-the-market", "! No longer placed on the EU market"),
+        ("not-intended-for-eu-market", "✕ Not intended for the EU market"),
+    ],
+)
+async def test_a_device_that_is_not_on_the_market_and_an_inactive_manufacturer_stand_out(
+    site: SiteMaker, status: str, badge: str
+) -> None:
+    async with site(registration(UDI, "Stem", status=f"refdata.device-model-status.{status}")) as harness:
+        harness.world.change_actor(MAKER["srn"], status="refdata.actor-status.inactive")
+        page = await _page_in_full(harness)
+
+        assert page.facts["Market status"].startswith(badge)
+        assert page.facts["Manufacturer"].endswith("! Status: Inactive")
+
+
 async def test_the_time_of_reading_is_that_of_the_read(site: SiteMaker) -> None:
     async with site(registration(UDI, "Stem")) as harness:
         page = await _page_in_full(harness)
@@ -97,14 +115,17 @@ async def test_certificates_are_readable_at_a_glance(site: SiteMaker) -> None:
     ) as harness:
         page = await _page(harness)
 
-        assert page.facts["Certificates"] == ("✕ Expired ! Expires within 180 days ✓ Valid: 2 – No expiry date")
+        badges = "✕ Expired ! Expires within 180 days ✓ Valid: 2 – No expiry date"
+        assert page.facts["Certificates"].startswith(f"{badges} Valid until ")
+        assert page.facts["Certificates"].endswith(" First end of 3 that count as valid, 2 do not")
+        assert in_days(90) in [each["datetime"] for each in page.all("time")]
         assert [row[0].split()[0] for row in page.rows] == ["GONE", "SOON", "LONG", "LONG", "NONE"]
         assert [row[1] for row in page.rows] == [
-            "✕ Expired",
-            "! Expires within 180 days",
-            "✓ Valid",
-            "✓ Valid",
-            "– No expiry date",
+            "✕ Expired Not counted as valid",
+            "! Expires within 180 days Counts as valid",
+            "✓ Valid Counts as valid",
+            "✓ Valid Counts as valid",
+            "– No expiry date Not counted as valid",
         ]
         assert page.rows[1][0] == "SOON 1 revision 2 MDR quality management system"
         assert page.rows[1][4] == "Prüfstelle 0123"

@@ -84,7 +84,7 @@ async def test_filters_narrow_the_results_and_work_alone(site: SiteMaker) -> Non
 
         assert {row[0].split()[1] for row in off.rows} == {"two", "three"}
         assert both.rows == [
-            [f"Stem three {gtin(3)}", "Muster GmbH", "– No longer placed on the EU market", "Class III"]
+            [f"Stem three {gtin(3)}", "Muster GmbH", "! No longer placed on the EU market", "Class III"]
         ]
         assert "1 device with these filters" in both.main
 

@@ -57,6 +57,11 @@ class ShownCertificate:
         return given or self.state.words
 
     @property
+    def counts(self) -> bool:
+        """Whether it counts as valid: it has an end date, and neither that nor its status has ended it."""
+        return self.state in (CertificateState.VALID, CertificateState.EXPIRING)
+
+    @property
     def when(self) -> str:
         """`in 42 days`, `yesterday`, empty without a date."""
         return "" if self.remaining is None else _distance(self.remaining)

@@ -10,6 +10,7 @@ from starlette.responses import RedirectResponse, Response
 from registerwatch.bootstrap import Service
 from registerwatch.pages.addresses import device_address
 from registerwatch.pages.languages import language_name, language_tag
+from registerwatch.pages.public.certificate_standing import CertificateStanding
 from registerwatch.pages.public.certificates import (
     CertificateState,
     ShownCertificate,
@@ -93,6 +94,11 @@ class DeviceView:
     def certificates(self) -> list[ShownCertificate]:
         """Its certificates with their state."""
         return shown_certificates(self.device.certs, self.today)
+
+    @property
+    def standing(self) -> CertificateStanding:
+        """How its certificates stand together."""
+        return CertificateStanding(self.certificates)
 
     @property
     def count_by_state(self) -> list[tuple[CertificateState, int]]:
