@@ -11,6 +11,7 @@ from registerwatch.watches.models import FAILING_AFTER
 from tests.register.builders import a_full_reading
 from tests.support.harness import ServiceHarness
 from tests.support.statements import counted_statements
+from tests.watches.builders import OFF
 
 pytestmark = pytest.mark.anyio
 SUBJECTS = [f"0409999999{number:04}" for number in range(6)]
@@ -27,7 +28,7 @@ async def test_it_counts_states_and_lists_what_fails_and_what_ends_of_that_accou
         await harness.store(
             a_full_reading(f"u-{number}", SUBJECTS[number], certs=(Certificate(f"Z-{number}", expiry=expiry),))
         )
-    await harness.store(a_full_reading("u-4", SUBJECTS[4], status_date=str(today)))
+    await harness.store(a_full_reading("u-4", SUBJECTS[4], status_date=str(today), status_code=OFF))
     read_at = harness.now
     async with harness.database.transaction() as connection:
         failed = watches.c.account_id == caller.account.id, watches.c.subject == SUBJECTS[3]
@@ -50,6 +51,7 @@ async def test_it_counts_states_and_lists_what_fails_and_what_ends_of_that_accou
         (SUBJECTS[3], "It is tired.", since)
     ]
     assert [(each.seen.number, each.days) for each in found.expiring] == [("Z-1", -30), ("Z-2", 0), ("Z-3", 90)]
+    assert found.off_market == 1
     assert found.rechecked_at is not None
     assert 0 <= harness.now - found.rechecked_at < harness.service.settings.recheck_interval
     assert (await harness.service.watches.overview.read(other)).failing == []

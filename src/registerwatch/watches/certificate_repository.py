@@ -30,6 +30,8 @@ class _SnapshotPart(msgspec.Struct, frozen=True, gc=False):
     searched: bool = False
     manufacturer_name: str = ""
     manufacturer_srn: str = ""
+    status: str = ""
+    status_code: str = ""
 
 
 _decoder = msgspec.json.Decoder(_SnapshotPart)
@@ -56,4 +58,6 @@ def certified_device(
         part.manufacturer_srn,
         last_sync,
         last_error,
+        part.status,
+        part.status_code,
     )

@@ -68,6 +68,9 @@ class CertifiedDevice(Struct, frozen=True, gc=False):
     manufacturer_srn: str
     read_at: int | None
     error: str
+    status: str = ""
+    """Its market status in words."""
+    status_code: str = ""
 
     @property
     def state(self) -> ReadState:

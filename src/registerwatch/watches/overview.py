@@ -46,6 +46,11 @@ class WatchOverview:
         return sum(each.failed for state, each in self.states.items() if state != "unknown")
 
     @property
+    def off_market(self) -> int:
+        """Devices that are no longer placed on the EU market, or not intended for it, when they were last read."""
+        return sum(each.off_market for each in self.states.values())
+
+    @property
     def longest_unread(self) -> int | None:
         """When the one that was not read for the longest time was; None where none was ever read."""
         return min((each.read_first for each in self.states.values() if each.read_first is not None), default=None)

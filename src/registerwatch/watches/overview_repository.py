@@ -4,10 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from sqlalchemy import case, func, or_, select
+from sqlalchemy import ColumnElement, case, func, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.db.tables import ticks, watches
+from registerwatch.register.codes import StatusFilter
 from registerwatch.watches.certificate_repository import certified_device
 from registerwatch.watches.certificates import CertifiedDevice
 from registerwatch.watches.models import NOT_REGISTERED, HealthState
@@ -16,12 +17,15 @@ from registerwatch.watches.repository import health_state
 
 @dataclass(frozen=True, slots=True)
 class StateCount:
-    """The watches in one state: how many, how many were never read, how many failed, when the first was read last."""
+    """The watches in one state: how many, how many were never read, how many failed, when the first was read last, how
+    many devices the register has as not on the EU market.
+    """
 
     watches: int
     never_read: int
     failed: int
     read_first: int | None
+    off_market: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +52,14 @@ async def states(
             func.sum(case((watches.c.last_sync.is_(None), 1), else_=0)),
             func.sum(case((watches.c.failing_since.is_not(None), 1), else_=0)),
             func.min(watches.c.last_sync),
+            func.sum(case((or_(*_off_market(connection)), 1), else_=0)),
             last_recheck,
         )
         .where(watches.c.account_id == account_id)
         .group_by(state)
     )
     rows = (await connection.execute(counted)).all()
-    return {row[0]: StateCount(*row[1:5]) for row in rows}, next((row[5] for row in rows), None)
+    return {row[0]: StateCount(*row[1:6]) for row in rows}, next((row[6] for row in rows), None)
 
 
 async def failing(connection: AsyncConnection, account_id: int, limit: int) -> Sequence[FailingWatch]:
@@ -79,8 +84,7 @@ async def with_dates(
     The date need not be that of a certificate: so few snapshots are left that all of them can be decoded.
     """
     months = range(first.year * 12 + first.month - 1, last.year * 12 + last.month)
-    place_of = func.instr if connection.dialect.name == "sqlite" else func.strpos  # LIKE takes three times as long
-    dates = [place_of(watches.c.snapshot, f'"{month // 12:04}-{month % 12 + 1:02}-') > 0 for month in months]
+    dates = [_has(connection, f'"{month // 12:04}-{month % 12 + 1:02}-') for month in months]
     row = watches.c
     found = (
         select(row.id, row.subject, row.label, row.snapshot, row.last_sync, row.last_error)
@@ -88,3 +92,15 @@ async def with_dates(
         .order_by(row.id)
     )
     return [certified_device(*each) for each in await connection.execute(found)]
+
+
+def _off_market(connection: AsyncConnection) -> Sequence[ColumnElement[bool]]:
+    """Of devices. A quotation mark within a text of the register has a backslash, so no text passes for the field."""
+    codes = (StatusFilter.OFF.code, StatusFilter.NOT_EU.code)
+    return [_has(connection, f'"status_code":"{code}"') for code in codes]
+
+
+def _has(connection: AsyncConnection, text: str) -> ColumnElement[bool]:
+    """Whether a snapshot has a text. LIKE takes three times as long."""
+    place_of = func.instr if connection.dialect.name == "sqlite" else func.strpos
+    return place_of(watches.c.snapshot, text) > 0

@@ -78,7 +78,7 @@ async def test_news_and_failures_are_listed_with_how_fresh_all_of_it_is(
     unseen = SHOWN_EVENTS + 2
     assert page.title == f"({unseen}) Today · Registerwatch"
     assert f"Unseen changes {unseen} {unseen} low" in page.main
-    assert "Watches 4 3 fine, 1 unknown to the register" in page.main
+    assert "Watches 4 3 read, 1 unknown to the register" in page.main
     assert "Webhooks that fail 1 Of 1" in page.main
     assert f"The newest of {unseen} that you have not seen" in page.main
     assert '<img src=x>"=1+1' in page.main

@@ -17,7 +17,7 @@ from registerwatch.watches import repository
 from registerwatch.watches.listing import PAGE_ROWS
 from registerwatch.watches.models import NOT_REGISTERED
 from registerwatch.watches.repository import NewWatch
-from registerwatch.watches.snapshot import encoded
+from registerwatch.watches.snapshot import Snapshot, encoded
 from tests.pages.account.pages_client import PagesClient
 from tests.pages.markup import Markup, accessibility_problems
 from tests.support.harness import SRN, UDI, ServiceHarness
@@ -120,7 +120,7 @@ async def test_filters_sort_and_pages_live_in_the_address(harness: ServiceHarnes
 
     unknown = await owner_pages.page(first.link("Unknown to the register 1"))
     assert names(unknown) == ["Maker"]
-    assert first.link("Fine 50") == "/app/watches?state=ok"
+    assert first.link("Read 50") == "/app/watches?state=ok"
     backwards = await owner_pages.page(first.link("Name"))
     assert names(backwards)[0] == "Maker"
     assert backwards.one("th", **{"aria-sort": "descending"}).text == "Name"
@@ -218,6 +218,33 @@ async def test_a_sync_tells_how_far_it_is_and_what_came_of_it(
     assert "was interrupted after 1 of 1 watches" in (await owner_pages.get("/app/watches")).text
 
 
+async def test_the_standing_of_a_device_is_told_beside_the_state_of_its_watch(
+    harness: ServiceHarness, owner_pages: PagesClient
+) -> None:
+    gone = a_certificate("Z-1", expiry="2031-11-21", status_code="refdata.certificate-status.expired")
+    record = a_snapshot(gone, status_code="refdata.device-model-status.not-intended-for-eu-market")
+    half = a_snapshot(gone, a_certificate("Z-2", expiry="2031-01-01"), status_code=ON)
+    maker = Snapshot(manufacturer_status="Inactive", manufacturer_status_code="refdata.actor-status.inactive")
+    seen = [(UDI, record), ("04012345678918", half), (SRN, maker)]
+    ids = await add(owner_pages, *(NewWatch(subject, subject, encoded(each), harness.now) for subject, each in seen))
+
+    page = await owner_pages.page("/app/watches")
+
+    assert accessibility_problems(page) == []
+    assert page.link("Read 3") == "/app/watches?state=ok"
+    assert [row[4] for row in page.rows] == [
+        "On the EU market ! Certificate expired (1 of 2)",
+        "✕ Not intended for the EU market ✕ Certificate expired",
+        "! Inactive",
+    ]
+    one = await owner_pages.page(f"/app/watches/{ids[0]}")
+    assert "✕ Not intended for the EU market ✕ Certificate expired Read" in one.main
+    assert "✓" not in one.main
+    today = await owner_pages.page("/app")
+    assert "Watches 3 3 read ! 1 not on the EU market" in today.main
+    assert accessibility_problems(today) == []
+
+
 async def test_downloads_have_what_the_filter_lists_and_no_formula(
     harness: ServiceHarness, owner_pages: PagesClient
 ) -> None:
@@ -236,7 +263,7 @@ async def test_downloads_have_what_the_filter_lists_and_no_formula(
     assert (row["Certificate"], row["Certificate expiry"], row["Tags"]) == ("'=Z-1", "2030-01-01", "'@sum")
     assert (row["Kind"], row["State"], row["Risk class"], row["Last change (UTC)"]) == (
         "device",
-        "Fine",
+        "Read",
         "Class IIa",
         "",
     )

@@ -2,18 +2,22 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from urllib.parse import urlsplit
 
 from registerwatch.notifications.models import Target
+from registerwatch.pages.account.watch_standing import Badge, certificates_of
 from registerwatch.register.store.records import CopyState
+from registerwatch.watches.certificates import WatchedCertificate
 from registerwatch.watches.event_marks import MAX_COUNTED, UnseenEvents
 from registerwatch.watches.models import EventSeverity, HealthState
 from registerwatch.watches.overview import AHEAD_DAYS, PAST_DAYS, WatchOverview
+from registerwatch.watches.snapshot import Snapshot
 
 NEW_ACCOUNT_SECONDS = 14 * 24 * 3600
 """For so long an account counts as new."""
 STATE_WORDS: Mapping[HealthState, str] = {
-    "ok": "fine",
+    "ok": "read",
     "failing": "failing",
     "overdue": "overdue",
     "unknown": "unknown to the register",
@@ -58,6 +62,12 @@ class Today:
     def states(self) -> list[tuple[str, str]]:
         """States that watches are in, with words for a sentence."""
         return [(state, words) for state, words in STATE_WORDS.items() if self.overview.count(state)]
+
+    def standing_of(self, certificate: WatchedCertificate) -> Badge:
+        """How a certificate stands, and the tone."""
+        today = datetime.fromtimestamp(self.now, UTC).date()
+        standing = certificates_of(Snapshot(certs=(certificate.seen,)), today)
+        return standing.words, standing.tone
 
     @property
     def past_days(self) -> int:

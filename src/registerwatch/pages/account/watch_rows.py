@@ -2,23 +2,28 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime
 
 from registerwatch.bootstrap import Service
 from registerwatch.pages.account.visitor import Visitor
 from registerwatch.pages.account.watch_query import WatchQuery
+from registerwatch.pages.account.watch_standing import Badge, warnings
 from registerwatch.pages.paging import Paging
 from registerwatch.watches.listing import PAGE_ROWS, ListedWatch, WatchCounts
 from registerwatch.watches.models import HealthState, SyncRun
+from registerwatch.watches.snapshot import Snapshot
 from registerwatch.web.watch_answers import WatchObject
 
+_NOTHING = Snapshot()
 STATES: Mapping[HealthState, str] = {
-    "ok": "Fine",
+    "ok": "Read",
     "failing": "Failing",
     "overdue": "Overdue",
     "unread": "Not read yet",
     "unknown": "Unknown to the register",
 }
-BADGES: Mapping[HealthState, str] = {"ok": "good", "failing": "bad", "overdue": "warn", "unread": "", "unknown": "warn"}
+"""Whether it could be read. How its subject stands is told by `watch_standing`."""
+BADGES: Mapping[HealthState, str] = {"ok": "", "failing": "bad", "overdue": "warn", "unread": "", "unknown": "warn"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,16 +33,24 @@ class WatchRow:
     listed: ListedWatch
     answer: WatchObject
     is_chosen: bool
+    today: date
 
     @classmethod
     def of(cls, listed: ListedWatch, now: float, chosen: Collection[str]) -> "WatchRow":
         """A watch as it is at `now` (unix seconds)."""
-        return cls(listed, WatchObject.of(listed.watch, now), str(listed.watch.id) in chosen)
+        today = datetime.fromtimestamp(now, UTC).date()
+        return cls(listed, WatchObject.of(listed.watch, now), str(listed.watch.id) in chosen, today)
 
     @property
     def state(self) -> str:
         """Its state in words."""
         return STATES[self.answer.health.state]
+
+    @property
+    def warnings(self) -> Sequence[Badge]:
+        """What needs attention of its subject."""
+        watch = self.listed.watch
+        return warnings(watch.kind, watch.snapshot or _NOTHING, self.today)
 
     @property
     def badge(self) -> str:

@@ -7,6 +7,7 @@ from zoneinfo import ZoneInfo
 
 from registerwatch.pages.account.changes import ShownChange, shown_changes
 from registerwatch.pages.account.watch_rows import BADGES, STATES
+from registerwatch.pages.account.watch_standing import Badge, certificate_badge, certificates_of, subject_status
 from registerwatch.pages.addresses import actor_address, device_address
 from registerwatch.pages.countries import country_name
 from registerwatch.pages.public.actor import ROLES
@@ -23,7 +24,7 @@ from registerwatch.watches.timeline import PAGE_LENGTH, Position, TimelineEntry
 from registerwatch.watches.watch_details import WatchDetails
 
 LAST_READ_FAILED = ("Last read failed", "warn")
-"""Of a watch that is fine otherwise."""
+"""Of a watch that was read within three days."""
 
 QUALITY = "The manufacturer’s quality system for a group of devices, not this device alone"
 DOCUMENTATION = "The technical documentation of this device or of its group"
@@ -105,6 +106,14 @@ class WatchView:
         if state == "ok" and self.watch.last_error:
             return LAST_READ_FAILED
         return STATES[state], BADGES[state] or "none"
+
+    @property
+    def standing(self) -> Sequence[Badge]:
+        """How its subject stands: its status, and the worst of its certificates. Empty where nothing was seen."""
+        seen = self.seen
+        certificates = self.device.standing if self.device else certificates_of(seen, self.today)
+        found = subject_status(self.watch.kind, seen), certificate_badge(certificates)
+        return [each for each in found if each[0]]
 
     @property
     def is_partial(self) -> bool:
