@@ -206,6 +206,14 @@ class Marks(RuleBasedStateMachine):
         found = self.run(listed(self.marks, self.callers[who], EventSelection(view)))
         assert found == sorted(self._listed(who, view), reverse=True)
 
+    @rule(who=which_user, limit=st.integers(1, 5))
+    def somebody_looks_at_what_matters_most(self, who: int, limit: int) -> None:
+        who %= len(self.callers)
+        order = list(EventSeverity)
+        found = self.run(self.marks.most_severe_unseen(self.callers[who], limit)).events
+        expected = sorted(self.unseen[who], key=lambda each: (order.index(self.stored[each]), -each))
+        assert [each.event.id for each in found] == expected[:limit]
+
     @invariant()
     def lists_and_counts_agree_with_the_model(self) -> None:
         for who, caller in enumerate(self.callers):

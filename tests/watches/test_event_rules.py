@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from registerwatch.watches.diff import EXPIRY, NUMBER, STATUS, FieldChange
-from registerwatch.watches.event_rules import FIELDS, SEVERITY_RULES, SeverityRule, classified, told
+from registerwatch.watches.event_rules import FIELDS, SEVERITY_RULES, SeverityRule, classified, most_severe_first, told
 from registerwatch.watches.models import EventKind, EventSeverity
 from registerwatch.watches.snapshot import COMPARED
 
@@ -53,6 +53,15 @@ def test_an_event_is_what_its_most_severe_change_is() -> None:
     assert classified([reference, expiry]) == (EXPIRES, MEDIUM)
     assert classified([expiry, reference, withdrawn]) == (CERTIFICATE, HIGH)
     assert classified([reference]) == (RECORD, LOW)
+
+
+def test_people_read_first_what_matters_most() -> None:
+    version, reference = FieldChange("version", "1", "2"), FieldChange("reference", "1", "2")
+    found = FieldChange(NUMBER, "", "Z-1", "Z-1")
+    status = FieldChange("status", "On the EU market", "No longer placed on the EU market")
+    risk = FieldChange("risk_class", "I", "IIa")
+
+    assert most_severe_first([version, reference, found, risk, status]) == [status, risk, found, reference, version]
 
 
 def test_people_read_the_fields_name_and_the_certificate() -> None:

@@ -45,9 +45,9 @@ class UnseenCounts:
 
 @dataclass(frozen=True, slots=True)
 class UnseenEvents:
-    """The newest events that a user has not seen, newest first, and how many there are in all."""
+    """Events that a user has not seen, those that matter most first, and how many there are in all."""
 
-    newest: Sequence[ListedEvent]
+    events: Sequence[ListedEvent]
     counts: UnseenCounts
 
 
@@ -78,14 +78,14 @@ class EventMarks:
         async with self._database.reading() as connection:
             return UnseenCounts(await search.unseen_by_severity(connection, _viewer(caller), MAX_COUNTED))
 
-    async def newest_unseen(self, caller: Caller, limit: int) -> "UnseenEvents":
-        """The newest events that the user has not seen, and how many there are of each severity."""
+    async def most_severe_unseen(self, caller: Caller, limit: int) -> UnseenEvents:
+        """The most severe events that the user has not seen, of each severity the newest, and how many there are."""
         viewer = _viewer(caller)
         await self._classify(viewer.account_id)
         async with self._database.reading() as connection:
             counts = UnseenCounts(await search.unseen_by_severity(connection, viewer, MAX_COUNTED))
-            newest = await search.listed(connection, viewer, EventSelection(EventView.UNSEEN), limit)
-        return UnseenEvents(newest, counts)
+            found = await search.most_severe_unseen(connection, viewer, limit)
+        return UnseenEvents(found, counts)
 
     async def unseen_of_watch(self, caller: Caller, watch_id: int, limit: int) -> Sequence[ListedEvent]:
         """The newest events of a watch that the user has not seen, newest first."""

@@ -3,7 +3,7 @@
 `FIELDS` and `SEVERITY_RULES` are the only place of these rules; `docs/events.md` shows both, and a test compares.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from registerwatch.register.codes import CERTIFICATE_STATUS_PREFIX, STATUS_PREFIX, label
@@ -78,6 +78,7 @@ filled until May 2027, and what it fills in has not changed.
 """
 
 _ORDER = list(EventSeverity)
+_FIRST_FIELDS = frozenset({"status", NUMBER, EXPIRY, STATUS})
 
 
 def field_name(field: str) -> str:
@@ -95,6 +96,17 @@ def told(change: FieldChange) -> str:
 def severity_of(change: FieldChange) -> EventSeverity:
     """How much one change matters."""
     return next(rule.severity for rule in SEVERITY_RULES if rule.applies(change))
+
+
+def most_severe_first(changes: Iterable[FieldChange]) -> list[FieldChange]:
+    """Changes as people read them: by severity, of several alike market status and certificates first, the version
+    of the record last.
+    """
+    return sorted(changes, key=lambda change: (_ORDER.index(severity_of(change)), _field_rank(change.field)))
+
+
+def _field_rank(field: str) -> int:
+    return 0 if field in _FIRST_FIELDS else 2 if field == "version" else 1
 
 
 def classified(changes: Sequence[FieldChange]) -> tuple[EventKind, EventSeverity]:

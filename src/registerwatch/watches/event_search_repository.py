@@ -85,6 +85,23 @@ async def unseen_by_severity(connection: AsyncConnection, viewer: Viewer, bound:
     return counts
 
 
+async def most_severe_unseen(connection: AsyncConnection, viewer: Viewer, limit: int) -> Sequence[ListedEvent]:
+    """Events that the user has not seen: by severity, within one the newest first.
+
+    Of each severity the index `ix_events_severity` gives the newest few, so that no other event is read.
+    """
+    chosen = [
+        part.where(events.c.severity == severity).order_by(events.c.id.desc()).limit(limit)
+        for severity in EventSeverity
+        for part in chosen_ids(viewer, EventSelection(EventView.UNSEEN))
+    ]
+    ids = union_all(*(select(part.subquery().c.id) for part in chosen))
+    rank = case({each.value: number for number, each in enumerate(EventSeverity)}, value=events.c.severity)
+    found = EVENT.add_columns(events.c.archived_at, literal(False).label("is_seen"))
+    found = found.where(events.c.account_id == viewer.account_id, events.c.id.in_(ids))
+    return [_listed(row) for row in await connection.execute(found.order_by(rank, events.c.id.desc()).limit(limit))]
+
+
 def chosen_ids(
     viewer: Viewer, selection: EventSelection, *, above: int | None = None, below: int | None = None
 ) -> Sequence[Select[tuple[int]]]:

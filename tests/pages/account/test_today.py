@@ -62,7 +62,8 @@ async def test_news_and_failures_are_listed_with_how_fresh_all_of_it_is(
         harness.clock.move(60)
         harness.world.change(first.uuid, reference=f"R-{number}")
         if number == 0:
-            harness.world.change(second.uuid, reference="R-0")
+            harness.world.change(second.uuid, reference="R-0", trade_names={"en": "Left"})
+            harness.world.change(second.uuid, status="no-longer-on-the-market", status_date="2027-01-14")
             harness.faults.fail("basic", "http-400", contains=third.uuid)
         if number == SHOWN_EVENTS:
             harness.world.change(first.uuid, reference='<img src=x>"=1+1')
@@ -77,10 +78,12 @@ async def test_news_and_failures_are_listed_with_how_fresh_all_of_it_is(
     assert accessibility_problems(page) == []
     unseen = SHOWN_EVENTS + 2
     assert page.title == f"({unseen}) Today · Registerwatch"
-    assert f"Unseen changes {unseen} {unseen} low" in page.main
+    assert f"Unseen changes {unseen} 1 high, {unseen - 1} low" in page.main
     assert "Watches 4 3 read, 1 unknown to the register" in page.main
     assert "Webhooks that fail 1 Of 1" in page.main
-    assert f"The newest of {unseen} that you have not seen" in page.main
+    assert f"{SHOWN_EVENTS} of {unseen} that you have not seen: high first" in page.main
+    rows = page.main.partition("that you have not seen")[2]
+    assert rows.index("Market status: ") < rows.index("and 2 more") < rows.index("Version of the record: ")
     assert '<img src=x>"=1+1' in page.main
     assert page.link("hooks.acme.example").startswith("/app/webhooks/")
     assert "1 watch whose last read failed." in page.main

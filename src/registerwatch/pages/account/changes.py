@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from registerwatch.watches.diff import EXPIRY, FieldChange
-from registerwatch.watches.event_rules import field_name
+from registerwatch.watches.event_rules import field_name, most_severe_first
 from registerwatch.watches.models import EventSeverity
 from registerwatch.watches.word_difference import WordDifference, word_difference
 
@@ -37,8 +37,8 @@ class ShownChange:
 
 
 def shown_changes(changes: Iterable[FieldChange]) -> list[ShownChange]:
-    """Changes in their order."""
-    return [ShownChange(each) for each in changes]
+    """Changes, those that matter most first."""
+    return [ShownChange(each) for each in most_severe_first(changes)]
 
 
 def severity_tone(severity: str) -> str:

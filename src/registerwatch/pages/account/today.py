@@ -27,7 +27,7 @@ async def today(request: Request, service: InjectedService, visitor: SignedIn) -
     view = Today(
         now=int(now),
         overview=overview,
-        unseen=await service.watches.marks.newest_unseen(caller, SHOWN_EVENTS),
+        unseen=await service.watches.marks.most_severe_unseen(caller, SHOWN_EVENTS),
         webhooks=len(webhooks),
         failing_webhooks=[each for each in webhooks if each.last_ok is False],
         copy=await service.records.state(),
