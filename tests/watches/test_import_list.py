@@ -136,20 +136,22 @@ async def test_a_fresh_read_in_the_copy_is_the_baseline(harness: ServiceHarness,
 
 
 @anyio
-async def test_a_read_that_is_not_fresh_and_a_row_are_no_baseline(
+async def test_a_read_that_is_not_fresh_and_a_row_are_no_baseline_but_name_the_watch(
     harness: ServiceHarness, import_service: ImportService
 ) -> None:
-    await harness.store(a_full_reading())
-    await harness.store_actor()
+    await harness.store(a_full_reading(trade_name="Stent"))
+    await harness.store_actor(name="Acme")
     harness.clock.move(FRESH)
-    await harness.store(a_row("u-2", OTHER), lists_all=False)
+    await harness.store(a_row("u-2", OTHER, trade_name="Clamp"), lists_all=False)
     caller = await harness.owner()
 
     await import_service.add_all(caller, f"{UDI}\n{SRN}\n{OTHER}")
 
-    for subject in (UDI, SRN, OTHER):
+    for subject, name in {UDI: "Stent", SRN: "Acme", OTHER: "Clamp"}.items():
         watch = await harness.watch(caller, subject)
-        assert (watch.snapshot, watch.last_sync, watch.label) == (None, None, subject)
+        assert (watch.snapshot, watch.last_sync, watch.label) == (None, None, name)
+    await harness.store(a_full_reading(trade_name="Stent II"))
+    assert (await harness.watch(caller)).label == "Stent II", "nobody has given it a name"
 
 
 @anyio

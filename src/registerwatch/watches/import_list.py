@@ -163,13 +163,15 @@ class ImportService:
         return KnownSubject("unknown" if isinstance(self._remembered(subject), NotFound) else "unread")
 
     async def _watches(self, connection: AsyncConnection, subjects: Sequence[str]) -> list[NewWatch]:
-        """What is added, with its baseline where the copy has a fresh one."""
+        """What is added, with its baseline where the copy has a fresh one, else with the name that the copy has."""
         since = int(self._clock.now() - self._fresh_for)
         baselines = {
             observation.subject: _with_baseline(observation, read_at)
             for observation, read_at in await self._copy.fresh(connection, subjects, since=since)
         }
-        return [baselines.get(subject) or NewWatch(subject) for subject in subjects]
+        stored = await stored_names(connection, [each for each in subjects if each not in baselines])
+        unread = {subject: NewWatch(subject, known.label) for subject, known in stored.items()}
+        return [baselines.get(each) or unread.get(each) or NewWatch(each) for each in subjects]
 
 
 def _result(plan: ImportPlan, *, dry_run: bool) -> ImportResult:

@@ -21,6 +21,8 @@ class StoredName(Struct, frozen=True):
     manufacturer: str = ""
     is_listed: bool = True
     """Whether the register listed it at the last read."""
+    label: str = ""
+    """The trade name of a device, the name of an actor; what a watch on it is called."""
 
 
 class _Names(Struct, frozen=True):
@@ -40,7 +42,7 @@ async def stored_names(connection: AsyncConnection, subjects: Sequence[str]) -> 
         return {}
     asked = {"subjects": list(subjects)}
     devices = _of_devices((await connection.execute(_DEVICES, asked)).all())
-    actors = ((row.srn, StoredName(row.name)) for row in await connection.execute(_ACTORS, asked))
+    actors = ((row.srn, StoredName(row.name, label=row.name)) for row in await connection.execute(_ACTORS, asked))
     return {**dict(devices), **dict(actors)}
 
 
@@ -48,4 +50,4 @@ def _of_devices(rows: Sequence[Row[Any]]) -> Iterator[tuple[str, StoredName]]:
     for row in rows:
         names = _names.decode(row.document)
         told = names.trade_name or names.device_name
-        yield row.primary_di, StoredName(told, names.manufacturer_name, row.delisted_at is None)
+        yield row.primary_di, StoredName(told, names.manufacturer_name, row.delisted_at is None, names.trade_name)
