@@ -53,6 +53,8 @@ async def test_a_list_is_added_once_with_its_tag(harness: ServiceHarness) -> Non
     assert first.counts == {"watched": 1, "new": TRIAL_CAP - 1, "left": 31 - TRIAL_CAP}
     assert again.counts == {"watched": TRIAL_CAP, "left": 31 - TRIAL_CAP}
     assert await watches.tags.counts(caller) == {"Ward 3": TRIAL_CAP - 1}
+    await watches.imports.add_list(caller, listed(UDI, a_udi(0), UDI), ["ward 3", "Ward 5"], tags_watched=True)
+    assert await watches.tags.counts(caller) == {"Ward 3": TRIAL_CAP, "Ward 5": 2}
 
 
 @anyio
@@ -84,4 +86,6 @@ def test_every_line_has_one_fate_and_what_is_new_fits_under_the_cap(
     assert not present.intersection(new)
     for line in planned:
         assert bool(line.reason) == (line.fate in {"left", "invalid"})
-        assert line.fate != "twice" or line.subject in new
+    in_use = [line.subject for line in planned if line.fate in {"new", "watched"}]
+    assert len(set(in_use)) == len(in_use), "a line that repeats one above is told as such"
+    assert {line.subject for line in planned if line.fate == "twice"} <= set(in_use)

@@ -125,8 +125,11 @@ class ImportService:
             plan = await self._planned(connection, caller, lines)
             return plan.with_known(await self._known(connection, plan))
 
-    async def add_list(self, caller: Caller, lines: Sequence[ListLine], tags: Collection[str] = ()) -> ImportPlan:
-        """Add what is not watched yet, with these tags, and tell what became of each line.
+    async def add_list(
+        self, caller: Caller, lines: Sequence[ListLine], tags: Collection[str] = (), *, tags_watched: bool = False
+    ) -> ImportPlan:
+        """Add what is not watched yet, with these tags, and tell what became of each line. With `tags_watched` the
+        listed watches that were there before get the tags too.
 
         Raises `PeriodEnded`, and `CapReached` where the account would have too many tags; then nothing is added.
         """
@@ -137,8 +140,9 @@ class ImportService:
             plan = await self._planned(connection, caller, lines)
             await self._add(connection, caller, plan)
             if tags:
-                new = [line.subject for line in plan.of("new")]
-                await add_tags(connection, account_id, await repository.ids_of(connection, account_id, new), tags)
+                lines_of_tag = plan.of("new", "watched") if tags_watched else plan.of("new")
+                tagged = await repository.ids_of(connection, account_id, [line.subject for line in lines_of_tag])
+                await add_tags(connection, account_id, tagged, tags)
             return plan.with_known(await self._known(connection, plan))
 
     async def _planned(self, connection: AsyncConnection, caller: Caller, lines: Sequence[ListLine]) -> ImportPlan:

@@ -91,6 +91,7 @@ def plan_lines(
     """
     planned: list[PlannedLine] = []
     new: set[str] = set()
+    listed: set[str] = set()
     is_full = False
     for each in lines:
         line = _planned(each, present, known)
@@ -100,9 +101,10 @@ def plan_lines(
             if is_full:
                 line = replace(line, fate="left", reason=_cap_reason(cap))
             elif is_watched:
-                line = replace(line, fate="twice" if line.subject in new else "watched")
+                line = replace(line, fate="twice" if line.subject in listed else "watched")
             else:
                 new.add(line.subject)
+            listed.add(line.subject)
         planned.append(line)
     return planned
 

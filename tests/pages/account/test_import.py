@@ -51,6 +51,7 @@ async def test_a_list_is_shown_line_by_line_then_added_once_with_its_tag(
     assert await subjects(harness, owner_pages) == [SRN], "nothing is added before it is confirmed"
 
     carried = {each["name"]: each["value"] for each in checked.all("input", type="hidden")}
+    assert "checked" in checked.one("input", id="tag-watched").attributes
     done = Markup.of(await owner_pages.post("/app/import", step="add", tag="Ward 3", **carried))
     again = Markup.of(await owner_pages.post("/app/import", step="add", tag="Ward 3", **carried))
 
@@ -58,6 +59,14 @@ async def test_a_list_is_shown_line_by_line_then_added_once_with_its_tag(
     assert done.one("h1").text == "You watch 2 more"
     assert done.link("Watches with the tag “Ward 3”") == "/app/watches?tag=Ward+3"
     assert again.one("h1").text == "Nothing was added"
+    assert "2 new, 1 was watched already and did not get the tag, 1 line repeats another one of the list." in done.main
+    carried = {
+        each["name"]: each["value"]
+        for each in Markup.of(await owner_pages.post("/app/import", text=text)).all("input", type="hidden")
+    }
+    tagged = Markup.of(await owner_pages.post("/app/import", step="add", tag="Ward 3", **carried))
+    assert "0 new, 3 were watched already and have the tag now, 1 line repeats another one of the list." in tagged.main
+    assert tagged.link("Watches with the tag “Ward 3”") == "/app/watches?tag=Ward+3"
     assert await subjects(harness, owner_pages) == [SRN, a_udi(1), a_udi(2)]
     failed = await owner_pages.post("/app/import", step="failed", **carried)
     assert failed.headers["content-disposition"] == 'attachment; filename="lines-not-added.csv"'

@@ -103,20 +103,22 @@ async def _checked(request: Request, service: Service, visitor: Visitor, parsed:
 
 async def _added(request: Request, service: Service, visitor: Visitor, form: Form) -> Response:
     """Add the list that was shown. What cannot be added as it was typed is shown again, with the reason."""
-    lines = read_lines(form["list"])
+    lines, tags_watched = read_lines(form["list"]), bool(form["tag-watched"])
     try:
         tags = tags_of_text(form["tag"])
-        plan = await service.watches.imports.add_list(visitor.caller, lines, tags)
+        plan = await service.watches.imports.add_list(visitor.caller, lines, tags, tags_watched=tags_watched)
     except (InvalidInput, CapReached, PeriodEnded) as error:
         plan = await service.watches.imports.plan(visitor.caller, lines)
-        return _plan_page(request, visitor, plan, lines, tag=one_line(form["tag"]), problem=str(error))
+        tag = one_line(form["tag"])
+        return _plan_page(request, visitor, plan, lines, tag=tag, tags_watched=tags_watched, problem=str(error))
     return app_page(
         request,
         visitor,
         "account/import_done.html",
         section="import",
         plan=plan,
-        tag=tags[0] if tags else "",
+        tags=tags,
+        tags_watched=tags_watched,
         carried=written_lines(lines),
     )
 
@@ -129,6 +131,7 @@ def _plan_page(
     *,
     parsed: ParsedList | None = None,
     tag: str = "",
+    tags_watched: bool = True,
     problem: str = "",
 ) -> Response:
     return app_page(
@@ -141,6 +144,7 @@ def _plan_page(
         parsed=parsed,
         carried=written_lines(lines),
         tag=tag,
+        tags_watched=tags_watched,
         problem=problem,
     )
 
