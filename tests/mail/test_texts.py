@@ -2,7 +2,7 @@
 
 import pytest
 
-from registerwatch.mail.texts import password_reset
+from registerwatch.mail.texts import invitation, password_reset
 
 LINK = "https://watch.example.org/password/reset?token=" + "x" * 86
 
@@ -37,3 +37,23 @@ def test_a_reset_mail_says_what_its_reader_needs_to_know(said: str) -> None:
 )
 def test_how_long_a_link_works_is_said_in_plain_words(minutes: int, lasts: str) -> None:
     assert f"once, for {lasts} from" in password_reset("bob@example.org", LINK, "Registerwatch", minutes).text
+
+
+@pytest.mark.parametrize("name", ["Acme Hospital", "St. Mary’s (Trust)", "Klinikum Köln 2030", "word " * 40])
+def test_an_invitation_names_the_account_in_short_lines(name: str) -> None:
+    mail = invitation("bob@example.org", LINK, "https://watch.example.org", "ann@acme.example", name, 7)
+
+    assert f"the account\n“{name[:60].rstrip()}” at\n" in mail.text
+    assert [line for line in mail.text.splitlines() if len(line) >= 78] == [LINK]
+    assert "\n\n\n" not in mail.text
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["https://evil.example", "evil.example", "Go to evil。example", "a@evil", "call +49 (221) 555-0199", "e／f", "x:y"],
+)
+def test_an_invitation_leaves_out_a_name_that_leads_elsewhere(name: str) -> None:
+    mail = invitation("bob@example.org", LINK, "https://watch.example.org", "ann@acme.example", name, 7)
+
+    assert "invites you to join their account at\n" in mail.text
+    assert name not in mail.text

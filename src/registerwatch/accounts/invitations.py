@@ -101,7 +101,7 @@ class InvitationService:
                 connection, account.id, now=now, actor=caller.name, action=Action.USER_INVITED, subject=address
             )
         link = f"{self._public_url}/account/invitation?token={token}"
-        mail = invitation(address, link, self._public_url, owner.email, TOKEN_SECONDS // 86_400)
+        mail = invitation(address, link, self._public_url, owner.email, account.name, TOKEN_SECONDS // 86_400)
         self._tasks.start(lambda: self._mailer.send(mail))
 
     async def open(self, caller: Caller) -> Sequence[OpenInvitation]:

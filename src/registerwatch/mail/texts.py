@@ -1,10 +1,15 @@
 """The texts of mails. Lines have fewer than 78 characters, except for links, which are never wrapped."""
 
+import re
+import unicodedata
 from functools import cache
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from registerwatch.mail.mailer import Mail
+
+MAX_SHOWN_NAME = 60
+LIKE_AN_ADDRESS = re.compile(r"[/\\@:]|[\w-][.。]\w|\d[\d ()-]{4,}\d")
 
 
 def password_reset(to: str, link: str, service: str, minutes: int) -> Mail:
@@ -19,13 +24,18 @@ def confirmation(to: str, link: str, service: str, days: int) -> Mail:
     return Mail(to, f"Is this your account at {service}?", text)
 
 
-def invitation(to: str, link: str, service: str, invited_by: str, days: int) -> Mail:
-    """A mail with a link that makes somebody a member of an account. `invited_by` is a proven address."""
+def invitation(to: str, link: str, service: str, invited_by: str, account_name: str, days: int) -> Mail:
+    """A mail with a link that makes somebody a member of an account. `invited_by` is a proven address.
+
+    The account's name is left out where it could be taken for an address or a telephone number to follow.
+    """
     template = _environment().get_template("invitation.txt")
     return Mail(
         to,
         f"An invitation to {service}",
-        template.render(link=link, service=service, invited_by=invited_by, days=days),
+        template.render(
+            link=link, service=service, invited_by=invited_by, account_name=_shown_name(account_name), days=days
+        ),
     )
 
 
@@ -39,6 +49,11 @@ def deletion_notice(to: str, service: str, at: str) -> Mail:
     """A mail that announces to an owner when their old trial is deleted."""
     text = _environment().get_template("deletion_notice.txt").render(service=service, at=at)
     return Mail(to, f"Your old trial at {service} will be deleted", text)
+
+
+def _shown_name(name: str) -> str:
+    name = unicodedata.normalize("NFKC", name)
+    return "" if LIKE_AN_ADDRESS.search(name) else name[:MAX_SHOWN_NAME].rstrip()
 
 
 def _span(minutes: int) -> str:

@@ -10,6 +10,7 @@ from structlog.testing import capture_logs
 
 from registerwatch.accounts.credentials import credential_of
 from registerwatch.accounts.plans import PlanName
+from tests.pages.account.pages_client import PagesClient
 from tests.pages.markup import Markup
 from tests.pages.public.test_password import NO_FORMS, shown
 from tests.support.harness import EMAIL, PASSWORD, NewAccount, ServiceHarness, ServiceStarter, auth_headers
@@ -274,11 +275,11 @@ async def test_who_is_invited_chooses_their_password_and_their_address_is_proven
     page = shown(await harness.get(INVITATION, token=token), 200, "Join an account")
     assert harness.all_rows() == before
     assert EMAIL in page.main
-    shown(
-        await harness.client.post(INVITATION, data={"token": token, "password": NEW}),
-        200,
-        "You have joined the account",
-    )
+    answer = await harness.client.post(INVITATION, data={"token": token, "password": NEW})
+    done = shown(answer, 200, "You have joined the account")
+    assert "/v1/login" not in answer.text
+    sign_in = Markup.of(await harness.client.get(done.link("Sign in to your account")))
+    assert sign_in.one("input", id="email")["value"] == GUEST
 
     users = (await harness.client.get("/v1/me", headers=auth_headers(owner.session))).json()["users"]
     assert [(user["email"], user["role"], user["confirmed"]) for user in users] == [
@@ -316,3 +317,27 @@ async def test_an_address_that_somebody_captured_accepts_after_it_was_taken_back
     shown(joined, 200, "You have joined the account")
     account = (await harness.client.get("/v1/me", headers=auth_headers(await harness.sign_in(GUEST, NEW)))).json()
     assert account["email"] == EMAIL
+
+
+async def test_who_confirms_an_address_goes_on_by_a_button(harness: ServiceHarness) -> None:
+    pages, stranger = PagesClient(harness), PagesClient(harness)
+    await pages.sign_up(password=PASSWORD)
+    await stranger.sign_up("other@acme.example")
+    token = (await mailed(harness))[1]
+    kept = await pages.post(CONFIRM, token=token, choice="keep", password=PASSWORD)
+    assert shown(kept, 200, "Your address is confirmed").link("Go to your account") == "/app"
+
+    token = await reset_link(harness)
+    taken = await stranger.post(CONFIRM, token=token, choice="take-over", password=NEW)
+    page = shown(taken, 200, "The account is yours")
+    assert "other@acme.example is signed in" in page.main
+    assert page.link("Sign out") == "/logout"
+    token = await reset_link(harness)
+    deleted = await pages.post(CONFIRM, token=token, choice="delete", sure="yes")
+    assert shown(deleted, 200, "The account is deleted").link("Search the register") == "/"
+
+
+async def test_the_form_for_signing_in_is_filled_with_addresses_alone(harness: ServiceHarness) -> None:
+    for typed, filled in ((GUEST, GUEST), ("no address", ""), (HOSTILE, ""), ("a" * 300 + "@acme.example", "")):
+        page = Markup.of(await harness.client.get("/login", params={"email": typed}))
+        assert page.one("input", id="email")["value"] == filled

@@ -7,6 +7,7 @@ from registerwatch.accounts.credentials import credential_of
 from registerwatch.accounts.models import NewSession
 from registerwatch.accounts.passwords import MIN_PASSWORD_LENGTH
 from registerwatch.accounts.sign_in_steps import NewStep
+from registerwatch.accounts.validation import email_address
 from registerwatch.bootstrap import Service
 from registerwatch.errors import InvalidInput, Overloaded, SignupClosed, WrongPassword
 from registerwatch.pages.account.add_watch import watch_added
@@ -32,7 +33,7 @@ async def login_form(request: Request) -> Response:
     destination = Destination.of_query(request)
     if await visitor_of(request) is not None:
         return RedirectResponse(destination.address, 303)
-    return sign_in_page(request, destination)
+    return sign_in_page(request, destination, email=_email_of_query(request))
 
 
 @router.post("/login")
@@ -113,6 +114,14 @@ async def _next_page(request: Request, service: Service, session: str, destinati
     if destination.kept.address:
         return unindexed_page(request, "account/kept_form.html", 200, kept=destination.kept, name=caller.name)
     return await watch_added(service, caller, destination.watch)
+
+
+def _email_of_query(request: Request) -> str:
+    """The address that a page before fills in; empty where it is none."""
+    try:
+        return email_address(request.query_params.get("email", ""))
+    except InvalidInput:
+        return ""
 
 
 def _require_cookies(service: Service) -> None:

@@ -5,6 +5,7 @@ Opening a link changes nothing, since mail scanners open links too. No page is c
 """
 
 from collections.abc import Mapping
+from urllib.parse import urlencode
 
 from fastapi import APIRouter, Request
 from starlette.responses import Response
@@ -14,6 +15,8 @@ from registerwatch.accounts.models import Role
 from registerwatch.accounts.passwords import MIN_PASSWORD_LENGTH
 from registerwatch.bootstrap import Service
 from registerwatch.errors import CapReached, InvalidInput, LinkNotValid, SignupClosed, WrongPassword
+from registerwatch.pages.account.next_page import HOME
+from registerwatch.pages.account.visitor import visitor_of
 from registerwatch.pages.forms import form_fields
 from registerwatch.pages.rendering import unindexed_page
 from registerwatch.web.injection import InjectedService, client_of, limits_of
@@ -34,6 +37,7 @@ OPENED = "Your account is open", "Your address belongs to it alone. Sign in with
 JOINED = "You have joined the account", "Sign in with your e-mail address and the password that you have set."
 NOT_SURE = "Say by the mark that you want to delete the account."
 SETS_A_PASSWORD = frozenset({"take-over", "join", "open"})
+HAS_AN_ACCOUNT = SETS_A_PASSWORD | {"keep"}
 UNKNOWN_CHOICE = "Choose one of the answers on this page."
 
 router = APIRouter()
@@ -56,7 +60,8 @@ async def answer(request: Request, service: InjectedService) -> Response:
     fields = await form_fields(request)
     token = fields.get("token", "")
     try:
-        heading, words = await _chosen(service, token, fields, client_of(request))
+        email = (await service.accounts.confirmations.look(token))[0].email
+        heading, words = await _chosen(service, token, email, fields, client_of(request))
     except LinkNotValid as error:
         return _bad_link(request, str(error))
     except (InvalidInput, WrongPassword, SignupClosed) as error:
@@ -64,8 +69,7 @@ async def answer(request: Request, service: InjectedService) -> Response:
             return await _confirm_page(request, service, token, problem=str(error))
         except LinkNotValid as gone:
             return _bad_link(request, str(gone))
-    signs_in = fields.get("choice") in SETS_A_PASSWORD
-    return _page(request, "account_done.html", heading=heading, words=words, signs_in=signs_in)
+    return await _done_page(request, heading, words, email if fields["choice"] in HAS_AN_ACCOUNT else "")
 
 
 @router.get("/account/invitation")
@@ -94,19 +98,32 @@ async def accept(request: Request, service: InjectedService) -> Response:
         return _bad_link(request, str(error))
     except (InvalidInput, CapReached) as error:
         return await _invitation_page(request, service, token, problem=str(error))
-    heading, words = JOINED
-    return _page(request, "account_done.html", heading=heading, words=words, signs_in=True)
+    return await _done_page(request, *JOINED, email)
 
 
-async def _chosen(service: Service, token: str, fields: Mapping[str, str], client: Client) -> tuple[str, str]:
+async def _done_page(request: Request, heading: str, words: str, email: str) -> Response:
+    """What was done, and a button that leads on. `email` is empty where nobody has an account afterwards."""
+    visitor = await visitor_of(request) if email else None
+    other_user = visitor.caller.name if visitor is not None and visitor.caller.name != email else ""
+    if not email:
+        next_page = ("/", "Search the register")
+    elif visitor is None:
+        next_page = (f"/login?{urlencode({'email': email})}", "Sign in to your account")
+    else:
+        next_page = ("/logout", "Sign out") if other_user else (HOME, "Go to your account")
+    return _page(request, "account_done.html", heading=heading, words=words, other_user=other_user, next_page=next_page)
+
+
+async def _chosen(
+    service: Service, token: str, email: str, fields: Mapping[str, str], client: Client
+) -> tuple[str, str]:
     """Carry out an answer; what the next page says. Who sets a password may sign in with it from this client."""
     choice = fields.get("choice", "")
     if choice not in SETS_A_PASSWORD:
         return await _carried_out(service, token, choice, fields)
-    holder, _ = await service.accounts.confirmations.look(token)
-    await service.accounts.passwords.refuse_common(fields.get("password", ""), holder.email)
+    await service.accounts.passwords.refuse_common(fields.get("password", ""), email)
     said = await _carried_out(service, token, choice, fields)
-    await service.accounts.sessions.trust_client(holder.email, client)
+    await service.accounts.sessions.trust_client(email, client)
     return said
 
 
