@@ -152,7 +152,8 @@ def test_every_described_route_of_the_service_is_found_in_the_table(tmp_path: Pa
     assert len(contexts) > 50
     for context in contexts:
         for method in context.methods or ():
-            scope = {"type": "http", "method": method, "path": str(context.path_format)}
+            path = re.sub(r"{\w+}", "1", str(context.path_format))  # a number is what every kind of parameter takes
+            scope = {"type": "http", "method": method, "path": path}
             match, found = routes[0].matches(scope)
             assert (match, found.get("endpoint")) == (Match.FULL, context.endpoint), scope
 
