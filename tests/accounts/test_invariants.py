@@ -27,6 +27,7 @@ from registerwatch.accounts.confirmation import ConfirmationService
 from registerwatch.accounts.credential_uses import CredentialUses
 from registerwatch.accounts.credentials import credential_of, masked
 from registerwatch.accounts.deletion import KEY_SET_SECONDS, DeletionService
+from registerwatch.accounts.failed_sign_ins import FailedSignIns
 from registerwatch.accounts.idempotency import IdempotencyStore
 from registerwatch.accounts.invitations import InvitationService
 from registerwatch.accounts.mail_limits import MailLimit
@@ -468,7 +469,7 @@ def _accounts(database: Database, clock: SteppedClock, mail: MemoryMailer) -> Ac
         trail=AuditTrailReader(database),
         team=TeamReader(database, clock),
         old_trials=OldTrialService(database, clock, NoMailer(), deletion, public_url=public_url),
-        proofs=ProofService(database, quick, clock),
+        proofs=ProofService(database, quick, clock, FailedSignIns(database, clock)),
     )
 
 

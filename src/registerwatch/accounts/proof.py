@@ -1,6 +1,8 @@
 """Proving again who one is, before what an open session alone should not be enough for."""
 
 from registerwatch.accounts import repository
+from registerwatch.accounts.clients import UNKNOWN_CLIENT, Client
+from registerwatch.accounts.failed_sign_ins import FailedSignIns
 from registerwatch.accounts.models import Caller
 from registerwatch.accounts.passwords import Passwords
 from registerwatch.clock import Clock
@@ -15,23 +17,27 @@ WRONG_PASSWORD = "The password is wrong."  # noqa: S105  # a message
 class ProofService:
     """Checks that whoever uses a session knows its user's password."""
 
-    def __init__(self, database: Database, passwords: Passwords, clock: Clock) -> None:
+    def __init__(self, database: Database, passwords: Passwords, clock: Clock, failures: FailedSignIns) -> None:
         self._database = database
         self._passwords = passwords
         self._clock = clock
+        self._failures = failures
 
     def is_proved(self, caller: Caller) -> bool:
         """Whether the session's last proof still counts."""
         return self._clock.now() - caller.proved_at < PROOF_SECONDS
 
-    async def prove(self, caller: Caller, password: str) -> None:
-        """Note a proof by password. Raises `WrongPassword`, or `Unauthenticated` without a session."""
+    async def prove(self, caller: Caller, password: str, client: Client = UNKNOWN_CLIENT) -> None:
+        """Note a proof by password. Raises `WrongPassword`, which is told as a failed sign-in is: whoever has stolen a
+        session guesses here. Raises `Unauthenticated` without a session.
+        """
         if caller.session is None or caller.user_id is None:
             raise Unauthenticated("Only a session can be proved.")
         async with self._database.reading() as connection:
             user = await repository.user(connection, caller.account.id, caller.user_id)
         stored = user.password_hash if user is not None else None
         if not await self._passwords.is_right(password, stored, account_id=caller.account.id):
+            self._failures.note(user, client, "asked again within a session")
             raise WrongPassword(WRONG_PASSWORD)
         async with self._database.transaction() as connection:
             await repository.note_proof(connection, caller.session, int(self._clock.now()))

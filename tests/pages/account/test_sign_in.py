@@ -2,6 +2,8 @@
 
 import pytest
 
+from registerwatch.accounts.audit import Action
+from registerwatch.accounts.clients import UNKNOWN_CLIENT
 from registerwatch.accounts.credentials import credential_of
 from registerwatch.accounts.proof import PROOF_SECONDS
 from registerwatch.accounts.session_opening import SESSION_SECONDS
@@ -190,6 +192,10 @@ async def test_the_password_is_asked_for_again_after_ten_minutes_and_the_form_go
     assert not proofs.is_proved(caller)
     with pytest.raises(WrongPassword):
         await proofs.prove(caller, "not it")
+    await harness.service.accounts.sessions.failures.settled()
+    trail = await harness.service.accounts.members.trail(caller)
+    told = f"{EMAIL} from {UNKNOWN_CLIENT.address}, asked again within a session"
+    assert (trail[0].action, trail[0].subject) == (Action.SIGN_IN_FAILED, told), "who has stolen a session guesses here"
     await proofs.prove(caller, STRONG_PASSWORD)
 
     assert proofs.is_proved(await harness.service.accounts.sessions.caller(credential_of(None, owner_pages.session)))

@@ -7,7 +7,7 @@ from registerwatch.pages.account.rendering import app_page
 from registerwatch.pages.account.visitor import Visitor
 from registerwatch.pages.forms import Form
 from registerwatch.pages.page_instead import PageInstead
-from registerwatch.web.injection import limits_of, service_of
+from registerwatch.web.injection import client_of, limits_of, service_of
 from registerwatch.web.rate_limits import Limit
 
 PROOF_FIELD = "proof-password"
@@ -24,7 +24,7 @@ async def require_proof(request: Request, visitor: Visitor, form: Form, purpose:
     if form[PROOF_FIELD]:
         await limits_of(request).check_party(request, Limit.PROOF, visitor.caller.session or "")
         try:
-            await proofs.prove(visitor.caller, form[PROOF_FIELD])
+            await proofs.prove(visitor.caller, form[PROOF_FIELD], client_of(request))
         except WrongPassword as error:
             problem = str(error)
         else:

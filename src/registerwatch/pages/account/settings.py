@@ -13,7 +13,7 @@ from registerwatch.pages.account.visitor import OwnerSignedIn, SignedIn, Visitor
 from registerwatch.pages.cookies import drop_cookie
 from registerwatch.pages.forms import form_of
 from registerwatch.pages.rendering import unindexed_page
-from registerwatch.web.injection import InjectedService, limits_of
+from registerwatch.web.injection import InjectedService, client_of, limits_of
 from registerwatch.web.parties import party_of
 from registerwatch.web.rate_limits import Limit
 
@@ -114,7 +114,7 @@ async def set_password(request: Request, service: InjectedService, visitor: Sign
     await limits_of(request).check_party(request, Limit.PROOF, caller.session or "")
     await limits_of(request).check_party(request, Limit.ACCOUNT_CHANGES, f"settings {caller.session}")
     try:
-        await service.accounts.proofs.prove(caller, form["old-password"])
+        await service.accounts.proofs.prove(caller, form["old-password"], client_of(request))
     except WrongPassword as error:
         return _password_page(request, visitor, 400, old_problem=str(error))
     try:
