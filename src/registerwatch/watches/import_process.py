@@ -9,14 +9,17 @@ import asyncio
 import resource
 import subprocess
 import sys
+from contextlib import AsyncExitStack
 
 import msgspec
 
 from registerwatch.errors import InvalidInput, Overloaded
+from registerwatch.net.account_places import AccountPlaces
 from registerwatch.watches.import_file import is_workbook, text_file_lines, text_lines
 from registerwatch.watches.import_table import ParsedList
 
-MAX_AT_A_TIME = 2
+MAX_AT_A_TIME, MAX_OF_ACCOUNT = 2, 1
+"""Else one account that sends slow workbooks would let no others in."""
 WAIT_SECONDS = 10.0
 """So long a file waits for those before it."""
 CPU_SECONDS, WALL_SECONDS = 10, 20
@@ -31,24 +34,23 @@ class ListFileReader:
     """Reads files, few workbooks at a time."""
 
     def __init__(self) -> None:
-        self._places = asyncio.Semaphore(MAX_AT_A_TIME)
+        self._places = AccountPlaces(most=MAX_AT_A_TIME, most_per_account=MAX_OF_ACCOUNT)
 
     async def read_text(self, text: str) -> ParsedList:
         """The list in what was pasted. Raises `InvalidInput`."""
         return await asyncio.to_thread(text_lines, text)
 
-    async def read(self, content: bytes) -> ParsedList:
+    async def read(self, content: bytes, account_id: int) -> ParsedList:
         """The list in a file. Raises `InvalidInput`, and `Overloaded` where too many are being read."""
         if not is_workbook(content):
             return await asyncio.to_thread(text_file_lines, content)
-        try:
-            await asyncio.wait_for(self._places.acquire(), WAIT_SECONDS)
-        except TimeoutError:
-            raise Overloaded(BUSY) from None
-        try:
+        async with AsyncExitStack() as held:
+            try:
+                async with asyncio.timeout(WAIT_SECONDS):
+                    await held.enter_async_context(self._places.place(account_id))
+            except TimeoutError:
+                raise Overloaded(BUSY) from None
             return await asyncio.to_thread(_read_in_process, content)
-        finally:
-            self._places.release()
 
 
 def _read_in_process(content: bytes) -> ParsedList:

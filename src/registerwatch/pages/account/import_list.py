@@ -60,7 +60,7 @@ async def sent(request: Request, service: InjectedService, visitor: SignedIn) ->
             return await _added(request, service, visitor, form)
         if form["step"] == "failed":
             return await _failed(service, visitor, form)
-        parsed = await _parsed(service, form)
+        parsed = await _parsed(service, visitor, form)
     except (InvalidInput, Overloaded) as error:
         typed = Typed(_NOT_IN_HTML.sub("", form["text"]), str(error), form.file("file") is not None)
         return await _form(request, service, visitor, typed)
@@ -82,7 +82,7 @@ async def _form(request: Request, service: Service, visitor: Visitor, typed: Typ
     )
 
 
-async def _parsed(service: Service, form: Form) -> ParsedList:
+async def _parsed(service: Service, visitor: Visitor, form: Form) -> ParsedList:
     """The list that was pasted or uploaded. Raises `InvalidInput`, `Overloaded`."""
     file, text = form.file("file"), form["text"]
     if file is not None and text.strip():
@@ -90,7 +90,10 @@ async def _parsed(service: Service, form: Form) -> ParsedList:
     if file is None and not text.strip():
         raise InvalidInput(NO_LIST)
     files = service.watches.list_files
-    parsed = await (files.read_text(text) if file is None else files.read(file.content))
+    if file is None:
+        parsed = await files.read_text(text)
+    else:
+        parsed = await files.read(file.content, visitor.caller.account.id)
     if not parsed.lines:
         raise InvalidInput(EMPTY_LIST)
     return parsed
