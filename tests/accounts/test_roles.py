@@ -6,7 +6,7 @@ import pytest
 
 from registerwatch.accounts.models import Caller, Role
 from registerwatch.accounts.wiring import Accounts
-from registerwatch.errors import InvalidInput, LinkNotValid
+from registerwatch.errors import InvalidInput, LinkNotValid, Unauthenticated
 from registerwatch.mail.memory_mailer import MemoryMailer
 from tests.accounts.actions import EMAIL, PASSWORD, by_session, owner_of, prove_address
 from tests.support.fakes import SteppedClock
@@ -63,14 +63,34 @@ async def test_the_last_owner_stays_one_also_where_two_step_back_at_once(account
     with pytest.raises(InvalidInput, match="last owner"):
         await accounts.members.set_role(owner, owner.user_id, Role.MEMBER)
     await accounts.members.set_role(owner, member, Role.OWNER)
+    other = await by_session(accounts, (await accounts.sessions.login(MEMBER, PASSWORD)).session)
 
     outcomes = await asyncio.gather(
-        *(accounts.members.set_role(owner, user, Role.MEMBER) for user in (owner.user_id, member)),
+        *(accounts.members.set_role(each, each.user_id or 0, Role.MEMBER) for each in (owner, other)),
         return_exceptions=True,
     )
 
     assert sorted(type(each).__name__ for each in outcomes) == ["InvalidInput", "Profile"]
     assert sorted((await _roles(accounts, owner)).values()) == [Role.MEMBER, Role.OWNER]
+
+
+async def test_a_request_of_an_owner_that_waited_while_they_were_made_a_member_changes_nothing(
+    accounts: Accounts,
+) -> None:
+    owner, member = await _with_member(accounts)
+    await accounts.members.set_role(owner, member, Role.OWNER)
+    other = await by_session(accounts, (await accounts.sessions.login(MEMBER, PASSWORD)).session)
+
+    await accounts.members.set_role(owner, member, Role.MEMBER)
+
+    for change in (
+        accounts.members.set_role(other, member, Role.OWNER),
+        accounts.api_keys.create(other, "a way back"),
+        accounts.invitations.invite(other, "friend@other.example"),
+    ):
+        with pytest.raises(Unauthenticated):
+            await change
+    assert (await _roles(accounts, owner))[MEMBER] is Role.MEMBER
 
 
 async def test_nobody_becomes_an_owner_before_their_address_is_proven(accounts: Accounts) -> None:

@@ -120,7 +120,8 @@ async def locked(connection: AsyncConnection, caller: Caller) -> StoredAccount:
     """Like `lock_account`, for requests of an account.
 
     Raises `Unauthenticated` where the account was deleted, or the caller's credential ended, while the request waited:
-    whoever ends all credentials of an account in a transaction that locks it is followed by no change of theirs.
+    whoever ends all credentials of an account in a transaction that locks it is followed by no change of theirs. The
+    same where an owner was made a member meanwhile: a request may be sent slowly.
     """
     stored = await lock_account(connection, caller.account.id)
     if stored is None or not await _is_in(connection, caller):
@@ -129,11 +130,13 @@ async def locked(connection: AsyncConnection, caller: Caller) -> StoredAccount:
 
 
 async def _is_in(connection: AsyncConnection, caller: Caller) -> bool:
-    """Whether the caller's credential still works; the operator has none."""
+    """Whether the caller's credential still works, as an owner's if it was one; the operator has none."""
     if caller.key_id is not None:
         found = select(api_keys.c.id).where(api_keys.c.id == caller.key_id, api_keys.c.revoked_at.is_(None))
     elif caller.session is not None:
         found = select(sessions.c.user_id).where(sessions.c.digest == caller.session)
+        if caller.role is Role.OWNER:
+            found = found.join(users, users.c.id == sessions.c.user_id).where(users.c.role == Role.OWNER)
     else:
         return True
     return (await connection.execute(found)).one_or_none() is not None
