@@ -4,6 +4,7 @@ import csv
 import io
 import re
 from collections.abc import AsyncIterator
+from datetime import date, datetime
 
 import anyio
 import pytest
@@ -101,6 +102,23 @@ async def test_no_cell_of_an_xlsx_file_is_a_formula() -> None:
     assert cells[-1].value == "04012345678901"
     assert len(str(cells[-2].value)) == MAX_CELL_LENGTH
     assert [sheet["B2"].value, sheet["B2"].data_type] == [7, "n"]
+
+
+@pytest.mark.anyio
+async def test_days_and_instants_are_dates_but_those_that_excel_does_not_have() -> None:
+    cells = [date(2031, 11, 21), datetime.fromisoformat("2026-11-22T18:03:05"), date(1, 1, 1), date(9999, 12, 31)]
+    content = await body_of(await xlsx_response("a.xlsx", ["A", "B", "C", "D"], [cells]))
+
+    found = load_workbook(io.BytesIO(content)).worksheets[0][2]
+
+    assert [(cell.data_type, str(cell.value)) for cell in found] == [
+        ("d", "2031-11-21 00:00:00"),
+        ("d", "2026-11-22 18:03:05"),
+        ("s", "0001-01-01"),
+        ("d", "9999-12-31 00:00:00"),
+    ]
+    assert [cell.number_format for cell in found[:2]] == ["yyyy-mm-dd", "yyyy-mm-dd hh:mm:ss"]
+    assert csv_text([cells]) == "2031-11-21,2026-11-22 18:03:05,0001-01-01,9999-12-31\r\n"
 
 
 @given(st.lists(texts, max_size=5))

@@ -260,8 +260,9 @@ async def test_downloads_have_what_the_filter_lists_and_no_formula(
     [row] = csv.DictReader(io.StringIO(text, newline=""))
     assert row["UDI-DI or SRN"] == UDI
     assert row["Name"] == row["Manufacturer"] == f"'{EVIL}"
-    assert (row["Certificate"], row["Certificate expiry"], row["Tags"]) == ("'=Z-1", "2030-01-01", "'@sum")
-    assert (row["Kind"], row["State"], row["Risk class"], row["Last change (UTC)"]) == (
+    assert (row["Certificates"], row["Tags"]) == ("'=Z-1 (valid until 2030-01-01)", "'@sum")
+    assert (row["Next certificate end"], row["Certificate standing"]) == ("2030-01-01", "Valid")
+    assert (row["Kind"], row["Read state"], row["Risk class"], row["Last change (UTC)"]) == (
         "device",
         "Read",
         "Class IIa",
@@ -269,9 +270,50 @@ async def test_downloads_have_what_the_filter_lists_and_no_formula(
     )
     cells = next(iter(book["Watches"].iter_rows(min_row=2)))
     assert [cell.value or "" for cell in cells][:3] == ["device", UDI, EVIL]
-    assert {cell.data_type for cell in cells if cell.value is not None} == {"s"}
+    assert {cell.data_type for cell in cells if cell.value is not None and cell.data_type != "d"} == {"s"}
     everything = (await owner_pages.get("/app/watches.csv", sort="-name")).text.splitlines()
     assert [line.split(",")[0] for line in everything[1:]] == ["actor", "device"]
+
+
+async def test_downloads_have_every_certificate_with_its_standing_and_dates_that_are_dates(
+    harness: ServiceHarness, owner_pages: PagesClient
+) -> None:
+    expired = a_certificate("Z-1", expiry="2031-11-21", status_code="refdata.certificate-status.expired")
+    valid, past = a_certificate("Z-2", revision="2", expiry="2030-01-01"), a_certificate("Z-3", expiry="2020-01-01")
+    gone = a_certificate("Z-4", expiry="2031-01-01", is_gone=True)
+    subjects = [f"0401234567{number}" for number in range(8902, 8907)]
+    seen = [a_snapshot(expired), a_snapshot(valid, past, expired), a_snapshot(gone), a_snapshot(), None]
+    new = [
+        NewWatch(subject, subject, encoded(each), harness.now) if each else NewWatch(subject, subject)
+        for subject, each in zip(subjects, seen, strict=True)
+    ]
+    await add(owner_pages, *new)
+    await owner_pages.post("/app/settings/time-zone", zone="Europe/Berlin")
+
+    text = (await owner_pages.get("/app/watches.csv", sort="subject")).content.decode("utf-8-sig")
+    book = load_workbook(io.BytesIO((await owner_pages.get("/app/watches.xlsx", sort="subject")).content))
+
+    first = "Z-1 (expired by status, end date 2031-11-21)"
+    rows = list(csv.DictReader(io.StringIO(text, newline="")))
+    assert [(row["Certificates"], row["Certificate standing"], row["Next certificate end"]) for row in rows] == [
+        (first, "Expired", ""),
+        (
+            f"Z-3 (expired, end date 2020-01-01); Z-2 revision 2 (valid until 2030-01-01); {first}",
+            "Expired (2 of 3)",
+            "2030-01-01",
+        ),
+        ("Z-4 (no longer listed, end date 2031-01-01)", "No longer listed", ""),
+        ("", "None listed", ""),
+        ("", "Not read", ""),
+    ]
+    assert rows[0]["Last read (Europe/Berlin)"] == "2027-01-15 09:00:00"
+    header, *sheet = book["Watches"].iter_rows()
+    names = [cell.value for cell in header]
+    end = sheet[1][names.index("Next certificate end")]
+    read = sheet[0][names.index("Last read (Europe/Berlin)")]
+    assert (str(end.value), end.number_format) == ("2030-01-01 00:00:00", "yyyy-mm-dd")
+    assert (str(read.value), read.number_format) == ("2027-01-15 09:00:00", "yyyy-mm-dd hh:mm:ss")
+    assert end.data_type == read.data_type == "d"
 
 
 async def test_nobody_reaches_the_watches_of_another_account(harness: ServiceHarness, owner_pages: PagesClient) -> None:

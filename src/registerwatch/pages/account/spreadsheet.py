@@ -1,7 +1,7 @@
 """Lists to download, as CSV and XLSX, of texts that strangers can set.
 
 No program that opens them runs a formula. In CSV, which has no types, a cell that could be one gets an apostrophe; in
-XLSX every text is written as text, so that leading zeros of a UDI-DI stay too.
+XLSX every text is written as text, so that leading zeros of a UDI-DI stay too. Days and instants are dates there.
 
 CSV is UTF-8 with a byte order mark: without it Excel takes the file for the code page of the computer, and "Dräger" is
 not readable. Programs that read the file are told its encoding by the answer; they have `/v1` anyway.
@@ -18,6 +18,7 @@ import tempfile
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from datetime import date, datetime
 from typing import IO, Any, TypeVar
 
 from openpyxl import Workbook
@@ -29,7 +30,8 @@ from starlette.responses import Response, StreamingResponse
 
 from registerwatch.web.responses import NOT_CACHED
 
-Cell = str | int | None
+Cell = str | int | date | datetime | None
+"""Instants have no zone: they are in that of the reader, whose name is in the header."""
 Row = Sequence[Cell]
 Rows = AsyncIterable[Row] | Iterable[Row]
 
@@ -39,6 +41,9 @@ BATCH_ROWS = 500
 PIECE_BYTES = 65_536
 MAX_CELL_LENGTH = 32_767
 """What Excel takes."""
+FIRST_YEAR = 1900
+"""Dates before it are text: Excel has no others."""
+DAY_FORMAT, INSTANT_FORMAT = "yyyy-mm-dd", "yyyy-mm-dd hh:mm:ss"
 MAX_WIDTH, MIN_WIDTH = 60, 8
 """Of a column, in characters."""
 BYTE_ORDER_MARK = "\ufeff"
@@ -156,8 +161,12 @@ class _Sheet:
             cell.data_type = "s"
             if _FORMULA.match(text):
                 cell.quotePrefix = True
+        elif isinstance(value, date) and value.year < FIRST_YEAR:
+            cell.value = str(value)
         elif value is not None:
             cell.value = value
+        if cell.is_date:
+            cell.number_format = INSTANT_FORMAT if isinstance(value, datetime) else DAY_FORMAT
         return cell
 
 

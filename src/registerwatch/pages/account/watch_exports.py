@@ -1,19 +1,24 @@
 """Downloads of the list of watches, with the filter and the order of the page."""
 
 from collections.abc import AsyncIterator, Sequence
+from datetime import UTC, date, datetime
+from zoneinfo import ZoneInfo
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from registerwatch.bootstrap import Service
-from registerwatch.clock import iso_utc
 from registerwatch.pages.account.downloads import COUNTED_DOWNLOAD
 from registerwatch.pages.account.router import account_pages
 from registerwatch.pages.account.spreadsheet import Row, csv_response, xlsx_response
 from registerwatch.pages.account.visitor import SignedIn, Visitor
 from registerwatch.pages.account.watch_query import WatchQuery
 from registerwatch.pages.account.watch_rows import STATES
+from registerwatch.pages.account.watch_standing import certificates_of
+from registerwatch.pages.public.certificate_standing import NOT_LISTED, CertificateStanding
+from registerwatch.pages.public.certificates import CertificateState, ShownCertificate
 from registerwatch.watches.listing import ListedWatch
+from registerwatch.watches.models import Watch
 from registerwatch.web.injection import InjectedService
 from registerwatch.web.watch_answers import WatchObject
 
@@ -25,15 +30,17 @@ HEADER = (
     "Risk class",
     "Manufacturer",
     "Manufacturer SRN",
-    "Certificate",
-    "Certificate expiry",
+    "Certificates",
+    "Certificate standing",
+    "Next certificate end",
     "Tags",
-    "Last read (UTC)",
-    "State",
+    "Last read ({zone})",
+    "Read state",
     "Last error",
-    "Last change (UTC)",
-    "Added (UTC)",
+    "Last change ({zone})",
+    "Added ({zone})",
 )
+NOT_READ, NONE_LISTED = "Not read", "None listed"
 
 router = account_pages()
 
@@ -41,23 +48,27 @@ router = account_pages()
 @router.get("/app/watches.csv", dependencies=[COUNTED_DOWNLOAD])
 async def csv_file(request: Request, service: InjectedService, visitor: SignedIn) -> Response:
     """The list as CSV."""
-    return await csv_response("watches.csv", HEADER, _rows(request, service, visitor))
+    return await csv_response("watches.csv", _header(visitor), _rows(request, service, visitor))
 
 
 @router.get("/app/watches.xlsx", dependencies=[COUNTED_DOWNLOAD])
 async def xlsx_file(request: Request, service: InjectedService, visitor: SignedIn) -> Response:
     """The list as a workbook."""
-    return await xlsx_response("watches.xlsx", HEADER, _rows(request, service, visitor), title="Watches")
+    return await xlsx_response("watches.xlsx", _header(visitor), _rows(request, service, visitor), title="Watches")
 
 
 async def _rows(request: Request, service: Service, visitor: Visitor) -> AsyncIterator[Row]:
     query, now = WatchQuery.of_address(request.query_params), service.clock.now()
     found = service.watches.listing.all(visitor.caller, query.chosen, query.order, is_descending=query.is_descending)
     async for listed in found:
-        yield _row(listed, now)
+        yield _row(listed, now, visitor.zone)
 
 
-def _row(listed: ListedWatch, now: float) -> Sequence[str]:
+def _header(visitor: Visitor) -> Sequence[str]:
+    return [name.format(zone=visitor.zone.key) for name in HEADER]
+
+
+def _row(listed: ListedWatch, now: float, zone: ZoneInfo) -> Row:
     watch = WatchObject.of(listed.watch, now)
     return (
         "device" if watch.kind == "udi" else "actor",
@@ -67,12 +78,41 @@ def _row(listed: ListedWatch, now: float) -> Sequence[str]:
         watch.risk_class,
         watch.manufacturer_name,
         watch.manufacturer_srn,
-        watch.certificate,
-        watch.cert_expiry,
+        *_certificates(listed.watch, now),
         ", ".join(listed.tags),
-        watch.last_sync or "",
+        _instant(listed.watch.last_sync, zone),
         STATES[watch.health.state],
         watch.last_error,
-        iso_utc(listed.changed_at) if listed.changed_at is not None else "",
-        watch.created_at,
+        _instant(listed.changed_at, zone),
+        _instant(listed.watch.created_at, zone),
     )
+
+
+def _certificates(watch: Watch, now: float) -> tuple[str, str, date | None]:
+    """All certificates of a device, their worst standing, and the first end of those that count as valid."""
+    if watch.kind != "udi":
+        return "", "", None
+    if watch.snapshot is None or watch.snapshot.certs is None:
+        return "", NOT_READ, None
+    standing = certificates_of(watch.snapshot, datetime.fromtimestamp(now, UTC).date())
+    told = "; ".join(_told(each, standing) for each in standing.certificates)
+    return told, standing.words or NONE_LISTED, date.fromisoformat(standing.next_end) if standing.next_end else None
+
+
+def _told(shown: ShownCertificate, standing: CertificateStanding) -> str:
+    """`Z-25-052 revision 2 (valid until 2031-11-21)`, `Z-25-052 (expired by status, end date 2031-11-21)`."""
+    certificate = shown.certificate
+    name = f"{certificate.number or 'No number'}{f' revision {certificate.revision}' if certificate.revision else ''}"
+    if shown.counts and not standing.are_gone:
+        words = f"valid until {certificate.expiry}"
+    else:
+        words = (NOT_LISTED if standing.are_gone else shown.words).lower()
+        if shown.state is CertificateState.EXPIRED and shown.remaining is not None and shown.remaining >= 0:
+            words += " by status"
+        words += f", end date {certificate.expiry}" if shown.remaining is not None else ""
+    return f"{name} ({words}{'' if certificate.confirmed else ', not confirmed by the last read'})"
+
+
+def _instant(at: int | None, zone: ZoneInfo) -> datetime | None:
+    """In the zone of the reader, without its name: that is in the header."""
+    return None if at is None else datetime.fromtimestamp(at, zone).replace(tzinfo=None)
