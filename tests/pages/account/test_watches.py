@@ -131,6 +131,8 @@ async def test_filters_sort_and_pages_live_in_the_address(harness: ServiceHarnes
     assert tagged.one("input", id="q")["value"] == "device"
     odd = await owner_pages.page("/app/watches?state=no&kind=x&sort=-no&page=-1&page=%00&tag=&q=%00&done=%3Cb%3E&n=a")
     assert odd.rows == first.rows
+    made_up = await owner_pages.page("/app/watches", done="tagged", named="<b>\n\u202e" + "x" * 100)
+    assert f"1 watch has the tag “<b> {'x' * 36}” now." in made_up.main
     nothing = await owner_pages.page("/app/watches", q="zzz")
     assert "No watch matches" in nothing.main
     assert nothing.link("Show all") == "/app/watches"
@@ -148,10 +150,10 @@ async def test_many_watches_are_tagged_and_removed_once_somebody_has_confirmed(o
         return await owner_pages.follow(await owner_pages.post("/app/watches/bulk", action=action, **fields))
 
     tagged = await bulk("tag", watch=[first, second], q="", sort="-name", **{"new-tag": " ward 3 "})
-    assert "2 watches have the tag now." in tagged.main
+    assert "2 watches have the tag “ward 3” now." in tagged.main
     assert [row[1] for row in tagged.rows][:2] == ["c", "b ward 3"]
     untagged = await bulk("untag", watch=[second], **{"new-tag": "Ward 3"})
-    assert "The watch does not have the tag any more." in untagged.main
+    assert "1 watch does not have the tag “Ward 3” any more." in untagged.main
     refusals: list[tuple[dict[str, Any], str]] = [
         ({"action": "tag", "new-tag": "x"}, "Choose one or more"),
         ({"action": "tag", "new-tag": "", "watch": first}, "Type a tag"),

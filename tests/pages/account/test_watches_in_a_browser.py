@@ -55,7 +55,9 @@ def test_the_list_follows_typing_and_keeps_what_was_marked(browser: Browser, ser
     page.get_by_label("Find", exact=True).press_sequentially("pump del")
     expect(page.get_by_role("row")).to_have_count(2)
     expect(page).to_have_url(re.compile(r"q=pump\+del$"))
+    expect(page.get_by_role("button", name="Add tag")).to_be_hidden()
     page.get_by_label("Choose Pump Delta").check()
+    expect(page.get_by_role("button", name="Add tag")).to_be_in_viewport()
     expect(page.get_by_text("This page (1 chosen)")).to_be_visible()
     page.wait_for_load_state("networkidle")
     expect(page.get_by_label("Choose Pump Delta")).to_be_checked()
@@ -63,13 +65,24 @@ def test_the_list_follows_typing_and_keeps_what_was_marked(browser: Browser, ser
 
     page.get_by_label("Tag", exact=True).fill("ward 3")
     page.get_by_role("button", name="Add tag").click()
-    expect(page.get_by_text("The watch has the tag now.")).to_be_visible()
+    expect(page.get_by_text("1 watch has the tag “ward 3” now.")).to_be_visible()
     page.get_by_role("link", name="ward 3").click()
     expect(page.get_by_role("row")).to_have_count(2)
 
+    page.goto("/app/watches")
+    served.harness.to_register.held = {DEVICES[0]["uuid"]}
     page.get_by_role("button", name="Sync all now").click()
-    expect(page.locator("#sync")).to_contain_text("Last sync:")
+    expect(page.locator("#sync")).to_contain_text("of 4 watches")
+    page.get_by_label("Choose Pump Beta").check()
+    page.locator("#new-tag").fill("half typed")
+    page.evaluate("document.querySelector('.watches').dataset.stale = 1")
+    served.portal.call(served.harness.to_register.let.set)
     expect(page.locator("#sync")).to_contain_text("4 of 4 watches tried; no change")
+    expect(page.locator(".watches[data-stale]")).to_have_count(0)
+    expect(page.get_by_label("Choose Pump Beta")).to_be_checked()
+    expect(page.get_by_text("1 chosen", exact=True)).to_be_visible()
+    expect(page.locator("#new-tag")).to_have_value("half typed")
+    served.harness.to_register.held.clear()
     assert complaints(page) == []
     page.context.close()
 

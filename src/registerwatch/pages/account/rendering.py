@@ -7,10 +7,13 @@ from urllib.parse import urlencode
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from registerwatch.accounts.validation import one_line
 from registerwatch.pages.account.visitor import Visitor
-from registerwatch.pages.rendering import FRAGMENT_HEADER, count, unindexed_page
+from registerwatch.pages.rendering import FRAGMENT_HEADER, count, isolated, unindexed_page
 from registerwatch.web.injection import service_of
 
+MAX_NAME_LENGTH = 40
+"""Of a name in a message: the longest tag."""
 SECTIONS = (
     ("today", "/app", "Today"),
     ("watches", "/app/watches", "Watches"),
@@ -45,7 +48,7 @@ def app_page(
     """A page of the account.
 
     `section` marks the entry of the navigation. `done` has messages by the code that `redirect_to` puts into the
-    address, with `{n}` for its number.
+    address, with `{n}` for its number and `{named}` for the name of what it is about.
     """
     return unindexed_page(
         request,
@@ -62,9 +65,9 @@ def app_page(
     )
 
 
-def redirect_to(address: str, *, done: str = "", n: int | None = None) -> Response:
+def redirect_to(address: str, *, done: str = "", n: int | None = None, named: str = "") -> Response:
     """The answer to a form: the browser gets a page, so that reloading it sends nothing again."""
-    told = {name: value for name, value in (("done", done), ("n", n)) if value not in ("", None)}
+    told = {name: value for name, value in (("done", done), ("n", n), ("named", named)) if value not in ("", None)}
     separator = "&" if "?" in address else "?"
     return RedirectResponse(address + (separator + urlencode(told) if told else ""), 303)
 
@@ -75,8 +78,12 @@ def fragment_asked(request: Request) -> str | None:
 
 
 def _message(request: Request, done: Mapping[str, str]) -> str:
-    """The message that the address asks for. A made-up address can show no other words than these."""
-    template, number = done.get(request.query_params.get("done", ""), ""), request.query_params.get("n", "")
-    return template.replace(
+    """The message that the address asks for. A made-up address can show no other words than these, but for a name in
+    quotation marks.
+    """
+    query = request.query_params
+    template, number = done.get(query.get("done", ""), ""), query.get("n", "")
+    told = template.replace(
         "{n}", count(int(number)) if number.isascii() and number.isdigit() and len(number) < 10 else ""
     )
+    return told.replace("{named}", isolated(one_line(query.get("named", ""))[:MAX_NAME_LENGTH]))

@@ -19,11 +19,11 @@ from registerwatch.web.injection import InjectedService, limits_of
 from registerwatch.web.rate_limits import Limit
 
 DONE = {
-    "tagged-many": "{n} watches have the tag now.",
-    "untagged-many": "{n} watches do not have the tag any more.",
+    "tagged-many": "{n} watches have the tag “{named}” now.",
+    "untagged-many": "{n} watches do not have the tag “{named}” any more.",
     "removed-many": "{n} watches are removed. Their events stay.",
-    "tagged": "The watch has the tag now.",
-    "untagged": "The watch does not have the tag any more.",
+    "tagged": "1 watch has the tag “{named}” now.",
+    "untagged": "1 watch does not have the tag “{named}” any more.",
     "removed": "The watch is removed. Its events stay.",
     "busy": "A sync is going on already. Start the next one when it is through.",
 }
@@ -127,9 +127,11 @@ async def _changed(
 ) -> Response:
     watches, caller, action = service.watches, visitor.caller, form["action"]
     if action == "tag":
-        return _done(query, "tagged", await watches.bulk.add_tag(caller, selection, form["new-tag"]))
+        return _done(query, "tagged", await watches.bulk.add_tag(caller, selection, form["new-tag"]), form["new-tag"])
     if action == "untag":
-        return _done(query, "untagged", await watches.bulk.remove_tag(caller, selection, form["new-tag"]))
+        return _done(
+            query, "untagged", await watches.bulk.remove_tag(caller, selection, form["new-tag"]), form["new-tag"]
+        )
     if action == "sync":
         await limits_of(request).check(request, Limit.SYNC)
         has_started = await watches.sync_runs.start(caller, await watches.bulk.ids(caller, selection))
@@ -173,6 +175,6 @@ def _selection(form: Form) -> Selection:
     return Selection([found for each in form.all("watch") if (found := row_id_of(each)) is not None])
 
 
-def _done(query: WatchQuery, what: str, number: int) -> Response:
+def _done(query: WatchQuery, what: str, number: int, named: str = "") -> Response:
     address = replace(query, page=1).address if what == "removed" else query.address
-    return redirect_to(address, done=what if number == 1 else f"{what}-many", n=number)
+    return redirect_to(address, done=what if number == 1 else f"{what}-many", n=number, named=named)

@@ -14,10 +14,11 @@ async function fetchRegion(id, address, options = {}) {
   return answer.text();
 }
 
-function replaceRegion(id, html) {
+function replaceRegion(id, html, adopt = () => {}) {
   const region = document.getElementById(id);
   const focused = region.contains(document.activeElement) ? document.activeElement.id : "";
   region.innerHTML = html;
+  adopt(region);
   if (focused) document.getElementById(focused)?.focus();
   prepare(region);
   const announced = region.querySelector("[data-announce]");
@@ -92,7 +93,24 @@ function hiddenField(name, value) {
   return field;
 }
 
-// <div id="region" data-poll="2">: asked for again every 2 seconds until the server leaves the attribute out.
+// Asks for a region again as the address has it. What is ticked and typed in it stays.
+async function refreshRegion(id) {
+  const region = document.getElementById(id);
+  const address = location.href;
+  if (!region) return;
+  const html = await fetchRegion(id, address, { cache: "no-store" });
+  if (location.href !== address || region.hasAttribute("aria-busy")) return; // somebody filters: that shows it too
+  const typed = [...region.querySelectorAll("input[id]:not([type=hidden]):not([data-select-all])")].map((each) => [each.id, each.checked, each.value]);
+  replaceRegion(id, html, () => {
+    for (const [inputId, checked, value] of typed) {
+      const field = document.getElementById(inputId);
+      if (field) Object.assign(field, { checked, value });
+    }
+  });
+}
+
+// <div id="region" data-poll="2">: asked for again every 2 seconds until the server leaves the attribute out; then the
+// region that its data-then names is asked for once, and what the first one announces is said.
 function poll(region) {
   setTimeout(async () => {
     try {
@@ -102,7 +120,9 @@ function poll(region) {
       if (!fresh) return;
       region.replaceWith(fresh);
       prepare(fresh.parentElement);
-      if (!fresh.hasAttribute("data-poll") && fresh.dataset.announce) say(fresh.dataset.announce);
+      if (fresh.hasAttribute("data-poll")) return;
+      if (fresh.dataset.then) await refreshRegion(fresh.dataset.then).catch(() => {}); // a reload shows it
+      if (fresh.dataset.announce) say(fresh.dataset.announce);
     } catch {
       poll(region);
     }
@@ -110,6 +130,7 @@ function poll(region) {
 }
 
 // <input data-select-all="watch">: marks every checkbox of that name in the form; [data-selected-count] tells how many.
+// [data-when-chosen] is there, and sticks to the window's edge, while one is marked, or the box "all" (all that match).
 function selectAll(box) {
   const form = box.form ?? box.closest("form");
   const boxes = () => [...form.querySelectorAll(`input[type=checkbox][name="${box.dataset.selectAll}"]`)];
@@ -118,7 +139,13 @@ function selectAll(box) {
     const chosen = boxes().filter((each) => each.checked).length;
     box.checked = chosen > 0 && chosen === boxes().length;
     box.indeterminate = chosen > 0 && !box.checked;
+    const all = form.querySelector("input[name=all]:checked");
     for (const place of form.querySelectorAll("[data-selected-count]")) place.textContent = chosen.toLocaleString("en");
+    for (const bar of form.querySelectorAll("[data-when-chosen]")) {
+      bar.hidden = !chosen && !all && !bar.querySelector("[role=alert]");
+      bar.classList.toggle("sticks", !bar.hidden);
+      bar.querySelector("[data-chosen]").textContent = all ? all.dataset.words : `${chosen.toLocaleString("en")} chosen`;
+    }
   }
 
   box.closest("[hidden]")?.removeAttribute("hidden");
