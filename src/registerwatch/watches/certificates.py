@@ -35,6 +35,10 @@ class CertificateGroup(StrEnum):
     UNDATED = "undated"
 
 
+SIX_MONTHS = frozenset({CertificateGroup.WITHIN_30, CertificateGroup.WITHIN_90, CertificateGroup.WITHIN_180})
+"""The groups of what ends within `AHEAD_DAYS`."""
+
+
 _LAST_DAYS = (
     (-1, CertificateGroup.ENDED),
     (30, CertificateGroup.WITHIN_30),
@@ -145,6 +149,8 @@ class CertificateFilter:
     manufacturer: str = ""
     """An SRN, or the name of a manufacturer without one."""
     group: CertificateGroup | None = None
+    in_six_months: bool = False
+    """Only what ends within `AHEAD_DAYS`, whatever its group."""
 
     @property
     def words(self) -> Sequence[str]:
@@ -165,13 +171,19 @@ class CertificateOverview:
     @cached_property
     def matching(self) -> Sequence[WatchedCertificate]:
         """Those that match all of the filter, the most urgent first."""
-        group = self.chosen.group
-        return sorted((each for each in self.certificates if group in (None, each.group)), key=lambda each: each.order)
+        chosen = self.chosen
+        groups = SIX_MONTHS if chosen.in_six_months else {chosen.group} if chosen.group else set(CertificateGroup)
+        return sorted((each for each in self.certificates if each.group in groups), key=lambda each: each.order)
 
     @cached_property
     def by_group(self) -> Mapping[CertificateGroup, int]:
         """How many there are in each group."""
         return Counter(each.group for each in self.certificates)
+
+    @property
+    def six_months(self) -> int:
+        """How many end within `AHEAD_DAYS`."""
+        return sum(self.by_group[group] for group in SIX_MONTHS)
 
     @cached_property
     def by_state(self) -> Mapping[ReadState, int]:

@@ -76,11 +76,17 @@ async def test_certificates_are_shown_by_group_manufacturer_device_and_month(
     for words, address in {
         "Ended 1": f"{PATH}?group=ended",
         "Within 30 days 1": f"{PATH}?group=30",
+        "Within 6 months 2": f"{PATH}?group=six-months",
         "91 to 180 days 1": f"{PATH}?group=180",
         "No date 1": f"{PATH}?group=undated",
         "Missing or in doubt 3": f"{PATH}?view=gaps",
     }.items():
         assert page.link(words) == address
+    half_year = await owner_pages.page(PATH, group="six-months")
+    assert [row[0] for row in half_year.rows] == [f"{HOSTILE} Revision 02, notified body 0123", "Z-2"]
+    assert half_year.one("input", type="hidden", name="group")["value"] == "six-months"
+    assert half_year.link("Devices") == f"{PATH}?group=six-months&view=devices"
+    assert half_year.link("Ended 1") == f"{PATH}?group=ended"
     views = {view: await owner_pages.page(PATH, view=view) for view in ("manufacturers", "devices", "months", "gaps")}
     assert [problem for each in views.values() for problem in accessibility_problems(each)] == []
     assert views["manufacturers"].rows == [
@@ -89,6 +95,7 @@ async def test_certificates_are_shown_by_group_manufacturer_device_and_month(
     ]
     assert [row[0] for row in views["devices"].rows][:2] == [f"Device 3 {a_udi(3)}", f"Device 1 {a_udi(1)}"]
     assert [row[1:] for row in views["months"].rows] == [["2", "2"], ["1", "2"]]
+    assert "Most devices of class I need no certificate." in views["gaps"].main
     assert [row[2] for row in views["gaps"].rows] == ["Not looked yet", "Not looked yet", "The register lists none"]
 
 

@@ -33,6 +33,8 @@ router = account_pages()
 
 PATH = "/app/certificates"
 REGION = "certificates"
+SIX_MONTHS = "six-months"
+"""In the address the three groups of what ends within 180 days."""
 PAGE_ROWS = 50
 
 GROUP_NAMES = {
@@ -82,17 +84,21 @@ class Shown:
             " ".join(query.get("q", "").split())[:MAX_TEXT_LENGTH],
             query.get("manufacturer", "")[:MAX_TEXT_LENGTH],
             CertificateGroup(group) if group in set(CertificateGroup) else None,
+            in_six_months=group == SIX_MONTHS,
         )
         return cls(chosen, View(view) if view in set(View) else View.CERTIFICATES, page_number(page))
 
     def address(self, path: str = PATH, **changes: Any) -> str:
         """The address of the same with changes; another filter or view begins with its first page."""
         chosen, view, page = self.chosen, changes.pop("view", self.view), changes.pop("page", 1)
+        if "group" in changes:
+            changes["in_six_months"] = changes["group"] == SIX_MONTHS
+            changes["group"] = None if changes["in_six_months"] else changes["group"]
         chosen = replace(chosen, **changes)
         parameters = (
             ("q", chosen.text),
             ("manufacturer", chosen.manufacturer),
-            ("group", chosen.group or ""),
+            ("group", SIX_MONTHS if chosen.in_six_months else chosen.group or ""),
             ("view", "" if view is View.CERTIFICATES else view),
             ("page", page_parameter(page)),
         )
@@ -124,6 +130,7 @@ async def certificates(request: Request, service: InjectedService, visitor: Sign
         paging=paging,
         chart=chart,
         groups=GROUP_NAMES,
+        six_months=SIX_MONTHS,
         views=View,
         states=ReadState,
         csv_address=shown.address(f"{PATH}.csv", view=View.CERTIFICATES),
@@ -158,7 +165,7 @@ def _csv_rows(found: CertificateOverview) -> Iterator[Row]:
         number = seen.number, seen.revision, seen.notified_body
         yield *_csv_device(listed.device), *number, *dated, certificate.status, told, STATE_NAMES[listed.device.state]
     chosen = found.chosen
-    if chosen.text or chosen.group is not None:
+    if chosen.text or chosen.group is not None or chosen.in_six_months:
         return
     for device in found.gaps:
         if not device.certs and chosen.manufacturer in ("", device.manufacturer_srn or device.manufacturer_name):
