@@ -19,7 +19,7 @@ from registerwatch.accounts.confirmation_repository import EarlierAccess, LinkHo
 from registerwatch.accounts.deletion import DeletionService
 from registerwatch.accounts.mail_limits import MailLimit, take_place
 from registerwatch.accounts.mail_tasks import MailTasks
-from registerwatch.accounts.models import Role
+from registerwatch.accounts.models import Caller, Role
 from registerwatch.accounts.passwords import Passwords, acceptable
 from registerwatch.accounts.plans import PlanName
 from registerwatch.accounts.repository import StoredUser
@@ -35,6 +35,8 @@ MAX_TOKEN_LENGTH = 500
 """A token names an address, of 254 characters at most."""
 
 BAD_TOKEN = "This link is not valid: it was used already, is too old, or was cut off."  # noqa: S105
+IS_CONFIRMED = "This address needs no link: it is confirmed, or this service sends no mail."
+NO_MORE_LINKS = "No more links are sent to this address today. Look for the mails of today, also among unwanted ones."
 WRONG_PASSWORD = "This is not the password of this address."  # noqa: S105
 NOT_OPEN = "Nobody can open an account here by themselves: ask who runs this service."
 MEMBER_ALONE = "This address owns its account: take the account over, or delete it."
@@ -102,6 +104,28 @@ class ConfirmationService:
         async with self._database.transaction() as connection:
             mail = await self.prepare(connection, user.account_id, user.email)
         self.send(mail)
+
+    async def is_open(self, caller: Caller) -> bool:
+        """Whether a mailed link is to prove the address of who is signed in, and none has."""
+        return (await self._unproven(caller)) is not None
+
+    async def mail_again(self, caller: Caller) -> None:
+        """Mail one more link to who is signed in. Raises `InvalidInput` where none is needed or no more may be sent."""
+        user = await self._unproven(caller)
+        if user is None:
+            raise InvalidInput(IS_CONFIRMED)
+        async with self._database.transaction() as connection:
+            mail = await self.prepare(connection, user.account_id, user.email)
+        if mail is None:
+            raise InvalidInput(NO_MORE_LINKS)
+        self.send(mail)
+
+    async def _unproven(self, caller: Caller) -> StoredUser | None:
+        if not self._mailer.is_set_up or caller.user_id is None:
+            return None
+        async with self._database.reading() as connection:
+            user = await repository.user(connection, caller.account.id, caller.user_id)
+        return user if user is not None and not user.is_confirmed else None
 
     async def look(self, token: str) -> tuple[LinkHolder, EarlierAccess]:
         """Whom a link was mailed to, and what was made in their account so far. Raises `LinkNotValid`."""

@@ -76,6 +76,7 @@ LEVELS: Mapping[str, Level] = {
     "GET /login/oidc": PUBLIC,
     "GET /login/oidc/back": PUBLIC,
     "GET /app": USER,
+    "POST /app/confirm-address": USER,
     "GET /app/events": USER,
     "POST /app/events": USER,
     "GET /app/events.csv": USER,

@@ -88,7 +88,8 @@ async def test_who_signs_up_to_watch_a_device_watches_it(harness: ServiceHarness
 
     [watch] = await harness.get_list(browser_client.session, "watches")
     assert watch["subject"] == device.primary_di
-    assert response.headers["location"] == f"/app/watches/{watch['id']}?done=added"
+    assert response.headers["location"] == f"/app/watches/{watch['id']}?done=added&welcome=1"
+    assert f"We have sent a link to {EMAIL}." in (await browser_client.follow(response)).main
 
 
 async def test_a_form_that_was_sent_after_the_session_ended_is_kept(

@@ -2,11 +2,12 @@
 
 import pytest
 
+from registerwatch.mail.mailer import NoMailer
 from registerwatch.pages.account.today import SHOWN_EVENTS
 from registerwatch.pages.account.today_view import NEW_ACCOUNT_SECONDS
 from tests.pages.account.pages_client import STRONG_PASSWORD, PagesClient
-from tests.pages.markup import accessibility_problems
-from tests.support.harness import WEBHOOK_URL, ServiceHarness
+from tests.pages.markup import Markup, accessibility_problems
+from tests.support.harness import EMAIL, WEBHOOK_URL, NewAccount, ServiceHarness
 from tests.support.statements import counted_statements
 
 pytestmark = pytest.mark.anyio
@@ -19,6 +20,8 @@ async def test_a_new_account_is_told_its_first_steps_until_they_are_done(
     assert accessibility_problems(fresh) == []
     assert "First steps" in fresh.main
     assert "Done" not in fresh.main
+    assert f"We have sent a link to {EMAIL}." in fresh.main
+    assert "There is no e-mail for changes yet." in fresh.main
     assert "You watch nothing yet" in fresh.main
     assert "0 of 25 watches" in fresh.main
     assert fresh.link("Import it") == "/app/import"
@@ -28,14 +31,18 @@ async def test_a_new_account_is_told_its_first_steps_until_they_are_done(
     await harness.post("/v1/feeds", owner_pages.session)
     page = await owner_pages.page("/app")
     assert page.main.count("✓ Done") == 2
+    assert "✓ Done Send changes to other programs: by feed" in page.main
     assert "Nothing that you have not seen. All events" in page.main
     member = PagesClient(harness)
     await harness.post("/v1/users", owner_pages.session, email="member@acme.example", password=STRONG_PASSWORD)
+    assert "✓ Done Confirm your address" not in (await owner_pages.page("/app")).main
+    await harness.prove_address(NewAccount(EMAIL, STRONG_PASSWORD, "", "", {}))
     assert "First steps" not in (await owner_pages.page("/app")).main
     await member.sign_in("member@acme.example", STRONG_PASSWORD)
     for_member = await member.page("/app")
     assert accessibility_problems(for_member) == []
-    assert "First steps" not in for_member.main
+    assert "We have sent a link to member@acme.example." in for_member.main
+    assert "Send changes" not in for_member.main
     await member.client.aclose()
 
     other = PagesClient(harness)
@@ -44,6 +51,7 @@ async def test_a_new_account_is_told_its_first_steps_until_they_are_done(
     await other.sign_in("other@acme.example", STRONG_PASSWORD)
     later = await other.page("/app")
     assert "First steps" not in later.main
+    assert "We have sent a link to other@acme.example." in later.main
     assert "The account’s period has ended" in later.main
     await other.client.aclose()
 
@@ -94,3 +102,38 @@ async def test_news_and_failures_are_listed_with_how_fresh_all_of_it_is(
 
     await owner_pages.post("/app/watches/1/seen", through="999")
     assert f"Unseen changes {unseen - SHOWN_EVENTS - 1}" in (await owner_pages.page("/app")).main
+
+
+async def test_a_link_to_confirm_the_address_is_mailed_again_until_it_is_confirmed(
+    harness: ServiceHarness, owner_pages: PagesClient
+) -> None:
+    await harness.finish_background_work()
+    assert [mail.to for mail in harness.mail.mails] == [EMAIL]
+    sent = await owner_pages.follow(await owner_pages.post("/app/confirm-address"))
+    assert "A new link is on its way to your address." in sent.main
+    settings = await owner_pages.follow(await owner_pages.post("/app/confirm-address", back="settings"))
+    assert accessibility_problems(settings) == []
+    assert settings.facts["E-mail address"].startswith(f"{EMAIL} ! Not confirmed")
+    assert f"We have sent a link to {EMAIL}." in settings.main
+    for _ in range(2):
+        assert (await owner_pages.post("/app/confirm-address")).status_code == 303
+    refused = await owner_pages.post("/app/confirm-address", back="settings")
+    assert refused.status_code == 400
+    assert "No more links are sent to this address today." in Markup.of(refused).main
+    assert Markup.of(refused).link("Back") == "/app/settings"
+    await harness.finish_background_work()
+    assert [mail.to for mail in harness.mail.mails] == [EMAIL] * 5
+
+    await harness.prove_address(NewAccount(EMAIL, STRONG_PASSWORD, "", "", {}))
+    assert (await owner_pages.page("/app/settings")).facts["E-mail address"] == f"{EMAIL} ✓ Confirmed"
+    assert "✓ Done Confirm your address" in (await owner_pages.page("/app")).main
+    assert (await owner_pages.post("/app/confirm-address")).status_code == 400
+
+
+async def test_where_no_mail_is_set_up_no_address_is_to_be_confirmed(
+    harness: ServiceHarness, owner_pages: PagesClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(harness.service.accounts.confirmations, "_mailer", NoMailer())
+
+    assert "Confirm your address" not in (await owner_pages.page("/app")).main
+    assert (await owner_pages.page("/app/settings")).facts["E-mail address"] == EMAIL

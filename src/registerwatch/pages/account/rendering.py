@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from registerwatch.accounts.validation import one_line
+from registerwatch.pages.account.next_page import HOME
 from registerwatch.pages.account.visitor import Visitor
 from registerwatch.pages.rendering import FRAGMENT_HEADER, count, isolated, unindexed_page
 from registerwatch.web.injection import service_of
@@ -31,6 +32,7 @@ ACCOUNT_SECTIONS = (
     ("audit", "/app/audit", "Audit trail"),
     ("settings", "/app/settings", "Settings"),
 )
+WELCOME = "welcome"
 OWNERS_SECTIONS = frozenset({"audit"})
 """What members are not led to."""
 
@@ -60,6 +62,7 @@ def app_page(
         sections=SECTIONS,
         account_sections=[each for each in ACCOUNT_SECTIONS if visitor.is_owner or each[0] not in OWNERS_SECTIONS],
         message=_message(request, done or {}),
+        welcomes=request.query_params.get(WELCOME) == "1",
         has_ended=visitor.caller.account.has_expired(service_of(request).clock.now()),
         **context,
     )
@@ -70,6 +73,13 @@ def redirect_to(address: str, *, done: str = "", n: int | None = None, named: st
     told = {name: value for name, value in (("done", done), ("n", n), ("named", named)) if value not in ("", None)}
     separator = "&" if "?" in address else "?"
     return RedirectResponse(address + (separator + urlencode(told) if told else ""), 303)
+
+
+def say_welcome(response: Response) -> None:
+    """Let the page that a new user is redirected to say that a link was mailed; the first page says so anyway."""
+    address = response.headers.get("location", HOME)
+    if urlsplit(address).path != HOME:
+        response.headers["location"] = address + ("&" if "?" in address else "?") + f"{WELCOME}=1"
 
 
 def fragment_asked(request: Request) -> str | None:

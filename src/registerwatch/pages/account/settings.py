@@ -7,6 +7,7 @@ from registerwatch.accounts.passwords import MIN_PASSWORD_LENGTH
 from registerwatch.accounts.profile import time_zones
 from registerwatch.bootstrap import Service
 from registerwatch.errors import InvalidInput, PasswordTooNew, RateLimited, WrongPassword
+from registerwatch.pages.account.confirm_address import MAILED
 from registerwatch.pages.account.rendering import app_page, redirect_to
 from registerwatch.pages.account.router import account_pages
 from registerwatch.pages.account.visitor import OwnerSignedIn, SignedIn, Visitor
@@ -61,7 +62,9 @@ async def settings_page(
         "account/settings.html",
         section="settings",
         status=status,
-        done=DONE,
+        done={**DONE, **MAILED},
+        can_mail=service.accounts.confirmations.can_mail,
+        must_confirm=await service.accounts.confirmations.is_open(caller),
         name=caller.account.name if name is None else name,
         problem=problem,
         factors=await service.accounts.second_factors.of(caller),

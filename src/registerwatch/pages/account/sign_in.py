@@ -11,6 +11,7 @@ from registerwatch.accounts.validation import email_address
 from registerwatch.bootstrap import Service
 from registerwatch.errors import InvalidInput, Overloaded, SignupClosed, WrongPassword
 from registerwatch.pages.account.add_watch import watch_added
+from registerwatch.pages.account.rendering import say_welcome
 from registerwatch.pages.account.router import account_pages
 from registerwatch.pages.account.second_step_form import step_response
 from registerwatch.pages.account.sign_in_form import Destination, sign_in_page
@@ -73,7 +74,10 @@ async def signup(request: Request, service: InjectedService) -> Response:
         opened = await service.accounts.sessions.sign_up(form["company"], email, password, client_of(request))
     except (InvalidInput, SignupClosed, Overloaded) as error:
         return _signup_page(request, service, destination, 400, form=form, problem=str(error))
-    return await _opened_response(request, service, opened, destination)
+    response = await _opened_response(request, service, opened, destination)
+    if isinstance(opened, NewSession) and not opened.existing and service.accounts.confirmations.can_mail:
+        say_welcome(response)
+    return response
 
 
 @router.get("/logout")

@@ -6,6 +6,7 @@ from starlette.responses import Response
 from registerwatch.accounts.plans import PlanName
 from registerwatch.bootstrap import Service
 from registerwatch.pages.account.changes import severity_tone, shown_changes
+from registerwatch.pages.account.confirm_address import MAILED
 from registerwatch.pages.account.rendering import app_page
 from registerwatch.pages.account.router import account_pages
 from registerwatch.pages.account.today_view import NEW_ACCOUNT_SECONDS, FirstSteps, Today
@@ -23,6 +24,7 @@ async def today(request: Request, service: InjectedService, visitor: SignedIn) -
     """What is new."""
     caller, now = visitor.caller, service.clock.now()
     overview = await service.watches.overview.read(caller)
+    must_confirm = await service.accounts.confirmations.is_open(caller)
     webhooks = await service.notifications.webhooks.all(caller.account.id)
     view = Today(
         now=int(now),
@@ -31,13 +33,15 @@ async def today(request: Request, service: InjectedService, visitor: SignedIn) -
         webhooks=len(webhooks),
         failing_webhooks=[each for each in webhooks if each.last_ok is False],
         copy=await service.records.state(),
-        steps=await _first_steps(service, visitor, overview, has_webhook=bool(webhooks)),
+        must_confirm=must_confirm,
+        steps=await _first_steps(service, visitor, overview, has_webhook=bool(webhooks), is_confirmed=not must_confirm),
     )
     return app_page(
         request,
         visitor,
         "account/today.html",
         section="today",
+        done=MAILED,
         view=view,
         shown=SHOWN,
         is_trial=caller.account.plan.name is PlanName.TRIAL,
@@ -47,17 +51,21 @@ async def today(request: Request, service: InjectedService, visitor: SignedIn) -
 
 
 async def _first_steps(
-    service: Service, visitor: Visitor, overview: WatchOverview, *, has_webhook: bool
+    service: Service, visitor: Visitor, overview: WatchOverview, *, has_webhook: bool, is_confirmed: bool
 ) -> FirstSteps | None:
-    """What a new account does first; None where it has done it all or is not new. Members can only watch."""
-    caller = visitor.caller
+    """What a new account does first; None where it has done it all or is not new. Members confirm and watch."""
+    caller, can_mail = visitor.caller, service.accounts.confirmations.can_mail
     if service.clock.now() - caller.account.created_at > NEW_ACCOUNT_SECONDS:
         return None
     if not visitor.is_owner:
-        return None if overview.total else FirstSteps(watches=False, is_told=False, has_colleague=False)
+        steps = FirstSteps(can_mail, is_confirmed, watches=overview.total > 0)
+        return None if steps.watches and is_confirmed else steps
     steps = FirstSteps(
+        can_mail,
+        is_confirmed,
         watches=overview.total > 0,
-        is_told=has_webhook or bool(await service.feeds.all(caller)),
+        has_webhook=has_webhook,
+        has_feed=bool(await service.feeds.all(caller)),
         has_colleague=len(await service.accounts.members.users(caller)) > 1,
     )
     return None if steps.are_done else steps

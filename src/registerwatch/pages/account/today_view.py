@@ -29,15 +29,24 @@ STATE_WORDS: Mapping[HealthState, str] = {
 class FirstSteps:
     """What a new account does first, and whether it has."""
 
+    can_mail: bool
+    """Whether addresses are confirmed here at all."""
+    is_confirmed: bool
+    """Whether the address of who looks needs no link any more."""
     watches: bool
-    is_told: bool
-    """Whether it has a webhook or a feed."""
-    has_colleague: bool
+    has_webhook: bool = False
+    has_feed: bool = False
+    has_colleague: bool = False
+
+    @property
+    def channels(self) -> str:
+        """What changes are sent by, in words; empty where by nothing."""
+        return " and ".join(words for words, there in (("webhook", self.has_webhook), ("feed", self.has_feed)) if there)
 
     @property
     def are_done(self) -> bool:
         """Whether nothing is left."""
-        return self.watches and self.is_told and self.has_colleague
+        return self.is_confirmed and self.watches and bool(self.channels) and self.has_colleague
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +60,8 @@ class Today:
     failing_webhooks: Sequence[Target]
     """Those whose last delivery failed."""
     copy: CopyState
+    must_confirm: bool
+    """Whether the address of who looks is still to be confirmed."""
     steps: FirstSteps | None
 
     @property
