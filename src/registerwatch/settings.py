@@ -30,10 +30,7 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 DEFAULT_SERVICE_NAME = "Service"
-NOT_EUDAMED = (
-    "These records are not EUDAMED's: this service reads another source, in a demonstration made-up data. "
-    "Decide nothing by them."
-)
+NOT_EUDAMED = "These records are not EUDAMED's; in a demonstration they are made up. Do not base decisions on them."
 
 
 class Settings(BaseSettings):

@@ -59,6 +59,20 @@ def signed_in(context: BrowserContext, account: FilledAccount, address: str = "/
     return page
 
 
+@pytest.mark.parametrize(("width", "highest"), [(320, 0.4), (1200, 0.22)])
+def test_header_and_banner_leave_the_screen_to_the_page(
+    context: BrowserContext, account: FilledAccount, width: int, highest: float
+) -> None:
+    page = signed_in(context, account)
+    page.set_viewport_size({"width": width, "height": 640})
+
+    banner = page.locator(".demonstration").bounding_box()
+    assert banner is not None
+    assert (banner["y"] + banner["height"]) / 640 < highest
+    if width == 1200:
+        assert banner["height"] < 45, "the banner takes one line"
+
+
 def test_a_form_that_is_sent_after_the_session_ended_keeps_what_was_typed(
     context: BrowserContext, served: Served, account: FilledAccount
 ) -> None:
