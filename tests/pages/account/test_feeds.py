@@ -20,6 +20,8 @@ async def test_a_feed_is_made_once_shown_once_and_ended(harness: ServiceHarness,
     made = Markup.of(answer)
     assert accessibility_problems(made) == []
     assert answer.headers["cache-control"] == "no-store"
+    assert "In Outlook: “Add calendar”" in made.main
+    assert "&severity=high" in made.all("details")[-1].text
     addresses = [made.one("code", id=each).text for each in ("atom", "calendar")]
     for address in addresses:
         path = address.removeprefix(harness.service.settings.public_url)
