@@ -41,7 +41,8 @@ class BulkService:
             return await self._chosen(connection, caller, selection)
 
     async def add_tag(self, caller: Caller, selection: Selection, text: str) -> int:
-        """Give a tag. Raises `InvalidInput`, and `CapReached` where one of the watches has too many."""
+        """Give a tag. Raises `InvalidInput`, `PeriodEnded`, and `CapReached` where one of the watches has too many."""
+        caller.account.require_active(self._clock.now())
         tag = tag_of(text)
         async with self._database.transaction() as connection:
             await locked(connection, caller)
@@ -49,7 +50,8 @@ class BulkService:
             return await add_tags(connection, caller.account.id, chosen, [tag])
 
     async def remove_tag(self, caller: Caller, selection: Selection, text: str) -> int:
-        """Take a tag. Raises `InvalidInput`."""
+        """Take a tag. Raises `InvalidInput`, `PeriodEnded`."""
+        caller.account.require_active(self._clock.now())
         tag = tag_of(text)
         async with self._database.transaction() as connection:
             await locked(connection, caller)

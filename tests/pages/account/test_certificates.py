@@ -70,7 +70,7 @@ async def test_certificates_are_shown_by_group_manufacturer_device_and_month(
     assert page.rows[0][1].endswith("✕ Ended 1 day ago")
     assert page.rows[1][1].endswith("! In 12 days")
     assert [row[2] for row in page.rows] == ["✕ Suspended", "Not told", "Not told", "Not told"]
-    assert page.rows[2][4] == "2 devices Not confirmed by the last reading for 2"
+    assert page.rows[2][4] == "2 devices Not confirmed by the last read for 2"
     assert next(each.text for each in page.all("title") if each.is_drawn) == "When certificates end, by month"
     assert len(page.all("circle")) == 3
     for words, address in {

@@ -94,7 +94,7 @@ async def test_news_and_failures_are_listed_with_how_fresh_all_of_it_is(
     assert rows.index("Market status: ") < rows.index("and 2 more") < rows.index("Version of the record: ")
     assert '<img src=x>"=1+1' in page.main
     assert page.link("hooks.acme.example").startswith("/app/webhooks/")
-    assert "1 watch whose last read failed." in page.main
+    assert "1 watch whose last read failed or was not whole." in page.main
     assert page.facts["Your watches"].endswith("Not read yet: 1")
     assert page.facts["Last recheck"].startswith("None yet")
     assert page.facts["Trial"].startswith("Until 22 Jan 2027, 08:00 4 of 25 watches.")

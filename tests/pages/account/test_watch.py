@@ -3,12 +3,15 @@
 from datetime import date
 
 import pytest
+from sqlalchemy import update
 
 from registerwatch.accounts.credentials import credential_of
 from registerwatch.accounts.models import Caller
+from registerwatch.db.tables import watches
 from registerwatch.pages.account.watch_view import DOCUMENTATION, QUALITY, what_it_proves
 from registerwatch.pages.public.certificates import shown_certificates
 from registerwatch.register.models import Certificate
+from registerwatch.watches.observe import NO_CERTIFICATES
 from registerwatch.watches.timeline import PAGE_LENGTH
 from tests.pages.account.pages_client import PagesClient
 from tests.pages.markup import Markup, accessibility_problems
@@ -74,6 +77,22 @@ async def test_a_watch_shows_its_record_what_happened_and_what_people_set(
     with counted_statements() as statements:
         await owner_pages.page(address)
     assert len(statements) <= 12
+    await harness.finish_background_work()
+
+
+async def test_a_read_that_could_not_read_certificates_is_no_failed_one(
+    harness: ServiceHarness, owner_pages: PagesClient
+) -> None:
+    [device] = harness.unique_devices(1)
+    address = await watch_of(owner_pages, device.primary_di)
+    partial = {"last_error": NO_CERTIFICATES, "failing_since": int(harness.now)}
+    async with harness.database.transaction() as connection:
+        await connection.execute(update(watches).values(partial))
+
+    page = await owner_pages.page(address)
+
+    assert "! Read in part" in page.main
+    assert "Last read failed" not in page.main
     await harness.finish_background_work()
 
 

@@ -179,8 +179,13 @@ async def test_many_watches_are_tagged_and_removed_once_somebody_has_confirmed(o
     assert (changed.status_code, "Stop watching 2 watches?" in Markup.of(changed).main) == (400, True)
     confirmed = {each["name"]: each["value"] for each in Markup.of(changed).all("input", type="hidden")}
     removed = await owner_pages.follow(await owner_pages.post("/app/watches/bulk/delete", **confirmed))
-    assert "2 watches are removed." in removed.main
+    assert "You have stopped watching 2." in removed.main
     assert [row["id"] for row in await owner_pages.harness.rows(watches)] == [third]
+
+    owner_pages.harness.clock.move(8 * 86_400)
+    late = Markup.of(await owner_pages.post("/app/watches/bulk", action="tag", watch=third, **{"new-tag": "late"}))
+    assert "period has ended" in late.one("p", id="bulk-problem").text
+    assert "Sync all now" not in late.main
 
 
 async def test_a_sync_tells_how_far_it_is_and_what_came_of_it(

@@ -102,7 +102,7 @@ def test_everything_works_without_script(browser: Browser, served: Served) -> No
     expect(page.get_by_role("heading", level=1)).to_have_text("Stop watching 2 watches?")
     page.get_by_role("button", name="Stop watching 2 watches").click()
 
-    expect(page.get_by_text("2 watches are removed. Their events stay.")).to_be_visible()
+    expect(page.get_by_text("You have stopped watching 2. Their events stay.")).to_be_visible()
     expect(page.locator("tbody th")).to_have_text(["Pump Delta", "Pump Alpha"])
     with page.expect_download() as download:
         page.get_by_role("link", name="CSV").click()

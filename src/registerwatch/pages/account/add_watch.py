@@ -5,19 +5,16 @@ from starlette.responses import Response
 
 from registerwatch.accounts.models import Caller
 from registerwatch.bootstrap import Service
-from registerwatch.errors import CapReached, InvalidInput, PeriodEnded
 from registerwatch.pages.account.next_page import safe_address
 from registerwatch.pages.account.rendering import redirect_to
 from registerwatch.pages.account.router import account_pages
 from registerwatch.pages.account.visitor import SignedIn
 from registerwatch.pages.account.watch_query import WatchQuery
-from registerwatch.pages.account.watches import watches_page
+from registerwatch.pages.account.watches import REFUSED, watches_page
 from registerwatch.pages.addresses import with_query
 from registerwatch.pages.forms import form_of
 from registerwatch.web.injection import InjectedService, limits_of
 from registerwatch.web.rate_limits import Limit
-
-REFUSED = (InvalidInput, CapReached, PeriodEnded)
 
 router = account_pages()
 

@@ -23,7 +23,7 @@ from registerwatch.watches.snapshot import Snapshot, snapshot_of_actor, snapshot
 from registerwatch.watches.timeline import PAGE_LENGTH, Position, TimelineEntry
 from registerwatch.watches.watch_details import WatchDetails
 
-LAST_READ_FAILED = ("Last read failed", "warn")
+LAST_READ_FAILED, READ_IN_PART = ("Last read failed", "warn"), ("Read in part", "warn")
 """Of a watch that was read within three days."""
 
 QUALITY = "The manufacturer’s quality system for a group of devices, not this device alone"
@@ -104,7 +104,7 @@ class WatchView:
         """Its state in words, and the tone."""
         state = self.watch.health(self.now)
         if state == "ok" and self.watch.last_error:
-            return LAST_READ_FAILED
+            return READ_IN_PART if self.is_partial else LAST_READ_FAILED
         return STATES[state], BADGES[state] or "none"
 
     @property

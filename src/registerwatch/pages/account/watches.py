@@ -21,12 +21,14 @@ from registerwatch.web.rate_limits import Limit
 DONE = {
     "tagged-many": "{n} watches have the tag “{named}” now.",
     "untagged-many": "{n} watches do not have the tag “{named}” any more.",
-    "removed-many": "{n} watches are removed. Their events stay.",
+    "removed-many": "You have stopped watching {n}. Their events stay.",
     "tagged": "1 watch has the tag “{named}” now.",
     "untagged": "1 watch does not have the tag “{named}” any more.",
-    "removed": "The watch is removed. Its events stay.",
+    "removed": "You have stopped watching it. Its events stay.",
     "busy": "A sync is going on already. Start the next one when it is through.",
 }
+REFUSED = (InvalidInput, CapReached, PeriodEnded)
+"""Why watches stay as they are, in words for the form that asked for a change."""
 SHOWN_NAMES = 12
 """Names of watches that the page lists before they are removed."""
 
@@ -59,7 +61,7 @@ async def bulk(request: Request, service: InjectedService, visitor: SignedIn) ->
     query, selection = WatchQuery.of_form(form), _selection(form)
     try:
         return await _changed(request, service, visitor, form, query, selection)
-    except (InvalidInput, CapReached) as error:
+    except REFUSED as error:
         return await watches_page(request, service, visitor, query, 400, form=form, bulk_problem=str(error))
 
 
@@ -117,7 +119,7 @@ async def why_not_added(service: Service, visitor: Visitor, subject: str) -> str
     """Why a subject cannot be watched now, empty where it can."""
     try:
         await service.watches.service.check_addable(visitor.caller, subject)
-    except (InvalidInput, CapReached, PeriodEnded) as error:
+    except REFUSED as error:
         return str(error)
     return ""
 
