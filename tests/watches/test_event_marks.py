@@ -324,7 +324,7 @@ async def test_an_event_of_a_node_of_the_release_before_is_found_by_severity_and
     async with database.transaction() as connection:
         await connection.execute(update(events).values(kind="record", severity=None, fields=None))
 
-    assert (await marks.unseen(caller)).by_severity[EventSeverity.HIGH] == 1
+    assert (await marks.most_severe_unseen(caller, 1)).counts.by_severity[EventSeverity.HIGH] == 1
     assert await listed(marks, caller, EventSelection(fields=field_filter(["status"]))) == [event_id]
 
 
@@ -348,7 +348,7 @@ async def test_the_number_of_marked_events_is_exact_beyond_the_bound_of_counts(d
     async with database.transaction() as connection:
         stored = (await add_events(connection, [new] * (MAX_COUNTED + 1), 0))[account.id]
 
-    assert (await marks.unseen(caller)).total == MAX_COUNTED
+    assert (await marks.most_severe_unseen(caller, 1)).counts.total == MAX_COUNTED
     assert await marks.mark_matching_seen(caller, EventSelection(), stored[-1].id) == MAX_COUNTED + 1
 
 
@@ -358,7 +358,7 @@ async def test_marks_are_for_users_and_for_a_bounded_number_of_events(database: 
     caller = await a_user(database, account)
 
     with pytest.raises(InvalidInput, match="Sign in"):
-        await marks.unseen(replace(caller, user_id=None))
+        await marks.most_severe_unseen(replace(caller, user_id=None), 1)
     with pytest.raises(InvalidInput, match="at most"):
         await marks.mark_seen(caller, range(MAX_MARKED_IDS + 1))
 

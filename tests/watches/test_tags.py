@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from registerwatch.db.tables import watch_tags
 from registerwatch.errors import CapReached, InvalidInput
+from registerwatch.watches.tag_repository import tags_of
 from registerwatch.watches.tags import (
     MAX_TAG_LENGTH,
     MAX_TAGS_OF_ACCOUNT,
@@ -13,7 +14,6 @@ from registerwatch.watches.tags import (
     TagService,
     add_tags,
     tag_of,
-    tags_of,
     tags_of_text,
 )
 from tests.support.harness import SRN, UDI, ServiceHarness

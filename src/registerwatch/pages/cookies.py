@@ -10,7 +10,7 @@ from registerwatch.accounts.session_opening import SESSION_SECONDS
 from registerwatch.settings import Settings
 from registerwatch.web.injection import service_of
 
-SAFE_NAME = "__Host-session"
+SAFE_PREFIX = "__Host-"
 """Browsers accept a cookie with this prefix over https alone, without a domain: no other host can set or read it."""
 PLAIN_NAME = "session"
 """Where people reach the service over http on their own machine."""
@@ -30,7 +30,7 @@ def can_sign_in(settings: Settings) -> bool:
 
 def cookie_name(settings: Settings, name: str = PLAIN_NAME) -> str:
     """What a cookie of ours is called: `__Host-session`, or `session` on one's own machine."""
-    return name if is_local(settings) else f"__Host-{name}"
+    return name if is_local(settings) else SAFE_PREFIX + name
 
 
 def has_session(request: Request) -> bool:

@@ -72,12 +72,6 @@ class EventMarks:
         self._database = database
         self._clock = clock
 
-    async def unseen(self, caller: Caller) -> UnseenCounts:
-        """How many events the user has not seen."""
-        await self._classify(caller.account.id)
-        async with self._database.reading() as connection:
-            return UnseenCounts(await search.unseen_by_severity(connection, _viewer(caller), MAX_COUNTED))
-
     async def most_severe_unseen(self, caller: Caller, limit: int) -> UnseenEvents:
         """The most severe events that the user has not seen, of each severity the newest, and how many there are."""
         viewer = _viewer(caller)

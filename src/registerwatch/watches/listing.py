@@ -82,10 +82,6 @@ class WatchCounts:
         """Those that would match with this state in place of the filter's."""
         return self.of(state, self.chosen.kind)
 
-    def of_kind(self, kind: Kind | None) -> int:
-        """Those that would match with this kind in place of the filter's."""
-        return self.of(self.chosen.state, kind)
-
     def of(self, state: HealthState | None, kind: Kind | None) -> int:
         """Those that would match with this state and kind; None stands for each."""
         return sum(

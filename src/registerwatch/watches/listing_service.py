@@ -43,12 +43,6 @@ class ListingService:
             tags = await tag_repository.tags_of(connection, account_id, ids)
         return WatchPage([replace(row, tags=tags.get(row.watch.id, ())) for row in rows], counts, shown)
 
-    async def count(self, caller: Caller, chosen: WatchFilter) -> int:
-        """How many match."""
-        async with self._database.reading() as connection:
-            cells = await listing_repository.counts(connection, caller.account.id, chosen, int(self._clock.now()))
-        return WatchCounts(chosen, cells).matching
-
     async def names(self, caller: Caller, watch_ids: Sequence[int]) -> Sequence[str]:
         """The names of watches of the account, in the order of their ids."""
         async with self._database.reading() as connection:

@@ -10,11 +10,11 @@ from registerwatch.db.engine import Database
 from registerwatch.watches import overview_repository
 from registerwatch.watches.certificates import CertificateFilter, WatchedCertificate
 from registerwatch.watches.certificates import overview as certificate_overview
+from registerwatch.watches.expiring import PAST_DAYS
 from registerwatch.watches.models import HealthState
 from registerwatch.watches.overview_repository import FailingWatch, StateCount
 
 AHEAD_DAYS = 90
-PAST_DAYS = 30
 SHOWN = 5
 
 

@@ -23,7 +23,7 @@ from registerwatch.watches.subjects import subject as subject_of
 _COUNT = PreparedSelect(repository.COUNT)
 NEWEST_EVENTS = 100
 START_SECONDS = 25.0
-"""So long a new watch waits for the request budget to begin its read."""
+"""So long a read that somebody waits for waits for the request budget to begin."""
 NO_WATCH = "The account has no watch with this id."
 
 

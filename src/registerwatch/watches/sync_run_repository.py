@@ -22,12 +22,6 @@ async def begin(connection: AsyncConnection, account_id: int, run: SyncRun) -> N
     await connection.execute(insert(sync_runs).values(account_id=account_id, **values))
 
 
-async def last_event(connection: AsyncConnection, account_id: int) -> int:
-    """The id of the account's newest event, 0 when it has none."""
-    found = select(func.max(events.c.id)).where(events.c.account_id == account_id)
-    return (await connection.execute(found)).scalar_one() or 0
-
-
 async def note(
     connection: AsyncConnection,
     account_id: int,

@@ -15,7 +15,7 @@ from registerwatch.db.engine import Database
 from registerwatch.db.run_uncancelled import run_uncancelled
 from registerwatch.register.observation import ReadContext
 from registerwatch.register.sources.budget_parts import RequestPriority
-from registerwatch.watches import repository, sync_run_repository
+from registerwatch.watches import event_search_repository, repository, sync_run_repository
 from registerwatch.watches.models import SyncRun
 from registerwatch.watches.outbox import Outbox, release_at_end
 from registerwatch.watches.read_many import SubjectReads
@@ -86,7 +86,7 @@ class SyncRunService:
                 due = await repository.let_be_due(connection, caller.account.id, watch_ids)
             run = SyncRun(secrets.token_hex(8), now, ends_by, len(due))
             await sync_run_repository.begin(connection, caller.account.id, run)
-            after_event = await sync_run_repository.last_event(connection, caller.account.id)
+            after_event = await event_search_repository.newest_id(connection, caller.account.id)
         context = ReadContext(held_until=ends_by, account_id=caller.account.id)
         limits = self._reader.limits(self._clock.monotonic() + RUN_SECONDS, caller.account)
         reads = SubjectReads(self._reader, due, RequestPriority.WATCH, context, limits)

@@ -10,7 +10,6 @@ from registerwatch.accounts.validation import one_line
 from registerwatch.db.engine import Database
 from registerwatch.errors import CapReached, InvalidInput
 from registerwatch.watches import repository, tag_repository
-from registerwatch.watches.tag_repository import tags_of
 
 MAX_TAG_LENGTH = 40
 MAX_TAGS_OF_WATCH = 20
@@ -21,8 +20,6 @@ MAX_TEXT_LENGTH = 2_000
 TOO_MANY_OF_WATCH = f"A watch has at most {MAX_TAGS_OF_WATCH} tags."
 TOO_MANY_OF_ACCOUNT = f"An account has at most {MAX_TAGS_OF_ACCOUNT} different tags. Use one that you have."
 NO_TAG = "Type a tag, such as “ward 3”."
-
-__all__ = ["TagService", "add_tags", "set_tags", "spelled", "tag_of", "tags_of", "tags_of_text"]
 
 
 def tags_of_text(text: str) -> Sequence[str]:
@@ -96,7 +93,7 @@ class TagService:
     async def of_watch(self, caller: Caller, watch_id: int) -> Sequence[str]:
         """The tags of a watch of the account, in alphabetical order."""
         async with self._database.reading() as connection:
-            return (await tags_of(connection, caller.account.id, [watch_id])).get(watch_id, ())
+            return (await tag_repository.tags_of(connection, caller.account.id, [watch_id])).get(watch_id, ())
 
     async def set(self, caller: Caller, watch_id: int, text: str) -> None:
         """Let a watch have the tags of a text, which has commas between them. Raises `InvalidInput`, `CapReached`."""

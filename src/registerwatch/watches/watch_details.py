@@ -13,17 +13,15 @@ from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
 from registerwatch.register.observation import ReadContext
 from registerwatch.register.sources.budget_parts import RequestPriority
-from registerwatch.watches import event_repository, read_failures, repository, watch_details_repository
+from registerwatch.watches import event_repository, read_failures, repository, tag_repository, watch_details_repository
 from registerwatch.watches.models import Watch
 from registerwatch.watches.options import WatchOptions, notes_of, options_of, with_options
 from registerwatch.watches.read_subject import SubjectReader
+from registerwatch.watches.service import START_SECONDS
 from registerwatch.watches.snapshot import label_of
-from registerwatch.watches.tags import set_tags, tags_of, tags_of_text
+from registerwatch.watches.tags import set_tags, tags_of_text
 from registerwatch.watches.timeline import PAGE_LENGTH, Position, TimelinePage, position_of
 from registerwatch.watches.watch_details_repository import StoredSettings
-
-START_SECONDS = 25.0
-"""So long a read that somebody waits for waits for the request budget to begin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +81,7 @@ class WatchDetailsService:
             if found is None:
                 return None
             watch, settings = found
-            tags = (await tags_of(connection, account_id, [watch_id])).get(watch_id, ())
+            tags = (await tag_repository.tags_of(connection, account_id, [watch_id])).get(watch_id, ())
             timeline = await _timeline(connection, account_id, watch_id, before)
         return WatchDetails(watch, settings.is_renamed, tags, settings.notes, options_of(settings.options), timeline)
 

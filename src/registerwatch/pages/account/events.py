@@ -1,12 +1,13 @@
 """The page of events: what has changed, what of it a person has seen, and what the account has put away."""
 
 from collections.abc import AsyncIterator, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from registerwatch.bootstrap import Service
+from registerwatch.clock import iso_utc
 from registerwatch.errors import InvalidInput
 from registerwatch.pages.account.downloads import COUNTED_DOWNLOAD
 from registerwatch.pages.account.event_query import KINDS, LISTS, MAX_LENGTH, SINGLE, EventQuery
@@ -197,17 +198,12 @@ async def _lines(batches: AsyncIterator[Sequence[ListedEvent]], visitor: Visitor
 
 def _lines_of(listed: ListedEvent, visitor: Visitor) -> list[Row]:
     event = listed.event
-    at = datetime.fromtimestamp(event.created_at, UTC)
-    local = at.astimezone(visitor.zone)
-    about: list[Cell] = [event.id, _utc(at), f"{local:%Y-%m-%d %H:%M:%S}", visitor.zone.key, event.severity, event.kind]
+    at, local = iso_utc(event.created_at), datetime.fromtimestamp(event.created_at, visitor.zone)
+    about: list[Cell] = [event.id, at, f"{local:%Y-%m-%d %H:%M:%S}", visitor.zone.key, event.severity, event.kind]
     about += [event.label, event.subject]
-    archived = _utc(datetime.fromtimestamp(listed.archived_at, UTC)) if listed.archived_at is not None else ""
+    archived = iso_utc(listed.archived_at) if listed.archived_at is not None else ""
     end: list[Cell] = ["yes" if listed.is_seen else "no", archived]
     changes: list[list[Cell]] = [
         [each.certificate, field_name(each.field), each.old, each.new] for each in event.changes
     ]
     return [[*about, *change, *end] for change in changes or [["", "", "", ""]]]
-
-
-def _utc(at: datetime) -> str:
-    return f"{at:%Y-%m-%dT%H:%M:%SZ}"

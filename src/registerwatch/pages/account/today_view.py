@@ -1,28 +1,23 @@
 """The first page of the account, as its template shows it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from urllib.parse import urlsplit
 
 from registerwatch.notifications.models import Target
+from registerwatch.pages.account.watch_rows import STATES
 from registerwatch.pages.account.watch_standing import Badge, certificates_of
 from registerwatch.register.store.records import CopyState
 from registerwatch.watches.certificates import WatchedCertificate
 from registerwatch.watches.event_marks import MAX_COUNTED, UnseenEvents
-from registerwatch.watches.models import EventSeverity, HealthState
-from registerwatch.watches.overview import AHEAD_DAYS, PAST_DAYS, WatchOverview
+from registerwatch.watches.expiring import PAST_DAYS
+from registerwatch.watches.models import EventSeverity
+from registerwatch.watches.overview import AHEAD_DAYS, WatchOverview
 from registerwatch.watches.snapshot import Snapshot
 
 NEW_ACCOUNT_SECONDS = 14 * 24 * 3600
 """For so long an account counts as new."""
-STATE_WORDS: Mapping[HealthState, str] = {
-    "ok": "read",
-    "failing": "failing",
-    "overdue": "overdue",
-    "unknown": "unknown to the register",
-    "unread": "not read yet",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +67,7 @@ class Today:
     @property
     def states(self) -> list[tuple[str, str]]:
         """States that watches are in, with words for a sentence."""
-        return [(state, words) for state, words in STATE_WORDS.items() if self.overview.count(state)]
+        return [(state, words.lower()) for state, words in STATES.items() if self.overview.count(state)]
 
     def standing_of(self, certificate: WatchedCertificate) -> Badge:
         """How a certificate stands, and the tone."""
