@@ -8,6 +8,7 @@ import sys
 from collections.abc import AsyncIterator, Iterable, Iterator
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
@@ -18,6 +19,9 @@ from registerwatch.db.engine import Database
 from registerwatch.db.migrate import upgrade
 from tests.support import postgresql, redis
 from tests.support.harness import ServiceHarness, ServiceStarter, built_harness, running_harness
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 RECORDS = Path(__file__).parents[2] / "shared" / "records" / "devices.jsonl.gz"
 
@@ -226,3 +230,12 @@ def _migrate(url: str) -> None:
         await database.close()
 
     asyncio.run(run())
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator["Browser"]:
+    """Debian's Chromium, for a module without asynchronous tests."""
+    from tests.pages.browser_site import chromium  # Playwright takes a moment to load
+
+    with chromium() as launched:
+        yield launched

@@ -18,7 +18,7 @@ from registerwatch.billing.stripe_provider import StripeProvider
 from registerwatch_standins.payment.app import PaymentSandbox
 from registerwatch_standins.payment.event_sender import Webhook
 from registerwatch_standins.payment.records import Card
-from tests.pages.browser_site import chromium, complaints, new_page
+from tests.pages.browser_site import complaints, new_page
 from tests.support.fakes import SteppedClock
 from tests.support.harness import ServiceHarness, running_harness
 from tests.support.servers import serving
@@ -94,12 +94,6 @@ class Person:
         """Sign out by the button in the head of the page."""
         self.page.get_by_role("button", name="Sign out").click()
         expect(self.page).to_have_url(re.compile("/login"))
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as launched:
-        yield launched
 
 
 @pytest.fixture

@@ -1,16 +1,21 @@
 """A site over made-up registrations, which the stand-in register has too."""
 
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from registerwatch_standins.register.file_world import FileWorld
 from tests.support.harness import ServiceHarness, running_harness
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, BrowserContext
+
+    from tests.pages.browser_site import Served
 
 SiteMaker = Callable[..., AbstractAsyncContextManager[ServiceHarness]]
 
@@ -39,3 +44,12 @@ async def running_site(
 def site(database_url: str, tmp_path: Path) -> SiteMaker:
     """Starts a service whose copy holds these: `async with site(registration("04012345000016")) as harness`."""
     return partial(running_site, database_url, tmp_path)
+
+
+@pytest.fixture
+def context(browser: "Browser", served: "Served") -> Iterator["BrowserContext"]:
+    """A fresh visitor of the site that a module serves."""
+    visitor = browser.new_context(base_url=served.address)
+    visitor.set_default_timeout(10_000)
+    yield visitor
+    visitor.close()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Keyboard, Page, expect
 
-from tests.pages.browser_site import Served, chromium, complaints, new_page, served_site
+from tests.pages.browser_site import Served, complaints, new_page, served_site
 from tests.pages.page_checks import REACHABLE
 from tests.pages.public_states import HOSTILE, NAMED, REGISTRATIONS, UNREAD
 
@@ -17,22 +17,6 @@ def served(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> I
     """The site, served from a thread."""
     with served_site(tmp_path_factory.mktemp("served"), sqlite_template, REGISTRATIONS) as site:
         yield site
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """Debian's Chromium."""
-    with chromium() as launched:
-        yield launched
-
-
-@pytest.fixture
-def context(browser: Browser, served: Served) -> Iterator[BrowserContext]:
-    """A fresh visitor."""
-    visitor = browser.new_context(base_url=served.address)
-    visitor.set_default_timeout(10_000)
-    yield visitor
-    visitor.close()
 
 
 @pytest.fixture

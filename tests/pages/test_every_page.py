@@ -9,7 +9,7 @@ from playwright.sync_api import Browser
 
 from registerwatch.pages.site_files import assets
 from tests.pages.account.page_walk import page_routes
-from tests.pages.browser_site import Served, chromium, complaints, new_page, served_site
+from tests.pages.browser_site import Served, complaints, new_page, served_site
 from tests.pages.markup_checker import markup_problems
 from tests.pages.page_checks import problems
 from tests.pages.public_states import PAGES, REGISTRATIONS, mailed_pages
@@ -49,13 +49,6 @@ def served(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> I
     """The site, served from a thread."""
     with served_site(tmp_path_factory.mktemp("served"), sqlite_template, REGISTRATIONS) as site:
         yield site
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """Debian's Chromium."""
-    with chromium() as launched:
-        yield launched
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
 from tests.pages.account.filled_account import PASSWORD, REGISTRATIONS, FilledAccount, filled_account
 from tests.pages.account.page_walk import State, page_routes
 from tests.pages.account.visited_account import visited_states
-from tests.pages.browser_site import Served, chromium, complaints, new_page, served_site
+from tests.pages.browser_site import Served, complaints, new_page, served_site
 from tests.pages.page_checks import problems, problems_at_first_sight
 
 
@@ -25,22 +25,6 @@ def served(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> I
 def account(served: Served) -> FilledAccount:
     """The account that the browser sees."""
     return served.portal.call(filled_account, served.harness)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """Debian's Chromium."""
-    with chromium() as launched:
-        yield launched
-
-
-@pytest.fixture
-def context(browser: Browser, served: Served) -> Iterator[BrowserContext]:
-    """A fresh visitor."""
-    visitor = browser.new_context(base_url=served.address)
-    visitor.set_default_timeout(10_000)
-    yield visitor
-    visitor.close()
 
 
 def sign_in(page: Page, account: FilledAccount) -> None:

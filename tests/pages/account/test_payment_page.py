@@ -8,19 +8,13 @@ from playwright.sync_api import Browser, Route, expect
 
 from tests.billing.plain_provider import SETTINGS
 from tests.pages.account.pages_client import STRONG_PASSWORD
-from tests.pages.browser_site import Served, chromium, complaints, new_page, served_site
+from tests.pages.browser_site import Served, complaints, new_page, served_site
 
 
 @pytest.fixture
 def served(tmp_path: Path, sqlite_template: Path) -> Iterator[Served]:
     with served_site(tmp_path, sqlite_template, [], public_url="http://localhost:8000", **SETTINGS) as site:
         yield site
-
-
-@pytest.fixture
-def browser() -> Iterator[Browser]:
-    with chromium() as launched:
-        yield launched
 
 
 def _provider_page(route: Route) -> None:

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.pages.account.pages_client import STRONG_PASSWORD
-from tests.pages.browser_site import Served, chromium, complaints, new_page, served_site
+from tests.pages.browser_site import Served, complaints, new_page, served_site
 from tests.pages.registrations import gtin, registration
 
 NAMES = ("Pump Alpha", "Pump Beta", "Pump Delta", "Pump Gamma")
@@ -20,13 +20,6 @@ def served(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> I
     """The site, served from a thread."""
     with served_site(tmp_path_factory.mktemp("served"), sqlite_template, DEVICES) as site:
         yield site
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """Debian's Chromium."""
-    with chromium() as launched:
-        yield launched
 
 
 def signed_up(browser: Browser, served: Served, email: str, *, script: bool) -> Page:
