@@ -1,5 +1,6 @@
 """The way to the payment provider's page in a real browser, which holds forms to this site."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -34,7 +35,7 @@ def test_a_plan_is_chosen_paid_at_the_providers_and_shown(served: Served, browse
         page.get_by_role("button", name="Choose Standard").click()
         expect(page.get_by_role("heading")).to_have_text("Pay here")
         page.go_back()
-        expect(page).to_have_url(f"{served.address}/app/billing")
+        expect(page).to_have_url(re.compile("/app/billing"))
         session = list(served.harness.provider.checkouts)[-1]
         served.harness.provider.pay(session)
         page.goto(f"/billing/done?session_id={session}")
