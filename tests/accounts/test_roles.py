@@ -134,3 +134,18 @@ async def test_an_open_invitation_is_listed_until_it_is_withdrawn_or_over(
     await accounts.invitations.invite(owner, GUEST)
     clock.move(7 * 86_400)
     assert await accounts.invitations.open(owner) == []
+
+
+async def test_the_invitations_of_who_is_no_owner_any_more_lead_nowhere(accounts: Accounts, mail: MemoryMailer) -> None:
+    owner, member = await _with_member(accounts)
+    await accounts.invitations.invite(owner, GUEST)
+    for end in ("made a member", "removed"):
+        await accounts.members.set_role(owner, member, Role.OWNER)
+        other = await by_session(accounts, (await accounts.sessions.login(MEMBER, PASSWORD)).session)
+        await accounts.invitations.invite(other, "friend@other.example")
+        assert len(await accounts.invitations.open(owner)) == 2
+        if end == "removed":
+            await accounts.members.remove_user(owner, member)
+        else:
+            await accounts.members.set_role(owner, member, Role.MEMBER)
+        assert [each.email for each in await accounts.invitations.open(owner)] == [GUEST], end

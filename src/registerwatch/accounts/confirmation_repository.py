@@ -226,6 +226,12 @@ async def withdraw_invitation(connection: AsyncConnection, account_id: int, emai
     return (await connection.execute(delete(invitations).where(*of_address))).rowcount > 0
 
 
+async def withdraw_invitations_by(connection: AsyncConnection, account_id: int, email: str) -> None:
+    """Remove the invitations into the account that a user has sent, who is no owner of it any more."""
+    by_user = invitations.c.account_id == account_id, invitations.c.invited_by == email
+    await connection.execute(delete(invitations).where(*by_user))
+
+
 async def invitation(connection: AsyncConnection, digest: str, now: int) -> Invitation | None:
     """The invitation of a token; None when it is unknown, over, or was accepted."""
     found = (

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registerwatch.accounts import audit, audit_trail, credentials, repository
+from registerwatch.accounts import audit, audit_trail, confirmation_repository, credentials, repository
 from registerwatch.accounts.audit import Action, AuditEntry
 from registerwatch.accounts.confirmation import ConfirmationService
 from registerwatch.accounts.models import Caller, Profile, Role, User
@@ -141,6 +141,7 @@ class MemberService:
             if user.role is Role.OWNER and len(await repository.owners(connection, account.id)) == 1:
                 raise InvalidInput(LAST_OWNER)
             await repository.remove_user(connection, account.id, user_id)
+            await confirmation_repository.withdraw_invitations_by(connection, account.id, user.email)
             await self._note(connection, caller, Action.USER_REMOVED, user.email)
             notices = await self._notices.prepare(
                 connection, caller, NoticeKind.USERS, f"removed the user {user.email}"
@@ -184,6 +185,8 @@ class MemberService:
             connection, caller, NoticeKind.USERS, f"made {user.email} {_WITH_ARTICLE[role]}", about=user.email
         )
         await repository.set_role(connection, user.account_id, user.id, role)
+        if role is Role.MEMBER:
+            await confirmation_repository.withdraw_invitations_by(connection, user.account_id, user.email)
         await self._note(connection, caller, Action.ROLE_CHANGED, f"{user.email}: {role}")
         return before
 
