@@ -6,7 +6,6 @@ from datetime import UTC, date, datetime
 from functools import cache
 from hashlib import blake2b
 from typing import Any
-from zoneinfo import ZoneInfo
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
 from jinja2.runtime import Context
@@ -14,6 +13,7 @@ from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
+from registerwatch.clock import iso_utc, utc_in_words
 from registerwatch.pages import addresses
 from registerwatch.pages.cookies import has_session
 from registerwatch.pages.site_files import asset_address
@@ -151,26 +151,14 @@ def local(context: Context, at: int | None) -> Markup | str:
     """Unix seconds as `<time title="21 Nov 2026, 03:38 UTC">21 Nov 2026, 04:38</time>`, in the page's `zone`."""
     if at is None:
         return ""
-    instant = datetime.fromtimestamp(at, UTC)
-    shown = instant.astimezone(context.get("zone") or ZoneInfo("UTC"))
-    return Markup('<time datetime="{}" title="{}">{} {}</time>').format(
-        instant.strftime("%Y-%m-%dT%H:%M:%SZ"),
-        f"{instant.day} {instant:%b %Y, %H:%M UTC}",
-        shown.day,
-        shown.strftime("%b %Y, %H:%M"),
-    )
+    shown = _in_zone(context, at)
+    return _time(at, f"{shown.day} {shown:%b %Y, %H:%M}")
 
 
 @pass_context
 def local_time(context: Context, at: int) -> Markup:
     """Unix seconds as `<time title="21 Nov 2026, 03:38 UTC">04:38</time>`, beneath a heading with the day."""
-    instant = datetime.fromtimestamp(at, UTC)
-    shown = instant.astimezone(context.get("zone") or UTC)
-    return Markup('<time datetime="{}" title="{}">{}</time>').format(
-        instant.strftime("%Y-%m-%dT%H:%M:%SZ"),
-        f"{instant.day} {instant:%b %Y, %H:%M UTC}",
-        shown.strftime("%H:%M"),
-    )
+    return _time(at, f"{_in_zone(context, at):%H:%M}")
 
 
 @pass_context
@@ -178,7 +166,15 @@ def local_day(context: Context, at: int | None) -> Markup | str:
     """Unix seconds as `<time>21 Nov 2026</time>`: the day in the page's `zone`."""
     if at is None:
         return ""
-    return day(datetime.fromtimestamp(at, context.get("zone") or UTC).date().isoformat())
+    return day(_in_zone(context, at).date().isoformat())
+
+
+def _in_zone(context: Context, at: int) -> datetime:
+    return datetime.fromtimestamp(at, context.get("zone") or UTC)
+
+
+def _time(at: int, words: str) -> Markup:
+    return Markup('<time datetime="{}" title="{}">{}</time>').format(iso_utc(at), utc_in_words(at), words)
 
 
 def count(number: int) -> str:
