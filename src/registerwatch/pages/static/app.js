@@ -2,6 +2,7 @@
 "use strict";
 
 const PAUSE_AFTER_TYPING_MS = 250;
+const SIGNED_OUT = "signed out";
 
 const say = (words) => {
   document.getElementById("announcement").textContent = words;
@@ -10,7 +11,8 @@ const say = (words) => {
 // A region is an element with an id; the server sends the region alone when it is asked for it by name.
 async function fetchRegion(id, address, options = {}) {
   const answer = await fetch(address, { ...options, headers: { "X-Fragment": id, ...options.headers } });
-  if (!answer.ok || answer.redirected) throw new Error(`status ${answer.status}`);
+  if (answer.redirected) throw new Error(SIGNED_OUT);
+  if (!answer.ok) throw new Error(`status ${answer.status}`);
   return answer.text();
 }
 
@@ -123,8 +125,8 @@ function poll(region) {
       if (fresh.hasAttribute("data-poll")) return;
       if (fresh.dataset.then) await refreshRegion(fresh.dataset.then).catch(() => {}); // a reload shows it
       if (fresh.dataset.announce) say(fresh.dataset.announce);
-    } catch {
-      poll(region);
+    } catch (error) {
+      if (error.message !== SIGNED_OUT) poll(region);
     }
   }, Number(region.dataset.poll) * 1000);
 }
