@@ -21,7 +21,7 @@ from registerwatch.watches.snapshot import Snapshot, encoded
 from tests.pages.account.pages_client import PagesClient
 from tests.pages.markup import Markup, accessibility_problems
 from tests.support.harness import SRN, UDI, ServiceHarness
-from tests.watches.builders import ON, a_certificate, a_snapshot
+from tests.watches.builders import OFF, ON, a_certificate, a_snapshot
 from tests.watches.test_listing import change
 
 pytestmark = pytest.mark.anyio
@@ -250,6 +250,18 @@ async def test_the_standing_of_a_device_is_told_beside_the_state_of_its_watch(
     today = await owner_pages.page("/app")
     assert "Watches 3 3 read ! 1 not on the EU market" in today.main
     assert accessibility_problems(today) == []
+
+
+async def test_a_certificate_that_ends_soon_is_listed_with_its_standing_and_that_of_its_device(
+    harness: ServiceHarness, owner_pages: PagesClient
+) -> None:
+    suspended = a_certificate("Z-1", expiry="2027-02-01", status_code="refdata.certificate-status.suspended")
+    await add(owner_pages, NewWatch(UDI, "Pump", encoded(a_snapshot(suspended, status_code=OFF)), harness.now))
+
+    today = await owner_pages.page("/app")
+
+    assert accessibility_problems(today) == []
+    assert today.rows[0][:2] == ["Z-1 ✕ Suspended", "Pump ! No longer placed on the EU market"]
 
 
 async def test_downloads_have_what_the_filter_lists_and_no_formula(
