@@ -71,6 +71,7 @@ async def test_before_anything_has_changed_the_page_says_what_comes_next(owner_p
     assert accessibility_problems(page) == []
     assert "No events yet" in page.main
     assert page.link("Look at your watches") == "/app/watches"
+    assert page.link("what is reported") == "/docs/watching#what-is-reported"
     for view, words in (("archived", "Nothing is archived"), ("all", "No events yet")):
         assert words in (await owner_pages.page("/app/events", view=view)).main
 
@@ -101,6 +102,12 @@ async def test_events_are_listed_by_day_with_what_was_before_and_after(owner_pag
     assert second[1:6] == ["✕ high", "Device 1 04012345670001", "Market status", OFF.old, OFF.new]
     assert third == ["Risk class", "Class IIa", "Class IIb"]
     assert page.link("Device 2") == "/app/watches/2"
+    assert page.link("Since yesterday") == "/app/events?from=2027-01-15"
+    since = await owner_pages.page(page.link("Since yesterday") + "&severity=medium")
+    assert chosen(since) == [expiry]
+    assert "Since yesterday" not in since.main
+    seen = await owner_pages.page(page.link("Seen and archived"))
+    assert seen.one("h2", id="seen-and-archived").text == "Seen and archived"
     assert "You have not seen 2: 1 high, 1 medium." in page.main
     assert caller.account.name in page.main
 

@@ -57,6 +57,17 @@ def test_header_and_banner_leave_the_screen_to_the_page(
         assert banner["height"] < 45, "the banner takes one line"
 
 
+def test_a_change_is_one_line_on_a_narrow_screen(context: BrowserContext, account: FilledAccount) -> None:
+    page = signed_in(context, account, "/app/events")
+    page.goto("/app/events?view=all&field=device_total")
+    page.set_viewport_size({"width": 320, "height": 640})
+
+    cells = page.locator("tbody", has_text="Number of registered devices").first.locator("td.change")
+    tops = [box["y"] for cell in cells.all() if (box := cell.bounding_box())]
+    assert len(tops) == 3
+    assert max(tops) - min(tops) < 4
+
+
 def test_a_form_that_is_sent_after_the_session_ended_keeps_what_was_typed(
     context: BrowserContext, served: Served, account: FilledAccount
 ) -> None:

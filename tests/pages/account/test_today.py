@@ -25,6 +25,8 @@ async def test_a_new_account_is_told_its_first_steps_until_they_are_done(
     assert "You watch nothing yet" in fresh.main
     assert "0 of 25 watches" in fresh.main
     assert fresh.link("Import it") == "/app/import"
+    assert fresh.link("How watching works") == "/docs/watching"
+    assert (await owner_pages.page("/app/watches")).link("How watching works") == "/docs/watching"
 
     [device] = harness.unique_devices(1)
     await owner_pages.post("/app/watches/add", subject=device.primary_di)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from zoneinfo import ZoneInfo
 
 from registerwatch.accounts.validation import one_line
@@ -114,6 +115,13 @@ class EventQuery:
     def with_view(self, view: str) -> str:
         """The address of another list with the same filters."""
         return replace(self.first, view=EventView(view)).address
+
+    def since(self, day: date) -> str:
+        """The address of the list from a day on, empty where that filter is on."""
+        if self.value("from") == day.isoformat():
+            return ""
+        others = tuple(each for each in self.filters if each[0] != "from")
+        return replace(self.first, filters=(*others, ("from", day.isoformat()))).address
 
     @property
     def without_filters(self) -> str:

@@ -1,7 +1,8 @@
 """The page of events: what has changed, what of it a person has seen, and what the account has put away."""
 
 from collections.abc import AsyncIterator, Sequence
-from datetime import datetime
+from datetime import date, datetime, timedelta
+from zoneinfo import ZoneInfo
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -105,6 +106,7 @@ async def _events_page(
         days=by_day(shown, visitor.zone),
         chips=query.chips(_watch_name(query, shown)) if listing else [],
         views=_views(query, listing),
+        since_yesterday=query.since(_yesterday(service.clock.now(), visitor.zone)),
         tags=[] if is_region else [(tag, tag) for tag in await service.watches.tags.counts(visitor.caller)],
         severities=[(each.value, each.value.capitalize()) for each in EventSeverity],
         kinds=list(KINDS.items()),
@@ -177,6 +179,10 @@ def _views(query: EventQuery, listing: EventListing | None) -> list[tuple[str, s
     unseen = listing.unseen.total if listing and not query.is_filtered else None
     numbers = {EventView.UNSEEN: unseen if unseen != MAX_COUNTED else None}
     return [(query.with_view(each), VIEWS[each], numbers.get(each), each is query.view) for each in EventView]
+
+
+def _yesterday(now: float, zone: ZoneInfo) -> date:
+    return datetime.fromtimestamp(now, zone).date() - timedelta(days=1)
 
 
 def _watch_name(query: EventQuery, shown: Sequence[ListedEvent]) -> str:
