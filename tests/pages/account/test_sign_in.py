@@ -78,10 +78,13 @@ async def test_signing_in_leads_back_to_the_page_that_was_asked_for(browser_clie
 
 
 async def test_who_signs_up_to_watch_a_device_watches_it(harness: ServiceHarness, browser_client: PagesClient) -> None:
-    [device] = harness.unique_devices(1)
+    device = next(each for each in harness.unique_devices(20) if each.trade_name)
 
     form = await browser_client.page("/signup", watch=device.primary_di)
-    assert f"Then you watch {device.primary_di}" in form.main
+    assert f"Then you watch {device.primary_di}." in form.main
+    await harness.fill_copy()
+    form = await browser_client.page("/signup", watch=device.primary_di)
+    assert f"Then you watch {device.trade_name} ({device.primary_di})." in form.main
     response = await browser_client.post(
         "/signup", email=EMAIL, password=STRONG_PASSWORD, watch=form.one("input", name="watch")["value"]
     )

@@ -58,7 +58,7 @@ async def signup_form(request: Request, service: InjectedService) -> Response:
     destination = Destination.of_query(request)
     if await visitor_of(request) is not None:
         return RedirectResponse(destination.address, 303)
-    return _signup_page(request, service, destination)
+    return await _signup_page(request, service, destination)
 
 
 @router.post("/signup")
@@ -73,7 +73,7 @@ async def signup(request: Request, service: InjectedService) -> Response:
         await service.accounts.passwords.refuse_common(password, email)
         opened = await service.accounts.sessions.sign_up(form["company"], email, password, client_of(request))
     except (InvalidInput, SignupClosed, Overloaded) as error:
-        return _signup_page(request, service, destination, 400, form=form, problem=str(error))
+        return await _signup_page(request, service, destination, 400, form=form, problem=str(error))
     response = await _opened_response(request, service, opened, destination)
     if isinstance(opened, NewSession) and not opened.existing and service.accounts.confirmations.can_mail:
         say_welcome(response)
@@ -133,7 +133,7 @@ def _require_cookies(service: Service) -> None:
         raise InvalidInput(NEEDS_HTTPS)
 
 
-def _signup_page(
+async def _signup_page(
     request: Request,
     service: Service,
     destination: Destination,
@@ -148,6 +148,7 @@ def _signup_page(
         "account/signup.html",
         status,
         destination=destination,
+        watched_name=await service.records.name_of(destination.watch) if destination.watch else "",
         typed=form,
         problem=problem,
         shortest=MIN_PASSWORD_LENGTH,

@@ -35,6 +35,7 @@ from registerwatch.register.observation import (
 from registerwatch.register.sources.source import KnownRecord
 from registerwatch.register.store import statements
 from registerwatch.register.store.batch import Batch, DeviceChange, Key, StoredRow, is_overtaken, without_outdated
+from registerwatch.register.store.names import stored_names
 
 DETAIL_SECONDS = 7 * 24 * 3600
 """A stored detail is read again after so long: dates in it can change without a new version."""
@@ -62,6 +63,12 @@ class RecordStore:
         async with self._database.reading() as connection:
             row = (await connection.execute(statements.STATE)).one()
         return CopyState(row.copy_id, row.revision, row.devices, row.last_read_at)
+
+    async def name_of(self, subject: str) -> str:
+        """What a device or an actor is called; empty for one that the copy does not have."""
+        async with self._database.reading() as connection:
+            found = (await stored_names(connection, [subject])).get(subject)
+        return found.name if found is not None else ""
 
     async def known(self, udi: str, *, now: int = 0) -> dict[str, KnownRecord]:
         """The stored records of a UDI-DI, by uuid. A detail that is a week old, or of an older document version, has
