@@ -1,12 +1,14 @@
 """Signing up, in and out in a browser: cookies, where forms come from, forms that wait for a session."""
 
 import pytest
+from sqlalchemy import update
 
 from registerwatch.accounts.audit import Action
 from registerwatch.accounts.clients import UNKNOWN_CLIENT
 from registerwatch.accounts.credentials import credential_of
 from registerwatch.accounts.proof import PROOF_SECONDS
 from registerwatch.accounts.session_opening import SESSION_SECONDS
+from registerwatch.db.tables import users
 from registerwatch.errors import WrongPassword
 from tests.pages.account.pages_client import STRONG_PASSWORD, PagesClient
 from tests.pages.markup import Markup, accessibility_problems
@@ -203,3 +205,12 @@ async def test_the_password_is_asked_for_again_after_ten_minutes_and_the_form_go
     await proofs.prove(caller, STRONG_PASSWORD)
 
     assert proofs.is_proved(await harness.service.accounts.sessions.caller(credential_of(None, owner_pages.session)))
+
+
+async def test_a_time_zone_that_is_known_no_more_is_shown_as_utc(
+    harness: ServiceHarness, owner_pages: PagesClient
+) -> None:
+    async with harness.database.transaction() as connection:
+        await connection.execute(update(users).values(time_zone="Europe/Atlantis"))
+
+    assert "Today" in (await owner_pages.page("/app")).main

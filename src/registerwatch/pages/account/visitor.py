@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from typing import Annotated
-from zoneinfo import ZoneInfo
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from fastapi import Depends
 from starlette.requests import Request
@@ -28,8 +28,11 @@ class Visitor:
 
     @property
     def zone(self) -> ZoneInfo:
-        """The time zone in which pages show instants."""
-        return ZoneInfo(self.caller.time_zone)
+        """The time zone in which pages show instants; UTC where the stored one is known no more."""
+        try:
+            return ZoneInfo(self.caller.time_zone)
+        except (ZoneInfoNotFoundError, ValueError):
+            return ZoneInfo("UTC")
 
     @property
     def is_owner(self) -> bool:
