@@ -12,7 +12,7 @@ from typing import Any
 
 import httpx2
 import uvloop
-from sqlalchemy import event, insert, select, update
+from sqlalchemy import event, insert, select, text, update
 
 from bench.figures import Figure, Goal, Row, Section, latencies
 from bench.postgresql import cluster_if_installed
@@ -147,6 +147,7 @@ async def _measured(setup: Setup, kind: str, address: str) -> dict[str, Page]:
         watches = _watches(setup)
         with timed(f"an account with {watches:,} watches and {watches * EVENTS_FOR_EACH:,} events in {kind}"):
             watch = await _filled(service, watches)
+            await _vacuumed(service)
         statements, pages = Statements(service), {}
         for what, path in PAGES.items():
             pages[what] = await _page(browser, statements, path.replace("{watch}", str(watch)))
@@ -187,6 +188,14 @@ async def _opened(browser: httpx2.AsyncClient, path: str) -> httpx2.Response:
     if answer.status_code != 200:
         raise ProcessFailed(f"{path} was answered with {answer.status_code}")
     return answer
+
+
+async def _vacuumed(service: Service) -> None:
+    """Let PostgreSQL look at the rows, as it does by itself where an account grows."""
+    if service.database.kind == "postgresql":
+        async with service.database.engine.connect() as connection:
+            await connection.execution_options(isolation_level="AUTOCOMMIT")
+            await connection.execute(text("VACUUM ANALYZE"))
 
 
 def _watches(setup: Setup) -> int:
@@ -260,4 +269,5 @@ def _event(account: int, watch: int, number: int, now: int) -> dict[str, Any]:
         "kind": kind,
         "severity": severity,
         "cause": None,
+        "fields": f",{changed},",
     }

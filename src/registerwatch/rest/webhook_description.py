@@ -34,7 +34,7 @@ def describe_webhooks(description: dict[str, Any], service_name: str) -> None:
 def _example(kind: EventType) -> dict[str, Any]:
     """A body of this kind."""
     return {
-        "id": "whd_5dUdLTRsYZmhLQFoLmQhuMVf",
+        "id": "whd_…",
         "type": kind.value,
         "created_at": "2026-11-21T03:38:00Z",
         "email": "owner@acme.example",

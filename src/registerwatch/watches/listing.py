@@ -10,7 +10,7 @@ from registerwatch.watches.models import HealthState, Watch
 from registerwatch.watches.snapshot import Kind
 from registerwatch.watches.tags import MAX_TAG_LENGTH
 
-PAGE_ROWS = 50
+PAGE_ROWS = 40
 MAX_TEXT_LENGTH = 200
 MAX_WORDS = 8
 MAX_TAGS = 5
