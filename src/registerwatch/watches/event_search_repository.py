@@ -13,6 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.db.row_pages import MAX_ROW_ID
 from registerwatch.db.tables import event_marks, events, users, watch_tags
+from registerwatch.db.text_search import holds_text
 from registerwatch.watches.event_repository import EVENT, event_of
 from registerwatch.watches.event_selection import EventSelection, EventView
 from registerwatch.watches.models import Event, EventSeverity
@@ -151,7 +152,7 @@ def _filters(account_id: int, selection: EventSelection) -> Sequence[ColumnEleme
     if selection.until is not None:
         found.append(events.c.created_at < selection.until)
     if selection.fields:
-        names = [events.c.fields.contains(f",{name},", autoescape=True) for name in sorted(selection.fields)]
+        names = [holds_text(events.c.fields, f",{name},") for name in sorted(selection.fields)]
         found.append(or_(*names))
     return found
 
