@@ -54,6 +54,8 @@ TOGETHER = (
 """Tests that share something that takes long to make: of several workers one runs all of them."""
 
 NOT_QUICK = (
+    "accounts/test_passkeys.py",
+    "accounts/test_provider_sign_in.py",
     "attacks",
     "bench",
     "commands",
@@ -64,7 +66,10 @@ NOT_QUICK = (
     "rest",
     "standins",
     "test_clock.py",
+    "watches/test_event_marks.py",
     "watches/test_fair_recheck.py",
+    "watches/test_import_xlsx.py",
+    "watches/test_sync_runs.py",
     "web/test_http_limits.py",
     "web/test_security_headers.py",
     "web/test_states_of_knowledge.py",
