@@ -16,13 +16,13 @@ from starlette.responses import Response, StreamingResponse
 from registerwatch.pages.account.spreadsheet import (
     BATCH_ROWS,
     BYTE_ORDER_MARK,
-    MAX_CELL_LENGTH,
     Row,
     csv_cell,
     csv_response,
     csv_text,
     xlsx_response,
 )
+from registerwatch.pages.account.xlsx_sheet import MAX_CELL_LENGTH
 
 HOSTILE = [
     '=HYPERLINK("http://evil.example","x")',

@@ -19,16 +19,14 @@ from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Se
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import date, datetime
-from typing import IO, Any, TypeVar
+from typing import IO, TYPE_CHECKING, TypeVar
 
-from openpyxl import Workbook
-from openpyxl.cell import Cell as SheetCell
-from openpyxl.cell import WriteOnlyCell
-from openpyxl.styles import Font
-from openpyxl.utils import get_column_letter
 from starlette.responses import Response, StreamingResponse
 
 from registerwatch.web.responses import NOT_CACHED
+
+if TYPE_CHECKING:
+    from registerwatch.pages.account.xlsx_sheet import XlsxSheet
 
 Cell = str | int | date | datetime | None
 """Instants have no zone: they are in that of the reader, whose name is in the header."""
@@ -39,19 +37,12 @@ CSV = "text/csv; charset=utf-8"
 XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 BATCH_ROWS = 500
 PIECE_BYTES = 65_536
-MAX_CELL_LENGTH = 32_767
-"""What Excel takes."""
-FIRST_YEAR = 1900
-"""Dates before it are text: Excel has no others."""
-DAY_FORMAT, INSTANT_FORMAT = "yyyy-mm-dd", "yyyy-mm-dd hh:mm:ss"
-MAX_WIDTH, MIN_WIDTH = 60, 8
-"""Of a column, in characters."""
 BYTE_ORDER_MARK = "\ufeff"
 
-_FORMULA = re.compile(r"\s*[=+\-@＝＋－＠]")
+FORMULA = re.compile(r"\s*[=+\-@＝＋－＠]")
 _FORMULA_BEHIND_SEPARATOR = re.compile(r"([;|][\s\"']*)(?=[=+\-@＝＋－＠])")
 """Where a comma separates decimals, Excel takes a semicolon for the end of a cell, even within quotation marks."""
-_NOT_IN_XML = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+NOT_IN_XML = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _LINE_BREAKS = re.compile(r"[\t\r\n\x0b\x0c\x1c-\x1e\x85\u2028\u2029]+")
 _FILENAME = re.compile(r"[a-z0-9][a-z0-9.-]{0,80}", re.ASCII)
 _WRITER = ThreadPoolExecutor(max_workers=1, thread_name_prefix="spreadsheets")
@@ -76,7 +67,7 @@ async def xlsx_response(filename: str, header: Sequence[str], rows: Rows, *, tit
     """A download of an XLSX file with one sheet. It is written to a temporary file, which no name leads to."""
     file = tempfile.TemporaryFile()  # noqa: SIM115  # closed when it is sent
     try:
-        sheet = _Sheet(title, header)
+        sheet = await _in_writer(lambda: _sheet(title, header))
         try:
             async for batch in _batches(rows):
                 await _in_writer(lambda batch=batch: sheet.append(batch))  # type: ignore[misc]
@@ -102,72 +93,15 @@ def csv_cell(value: Cell) -> str:
     """A value as text that no program takes for a formula, in one line."""
     if not isinstance(value, str):
         return "" if value is None else str(value)
-    text = _LINE_BREAKS.sub(" ", _NOT_IN_XML.sub("", value))
+    text = _LINE_BREAKS.sub(" ", NOT_IN_XML.sub("", value))
     text = _FORMULA_BEHIND_SEPARATOR.sub(r"\1'", text)
-    return f"'{text}" if _FORMULA.match(text) else text
+    return f"'{text}" if FORMULA.match(text) else text
 
 
-class _Sheet:
-    """A workbook with one sheet, of which only the row that is being written is in memory."""
+def _sheet(title: str, header: Sequence[str]) -> "XlsxSheet":
+    from registerwatch.pages.account.xlsx_sheet import XlsxSheet  # its library takes 0.2 s to load
 
-    def __init__(self, title: str, header: Sequence[str]) -> None:
-        self._workbook = Workbook(write_only=True)
-        self._sheet: Any = self._workbook.create_sheet(title)  # its stubs lack the filter and the widths of columns
-        self._columns = len(header)
-        self._rows = 1
-        self._header = header
-        self._is_begun = False
-
-    def append(self, rows: Sequence[Row]) -> None:
-        """Write rows. The first ones tell how wide the columns are."""
-        if not self._is_begun:
-            self._begin(rows)
-        for row in rows:
-            self._sheet.append([self._cell(value) for value in row])
-        self._rows += len(rows)
-
-    def save(self, file: IO[bytes]) -> int:
-        """Write the file; its size in bytes."""
-        self.append([])
-        self._sheet.auto_filter.ref = f"A1:{get_column_letter(self._columns)}{self._rows}"
-        self._workbook.save(file)
-        size = file.tell()
-        file.seek(0)
-        return size
-
-    def discard(self) -> None:
-        """Let the library remove its own temporary file, which it does when it saves."""
-        with tempfile.TemporaryFile() as nowhere:
-            self._workbook.save(nowhere)
-
-    def _begin(self, rows: Sequence[Row]) -> None:
-        self._is_begun = True
-        self._sheet.freeze_panes = "A2"
-        for place, name in enumerate(self._header):
-            longest = max((len(str(row[place] or "")) for row in rows), default=0)
-            width = min(MAX_WIDTH, max(MIN_WIDTH, len(name), longest) + 2)
-            self._sheet.column_dimensions[get_column_letter(place + 1)].width = width
-        cells = [self._cell(name) for name in self._header]
-        for cell in cells:
-            cell.font = Font(bold=True)
-        self._sheet.append(cells)
-
-    def _cell(self, value: Cell) -> SheetCell:
-        """A cell whose text stays text, also when somebody edits it."""
-        cell = WriteOnlyCell(self._sheet)
-        if isinstance(value, str):
-            text = _NOT_IN_XML.sub("", value)[:MAX_CELL_LENGTH]
-            cell.value = text
-            cell.data_type = "s"
-            if _FORMULA.match(text):
-                cell.quotePrefix = True
-        elif isinstance(value, date) and value.year < FIRST_YEAR:
-            cell.value = str(value)
-        elif value is not None:
-            cell.value = value
-        if cell.is_date:
-            cell.number_format = INSTANT_FORMAT if isinstance(value, datetime) else DAY_FORMAT
-        return cell
+    return XlsxSheet(title, header)
 
 
 async def _batches(rows: Rows) -> AsyncIterator[Sequence[Row]]:
