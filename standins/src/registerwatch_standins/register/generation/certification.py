@@ -32,7 +32,7 @@ def directive_certificate(maker: Manufacturer, legislation: str, serial: int) ->
     kind = ("II_EX_4", "II_EX_4", "II_EX_4", "V", "II_4")[(draws[31] + serial) % 5]
     month = 1 + salt % 12
     return Certificate(
-        number=_number(body, maker.index, serial, directive=True),
+        number=certificate_number(body, maker.index, serial, directive=True),
         revision=_REVISIONS[salt % len(_REVISIONS)],
         expiry=None if salt % 12 == 5 else _DIRECTIVE_EXPIRIES[(salt >> 2) % len(_DIRECTIVE_EXPIRIES)],
         starting_validity=f"2021-{month:02d}-{1 + draws[32] % 28:02d}" if salt % 4 == 0 else None,
@@ -53,7 +53,7 @@ def regulation_certificate(maker: Manufacturer, legislation: str, kind: str, ser
     year, month, day = 2021 + salt % 6, 1 + draws[32] % 9, 1 + draws[33] % 28
     issued, dated = f"{year}-{month:02d}-{day:02d}", salt % 20 != 7
     return Certificate(
-        number=_number(body, maker.index, serial, directive=False),
+        number=certificate_number(body, maker.index, serial, directive=False),
         revision=_REVISIONS[(salt >> 1) % len(_REVISIONS)],
         expiry=f"{year + 5}-{month:02d}-{max(1, day - 1):02d}" if dated else None,
         starting_validity=issued if dated else None,
@@ -75,7 +75,7 @@ def _notified_body(draws: bytes) -> tuple[str, str]:
     return NOTIFIED_BODIES[draws[29] % len(NOTIFIED_BODIES)]
 
 
-def _number(body: str, holder: int, serial: int, *, directive: bool) -> str:
+def certificate_number(body: str, holder: int, serial: int, *, directive: bool) -> str:
     """A certificate number in the manner of its notified body."""
     client = 10_000 + holder
     if body == "0123":
