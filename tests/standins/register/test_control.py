@@ -15,6 +15,25 @@ async def test_a_change_is_made_and_logged(register: Register) -> None:
     assert {change["field"] for change in log["changes"]} == {"reference", "version_number"}
 
 
+async def test_a_certificate_is_listed_and_changed(register: Register) -> None:
+    srn = register.world.newest(0, 1)[0].manufacturer.srn
+    listing = {"srn": srn, "fields": {"number": "Z-1", "basic_udis": ["B-1"]}}
+    listed = (await register.client.post("/_control/certificate", json=listing)).json()
+    change = {"uuid": listed["uuid"], "fields": {"status": "suspended"}}
+    row = (await register.client.post("/_control/certificate", json=change)).json()
+    assert (row["certificate"]["number"], row["certificate"]["status"]) == ("Z-1", "suspended")
+    found = (await register.get(f"/certificates/{row['uuid']}")).json()
+    assert found["scopes"][0]["basicUdiData"]["code"] == "B-1"
+
+
+async def test_a_device_is_registered_beside_another(register: Register) -> None:
+    record = register.world.newest(10, 1)[0]
+    new = (await register.client.post("/_control/registration", json={"uuid": record.uuid})).json()
+    assert register.world.newest(0, 1)[0].uuid == new["uuid"]
+    assert new["manufacturer"]["srn"] == record.manufacturer.srn
+    assert new["primary_di"] != record.primary_di
+
+
 async def test_random_changes_are_made_among_those_that_are_named(register: Register) -> None:
     chosen = register.world.newest(10, 1)[0]
     order = {"n": 3, "among": [chosen.primary_di]}

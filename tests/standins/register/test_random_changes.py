@@ -4,6 +4,7 @@ from random import Random
 from typing import Any
 
 from registerwatch_standins.register.changes import Change
+from registerwatch_standins.register.filters import CertificateFilter
 from registerwatch_standins.register.generated import GeneratedWorld
 from registerwatch_standins.register.identifiers import is_gtin14
 from registerwatch_standins.register.random_changes import make_random_changes
@@ -23,6 +24,7 @@ def test_all_kinds_of_change_come(world: World) -> None:
     fields = {change.field for change in changes}
     assert {"status", "status_date", "trade_names", "risk_class", "reference", "version_number"} <= fields
     assert {"registration", "certificates"} <= fields
+    assert {"certificate", "certificate_status", "certificate_revision", "application"} <= fields
     certificates: list[tuple[Any, Any]] = [(each.old, each.new) for each in changes if each.field == "certificates"]
     assert any(len(old) < len(new) for old, new in certificates)
     pairs = [pair for old, new in certificates for pair in zip(old, new, strict=False)]
@@ -72,3 +74,18 @@ def test_random_changes_can_be_kept_to_some_devices(world: World) -> None:
     devices = {change.uuid for change in changes if change.primary_di and change.field != "registration"}
     assert devices <= allowed | {change.uuid for change in changes if change.field == "registration"}
     assert {change.srn for change in changes} <= {each.manufacturer.srn for each in chosen[:2]}
+
+
+def test_random_changes_of_certificates_are_seen_by_who_searches_them(world: World) -> None:
+    changes = make_random_changes(world, Random(3), 400)
+    rows = {row.uuid: row for row in world.search_certificates(CertificateFilter(), 0, 1000)[1]}
+    statuses = {each.uuid: each.new for each in changes if each.field == "certificate_status" and each.uuid in rows}
+    assert {uuid: rows[uuid].certificate.status for uuid in statuses} == statuses != {}
+    refused = [each.uuid for each in changes if each.field == "application"]
+    assert [each.uuid for each in world.refusals(0, len(refused))[1]] == refused[::-1] != []
+    listed = [each.uuid for each in changes if each.field == "certificate" and each.old is None]
+    assert len(set(listed)) > 5
+    for record in world.newest(0, 700):
+        keys = [(each.number, each.revision) for each in record.certificates if each.listed_in == "certificate-search"]
+        names = {(row.certificate.number, row.certificate.revision) for row in rows.values()}
+        assert set(keys) <= names

@@ -1,9 +1,9 @@
 """What a body of registrations at rest must answer, so that a world can lie over it and change."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from registerwatch_standins.register.records import Actor, CertificateListing, Registration
+from registerwatch_standins.register.records import Actor, CertificateListing, RefusedApplication, Registration
 
 
 class Archive(Protocol):
@@ -35,4 +35,10 @@ class Archive(Protocol):
     def actor(self, srn: str) -> Actor | None: ...
 
     def listings(self) -> Sequence[CertificateListing]:
-        """All rows of the certificate search."""
+        """All rows of the certificate search, the latest issued first."""
+
+    def refusals(self) -> Sequence[RefusedApplication]:
+        """All refused applications, the latest refused first."""
+
+    def notified_bodies(self) -> Mapping[str, str]:
+        """The names of all notified bodies that a certificate here names, by number."""

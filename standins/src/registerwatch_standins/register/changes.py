@@ -12,7 +12,10 @@ _NOT_LOGGED = frozenset({"version_date", "last_updated"})
 
 
 class Change(Struct, frozen=True):
-    """One field of one record that went from `old` to `new`; `primary_di` is null where `uuid` is an actor's."""
+    """One field of one record that went from `old` to `new`.
+
+    `primary_di` is null where `uuid` is an actor's, a certificate's or a refused application's.
+    """
 
     time: str
     uuid: str

@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from registerwatch_standins.register.random_changes import make_random_changes
+from registerwatch_standins.register.random_changes import make_random_changes, register_sibling
 from registerwatch_standins.register.responses import json_response
 from registerwatch_standins.register.world import World
 
@@ -23,6 +23,8 @@ class Control:
         return [
             Route("/changes", self.changes),
             Route("/change", self.change, methods=["POST"]),
+            Route("/certificate", self.certificate, methods=["POST"]),
+            Route("/registration", self.registration, methods=["POST"]),
             Route("/random-changes", self.random_changes, methods=["POST"]),
             Route("/sample", self.sample),
         ]
@@ -36,6 +38,20 @@ class Control:
         """Change `fields` of the registration `uuid`; the answer is what it is now."""
         order = await request.json()
         return json_response(self._world.change(order["uuid"], **order["fields"]))
+
+    async def certificate(self, request: Request) -> Response:
+        """Change `fields` of the certificate `uuid`, or list one of the manufacturer `srn`; the answer is its row."""
+        order = await request.json()
+        if "uuid" in order:
+            return json_response(self._world.change_certificate(order["uuid"], **order["fields"]))
+        return json_response(self._world.list_certificate(order["srn"], **order["fields"]))
+
+    async def registration(self, request: Request) -> Response:
+        """Register a new device beside the registration `uuid`, of the same manufacturer; the answer is what it is."""
+        record = self._world.by_uuid((await request.json())["uuid"])
+        if record is None:
+            raise KeyError
+        return json_response(register_sibling(self._world, self._rng, record))
 
     async def random_changes(self, request: Request) -> Response:
         """Make `n` random changes `among` these uuids or UDI-DIs; the answer has them."""

@@ -7,10 +7,17 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from registerwatch_standins.register.queries import actor_query, certificate_query, device_query, envelope, require
+from registerwatch_standins.register.queries import (
+    actor_query,
+    certificate_query,
+    device_query,
+    envelope,
+    require,
+    window,
+)
 from registerwatch_standins.register.records import Registration
 from registerwatch_standins.register.responses import json_response, no_such_record, page_not_found
-from registerwatch_standins.register.wire import actors, devices
+from registerwatch_standins.register.wire import actors, certificates, devices
 from registerwatch_standins.register.world import World
 
 
@@ -37,6 +44,10 @@ class Eudamed:
             Route("/eos", self.search_actors),
             Route("/actors/{uuid}/publicInformation", self.actor),
             Route("/certificates/search/", self.search_certificates),
+            Route("/certificates/{uuid}", self.certificate),
+            Route("/applications/search/", self.search_refusals),
+            Route("/ses/notifiedBodies", self.notified_bodies),
+            Route("/applicationInfo", self.build),
             Route("/page-not-found", page_not_found),
             Route("/{path:path}", self.unknown),
         ]
@@ -72,7 +83,31 @@ class Eudamed:
         works = self.basic_udi_filter_works
         wanted, window = certificate_query(request.query_params, basic_udi_filter_works=works)
         total, found = await run_in_threadpool(self._world.search_certificates, wanted, window.offset, window.size)
-        return json_response(envelope([devices.listing_row(row) for row in found], total, window))
+        return json_response(envelope([certificates.listing_row(row) for row in found], total, window))
+
+    async def certificate(self, request: Request) -> Response:
+        """The detail of a certificate, which needs no language."""
+        row = await run_in_threadpool(self._world.certificate, request.path_params["uuid"])
+        if row is None:
+            return no_such_record()
+        srn = row.manufacturer.srn
+        holder, representative = self._world.actor(srn), self._world.representative_of(srn)
+        return json_response(certificates.detail(row, holder, representative, self._world.scope(row)))
+
+    async def search_refusals(self, request: Request) -> Response:
+        """A page of the refused applications."""
+        wanted = window(request.query_params)
+        total, found = await run_in_threadpool(self._world.refusals, wanted.offset, wanted.size)
+        return json_response(envelope([certificates.refused_application(each) for each in found], total, wanted))
+
+    async def notified_bodies(self, request: Request) -> Response:
+        """All notified bodies, as a bare list."""
+        bodies = self._world.notified_bodies()
+        return json_response([certificates.notified_body(number, name) for number, name in bodies.items()])
+
+    async def build(self, request: Request) -> Response:
+        """Which build of the interface answers."""
+        return json_response({"buildVersion": self._world.build_version})
 
     async def unknown(self, request: Request) -> Response:
         """Any other path."""

@@ -1,13 +1,16 @@
 """The layer that shows faults: some replace the register's answer, some spoil it, some ask it something else."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from urllib.parse import parse_qsl, unquote_plus, urlencode
 
 import msgspec
 from starlette.responses import HTMLResponse, Response, StreamingResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from registerwatch_standins.register.faults import Faults, Mode, Rule, kind_of
+from registerwatch_standins.register.drift import RENAMES, renamed_answer
+from registerwatch_standins.register.faults import Drift, Faults, Mode, Rule, kind_of
+from registerwatch_standins.register.filters import CertificateFilter
+from registerwatch_standins.register.records import CertificateListing, Registration
 from registerwatch_standins.register.responses import gateway_page, json_response, no_such_record
 from registerwatch_standins.register.transport import begin_answer, drop_connection, never_answer
 from registerwatch_standins.register.world import World
@@ -31,7 +34,9 @@ class FaultLayer:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve the request, with its fault."""
         target = f"{scope['path']}?{unquote_plus(scope['query_string'].decode())}"
-        rule = self._faults.take(kind_of(scope["path"]), target)
+        kind = kind_of(scope["path"])
+        self._faults.arrive(kind, target)
+        rule = self._faults.take(kind, target)
         if rule is None:
             await self._app(scope, receive, send)
         elif rule.mode in ("timeout", "stalled-body", "connection-reset"):
@@ -43,12 +48,18 @@ class FaultLayer:
         """The response that shows this rule's fault."""
         if rule.mode in ("ignored-filter", "wrong-rows"):
             return await self._unfiltered(rule.mode, scope, receive)
+        if rule.mode == "renamed-filter":
+            return await self._real_response(_without(scope, rule.names), receive)
         if rule.mode == "wrong-record":
             return await self._of_another(scope, receive)
-        if rule.mode not in _SPOILS:
+        if rule.mode not in _SPOILS and rule.mode not in RENAMES:
             return _replacement(rule)
         response = await self._real_response(scope, receive)
-        response.body = _SPOILS[rule.mode](bytes(response.body))
+        if response.status_code != 200:
+            return response
+        body = bytes(response.body)
+        rename = RENAMES.get(rule.mode)
+        response.body = renamed_answer(body, rename, rule.names) if rename else _SPOILS[rule.mode](body)
         response.headers["content-length"] = str(len(response.body))
         return response
 
@@ -56,9 +67,10 @@ class FaultLayer:
         """The page that comes when the filters are left out; `wrong-rows` claims to be a small answer."""
         query = parse_qsl(scope["query_string"].decode())
         asked = {value for name, value in query if name not in _PAGING}
-        kept = urlencode([(name, value) for name, value in query if name in _PAGING])
-        response = await self._real_response({**scope, "query_string": kept.encode()}, receive)
+        response = await self._real_response(_without(scope, ()), receive)
         page = msgspec.json.decode(response.body)
+        if "content" not in page:  # neither a bare list nor a record has a filter
+            return response
         if mode == "ignored-filter":
             page["totalElements"] = max(page["totalElements"], _HUGE_TOTAL)
         else:
@@ -72,7 +84,10 @@ class FaultLayer:
         """The record of another uuid than the one that is asked for."""
         path = str(scope["path"])
         uuid = path.rpartition("/")[2]
-        found = (record.uuid for record in self._world.newest(0, 2) if record.uuid != uuid)
+        rows: Sequence[Registration | CertificateListing] = self._world.newest(0, 2)
+        if kind_of(path) == "certificate":
+            rows = self._world.search_certificates(CertificateFilter(), 0, 2)[1]
+        found = (row.uuid for row in rows if row.uuid != uuid)
         other = path.replace(uuid, next(found, uuid))
         return await self._real_response({**scope, "path": other, "raw_path": other.encode()}, receive)
 
@@ -90,6 +105,13 @@ class FaultLayer:
         return response
 
 
+def _without(scope: Scope, names: Sequence[str]) -> Scope:
+    """The request without these filters, or without any."""
+    query = parse_qsl(scope["query_string"].decode(), keep_blank_values=True)
+    kept = [(name, value) for name, value in query if name in _PAGING or (names and name not in names)]
+    return {**scope, "query_string": urlencode(kept).encode()}
+
+
 def _texts(row: dict[str, object]) -> set[str]:
     return {value for value in row.values() if isinstance(value, str)}
 
@@ -97,17 +119,26 @@ def _texts(row: dict[str, object]) -> set[str]:
 def _empty_page(body: bytes) -> bytes:
     """Nothing in `content` (or `value`), while `totalElements` says that there is something."""
     page = msgspec.json.decode(body)
+    if isinstance(page, list):
+        return b"[]"
     if "value" in page:
         return msgspec.json.encode({**page, "value": []})
     total = max(1, page.get("totalElements", 1))
     return msgspec.json.encode({**page, "content": [], "numberOfElements": 0, "totalElements": total})
 
 
-_SPOILS: dict[Mode, Callable[[bytes], bytes]] = {
+def _null_fields(body: bytes) -> bytes:
+    """All fields are there, and null."""
+    answer = msgspec.json.decode(body)
+    nulls = [dict.fromkeys(row) for row in answer] if isinstance(answer, list) else dict.fromkeys(answer)
+    return msgspec.json.encode(nulls)
+
+
+_SPOILS: Mapping[str, Callable[[bytes], bytes]] = {
     "empty-page": _empty_page,
     "broken-json": lambda body: body[: len(body) // 2],
     "json-of-wrong-shape": lambda body: b"[" + body + b"]",
-    "json-of-null-fields": lambda body: msgspec.json.encode(dict.fromkeys(msgspec.json.decode(body))),
+    "json-of-null-fields": _null_fields,
 }
 
 
@@ -139,7 +170,7 @@ async def _padding(size: int) -> AsyncIterator[bytes]:
     yield b'],"totalElements":0}'
 
 
-async def _break_off(mode: Mode, scope: Scope, receive: Receive, send: Send) -> None:
+async def _break_off(mode: Mode | Drift, scope: Scope, receive: Receive, send: Send) -> None:
     """No answer at all, or the first bytes of a body that never ends, or whose connection does."""
     if mode == "connection-reset":
         await drop_connection(scope, send, _BEGINNING)

@@ -1,11 +1,25 @@
 """Faults that the stand-in can be told to show: which requests, from which on, how many of them, and how."""
 
-from typing import Any, Literal
+from collections.abc import Callable, Iterator
+from typing import Any, Literal, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-Kind = Literal["search", "detail", "basic", "actor-search", "actor", "certificates", "datalake", "any"]
+Kind = Literal[
+    "search",
+    "detail",
+    "basic",
+    "actor-search",
+    "actor",
+    "certificates",
+    "certificate",
+    "refusals",
+    "bodies",
+    "build",
+    "datalake",
+    "any",
+]
 Mode = Literal[
     "redirect-302",
     "throttled-429",
@@ -28,6 +42,8 @@ Mode = Literal[
     "json-of-wrong-shape",
     "json-of-null-fields",
 ]
+Drift = Literal["renamed-filter", "json-of-renamed-fields", "unknown-codes"]
+"""Ways in which another build of the register may answer. Each is a good answer to whom the difference is nothing."""
 _STARTS: dict[str, Kind] = {
     "/datalake": "datalake",
     "/eudamed/devices/basicUdiData/": "basic",
@@ -35,7 +51,11 @@ _STARTS: dict[str, Kind] = {
     "/eudamed/devices/udiDiData": "search",
     "/eudamed/eos": "actor-search",
     "/eudamed/actors/": "actor",
-    "/eudamed/certificates": "certificates",
+    "/eudamed/certificates/search": "certificates",
+    "/eudamed/certificates/": "certificate",
+    "/eudamed/applications/": "refusals",
+    "/eudamed/ses/notifiedBodies": "bodies",
+    "/eudamed/applicationInfo": "build",
 }
 
 
@@ -44,16 +64,31 @@ class Rule(Struct, frozen=True, forbid_unknown_fields=True):
 
     It concerns requests of a `kind` whose path and query hold `contains`; it lets the first `skip` of them pass and
     then shows `mode` for `times` of them (`None`: for good). `retry_after` (seconds) goes with `throttled-429`;
-    `size` (bytes) goes with `huge-body`.
+    `size` (bytes) goes with `huge-body`. `names` go with drift: the filters, the fields or the fields with a code that
+    are renamed; all where there are none.
     """
 
     kind: Kind
-    mode: Mode
+    mode: Mode | Drift
     skip: int = 0
     times: int | None = None
     contains: str = ""
     retry_after: int | None = None
     size: int = 50_000_000
+    names: tuple[str, ...] = ()
+
+
+class Happening(Struct, frozen=True):
+    """What is done before requests of a `kind` are answered, with `contains`, `skip` and `times` as in a rule."""
+
+    kind: Kind
+    action: Callable[[], object]
+    skip: int = 0
+    times: int | None = 1
+    contains: str = ""
+
+
+Limited = TypeVar("Limited", Rule, Happening)
 
 
 class Faults:
@@ -61,28 +96,43 @@ class Faults:
 
     def __init__(self, *rules: Rule) -> None:
         self._rules = list(rules)
+        self._happenings: list[Happening] = []
 
-    def fail(self, kind: Kind, mode: Mode, **limits: Any) -> None:
+    def fail(self, kind: Kind, mode: Mode | Drift, **limits: Any) -> None:
         """Add a rule behind the others."""
         self._rules.append(Rule(kind, mode, **limits))
 
+    def before(self, kind: Kind, action: Callable[[], object], **limits: Any) -> None:
+        """Let something happen, such as a change of the world between two pages, before a request is answered: once."""
+        self._happenings.append(Happening(kind, action, **limits))
+
     def clear(self) -> None:
-        """Drop all rules."""
+        """Drop all rules, and all that would happen."""
         self._rules.clear()
+        self._happenings.clear()
+
+    def arrive(self, kind: Kind, target: str) -> None:
+        """A request of this kind with this path and query is about to be answered."""
+        for happening in _due(self._happenings, kind, target):
+            happening.action()
 
     def take(self, kind: Kind, target: str) -> Rule | None:
         """The rule that decides a request of this kind with this path and query; it is used up by one."""
-        for place, rule in enumerate(self._rules):
-            if rule.kind not in (kind, "any") or rule.contains not in target:
-                continue
-            if rule.skip > 0:
-                self._rules[place] = replace(rule, skip=rule.skip - 1)
-                continue
-            if rule.times is not None:
-                left = replace(rule, times=rule.times - 1)
-                self._rules[place : place + 1] = [left] if rule.times > 1 else []
-            return rule
-        return None
+        return next(_due(self._rules, kind, target), None)
+
+
+def _due(limited: list[Limited], kind: Kind, target: str) -> Iterator[Limited]:
+    """Those that concern a request; each that is taken is used up by one, and each that is to skip it skips."""
+    for each in list(limited):
+        if each.kind not in (kind, "any") or each.contains not in target:
+            continue
+        place = next(at for at, other in enumerate(limited) if other is each)
+        if each.skip > 0:
+            limited[place] = replace(each, skip=each.skip - 1)
+            continue
+        if each.times is not None:
+            limited[place : place + 1] = [replace(each, times=each.times - 1)] if each.times > 1 else []
+        yield each
 
 
 def kind_of(path: str) -> Kind:

@@ -1,12 +1,21 @@
 """A world over a file of records. All of it is held in memory."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
 from registerwatch_standins.register.countries import COUNTRIES, country_of_srn
+from registerwatch_standins.register.generation.certification import newest_first
+from registerwatch_standins.register.listings import listing
 from registerwatch_standins.register.record_file import read_records
-from registerwatch_standins.register.records import Actor, Certificate, CertificateListing, Party, Registration
+from registerwatch_standins.register.records import (
+    Actor,
+    Certificate,
+    CertificateListing,
+    Party,
+    RefusedApplication,
+    Registration,
+)
 from registerwatch_standins.register.wire.codes import derived_uuid
 from registerwatch_standins.register.world import World, brussels_now
 
@@ -25,7 +34,7 @@ class FileArchive:
         self._parties: dict[str, Party] = {}
         for position, record in enumerate(self._records):
             self._index(position, record)
-        self._listings = _listings(self._records)
+        self._listings = newest_first(_listings(self._records))
 
     @property
     def count(self) -> int:
@@ -59,6 +68,14 @@ class FileArchive:
     def listings(self) -> Sequence[CertificateListing]:
         return self._listings
 
+    def refusals(self) -> Sequence[RefusedApplication]:
+        """None: the file does not have them."""
+        return ()
+
+    def notified_bodies(self) -> Mapping[str, str]:
+        certificates = (each for record in self._records for each in record.certificates)
+        return {each.notified_body: each.notified_body_name for each in certificates}
+
     def _index(self, position: int, record: Registration) -> None:
         self._by_primary_di.setdefault(record.primary_di, []).append(position)
         if record.basic_udi:
@@ -86,7 +103,7 @@ def _listings(records: Iterable[Registration]) -> list[CertificateListing]:
                 entry = covered.setdefault(key, (certificate, record.manufacturer, {}))
                 entry[2][record.basic_udi or ""] = None
     return [
-        CertificateListing(derived_uuid("certificate", *map(str, key)), certificate, party, tuple(filter(None, codes)))
+        listing(derived_uuid("certificate", *map(str, key)), certificate, party, tuple(filter(None, codes)))
         for key, (certificate, party, codes) in covered.items()
     ]
 

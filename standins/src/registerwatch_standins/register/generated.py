@@ -1,18 +1,32 @@
 """A generated world: millions of plausible registrations, each computed from its number when it is asked for."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from functools import lru_cache
 
 from msgspec import Struct
 
 from registerwatch_standins.register.generation import numbering
-from registerwatch_standins.register.generation.certification import newest_first
+from registerwatch_standins.register.generation.certificate_list import (
+    MANUFACTURERS_PER_REFUSAL,
+    MAX_HOLDERS,
+    MAX_REFUSED,
+    more_listings,
+    refusals,
+)
+from registerwatch_standins.register.generation.certification import NOTIFIED_BODIES, newest_first
 from registerwatch_standins.register.generation.families import Families, Family, article_names
 from registerwatch_standins.register.generation.keys import Keys
 from registerwatch_standins.register.generation.layout import Layout
 from registerwatch_standins.register.generation.operators import Manufacturer, Operators
-from registerwatch_standins.register.records import Actor, Certificate, CertificateListing, Registration
+from registerwatch_standins.register.listings import listing
+from registerwatch_standins.register.records import (
+    Actor,
+    Certificate,
+    CertificateListing,
+    RefusedApplication,
+    Registration,
+)
 from registerwatch_standins.register.world import World, brussels_now
 
 _FIRST_DAY = date(2021, 10, 4)
@@ -41,15 +55,18 @@ class _Article(Struct, frozen=True):
 class GeneratedArchive:
     """The methods of `Archive` over one seed: the same number of devices and the same seed make the same records."""
 
-    def __init__(self, devices: int, seed: int, *, future_codes: bool = False) -> None:
+    def __init__(self, devices: int, seed: int, *, future_codes: bool = False, certificates: int | None = None) -> None:
         self._layout = Layout(devices, seed)
         self._operators = Operators(self._layout, seed)
         self._families = Families(seed, future_codes=future_codes)
         self._keys = Keys("device", seed)
         self._certificate_keys = Keys("certificate", seed)
+        self._refusal_keys = Keys("refusal", seed)
+        self._certificates = certificates
         self._future_codes = future_codes
         self._family = lru_cache(maxsize=8192)(self._family_of)
         self._listings: list[CertificateListing] | None = None
+        self._refusals: list[RefusedApplication] | None = None
         self._srns: list[str] | None = None
 
     @property
@@ -106,11 +123,25 @@ class GeneratedArchive:
         return self._operators.actor(srn)
 
     def listings(self) -> Sequence[CertificateListing]:
-        """All rows of the certificate search, the latest issued first."""
+        """All rows of the certificate search, the latest issued first; by default some more than cover devices."""
         if self._listings is None:
             makers = (self._operators.manufacturer(index) for index in range(self._layout.manufacturers))
-            self._listings = newest_first([row for maker in makers if maker.certified for row in self._listed(maker)])
+            covered = [row for maker in makers if maker.certified for row in self._listed(maker)]
+            largest = range(min(MAX_HOLDERS, self._layout.manufacturers))
+            holders = [self._operators.manufacturer(index) for index in largest]
+            more = len(holders) if self._certificates is None else max(0, self._certificates - len(covered))
+            self._listings = newest_first([*covered, *more_listings(covered, holders, more, self._certificate_keys)])
         return self._listings
+
+    def refusals(self) -> Sequence[RefusedApplication]:
+        """One of one manufacturer in ten, at most as many as the real register has."""
+        if self._refusals is None:
+            refused = range(0, self._layout.manufacturers, MANUFACTURERS_PER_REFUSAL)[:MAX_REFUSED]
+            self._refusals = refusals([self._operators.manufacturer(index) for index in refused], self._refusal_keys)
+        return self._refusals
+
+    def notified_bodies(self) -> Mapping[str, str]:
+        return dict(NOTIFIED_BODIES)
 
     def registration(self, position: int) -> Registration:
         return self._record(self._article(position))
@@ -186,12 +217,12 @@ class GeneratedArchive:
         for serial, (certificate, basic_udis) in enumerate(covered.items()):
             number = maker.index << 8 | serial
             uuid = self._certificate_keys.uuid(number, self._certificate_keys.draws(number))
-            rows.append(CertificateListing(uuid, certificate, maker.party, tuple(basic_udis)))
+            rows.append(listing(uuid, certificate, maker.party, tuple(basic_udis)))
         return rows
 
 
 class GeneratedWorld(World):
-    """A world over a `GeneratedArchive`."""
+    """A world over a `GeneratedArchive`; the certificate search lists at least so many `certificates`."""
 
     def __init__(
         self,
@@ -199,9 +230,11 @@ class GeneratedWorld(World):
         seed: int = 1,
         *,
         future_codes: bool = False,
+        certificates: int | None = None,
         clock: Callable[[], datetime] = brussels_now,
     ) -> None:
-        super().__init__(GeneratedArchive(devices, seed, future_codes=future_codes), clock)
+        archive = GeneratedArchive(devices, seed, future_codes=future_codes, certificates=certificates)
+        super().__init__(archive, clock)
 
 
 def _reference(maker: Manufacturer, article: int, shared: bytes) -> str | None:

@@ -7,7 +7,9 @@ from random import Random
 
 from msgspec.structs import replace
 
+from registerwatch_standins.register.certificate_world import PROCEDURES
 from registerwatch_standins.register.changes import Change
+from registerwatch_standins.register.filters import CertificateFilter
 from registerwatch_standins.register.generation.certification import NOTIFIED_BODIES
 from registerwatch_standins.register.identifiers import sibling_udi_di
 from registerwatch_standins.register.records import (
@@ -16,6 +18,7 @@ from registerwatch_standins.register.records import (
     DEVICE_STATUSES,
     DIRECTIVES,
     Certificate,
+    CertificateListing,
     Registration,
 )
 from registerwatch_standins.register.world import World
@@ -38,8 +41,9 @@ Step = Callable[[World, Random, Registration], Fields]
 def make_random_changes(world: World, rng: Random, n: int, among: Sequence[str] = ()) -> list[Change]:
     """Make `n` random changes and return what they wrote into the change log.
 
-    `among` (uuids or UDI-DIs) restricts them to some registrations; besides, only new registrations of the same
-    manufacturers come. The same world, generator and arguments make the same changes.
+    `among` (uuids or UDI-DIs) restricts them to some registrations; besides, only new registrations, certificates and
+    refusals of the same manufacturers come, which their fields in the change log tell (`registration`, `certificate`,
+    `certificate_status`, …, `application`). The same world, generator and arguments make the same changes.
     """
     written = world.change_log.written
     for _ in range(n):
@@ -52,6 +56,24 @@ def make_random_changes(world: World, rng: Random, n: int, among: Sequence[str] 
         if fields := step(world, rng, record):
             world.change(record.uuid, new_version=None, **fields)
     return world.change_log.since(written)
+
+
+def register_sibling(world: World, rng: Random, record: Registration) -> Registration:
+    """Register a new device of the same manufacturer."""
+    siblings = (sibling_udi_di(record.primary_di, ordinal) for ordinal in range(1, 10_000))
+    now = world.now()
+    new = replace(
+        record,
+        primary_di=next(each for each in siblings if not world.by_primary_di(each)),
+        uuid=str(uuids.UUID(int=rng.getrandbits(128), version=4)),
+        status="on-the-market",
+        status_date=now[:10],
+        version_number=1,
+        latest_version=True,
+        version_date=now,
+        last_updated=now,
+    )
+    return world.register(new)
 
 
 def _pick(world: World, rng: Random, among: Sequence[str]) -> Registration:
@@ -146,6 +168,68 @@ def _change_certificate(
     return {"certificates": tuple(change(each) if each is chosen else each for each in record.certificates)}
 
 
+def _list_certificate(world: World, rng: Random, record: Registration) -> Fields:
+    """A certificate of the manufacturer is listed; one in four covers the device and names it in its scopes."""
+    body, name = rng.choice(NOTIFIED_BODIES)
+    covers = record.basic_udi is not None and rng.random() < 0.25
+    world.list_certificate(
+        record.manufacturer.srn,
+        basic_udis=(record.basic_udi,) if covers and record.basic_udi else (),
+        number=f"Z-{body}-{rng.randrange(10**6):06d}",
+        notified_body=body,
+        notified_body_name=name,
+        expiry=None if rng.random() < 0.05 else _later(world.now()[:10], 5 * 365),
+    )
+    return {}
+
+
+def _listed_status(world: World, rng: Random, record: Registration) -> Fields:
+    """A listed certificate of the manufacturer is suspended, withdrawn, reinstated, …"""
+    row = _listed(world, rng, record)
+    if row is None:
+        return _list_certificate(world, rng, record)
+    world.change_certificate(row.uuid, status=_other(rng, CERTIFICATE_STATUSES, row.certificate.status))
+    return {}
+
+
+def _listed_revision(world: World, rng: Random, record: Registration) -> Fields:
+    """A listed certificate of the manufacturer gets another revision, as a version of its row or as a row beside it."""
+    row = _listed(world, rng, record)
+    if row is None:
+        return _list_certificate(world, rng, record)
+    revision, today = f"Rev. {rng.randrange(2, 1000)}", world.now()[:10]
+    if rng.random() < 0.5:
+        world.change_certificate(row.uuid, revision=revision, issue_date=today, expiry=_later(today, 5 * 365))
+        return {}
+    old = row.certificate
+    world.list_certificate(
+        row.manufacturer.srn,
+        basic_udis=row.basic_udis,
+        names_devices=bool(world.scope(row)),
+        number=old.number,
+        revision=revision,
+        notified_body=old.notified_body,
+        notified_body_name=old.notified_body_name,
+        type=old.type,
+    )
+    return {}
+
+
+def _refuse(world: World, rng: Random, record: Registration) -> Fields:
+    """An application of the manufacturer is refused."""
+    world.refuse_application(
+        record.manufacturer.srn, procedure=rng.choice(PROCEDURES), notified_body=rng.choice(NOTIFIED_BODIES)[0]
+    )
+    return {}
+
+
+def _listed(world: World, rng: Random, record: Registration) -> CertificateListing | None:
+    """A certificate of the manufacturer that the search lists."""
+    mine = CertificateFilter(actor_srn=record.manufacturer.srn)
+    rows = [row for row in world.search_certificates(mine, 0, 300)[1] if row.latest_version]
+    return rng.choice(rows) if rows else None
+
+
 def _vanish(world: World, rng: Random, record: Registration) -> Fields:
     """A field is empty for a while, as if it had been forgotten in a new version."""
     fields = [field for field in _VANISHING if getattr(record, field) and (record.uuid, field) not in world.withheld]
@@ -157,21 +241,7 @@ def _vanish(world: World, rng: Random, record: Registration) -> Fields:
 
 
 def _registration(world: World, rng: Random, record: Registration) -> Fields:
-    """A new device of the same manufacturer."""
-    siblings = (sibling_udi_di(record.primary_di, ordinal) for ordinal in range(1, 10_000))
-    now = world.now()
-    new = replace(
-        record,
-        primary_di=next(each for each in siblings if not world.by_primary_di(each)),
-        uuid=str(uuids.UUID(int=rng.getrandbits(128), version=4)),
-        status="on-the-market",
-        status_date=now[:10],
-        version_number=1,
-        latest_version=True,
-        version_date=now,
-        last_updated=now,
-    )
-    world.register(new)
+    register_sibling(world, rng, record)
     return {}
 
 
@@ -195,6 +265,10 @@ _WEIGHTS: dict[Step, int] = {
     _certificate_status: 8,
     _certificate_expired: 4,
     _certificate_extended: 8,
+    _list_certificate: 3,
+    _listed_status: 3,
+    _listed_revision: 2,
+    _refuse: 1,
     _vanish: 6,
     _registration: 10,
 }

@@ -52,13 +52,33 @@ class Certificate(Struct, frozen=True):
 
 
 class CertificateListing(Struct, frozen=True):
-    """A row of the certificate search: a certificate, whose it is, and the Basic UDI-DIs that it covers."""
+    """A row of the certificate search: a certificate, whose it is, and the Basic UDI-DIs that it covers.
+
+    `ulid` stays when a new version comes under another uuid. `names_devices` says whether the scopes name those Basic
+    UDI-DIs; null leaves it to the world.
+    """
 
     uuid: str
+    ulid: str
     certificate: Certificate
     manufacturer: Party
     basic_udis: tuple[str, ...]
     version_number: int = 1
+    version_date: str | None = None
+    latest_version: bool = True
+    names_devices: bool | None = None
+
+
+class RefusedApplication(Struct, frozen=True):
+    """An application for a certificate that a notified body refused."""
+
+    uuid: str
+    ulid: str
+    reference: str
+    procedure: str
+    refused_on: str
+    manufacturer: Party
+    notified_body: str
 
 
 class Registration(Struct, frozen=True):

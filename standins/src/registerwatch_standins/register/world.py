@@ -3,7 +3,6 @@
 An archive of registrations at rest and, over it, everything that has changed since.
 """
 
-import uuid as uuids
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from zoneinfo import ZoneInfo
@@ -11,10 +10,10 @@ from zoneinfo import ZoneInfo
 from msgspec.structs import replace
 
 from registerwatch_standins.register.archive import Archive
-from registerwatch_standins.register.changes import Change, ChangeLog, certificate_pairs, changes_between
-from registerwatch_standins.register.filters import CertificateFilter, DeviceFilter
-from registerwatch_standins.register.listings import Listings
-from registerwatch_standins.register.records import Actor, CertificateListing, Party, Registration
+from registerwatch_standins.register.certificate_world import CertificateWorld, timestamp
+from registerwatch_standins.register.changes import Change, certificate_pairs, changes_between
+from registerwatch_standins.register.filters import DeviceFilter
+from registerwatch_standins.register.records import Actor, Registration
 
 BRUSSELS = ZoneInfo("Europe/Brussels")
 _FIXED = frozenset({"uuid", "primary_di", "basic_udi", "manufacturer", "authorised_representative", "issuing_agency"})
@@ -25,7 +24,7 @@ def brussels_now() -> datetime:
     return datetime.now(BRUSSELS).replace(tzinfo=None)
 
 
-class World:
+class World(CertificateWorld):
     """What the register's interface answers from.
 
     Rows are addressed by number inside: `≥ 0` is a position in the archive, `< 0` a registration made since
@@ -33,17 +32,13 @@ class World:
     """
 
     def __init__(self, archive: Archive, clock: Callable[[], datetime] = brussels_now) -> None:
-        self._archive = archive
-        self._clock = clock
+        super().__init__(archive, clock)
         self._changed: dict[str, Registration] = {}
         self._history: dict[str, list[tuple[str, Registration]]] = {}
         self._added: list[Registration] = []
         self._added_at: dict[str, int] = {}
-        self._actors: dict[str, Actor] = {}
         self._srns: dict[str, str] = {}
         """Of all actors by uuid, once somebody has asked for one of them."""
-        self._listings = Listings(archive)
-        self.change_log = ChangeLog()
         self.withheld: dict[tuple[str, str], object] = {}
         """What random changes have taken away, by uuid and field, and will bring back."""
         self._held_details: dict[str, Registration] = {}
@@ -95,10 +90,6 @@ class World:
         rows.extend(archived[start : start + limit - len(rows)])
         return len(added) + len(archived), [self._row(row) for row in rows]
 
-    def actor(self, srn: str) -> Actor | None:
-        """The actor with this SRN."""
-        return self._actors.get(srn) or self._archive.actor(srn)
-
     def actor_by_uuid(self, uuid: str) -> Actor | None:
         """The actor with this key."""
         if not self._srns:
@@ -106,22 +97,24 @@ class World:
             self._srns = {actor.uuid: actor.srn for actor in actors if actor}
         return self.actor(self._srns.get(uuid, ""))
 
+    def representative_of(self, srn: str) -> Actor | None:
+        """The authorised representative that a manufacturer's devices name."""
+        rows = self.search(DeviceFilter(srn=srn), 0, 1)[1]
+        named = rows[0].authorised_representative if rows else None
+        return self.actor(named.srn) if named else None
+
     def search_actors(self, srn: str | None, offset: int, limit: int) -> tuple[int, list[Actor]]:
         """How many actors there are (with this SRN, if one is given), and a page of them in the order of their SRNs."""
         srns = self._archive.srns() if srn is None else [srn] if self.actor(srn) else []
         actors = (self.actor(each) for each in srns[offset : offset + limit])
         return len(srns), [actor for actor in actors if actor]
 
-    def search_certificates(
-        self, wanted: CertificateFilter, offset: int, limit: int
-    ) -> tuple[int, list[CertificateListing]]:
-        """How many listed certificates pass, and a page of them."""
-        rows = self._listings.search(wanted)
-        page = [replace(row, manufacturer=self._party(row.manufacturer)) for row in rows[offset : offset + limit]]
-        return len(rows), page
-
     def as_of(self, record: Registration, moment: datetime) -> Registration | None:
-        """A registration as it stood at a moment, or `None` if it was made later."""
+        """A registration as it stood at a moment, or `None` if it was made later.
+
+        The names and statuses of its actors, and its certificates of the certificate search, are those of its own next
+        change: `actor_as_of` and `certificate_as_of` have theirs.
+        """
         stamp = timestamp(moment)
         if record.uuid in self._added_at and self._history[record.uuid][0][0] > stamp:
             return None
@@ -160,6 +153,7 @@ class World:
             old, new = getattr(before, field), getattr(after, field)
             if old != new:
                 self.change_log.write(Change(now, before.uuid, None, srn, field, old, new))
+        self._actor_history.setdefault(srn, []).append((now, before))
         self._actors[srn] = after
         return after
 
@@ -195,10 +189,6 @@ class World:
         """Let every detail show what its registration is."""
         self._held_details.clear()
 
-    def now(self) -> str:
-        """The present moment as the register writes it."""
-        return timestamp(self._clock())
-
     # Inside
 
     def _newest_row(self, rank: int) -> int:
@@ -208,7 +198,7 @@ class World:
     def _row(self, row: int) -> Registration:
         record = self._added[-1 - row] if row < 0 else self._archive.registration(row)
         record = self._changed.get(record.uuid, record)
-        certificates = self._listings.present(record.manufacturer.srn, record.certificates)
+        certificates = self._listings.present(record)
         if certificates is not record.certificates:
             record = replace(record, certificates=certificates)
         if not self._actors:
@@ -219,10 +209,6 @@ class World:
             manufacturer=self._party(record.manufacturer),
             authorised_representative=self._party(representative) if representative else None,
         )
-
-    def _party(self, party: Party) -> Party:
-        changed = self._actors.get(party.srn)
-        return changed.party if changed else party
 
     def _archived(self, wanted: DeviceFilter) -> Sequence[int]:
         """The rows of the archive that pass; one filter alone needs no look at them."""
@@ -250,15 +236,11 @@ class World:
     def _store(self, before: Registration, after: Registration) -> None:
         for change in changes_between(before, after):
             self.change_log.write(change)
+        now = self.now()
         for old, new in certificate_pairs(before.certificates, after.certificates):
             if old and old.listed_in == "certificate-search":
-                self._listings.replace(after, old, new)
+                self._log_pairs(self._listings.replace(after, old, new, now), now)
             elif new and new.listed_in == "certificate-search":
-                self._listings.add(after, new, str(uuids.uuid4()))
+                self._log_pairs(self._listings.join(after, new, now), now)
         self._history.setdefault(after.uuid, []).append((after.last_updated, before))
         self._changed[after.uuid] = after
-
-
-def timestamp(moment: datetime) -> str:
-    """A moment as the register writes it: milliseconds, no zone."""
-    return moment.isoformat(timespec="milliseconds")
