@@ -14,8 +14,11 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    false,
     text,
 )
+
+from registerwatch.db.certificate_numbers import of_inserted_row
 
 metadata = MetaData(
     naming_convention={"ix": "ix_%(table_name)s_%(column_0_name)s", "pk": "pk_%(table_name)s"},
@@ -44,6 +47,7 @@ devices = Table(
     Column("delisted_at", BigInteger, doc="first read in which the register listed it no more, null while it does"),
     Column("detail_read_at", BigInteger, doc="the same of the detail, null if never read or read before 0011"),
     Column("certs_read_at", BigInteger, doc="the same of the certificates, all of them; null as with the detail"),
+    Column("first_seen_at", BigInteger, doc="read_at of the read that stored it first, null if before 0021"),
     UniqueConstraint("primary_di", "uuid", name="uq_devices_primary_di_uuid"),
 )
 
@@ -59,6 +63,7 @@ actors = Table(
     Column("read_at", BigInteger, nullable=False, doc="last successful reading, unix seconds"),
     Column("reads", BigInteger, nullable=False, server_default="0", doc="how often it was read and stored"),
     Column("source", Text, doc="the source that told it last, null where it was stored before 0005"),
+    Column("first_seen_at", BigInteger, doc="read_at of the read that stored it first, null if before 0021"),
 )
 
 copy_state = Table(
@@ -69,6 +74,185 @@ copy_state = Table(
     Column("revision", BigInteger, nullable=False, doc="number of the last stored change or read"),
     Column("devices", BigInteger, nullable=False, doc="rows of devices"),
     Column("last_read_at", BigInteger, doc="last successful read of the register"),
+    Column("history_since", BigInteger, doc="since when record_history has every change"),
+    Column("history_pruned", BigInteger, doc="last id in record_history whose subject was pruned since"),
+)
+
+record_history = Table(
+    "record_history",
+    metadata,
+    Column("id", _RowId, primary_key=True),
+    Column("kind", Text, nullable=False, doc="device, actor or certificate"),
+    Column("subject", Text, nullable=False, doc="UDI-DI, SRN, or id in certificates"),
+    Column("record", Text, nullable=False, doc="uuid of the device record, empty where the subject is the record"),
+    Column("revision", BigInteger, nullable=False, doc="number of the change, 0 where it has none"),
+    Column("observed_at", BigInteger, nullable=False, doc="before the first request of the read that found it"),
+    Column("source", Text, doc="the source that brought the new values"),
+    Column("old", Text, nullable=False, doc="JSON: the fields that changed, with their values before"),
+    Column("dropped_at", BigInteger, doc="observed_at of the change before this one, where that was deleted"),
+    Index("ix_record_history_of", "kind", "subject", "id"),
+    sqlite_autoincrement=True,
+)
+
+certificates = Table(  # every certificate that the register's certificate search lists
+    "certificates",
+    metadata,
+    Column("id", Text, primary_key=True, doc="the register's ulid, else its uuid"),
+    Column("uuid", Text, nullable=False, index=True, doc="the register's id of its present version"),
+    Column("srn", Text, nullable=False, doc="the manufacturer's, or empty"),
+    Column("actor_name", Text, nullable=False),
+    Column("notified_body", Text, nullable=False, doc="its number of four digits, or empty"),
+    Column("number", Text, nullable=False, index=True),
+    Column("revision", Text, nullable=False, doc="empty where the register has none"),
+    Column("type_code", Text, nullable=False, doc="the register's full code, or empty"),
+    Column("status_code", Text, nullable=False, doc="the register's full code, or empty"),
+    Column("issue_date", Text),
+    Column("valid_from", Text),
+    Column("expiry", Text, index=True, doc="date, null where the register has none"),
+    Column("version", Integer),
+    Column("is_latest", Boolean, nullable=False),
+    Column("last_expiry", Text, doc="the last one that the register had: an expiry that returns is no change"),
+    Column(
+        "scopes_due_at", BigInteger, nullable=False, server_default="0", index=True, doc="when they are to be read next"
+    ),
+    Column("first_seen_at", BigInteger, nullable=False, doc="began the walk that listed it first"),
+    Column("seen_at", BigInteger, nullable=False, doc="began the walk that listed it last"),
+    Column(
+        "unlisted_at", BigInteger, doc="began the first complete walk that did not list it, null while it is listed"
+    ),
+    Column("scopes_read_at", BigInteger, doc="null where its own record was never read"),
+    Column("scopes", Text, doc="JSON: register.certificates.Scope, null as before"),
+    Column(
+        "plain_number",
+        Text,
+        nullable=False,
+        server_default="",
+        default=of_inserted_row,
+        index=True,
+        doc="its number without white space, in capitals: how people look for it",
+    ),
+    Index("ix_certificates_srn", "srn", "number"),
+    Index("ix_certificates_notified_body", "notified_body", "number"),
+    Index("ix_certificates_status_code", "status_code", "id"),
+)
+
+certificate_scopes = Table(
+    "certificate_scopes",
+    metadata,
+    Column("certificate_id", Text, ForeignKey("certificates.id", ondelete="CASCADE"), primary_key=True),
+    Column("basic_udi", Text, primary_key=True, index=True, doc="a Basic UDI-DI that its scopes name"),
+)
+
+refusals = Table(  # refused applications for a certificate
+    "refusals",
+    metadata,
+    Column("id", Text, primary_key=True, doc="the register's ulid, else its uuid"),
+    Column("srn", Text, nullable=False, index=True, doc="the manufacturer's, or empty"),
+    Column("actor_name", Text, nullable=False),
+    Column("notified_body", Text, nullable=False),
+    Column("reference", Text, nullable=False, doc="of the application"),
+    Column("procedure_code", Text, nullable=False, doc="conformity assessment procedure, the register's full code"),
+    Column("refused_on", Text, doc="date"),
+    Column("first_seen_at", BigInteger, nullable=False),
+    Column("seen_at", BigInteger, nullable=False),
+    Column("unlisted_at", BigInteger),
+)
+
+notified_bodies = Table(
+    "notified_bodies",
+    metadata,
+    Column("number", Text, primary_key=True, doc="four digits"),
+    Column("name", Text, nullable=False),
+    Column("seen_at", BigInteger, nullable=False),
+)
+
+certificate_news = Table(  # what changed in the certificates of a manufacturer, in the order in which it was found
+    "certificate_news",
+    metadata,
+    Column("id", _RowId, primary_key=True),
+    Column("srn", Text, nullable=False),
+    Column("certificate_id", Text, nullable=False, doc="in certificates, or in refusals"),
+    Column("changes", Text, nullable=False, doc="JSON: array of {field, old, new, certificate}"),
+    Column("found_at", BigInteger, nullable=False),
+    Column("visible_at", BigInteger, nullable=False, doc="before the request that listed it"),
+    Index("ix_certificate_news_srn", "srn", "id"),
+    sqlite_autoincrement=True,
+)
+
+walks = Table(  # reads of a whole list: certificates, refusals, notified bodies
+    "walks",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("began_at", BigInteger, nullable=False),
+    Column("ended_at", BigInteger, doc="null while it goes on, and where its process was killed"),
+    Column("complete_at", BigInteger, doc="when the last walk began that saw the whole list, null before the first"),
+    Column("leased_until", BigInteger, nullable=False, doc="a node has it until then, 0 when none has"),
+    Column("listed", BigInteger, nullable=False, doc="records that the last walk saw"),
+    Column("total", BigInteger, doc="records that the register counted meanwhile"),
+    Column("problem", Text, nullable=False, doc="why the last walk was not complete, or empty"),
+)
+
+device_sweeps = Table(  # manufacturers that are watched, or have watched devices
+    "device_sweeps",
+    metadata,
+    Column("srn", Text, primary_key=True),
+    Column("lists_all", Boolean, nullable=False, doc="whether all its devices are listed, since it is watched itself"),
+    Column("watched", BigInteger, nullable=False, doc="its UDI-DIs that are watched"),
+    Column("added_at", BigInteger, nullable=False, doc="or since when all its devices are to be listed"),
+    Column("turn_at", BigInteger, nullable=False, index=True, doc="its last turn; 0 when it is due at once"),
+    Column("leased_until", BigInteger, nullable=False, doc="a node has it until then, 0 when none has"),
+    Column("walk", BigInteger, nullable=False, doc="number of its present or last walk"),
+    Column("walk_began_at", BigInteger, doc="null while no walk is under way"),
+    Column("cursor", Text, nullable=False, doc="where the walk goes on: a page, or the last UDI-DI"),
+    Column("total", BigInteger, doc="the register's count of its devices, when it was last listed"),
+    Column("is_steady", Boolean, nullable=False, doc="whether that count never fell in the present walk"),
+    Column("swept_at", BigInteger, doc="when the last walk began that came to its end, null before the first"),
+    Column("complete_at", BigInteger, doc="the same of one that listed every device"),
+    Column("problem", Text, nullable=False, doc="why the last turn failed, or what is wrong with the list, or empty"),
+    Column("unreadable", Text, nullable=False, server_default="", doc="tells rows of the walk that cannot be read"),
+)
+
+portfolio_devices = Table(  # the devices of watched manufacturers as they were last listed
+    "portfolio_devices",
+    metadata,
+    Column("srn", Text, primary_key=True),
+    Column("uuid", Text, primary_key=True),
+    Column("primary_di", Text, nullable=False),
+    Column("status_code", Text, nullable=False, doc="the register's full code, or empty"),
+    Column("is_latest", Boolean, nullable=False),
+    Column("walk", BigInteger, nullable=False, doc="number of the last walk that listed it"),
+    Column("on_market", Boolean, doc="what the last complete walk found of its UDI-DI, null where it told nothing"),
+    Index("ix_portfolio_devices_primary_di", "srn", "primary_di"),
+)
+
+portfolio_news = Table(  # what changed in them, in the order in which it was found
+    "portfolio_news",
+    metadata,
+    Column("id", _RowId, primary_key=True),
+    Column("srn", Text, nullable=False),
+    Column("primary_di", Text, nullable=False),
+    Column("name", Text, nullable=False, doc="trade name, or empty"),
+    Column("change", Text, nullable=False, doc="registered, off_market or on_market"),
+    Column("found_at", BigInteger, nullable=False),
+    Column("visible_at", BigInteger, nullable=False, doc="before the request that listed it"),
+    Index("ix_portfolio_news_srn", "srn", "id"),
+    Index("ix_portfolio_news_found_at", "srn", "found_at"),
+    sqlite_autoincrement=True,
+)
+
+register_checks = Table(  # what was last verified of how the register answers
+    "register_checks",
+    metadata,
+    Column("name", Text, primary_key=True, doc="register.sources.checks.CheckName"),
+    Column("looked_at", BigInteger, nullable=False, doc="last look, whether the register answered or not"),
+    Column("checked_at", BigInteger, doc="last look that it answered, null before the first"),
+    Column("is_ok", Boolean, doc="what that look found, null before it"),
+    Column("found", Text, nullable=False, doc="what was found: a sentence, or a value such as the build"),
+    Column("changed_at", BigInteger, doc="when that last became another, null when it never did"),
+    Column(
+        "unanswered_since", BigInteger, doc="first look that the register did not answer, null where it answered last"
+    ),
+    Column("reason", Text, nullable=False, doc="why it did not answer, or empty"),
 )
 
 fills = Table(
@@ -108,6 +292,9 @@ accounts = Table(
     Column("plan", Text, nullable=False, doc="a name in the table of plans"),
     Column("expires_at", BigInteger, nullable=False, doc="end of the current period"),
     Column("created_at", BigInteger, nullable=False),
+    Column(
+        "paused_until", BigInteger, index=True, doc="until when its notifications wait, null or past where they do not"
+    ),
     sqlite_autoincrement=True,  # an id is never given twice, so nobody holds an old one of something else
 )
 
@@ -355,8 +542,24 @@ watches = Table(
     Column("created_at", BigInteger, nullable=False),
     Column("notes", Text, nullable=False, server_default="", doc="what people wrote down beside it"),
     Column("options", Text, nullable=False, server_default="{}", doc="watches.options.WatchOptions in JSON"),
+    Column(
+        "manufacturer_srn", Text, nullable=False, server_default="", index=True, doc="of the device, or the subject"
+    ),
+    Column("basic_udi", Text, nullable=False, server_default="", index=True, doc="of the device, or empty"),
+    Column("portfolio_seen", BigInteger, doc="last id of portfolio_news that it was told, null without a baseline"),
+    Column("certificates_seen", BigInteger, doc="the same of certificate_news"),
+    Column("news_since", BigInteger, doc="lists of before are no baseline of news; null stands for created_at"),
     UniqueConstraint("account_id", "subject", name="uq_watches_account_id_subject"),
     sqlite_autoincrement=True,
+)
+
+expiry_notices = Table(  # how near the end of a certificate is of which a watch was told
+    "expiry_notices",
+    metadata,
+    Column("watch_id", BigInteger, ForeignKey("watches.id", ondelete="CASCADE"), primary_key=True),
+    Column("certificate", Text, primary_key=True, doc="notified body, number and revision"),
+    Column("expiry", Text, primary_key=True, doc="date"),
+    Column("days", Integer, nullable=False, doc="the last notice: so many days before, or more at the baseline"),
 )
 
 watch_tags = Table(
@@ -422,6 +625,7 @@ events = Table(
     Column("cause", Text, doc="watches.causes: the same for events that feeds tell as one"),
     Column("fields", Text, doc="names of the changed fields, ',status,trade_name,'; null as with severity"),
     Column("archived_at", BigInteger, doc="null while the account lists it among its events"),
+    Column("visible_at", BigInteger, doc="before the first request that showed the change; null where not noted"),
     Index("ix_events_cause_id", "cause", "id"),
     Index("ix_events_account_id_id", "account_id", "id"),
     Index("ix_events_account_id_watch_id_id", "account_id", "watch_id", "id"),
@@ -482,6 +686,22 @@ webhooks = Table(  # targets of every channel
     Column("last_at", BigInteger, doc="last attempt to deliver"),
     Column("last_ok", Boolean),
     Column("last_error", Text),
+    Column(
+        "user_id",
+        BigInteger,
+        ForeignKey("users.id", ondelete="CASCADE"),
+        doc="the user whose own it is (e-mail), null for one of the account",
+    ),
+    Column("name", Text, nullable=False, server_default="", doc="what people call it, or empty"),
+    Column("choice", Text, doc="JSON: notifications.choices.Choice, null for every event at once"),
+    Column("time_zone", Text, nullable=False, server_default="UTC", doc="of its digests; one of a user has the user's"),
+    Column(
+        "repeats", Boolean, nullable=False, server_default=false(), doc="whether a delivery that failed is repeated"
+    ),
+    Column("failing_since", BigInteger, doc="the first failure after the last success, null while it works"),
+    Column("paused_at", BigInteger, doc="since when nothing is sent there, null while it is"),
+    Column("paused_reason", Text, nullable=False, server_default="", doc="why, for people"),
+    Index("ix_webhooks_user_id", "user_id", "channel", unique=True),
     sqlite_autoincrement=True,
 )
 
@@ -505,9 +725,17 @@ deliveries = Table(
     Column("status", Integer, doc="HTTP status of the last answer"),
     Column("error", Text, nullable=False, doc="why the last attempt failed, or empty"),
     Column("milliseconds", BigInteger, doc="what the last attempt took, null where there was none or nobody measured"),
+    Column("is_scheduled", Boolean, nullable=False, server_default=false(), doc="whether due_at may be days from now"),
+    Column("round", Integer, nullable=False, server_default="0", doc="how often it was put off after it failed"),
+    Column(
+        "handed_over_at",
+        BigInteger,
+        doc="when a target that must get it once began to get it, null where it surely has not arrived",
+    ),
     UniqueConstraint("webhook_id", "batch", name="uq_deliveries_webhook_id_batch"),
     Index("ix_deliveries_of_webhook", "webhook_id", "created_at", "is_accepted", "finished_at"),
     Index("ix_deliveries_due_at", "due_at"),
+    Index("ix_deliveries_is_scheduled", "is_scheduled", "due_at"),
     Index("ix_deliveries_batch", "batch"),
 )
 
@@ -593,29 +821,40 @@ __all__ = [
     "api_keys",
     "audit",
     "cancellations",
+    "certificate_news",
+    "certificate_scopes",
+    "certificates",
     "checkouts",
     "confirmation_tokens",
     "copy_state",
     "deletion_notices",
     "deliveries",
+    "device_sweeps",
     "devices",
     "events",
+    "expiry_notices",
     "feeds",
     "fills",
     "invitations",
     "known_clients",
     "mail_counts",
     "metadata",
+    "notified_bodies",
     "passkey_challenges",
     "passkeys",
     "payers",
     "payment_events",
+    "portfolio_devices",
+    "portfolio_news",
     "provider_links",
     "provider_requests",
     "read_failures",
     "recheck_turns",
+    "record_history",
     "recovery_codes",
+    "refusals",
     "register_budget",
+    "register_checks",
     "reset_tokens",
     "sessions",
     "sign_in_steps",
@@ -624,6 +863,7 @@ __all__ = [
     "ticks",
     "totp_factors",
     "users",
+    "walks",
     "watch_tags",
     "watches",
     "webhooks",
