@@ -13,6 +13,8 @@ from registerwatch.errors import BulkLoadRefused
 from registerwatch.register.ingest.refresh import Refreshed
 from registerwatch.register.outcomes import NotFound, ReadFailed
 from registerwatch.register.search.index import Filters
+from registerwatch.register.sources import data_lake, record_file
+from registerwatch.register.sources.eudamed import mapping, wire
 from registerwatch.settings import Settings
 from tests.register.canned import CannedRegister, in_turn, ok, one_device
 from tests.support.fakes import SteppedClock
@@ -140,6 +142,19 @@ async def test_a_device_with_an_impossible_value_is_read_or_unreadable_and_no_cr
         assert isinstance(result, Refreshed | ReadFailed)
         if isinstance(result, Refreshed):
             assert await service.documents.device(UDI) is not None
+
+
+def test_a_basic_udi_di_that_no_index_can_hold_is_none() -> None:
+    long, row = "B" * 5_000, wire.DeviceRow(uuid="u-1", primary_di=UDI, basic_udi="B-1")
+    basic = wire.BasicUdiRecord(basic_udi=wire.Identifier(code=long))
+    readings = (
+        mapping.reading_of_row(wire.DeviceRow(uuid="u-1", primary_di=UDI, basic_udi=long)),
+        data_lake.reading_of_row(data_lake.DeviceRow(uuid="u-1", primary_di=UDI, basic_udi=long)),
+        record_file.reading_of_record(record_file.FileRecord(uuid="u-1", primary_di=UDI, basic_udi=long)),
+    )
+
+    assert [each.device.basic_udi for each in readings] == ["", "", ""]
+    assert mapping.reading_of_device(row, None, basic, None, None).device.basic_udi == "B-1"
 
 
 @pytest.mark.parametrize("total", [-1, 2**31, 2**63, 10**30])

@@ -9,6 +9,7 @@ from sqlalchemy import text
 from registerwatch.db.engine import Database
 from registerwatch.db.tables import metadata
 from registerwatch_standins.register.faults import Kind
+from registerwatch_standins.register.filters import CertificateFilter
 from registerwatch_standins.register.generated import GeneratedWorld
 from registerwatch_standins.register.wire.actors import EMAIL, TELEPHONE
 from tests.support.harness import REGISTER, ServiceHarness, ServiceStarter
@@ -38,6 +39,8 @@ async def test_no_contact_of_a_person_reaches_the_database_the_index_the_answers
             harness.faults.fail(kind, "json-of-wrong-shape", skip=1)
             harness.clock.move(7 * 3600)
             answers.append(await _asked(harness, record.primary_di, srns))
+        assert await harness.service.certificate_sweep.run_where_due() is not None
+        assert await harness.service.certificate_sweep.read_due_scopes() > 0
         await harness.update_index()
 
         assert all(record.manufacturer.name.encode() in answer for answer in answers)
@@ -52,9 +55,11 @@ async def test_no_contact_of_a_person_reaches_the_database_the_index_the_answers
 
 
 async def _the_register_does_send_it(harness: ServiceHarness, srn: str, uuid: str) -> None:
+    certificate = harness.world.search_certificates(CertificateFilter(), 0, 1)[1][0].uuid
     for address in (
         f"{REGISTER}/eudamed/eos?srn={srn}&languageIso2Code=en",
         f"{REGISTER}/eudamed/devices/basicUdiData/udiDiData/{uuid}?languageIso2Code=en",
+        f"{REGISTER}/eudamed/certificates/{certificate}",
         f"{REGISTER}/datalake/actors?api-version=v1.0&format=json",
     ):
         sent = (await harness.service.http.get(address, headers={"user-agent": "a test"})).text

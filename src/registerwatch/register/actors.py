@@ -6,6 +6,8 @@ from typing import Annotated
 
 from registerwatch.clock import Clock, is_recent, iso_utc
 from registerwatch.errors import IndexUnavailable
+from registerwatch.register.certificate_service import CertificateService
+from registerwatch.register.certificate_summary import ActorCertificates
 from registerwatch.register.codes import label
 from registerwatch.register.identifiers import kind
 from registerwatch.register.ingest.refresh import DROPPED, BeforeRead, ClientOf, Refresher
@@ -33,6 +35,12 @@ class ActorAnswer:
     devices: Annotated[list[SearchRow], field_doc("At most 20 of the devices, by `page`.")] = field(
         default_factory=list
     )
+    certificates: Annotated[
+        ActorCertificates | None,
+        field_doc(
+            "Its certificates in short, as the register lists them for manufacturers; null where no actor is shown."
+        ),
+    ] = None
     complete: Annotated[
         bool,
         field_doc(
@@ -67,8 +75,10 @@ class ActorService:
         clock: Clock,
         fresh_for: float,
         problem: Callable[[], str | None],
+        certificates: CertificateService,
     ) -> None:
         self._documents = documents
+        self._certificates = certificates
         self._listed = ManufacturerDevices(documents, index)
         self._refresher = refresher
         self._clock = clock
@@ -111,6 +121,7 @@ class ActorService:
             listed = await self._listed.page(actor.srn, filters, limit=DEVICE_ROWS, offset=(page - 1) * DEVICE_ROWS)
         except IndexUnavailable:  # the indexer meets it too, and builds the index anew
             listed, problem = DevicePage([], 0), problem or INDEX_UNREADABLE
+        certificates = ActorCertificates.of(await self._certificates.of_actor(actor.srn))
         unfiltered = filters == Filters()
         total = actor.device_total if unfiltered and actor.device_total is not None else listed.total
         return ActorAnswer(
@@ -121,6 +132,7 @@ class ActorService:
             manufacturer_status_code=actor.status_code,
             device_total=total,
             devices=listed.rows,
+            certificates=certificates,
             complete=actor.complete,
             read_at=iso_utc(stored.read_at),
             error=problem or self._problem(),

@@ -41,6 +41,20 @@ REGULATIONS = frozenset({"mdr", "ivdr"})
 """Legislations in force, as last segments; the other ones are directives, whose registrations are legacy."""
 
 
+CERTIFICATE_STATUSES = (
+    "issued",
+    "supplemented",
+    "amended",
+    "reissued",
+    "restricted",
+    "suspended",
+    "withdrawn",
+    "cancelled",
+    "expired",
+)
+"""Statuses of certificates that are known, as last segments."""
+
+
 class StatusFilter(StrEnum):
     """Values of the search filter `status`."""
 

@@ -78,6 +78,13 @@ def looks_like_udi(text: str) -> bool:
     return any(form.fullmatch(bare) for form in (_HIBCC, _ICCBBA)) or bool(_GS1_ELEMENT.match(bare))
 
 
+def may_be_certificate_number(text: str) -> bool:
+    """Whether a text may be the number of a certificate, whose form every notified body decides for itself: it has a
+    digit, and is neither too short nor too long for one.
+    """
+    return 3 <= len(text) <= MAX_LENGTH and any(sign.isdigit() for sign in text)
+
+
 def has_gs1_check_digit(digits: str) -> bool:
     """Whether the last digit is the GS1 check digit (modulus 10, weights 3 and 1 from the right) of the others."""
     total = sum(int(digit) * (3 if place % 2 == 0 else 1) for place, digit in enumerate(reversed(digits[:-1])))

@@ -68,7 +68,7 @@ class Certificate(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
         CertificatePlace,
         field_doc(
             "Where the register lists it: `record`, the device's own Basic UDI-DI record; `search`, the certificate"
-            " search by its Basic UDI-DI. Missing when not known.",
+            " search. Missing when not known.",
             "search",
         ),
     ] = ""
@@ -88,6 +88,13 @@ class Certificate(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
             form="date-time",
         ),
     ] = None
+    scoped: Annotated[
+        bool,
+        field_doc(
+            "True where no search for the device found it, but its own scope names the device. Missing otherwise.",
+            True,
+        ),
+    ] = False
 
     @property
     def key(self) -> tuple[str, str]:
@@ -98,7 +105,7 @@ class Certificate(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     def order(self) -> tuple[str, ...]:
         """Sorts a device's certificates; those that are alike in number and revision too."""
         told = self.notified_body, self.expiry or "", self.status_code, self.valid_from or "", self.type_code
-        return *self.key, *told, self.listed_in
+        return *self.key, *told, self.listed_in, str(self.scoped)
 
     def is_like(self, other: "Certificate") -> bool:
         """Whether both have the same number and revision, and no two notified bodies."""

@@ -5,7 +5,7 @@
 
 import asyncio
 import secrets
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Protocol
@@ -28,6 +28,8 @@ class DeviceObservation:
     """Whether the certificate search was read."""
     in_full: bool = True
     """Whether the subject itself was read, not only a row with a part of it."""
+    scoped: bool = False
+    """Whether the scopes of all certificates of the manufacturer were read before."""
 
     @property
     def subject(self) -> str:
@@ -66,6 +68,7 @@ class ReadContext:
         account_id: int | None = None,
         is_recheck: bool = False,
         is_for_watches: bool = True,
+        visible_at: Mapping[str, int] | None = None,
     ) -> None:
         self.held_until = held_until
         self.account_id = account_id
@@ -73,6 +76,8 @@ class ReadContext:
         self.is_recheck = is_recheck
         self.is_for_watches = is_for_watches
         """Whether it is read for who watches it, not for a stranger, whose reads are no tries of watches."""
+        self.visible_at: Mapping[str, int] = visible_at or {}
+        """Instants (unix seconds) before the requests of listings that showed changes of these subjects already."""
         self.batch = new_batch()
         self._storing = 0
         self._idle = asyncio.Condition()
@@ -141,4 +146,49 @@ class NullObserver:
         now: int,
         read_at: int,
     ) -> None:
+        """Do nothing."""
+
+
+class WatchedDevices(Protocol):
+    """The devices that active accounts watch."""
+
+    async def named_by(self, connection: AsyncConnection, basic_udis: Sequence[str], *, now: int) -> Sequence[str]:
+        """Watched UDI-DIs under these Basic UDI-DIs, in order."""
+
+
+class NoWatchedDevices:
+    """Nobody watches a device."""
+
+    async def named_by(self, connection: AsyncConnection, basic_udis: Sequence[str], *, now: int) -> Sequence[str]:
+        """None."""
+        return ()
+
+
+class NewsObserver(Protocol):
+    """Tells watches what listings have brought.
+
+    It runs in the transaction of its caller, which has stored no read and told nothing else before: it locks watches
+    in the order of their ids.
+    """
+
+    async def tell_portfolio(self, connection: AsyncConnection, srn: str, *, now: int) -> None:
+        """Tell the watches of a manufacturer what `portfolio_news` has of it that they were not told.
+
+        A watch without a baseline gets one where the manufacturer's devices were listed completely since it was made.
+        """
+
+    async def tell_certificates(self, connection: AsyncConnection, *, now: int) -> None:
+        """Tell the watches of manufacturers what `certificate_news` has of them that they were not told.
+
+        A watch without a baseline gets one where all certificates were listed completely since it was made.
+        """
+
+
+class NullNewsObserver:
+    """Tells nobody anything."""
+
+    async def tell_portfolio(self, connection: AsyncConnection, srn: str, *, now: int) -> None:
+        """Do nothing."""
+
+    async def tell_certificates(self, connection: AsyncConnection, *, now: int) -> None:
         """Do nothing."""

@@ -1,0 +1,186 @@
+"""Certificates, refused applications and notified bodies as the register lists them for the whole of it.
+
+`Certificate` of `models.py` is what a device names. `RegisteredCertificate` is a row of the register's certificate
+search, which names the manufacturer; only its scopes may name devices.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+import msgspec
+
+from registerwatch.register.models import field_doc
+
+NUMBER, REVISION, EXPIRY, STATUS, REFUSED = (
+    "certificate",
+    "cert_revision",
+    "cert_expiry",
+    "cert_status",
+    "cert_refused",
+)
+"""What changes of a manufacturer's certificates are called; those that devices have too are called alike."""
+
+
+MAX_NAMED = 20_000
+"""Basic UDI-DIs of one certificate that are kept. One that has so many may name more."""
+
+
+class RegisteredCertificate(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A certificate that the certificate search lists. Texts are empty and dates null where the register has none."""
+
+    id: str
+    """The register's ulid, which stays when a version comes under another uuid; its uuid where it has none."""
+    uuid: str
+    srn: str
+    actor_name: str = ""
+    notified_body: str = ""
+    number: str
+    revision: str = ""
+    type_code: str = ""
+    status_code: str = ""
+    issue_date: str | None = None
+    valid_from: str | None = None
+    expiry: str | None = None
+    version: int | None = None
+    is_latest: bool = True
+
+    @property
+    def listing_key(self) -> str:
+        """What tells rows of the list apart: an old version may stand beside the present one."""
+        return self.uuid
+
+    @property
+    def own_number(self) -> tuple[str, str, str]:
+        """What revisions of a certificate have in common: manufacturer, notified body and number."""
+        return self.srn, self.notified_body, self.number
+
+    @property
+    def identity(self) -> tuple[str, str, str, str]:
+        """What twins have in common: records that the register lists under several ids."""
+        return *self.own_number, self.revision
+
+
+class Scope(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """What a certificate is for. Most scopes name no device."""
+
+    basic_udi: Annotated[str, field_doc("Basic UDI-DI, missing where the scope names none.", "++E494ZIRKON5F5")] = ""
+    risk_class_code: Annotated[
+        str, field_doc("The register's code of the risk class.", "refdata.risk-class.class-iia")
+    ] = ""
+    device_type_codes: Annotated[
+        tuple[str, ...], field_doc("The register's codes of the types of devices.", ["refdata.device-type.sterile"])
+    ] = ()
+    description: Annotated[str, field_doc("The notified body's own words.", "Zirconia blanks")] = ""
+
+
+class Refusal(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """An application for a certificate that a notified body refused."""
+
+    id: str
+    """The register's ulid, or its uuid where it has none."""
+    srn: str = ""
+    actor_name: str = ""
+    notified_body: str = ""
+    reference: str
+    procedure_code: str = ""
+    refused_on: str | None = None
+
+    @property
+    def listing_key(self) -> str:
+        """What tells rows of the list apart."""
+        return self.id
+
+    @property
+    def identity(self) -> tuple[str, str, str]:
+        """What records of one application have in common."""
+        return self.srn, self.notified_body, self.reference
+
+
+class NotifiedBody(msgspec.Struct, frozen=True, gc=False):
+    """A notified body: its number of four digits, and its name."""
+
+    number: str
+    name: str
+
+
+class CertificateChange(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """One field of a manufacturer's certificates that changed, in the form in which events tell changes.
+
+    `certificate` is the number of the certificate whose field it is, null for a refused application.
+    """
+
+    field: str
+    old: str
+    new: str
+    certificate: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredCertificate:
+    """A stored certificate. `last_expiry` is the last one that the register had."""
+
+    certificate: RegisteredCertificate
+    last_expiry: str | None = None
+    unlisted_at: int | None = None
+    """When the first complete walk began that did not list it, None while it is listed."""
+
+    @property
+    def is_listed(self) -> bool:
+        """Whether the last complete walk, or one after it, listed it."""
+        return self.unlisted_at is None
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenCertificate:
+    """A certificate to store; `before` is what was stored of it, None for a new one."""
+
+    certificate: RegisteredCertificate
+    last_expiry: str | None
+    visible_at: int
+    before: StoredCertificate | None = None
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether it says something else than before, so that its scopes may too."""
+        return self.before is None or self.certificate != self.before.certificate
+
+
+@dataclass(frozen=True, slots=True)
+class CertificateNews:
+    """Changes of one record, to be told to whom watches its manufacturer."""
+
+    srn: str
+    certificate_id: str
+    changes: tuple[CertificateChange, ...]
+    visible_at: int
+
+
+_scopes_decoder = msgspec.json.Decoder(tuple[Scope, ...])
+_changes_decoder = msgspec.json.Decoder(tuple[CertificateChange, ...])
+_encoder = msgspec.json.Encoder()
+
+
+def encoded_scopes(scopes: Sequence[Scope]) -> str:
+    """Scopes as they are stored."""
+    return _encoder.encode(scopes).decode()
+
+
+def decoded_scopes(stored: str) -> tuple[Scope, ...]:
+    """Stored scopes."""
+    return _scopes_decoder.decode(stored)
+
+
+def encoded_changes(changes: Sequence[CertificateChange]) -> str:
+    """Changes as they are stored."""
+    return _encoder.encode(changes).decode()
+
+
+def decoded_changes(stored: str) -> tuple[CertificateChange, ...]:
+    """Stored changes."""
+    return _changes_decoder.decode(stored)
+
+
+def named_devices(scopes: Sequence[Scope]) -> list[str]:
+    """The Basic UDI-DIs that scopes name, in order, each once."""
+    return list(dict.fromkeys(scope.basic_udi for scope in scopes if scope.basic_udi))

@@ -1,0 +1,24 @@
+"""What a certificate proves, where its scopes name more devices than are kept."""
+
+from datetime import date
+
+import pytest
+
+from registerwatch.register.certificate_proof import what_it_proves
+from registerwatch.register.certificates import MAX_NAMED
+from registerwatch.register.store.certificate_queries import StoredCertificate
+from tests.register.certificate_rows import SEEN_AT, a_certificate
+
+
+@pytest.mark.parametrize(
+    ("named", "expected"),
+    [
+        (MAX_NAMED - 1, "its scope names 19,999 Basic UDI-DIs, and no other device."),
+        (MAX_NAMED, "its scope names at least 20,000 Basic UDI-DIs. It may name more."),
+    ],
+)
+def test_a_certificate_that_names_as_many_devices_as_are_kept_may_name_more(named: int, expected: str) -> None:
+    row = {name: value for name, value in a_certificate().items() if name != "version"}
+    stored = StoredCertificate(**row, unlisted_at=None, scopes_read_at=SEEN_AT, notified_body_name="", named=named)
+
+    assert what_it_proves(stored, date(2026, 11, 22)) == f"A certificate of the manufacturer; {expected}"
