@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registerwatch.register.models import Completeness, document
+from registerwatch.register.models import Completeness, Device, document
 from registerwatch.register.sources import data_lake
 from registerwatch.register.sources.eudamed import mapping, wire
 from registerwatch.register.sources.eudamed.wire import BasicUdiRecord, Code, DeviceDetail, DeviceRow
@@ -197,6 +197,22 @@ def test_a_read_without_the_detail_tells_the_same_as_the_read_that_had_it(
     without = mapping.reading_of_device(row, None, basic, [], with_detail.device)
 
     assert without == msgspec.structs.replace(with_detail, keeps_detail=True)
+
+
+def test_a_detail_older_than_its_row_takes_back_no_name_that_was_told_later() -> None:
+    row = DeviceRow(uuid="u-1", primary_di="04099999999992", version_number=3)
+    name = msgspec.convert({"texts": [{"language": {"isoCode": "en"}, "text": "Cathona"}]}, wire.Texts)
+    detail = DeviceDetail(uuid="u-1", version_number=1, reference="REF-1", trade_name=name)
+    later = Device(uuid="u-1", udi="04099999999992", version=2, trade_name="Cathona II", reference="REF-2")
+
+    device = mapping.reading_of_device(row, detail, BasicUdiRecord(), [], later).device
+    first = mapping.reading_of_device(row, detail, BasicUdiRecord(), [], None).device
+    row = msgspec.structs.replace(row, version_number=1)
+    of_now = mapping.reading_of_device(row, detail, BasicUdiRecord(), [], later)
+
+    assert (device.trade_name, device.reference) == ("Cathona II", "REF-2")
+    assert (first.trade_name, first.reference) == ("Cathona", "REF-1"), "nothing else is known"
+    assert of_now.device.trade_name == "Cathona", "the register took its later version back"
 
 
 def test_a_row_without_a_market_status_does_not_blank_the_one_that_the_detail_told() -> None:

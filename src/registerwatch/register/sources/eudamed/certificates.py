@@ -33,7 +33,7 @@ def unconfirmed(stored: Iterable[Certificate], now: float) -> list[Certificate]:
     marked = [
         msgspec.structs.replace(each, confirmed=False, unconfirmed_since=each.unconfirmed_since or iso_utc(int(now)))
         for each in stored
-        if each.listed_in != "record"
+        if each.listed_in != "record" and not each.scoped
     ]
     oldest = iso_utc(int(now) - UNCONFIRMED_SECONDS)
     return [each for each in marked if (each.unconfirmed_since or "") > oldest]

@@ -26,7 +26,7 @@ def reading_of_row(row: wire.DeviceRow) -> DeviceReading:
     device = Device(
         uuid=key(row.uuid),
         udi=key(row.primary_di),
-        basic_udi=text(row.basic_udi),
+        basic_udi=key(row.basic_udi),
         trade_name=text(row.trade_name),
         manufacturer_name=text(row.manufacturer_name),
         manufacturer_srn=key(row.manufacturer_srn),
@@ -47,34 +47,43 @@ def reading_of_device(
     detail: wire.DeviceDetail | None,
     basic: wire.BasicUdiRecord,
     certificates: Iterable[wire.CertificateRow] | None,
-    known: Device | None,
+    stored: Device | None,
     *,
     kept: Iterable[Certificate] = (),
     searched: bool = True,
 ) -> DeviceReading:
     """The reading of all the requests of one read.
 
-    `detail` is None when `known`, the stored device, already has it at this version. `certificates` is None when the
+    `detail` is None when `stored`, the stored device, already has it at this version. `certificates` is None when the
     certificate search could not be read; `kept` are stored certificates that stay beside what this read brings, and
     `searched` is False where there was no search to ask.
     """
+    known = stored if detail is None else None
+    later = stored if detail is not None and _is_behind(detail, row, stored) else None
     of_detail = detail_fields(detail) if detail else kept_detail_fields(known)
     status = (detail.device_status if detail else None) or wire.DeviceStatus()
     manufacturer = basic.manufacturer or wire.ActorName()
     device = Device(
         uuid=key(row.uuid),
         udi=key(row.primary_di),
-        basic_udi=text(basic.basic_udi.code if basic.basic_udi else None) or text(row.basic_udi),
-        trade_name=text(row.trade_name) or preferred_name(of_detail["trade_names"]),
+        basic_udi=key(basic.basic_udi.code if basic.basic_udi else None) or key(row.basic_udi),
+        trade_name=text(row.trade_name)
+        or (later.trade_name if later else "")
+        or preferred_name(of_detail["trade_names"]),
         manufacturer_name=text(row.manufacturer_name) or actor_name(manufacturer.name),
         manufacturer_srn=key(row.manufacturer_srn) or key(manufacturer.srn),
-        reference=_first(row.reference, detail.reference if detail else None, known.reference if known else None),
+        reference=_first(
+            row.reference,
+            later.reference if later else None,
+            detail.reference if detail else None,
+            known.reference if known else None,
+        ),
         version=row.version_number,
         updated=_latest(
             utc_from_brussels(detail.version_date if detail else None),
             utc_from_brussels(basic.last_updated),
             utc_from_brussels(basic.version_date),
-            known.updated if known and not detail else None,
+            known.updated if known else None,
         ),
         device_name=text(basic.device_name),
         device_model=text(basic.device_model),
@@ -103,6 +112,12 @@ def _detail_version(row: wire.DeviceRow, detail: wire.DeviceDetail | None) -> in
     """The version whose detail this is: a detail can be behind its row. 0 where neither has one."""
     own = detail.version_number if detail else None
     return (row.version_number if own is None else own) or 0
+
+
+def _is_behind(detail: wire.DeviceDetail, row: wire.DeviceRow, stored: Device | None) -> bool:
+    """Whether a detail is of an older version than its row and than what is stored, which was told later then."""
+    version = detail.version_number
+    return version is not None and stored is not None and version < min(row.version_number or 0, stored.version or 0)
 
 
 def detail_fields(detail: wire.DeviceDetail) -> dict[str, Any]:

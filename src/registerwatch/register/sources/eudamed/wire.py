@@ -5,6 +5,7 @@ names of responsible persons have no field, so they reach no log, no table and n
 Every field may be null or missing; a value of another type makes the whole answer unreadable.
 """
 
+import re
 from typing import Annotated, Any, Generic, TypeVar
 
 import msgspec
@@ -12,6 +13,9 @@ import msgspec
 from registerwatch.register.sources.fields import MAX_NUMBER
 
 Row = TypeVar("Row")
+
+RECORD_KEY = re.compile("[0-9A-Za-z-]{1,64}")
+"""The form of the register's keys, which become a part of addresses."""
 
 Version = Annotated[int, msgspec.Meta(ge=0, le=MAX_NUMBER)]
 
@@ -185,3 +189,48 @@ class ActorInformation(Wire, frozen=True):
     """The detail of one actor, around its record."""
 
     actor_data_public_view: ActorRecord | None = None
+
+
+class ListedCertificate(CertificateRow, frozen=True):
+    """A row of the certificate search as the list of all certificates."""
+
+    ulid: str | None = None
+    uuid: str | None = None
+    actor_name: str | None = None
+    version_number: Version | None = None
+
+
+class CertificateScope(Wire, frozen=True):
+    """A scope of a certificate. Nobody has described the forms of its values, so any are taken."""
+
+    basic_udi_data: Any = None
+    risk_class: Any = None
+    device_type_codes: Any = None
+    description: Any = None
+
+
+class CertificateRecord(Wire, frozen=True):
+    """The record of one certificate."""
+
+    uuid: str | None = None
+    scopes: list[CertificateScope] | msgspec.UnsetType | None = msgspec.UNSET
+
+
+class RefusedApplication(Wire, frozen=True):
+    """A row of the search of refused applications."""
+
+    ulid: str | None = None
+    uuid: str | None = None
+    actor_srn: str | None = None
+    actor_name: str | None = None
+    notified_body_srn: str | None = None
+    application_reference_number: str | None = None
+    conformity_assessment_procedure: Any = None
+    certificate_refusal_date: str | None = None
+
+
+class ListedBody(Wire, frozen=True):
+    """An entry of the list of notified bodies."""
+
+    eudamed_identifier: str | None = None
+    name: Any = None

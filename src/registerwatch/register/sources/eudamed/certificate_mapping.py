@@ -1,0 +1,122 @@
+"""From the register's wire forms to certificates, refused applications and notified bodies as it lists them."""
+
+from typing import Any
+
+from registerwatch.register.certificates import (
+    MAX_NAMED,
+    NotifiedBody,
+    Refusal,
+    RegisteredCertificate,
+    Scope,
+    named_devices,
+)
+from registerwatch.register.sources.eudamed import wire
+from registerwatch.register.sources.eudamed.mapping import actor_name
+from registerwatch.register.sources.fields import key, text
+from registerwatch.register.times import date_of
+
+MAX_TEXT, MAX_CODE, MAX_DESCRIPTION, MAX_TYPES = 500, 100, 2_000, 50
+MAX_DESCRIBED = 500
+"""Scopes of a certificate that are kept whole; of those after them only what names a device."""
+MAX_NUMBER, MAX_BODY, MAX_REVISION = 200, 20, 100
+"""Of what certificates are known and looked up by. A row with a longer one cannot be read: a part of it would be
+another one, and PostgreSQL has no indexes of very long values.
+"""
+
+
+def certificate_of(row: wire.ListedCertificate) -> RegisteredCertificate | None:
+    """A certificate of a row of the search, None where it has no key or no number, or one that is too long."""
+    uuid, number = _record_key(row.uuid), text(row.certificate_number)
+    body, revision = text(row.notified_body_srn), text(row.revision_number)
+    if not uuid or not number or _is_long(number, body, revision):
+        return None
+    return RegisteredCertificate(
+        id=_record_key(row.ulid) or uuid,
+        uuid=uuid,
+        srn=key(row.actor_srn),
+        actor_name=_bounded(row.actor_name),
+        notified_body=body,
+        number=number,
+        revision=revision,
+        type_code=_code(row.certificate_type),
+        status_code=_code(row.certificate_status),
+        issue_date=date_of(row.issue_date),
+        valid_from=date_of(row.starting_validity_date),
+        expiry=date_of(row.expiry_date),
+        version=row.version_number,
+        is_latest=row.latest_version is not False,
+    )
+
+
+def refusal_of(row: wire.RefusedApplication) -> Refusal | None:
+    """A refused application, None where it has no key or no reference, or one that is too long."""
+    uuid, reference = _record_key(row.uuid), text(row.application_reference_number)
+    body = text(row.notified_body_srn)
+    if not uuid or not reference or _is_long(reference, body):
+        return None
+    return Refusal(
+        id=_record_key(row.ulid) or uuid,
+        srn=key(row.actor_srn),
+        actor_name=_bounded(row.actor_name),
+        notified_body=body,
+        reference=reference,
+        procedure_code=_code(row.conformity_assessment_procedure),
+        refused_on=date_of(row.certificate_refusal_date),
+    )
+
+
+def notified_body_of(entry: wire.ListedBody) -> NotifiedBody | None:
+    """A notified body, None where it has no number, or one that is too long."""
+    number = text(entry.eudamed_identifier)
+    return NotifiedBody(number, _bounded(actor_name(entry.name))) if number and not _is_long("", number) else None
+
+
+def scopes_of(record: wire.CertificateRecord) -> list[Scope]:
+    """The scopes of a certificate, each once. Of very many the first are whole, and of the others there is what names a
+    device. No more than `MAX_NAMED` devices are named.
+    """
+    listed = record.scopes if isinstance(record.scopes, list) else []
+    whole = dict.fromkeys(scope for each in listed[:MAX_DESCRIBED] if (scope := _scope(each)) != Scope())
+    named = set(named_devices(list(whole)))
+    codes = dict.fromkeys(_basic_udi(each.basic_udi_data) for each in listed[MAX_DESCRIBED:])
+    further = [code for code in codes if code and code not in named]
+    return [*whole, *map(Scope, further[: MAX_NAMED - len(named)])]
+
+
+def _scope(scope: wire.CertificateScope) -> Scope:
+    return Scope(
+        basic_udi=_basic_udi(scope.basic_udi_data),
+        risk_class_code=_code(scope.risk_class),
+        device_type_codes=_codes(scope.device_type_codes),
+        description=actor_name(scope.description)[:MAX_DESCRIPTION],
+    )
+
+
+def _basic_udi(value: Any) -> str:
+    """The Basic UDI-DI in `"B-1"`, `{"code": "B-1"}` or `{"basicUdi": …}`."""
+    if isinstance(value, dict):
+        return _basic_udi(value.get("basicUdi")) or _basic_udi(value.get("code"))
+    return key(value) if isinstance(value, str) else ""
+
+
+def _codes(values: Any) -> tuple[str, ...]:
+    codes = [_code(each) for each in values[:MAX_TYPES]] if isinstance(values, list) else []
+    return tuple(dict.fromkeys(code for code in codes if code))
+
+
+def _code(value: Any) -> str:
+    """The code in `{"code": "refdata.risk-class.class-iia"}`, or given as a text."""
+    code = value.code if isinstance(value, wire.Code) else value.get("code") if isinstance(value, dict) else value
+    return text(code)[:MAX_CODE] if isinstance(code, str) else ""
+
+
+def _record_key(value: str | None) -> str:
+    return value if value is not None and wire.RECORD_KEY.fullmatch(value) else ""
+
+
+def _is_long(number: str, body: str, revision: str = "") -> bool:
+    return len(number) > MAX_NUMBER or len(body) > MAX_BODY or len(revision) > MAX_REVISION
+
+
+def _bounded(value: object) -> str:
+    return text(value)[:MAX_TEXT]
