@@ -228,7 +228,11 @@ async def test_every_actor_is_told_with_country_and_status(lake: LakeMaker) -> N
     for actor in actors:
         known = world.actor(actor.srn)
         assert known is not None
-        assert (actor.name, actor.country, actor.status_code) == (known.name, known.country, "ACTIVE")
+        assert (actor.name, actor.country, actor.status_code) == (
+            known.name,
+            known.country,
+            "refdata.actor-status.active",
+        )
         assert not actor.complete
 
 

@@ -281,6 +281,7 @@ async def test_a_fill_says_why_it_waits_and_for_how_long_and_nobody_else_does(se
     assert told == {
         RequestPriority.WATCH: [],
         RequestPriority.RECHECK: [],
+        RequestPriority.SWEEP: [],
         RequestPriority.READER: [],
         RequestPriority.REFRESH: [],
         RequestPriority.BULK_LOAD: [

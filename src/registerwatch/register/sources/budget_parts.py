@@ -35,6 +35,8 @@ class RequestPriority(Enum):
     """A new watch, a sync: an account waits for the answer."""
     RECHECK = "recheck"
     """The recheck of watches."""
+    SWEEP = "sweep"
+    """Listings that cover many watches, and what they show to have changed."""
     READER = "reader"
     """Somebody without an account waits for the answer: a read-through, a refresh that was asked for."""
     REFRESH = "refresh"
@@ -59,13 +61,16 @@ class Share:
 
 
 SHARES: Mapping[RequestPriority, Share] = {
-    RequestPriority.WATCH: Share(35, 100),
-    RequestPriority.RECHECK: Share(25, 80),
-    RequestPriority.BULK_LOAD: Share(20, 60),
-    RequestPriority.READER: Share(15, 90),
-    RequestPriority.REFRESH: Share(5, 60),
+    RequestPriority.WATCH: Share(30, 100),
+    RequestPriority.RECHECK: Share(20, 80),
+    RequestPriority.SWEEP: Share(20, 75),
+    RequestPriority.BULK_LOAD: Share(15, 60),
+    RequestPriority.READER: Share(12, 90),
+    RequestPriority.REFRESH: Share(3, 60),
 }
-OF_WATCHES = frozenset({RequestPriority.WATCH, RequestPriority.RECHECK})
+OF_WATCHES = frozenset({RequestPriority.WATCH, RequestPriority.RECHECK, RequestPriority.SWEEP})
+_ASKED_SELDOM = frozenset({RequestPriority.WATCH, RequestPriority.RECHECK})
+"""Kinds of watches that may not have asked for minutes; sweeps ask all the time."""
 OF_READERS = frozenset({RequestPriority.READER, RequestPriority.REFRESH})
 
 
@@ -161,9 +166,9 @@ class BudgetWindow:
         """The kinds from which this one borrows nothing."""
         kept = {other for other, asking in self.asking.items() if _is_within(asking, second, ASKING_SECONDS)}
         if priority in OF_READERS and any(
-            _is_within(asking, second, KEPT_SECONDS) for other, asking in self.asking.items() if other in OF_WATCHES
+            _is_within(asking, second, KEPT_SECONDS) for other, asking in self.asking.items() if other in _ASKED_SELDOM
         ):
-            kept |= OF_WATCHES
+            kept |= _ASKED_SELDOM
         return kept - {priority}
 
 

@@ -1,15 +1,24 @@
 """The bulk Data Lake: every device in pages, without certificates and dates, hours later than the register."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from typing import Generic, TypeVar
 from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
 
-from registerwatch.register.codes import LEGISLATION_PREFIX, RISK_PREFIX, STATUS_PREFIX, label
+from registerwatch.register.codes import ACTOR_STATUS_PREFIX, LEGISLATION_PREFIX, RISK_PREFIX, STATUS_PREFIX, label
 from registerwatch.register.models import Actor, ActorReference, Completeness, Device, DeviceReading
 from registerwatch.register.outcomes import NoSuchRecord, RegisterFailure
 from registerwatch.register.sources.budget_parts import RequestPriority
+from registerwatch.register.sources.checks import (
+    CheckName,
+    Looked,
+    Outcome,
+    Shape,
+    judge_shape,
+    judge_values,
+    outcome_of,
+)
 from registerwatch.register.sources.fields import MAX_NUMBER, key, text
 from registerwatch.register.sources.requests import ApiRequest, RegisterHttpClient
 from registerwatch.register.sources.rows import readable
@@ -21,6 +30,10 @@ NAME = "data_lake"
 
 FULL_PAGE = 1_000
 """A page of exactly so many rows without `nextLink` is taken as cut off."""
+
+LOOKED_AT = 300
+"""Rows of which a check looks at the columns."""
+_PARAMETERS = {"api-version": "v1.0", "format": "json"}
 
 _RISKS = {
     -203: "class-i", -204: "class-iia", -205: "class-iib", -10: "class-iii",
@@ -101,8 +114,13 @@ class DataLakeClient:
             )
             yield [actor_of_row(row) for row in rows]
 
+    async def first_rows(self) -> list[object]:
+        """The rows of the first page of devices as they come, for a look at their columns. Raises `RegisterFailure`."""
+        page = await self._page(self._base + "/udi", dict(_PARAMETERS))
+        return [msgspec.json.decode(row) for row in page.value[:LOOKED_AT]]
+
     async def _pages(self, path: str, cursor: str) -> AsyncIterator["Page[msgspec.Raw]"]:
-        url, params = self._base + path, {"api-version": "v1.0", "format": "json"}
+        url, params = self._base + path, dict(_PARAMETERS)
         if cursor:
             url, params = self._own(cursor)
         seen: set[str] = set()
@@ -139,6 +157,51 @@ class DataLakeClient:
         return f"{parts.scheme}://{parts.netloc}{parts.path}", dict(parse_qsl(parts.query, keep_blank_values=True))
 
 
+class DataLakeChecks:
+    """The checks of the Data Lake: whether its devices have the columns that are read."""
+
+    names = frozenset({CheckName.DATA_LAKE_ROW, CheckName.DATA_LAKE_VALUES})
+
+    def __init__(self, client: DataLakeClient) -> None:
+        self._client = client
+
+    async def look(self, due: Collection[CheckName], certified: str = "") -> Looked:
+        """Look at a page of devices."""
+        try:
+            rows = await self._client.first_rows()
+        except RegisterFailure as failure:
+            return Looked(dict.fromkeys(self.names, outcome_of(failure)))
+        outcomes: dict[CheckName, Outcome] = {
+            CheckName.DATA_LAKE_ROW: judge_shape(_SHAPE, rows),
+            CheckName.DATA_LAKE_VALUES: judge_values(_SHAPE, rows),
+        }
+        return Looked(outcomes)
+
+
+_USUAL = frozenset(
+    {
+        "APPLICABLE_LEGISLATION_ID",
+        "AR_NAME",
+        "AR_SRN",
+        "BASIC_UDI",
+        "DEVICE_MODEL",
+        "DEVICE_NAME",
+        "NOMENCLATURE_CODE",
+        "REFERENCE",
+        "RISK_CLASS_ID",
+        "TRADE_NAME",
+    }
+)
+"""Whether a column that is empty in a row is named there has not been seen."""
+_SHAPE = Shape(
+    DeviceRow,
+    keys=frozenset({"UUID", "PRIMARY_DI"}),
+    filled=frozenset({"DEVICE_STATUS_TYPE_ID", "LATEST_VERSION", "MF_NAME", "MF_SRN", "VERSION_NUMBER"}),
+    optional=_USUAL,
+    usual=_USUAL,
+)
+
+
 def _is_keyed(row: DeviceRow) -> bool:
     return bool(key(row.uuid) and key(row.primary_di))
 
@@ -158,7 +221,7 @@ def reading_of_row(row: DeviceRow) -> DeviceReading:
     device = Device(
         uuid=key(row.uuid),
         udi=key(row.primary_di),
-        basic_udi=text(row.basic_udi),
+        basic_udi=key(row.basic_udi),
         trade_name=text(row.trade_name),
         device_name=text(row.device_name),
         device_model=text(row.device_model),
@@ -182,12 +245,13 @@ def reading_of_row(row: DeviceRow) -> DeviceReading:
 
 
 def actor_of_row(row: ActorRow) -> Actor:
-    """A bulk actor. Its status has no code there, so the text is taken for one."""
+    """A bulk actor. Its status is `ACTIVE` there: the end of the register's code in capitals."""
+    status = "-".join(text(row.status).lower().replace("_", " ").split())
     return Actor(
         srn=key(row.actor_id),
         name=text(row.name),
         country=text(row.act_country_iso2_code),
-        status_code=text(row.status),
+        status_code=ACTOR_STATUS_PREFIX + status if status else "",
     )
 
 

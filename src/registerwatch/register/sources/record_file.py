@@ -121,7 +121,7 @@ def reading_of_record(record: FileRecord) -> DeviceReading:
     device = Device(
         uuid=key(record.uuid),
         udi=key(record.primary_di),
-        basic_udi=text(record.basic_udi),
+        basic_udi=key(record.basic_udi),
         trade_name=preferred_name(names),
         trade_names=names,
         device_name=text(record.device_name),

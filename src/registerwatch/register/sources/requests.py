@@ -37,6 +37,7 @@ class RetryPolicy:
 RETRY_POLICIES = {
     RequestPriority.WATCH: RetryPolicy(tries=3, pause=0.4, limit=25.0),
     RequestPriority.RECHECK: RetryPolicy(tries=4, pause=2.0, limit=180.0),
+    RequestPriority.SWEEP: RetryPolicy(tries=4, pause=2.0, limit=180.0),
     RequestPriority.READER: RetryPolicy(tries=3, pause=0.4, limit=25.0),
     RequestPriority.REFRESH: RetryPolicy(tries=3, pause=2.0, limit=60.0),
     RequestPriority.BULK_LOAD: RetryPolicy(tries=8, pause=4.0, limit=900.0),

@@ -1,17 +1,20 @@
 """What a source of records is, and what it gives.
 
 A source is a module or package beside this one that `bootstrap.py` builds. It reads single subjects
-(`SubjectSource`), lists all its records (`BulkSource`), or does both.
+(`SubjectSource`), lists all its records (`BulkSource`) or those of one manufacturer (`DeviceListing`), or does several.
 """
 
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Generic, Literal, Protocol, TypeVar
 
+from registerwatch.register.certificates import NotifiedBody, Refusal, RegisteredCertificate, Scope
 from registerwatch.register.models import Actor, Device, DeviceReading
 from registerwatch.register.outcomes import Found, NotFound, ReadFailed
 from registerwatch.register.sources.budget_parts import RequestPriority
 from registerwatch.register.sources.request_budget import PlaceWait
+
+Row = TypeVar("Row")
 
 CertificateSearch = Literal["unknown", "read", "ignored"]
 """Whether certificates are read that only a search lists: `unknown` before the first control probe, `ignored` while the
@@ -48,6 +51,21 @@ class RecordBatch:
     readings: list[DeviceReading]
     cursor: str
     total: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ListPage(Generic[Row]):
+    """A page of a list that is read from end to end: its rows that can be read, and what the source counts in all.
+
+    `named` are rows of which nothing else can be read: identifiers by uuid. `unreadable` tells the other rows from each
+    other, so that one that comes twice counts once.
+    """
+
+    rows: list[Row]
+    total: int
+    is_last: bool
+    unreadable: frozenset[int] = frozenset()
+    named: Mapping[str, str] = field(default_factory=dict)
 
 
 class RegisterSource(Protocol):
@@ -105,6 +123,44 @@ class BulkSource(RegisterSource, Protocol):
 
     def actors(self) -> AsyncIterator[list[Actor]]:
         """Batches of actors, read after the devices; none where the source lists none. Raises the same."""
+
+
+class CertificateSource(Protocol):
+    """A source that lists all certificates. Each method raises `RegisterFailure`.
+
+    Pages count from 0 and may shift while a list is read. `until` ends a request, by the clock that only goes forward.
+    """
+
+    async def certificates(self, page: int, *, until: float | None = None) -> ListPage[RegisteredCertificate]:
+        """A page of all certificates."""
+
+    async def refusals(self, page: int, *, until: float | None = None) -> ListPage[Refusal]:
+        """A page of all refused applications."""
+
+    async def notified_bodies(self, *, until: float | None = None) -> list[NotifiedBody]:
+        """All notified bodies."""
+
+    async def scopes(
+        self, uuid: str, *, priority: RequestPriority = RequestPriority.SWEEP, until: float | None = None
+    ) -> list[Scope]:
+        """The scopes of the certificate with this uuid."""
+
+
+class DeviceListing(RegisterSource, Protocol):
+    """A source that lists the devices of one manufacturer, and the records of one UDI-DI, as rows with a part of each.
+
+    A listing whose filter is ignored is a failure: nothing of it can be used.
+    """
+
+    @property
+    def page_size(self) -> int:
+        """The number of rows of a page but the last."""
+
+    async def page(self, srn: str, number: int) -> ListPage[DeviceReading]:
+        """A page of the devices of a manufacturer, the first one is 0. Raises `RegisterFailure`."""
+
+    async def records(self, udi: str) -> list[DeviceReading]:
+        """The rows of every record of a UDI-DI, none where it is not registered. Raises `RegisterFailure`."""
 
 
 async def no_actors() -> AsyncIterator[list[Actor]]:

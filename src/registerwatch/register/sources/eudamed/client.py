@@ -4,10 +4,8 @@ Each read has one of three results: found, not found, could not be read. A devic
 Basic UDI-DI record; the detail is left out when its version is already stored.
 """
 
-import re
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 import msgspec
 import structlog
@@ -16,34 +14,28 @@ from registerwatch.clock import Clock
 from registerwatch.register.codes import label
 from registerwatch.register.identifiers import is_actor_of_devices
 from registerwatch.register.models import Actor, DeviceReading, precedence_of
-from registerwatch.register.outcomes import Found, NoSuchRecord, NotFound, ReadFailed, RegisterFailure
+from registerwatch.register.outcomes import Found, NotFound, ReadFailed, RegisterFailure
 from registerwatch.register.sources.budget_parts import RequestPriority
 from registerwatch.register.sources.eudamed import mapping, wire
 from registerwatch.register.sources.eudamed.certificates import unconfirmed
-from registerwatch.register.sources.eudamed.guards import (
-    EMPTY_PAGE,
-    PROBE_VALUE,
-    REPROBE_SECONDS,
-    FilterProofs,
-    check_answered,
-    check_page,
-    check_probe,
-    check_rows,
-    finds_nothing,
+from registerwatch.register.sources.eudamed.guards import EMPTY_PAGE, check_page, check_rows
+from registerwatch.register.sources.eudamed.register_read import (
+    DEVICES,
+    RegisterInterface,
+    RegisterRead,
+    device_row,
+    is_keyed,
+    listing,
+    sized,
 )
 from registerwatch.register.sources.fields import key, text
 from registerwatch.register.sources.request_budget import PlaceWait
-from registerwatch.register.sources.requests import ApiRequest, RegisterHttpClient
+from registerwatch.register.sources.requests import RegisterHttpClient
 from registerwatch.register.sources.rows import readable
 from registerwatch.register.sources.source import ActorReading, CertificateSearch, KnownRecord, RecordBatch, no_actors
 
 log = structlog.get_logger(__name__)
 
-Answer = TypeVar("Answer")
-
-_KEY = re.compile("[0-9A-Za-z-]{1,64}")
-
-LANGUAGE = {"languageIso2Code": "en"}
 PAGE_SIZE = 300
 ACTOR_PAGE_SIZE = 20
 CERTIFICATE_PAGE_SIZE = 100
@@ -54,8 +46,6 @@ EOS_COST = 2
 """The register tolerates half as many actor searches as device searches a minute."""
 
 _device_page = msgspec.json.Decoder(wire.Page[wire.DeviceRow])
-_listing = msgspec.json.Decoder(wire.Page[msgspec.Raw])
-_device_row = msgspec.json.Decoder(wire.DeviceRow)
 _detail = msgspec.json.Decoder(wire.DeviceDetail)
 _basic = msgspec.json.Decoder(wire.BasicUdiRecord)
 _actor_page = msgspec.json.Decoder(wire.Page[wire.ActorRow])
@@ -72,15 +62,12 @@ class EudamedClient:
     is_newest_first = True
 
     def __init__(self, requests: RegisterHttpClient, base_url: str, clock: Clock) -> None:
-        self._requests = requests
-        self._base = base_url.rstrip("/")
-        self._clock = clock
-        self._proofs = FilterProofs()
+        self.interface = RegisterInterface(requests, base_url.rstrip("/"), clock)
 
     @property
     def certificate_search(self) -> CertificateSearch:
         """Whether the certificate search can be asked for one Basic UDI-DI, by the last control probe."""
-        heeds_filter = self._proofs.last.get(BASIC_UDI)
+        heeds_filter = self.interface.proofs.last.get(BASIC_UDI)
         return "unknown" if heeds_filter is None else "read" if heeds_filter else "ignored"
 
     async def read_device(
@@ -139,7 +126,7 @@ class EudamedClient:
     async def _newest(self, page: int) -> "tuple[wire.Page[msgspec.Raw], list[wire.DeviceRow]]":
         """A page (0-based) of the whole register, and those of its rows that can be read."""
         read = _Read(self, RequestPriority.BULK_LOAD, {})
-        params = {"page": str(page), **_sized(PAGE_SIZE)}
+        params = {"page": str(page), **sized(PAGE_SIZE)}
 
         def check(answer: wire.Page[msgspec.Raw]) -> None:
             if not answer.content and answer.total_elements > page * PAGE_SIZE:
@@ -148,8 +135,8 @@ class EudamedClient:
             if answer.total_elements < shown:
                 raise RegisterFailure("The register's answer contradicts itself (fewer records than it showed).")
 
-        answer = await read.ask("/devices/udiDiData", params, _listing, check=check)
-        return answer, readable(answer.content, _device_row, _is_keyed, listed=f"newest registrations, page {page}")
+        answer = await read.ask(DEVICES, params, listing, check=check)
+        return answer, readable(answer.content, device_row, is_keyed, listed=f"newest registrations, page {page}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,8 +147,8 @@ class _Searched:
     is_proven: bool = True
 
 
-class _Read:
-    """One read: its priority, its deadline, what is known before."""
+class _Read(RegisterRead):
+    """A read of one subject, with what is known of it before."""
 
     def __init__(
         self,
@@ -170,16 +157,8 @@ class _Read:
         known: Mapping[str, KnownRecord],
         place_wait: PlaceWait | None = None,
     ) -> None:
-        self._requests, self._base = client._requests, client._base
-        self._proofs, self._clock = client._proofs, client._clock
-        self._priority, self._known = priority, known
-        self._deadline = self._requests.deadline(priority)
-        self._place_wait = (place_wait or PlaceWait.as_long_as_a_read()).within(self._deadline)
-
-    @property
-    def has_begun(self) -> bool:
-        """Whether the register was asked anything."""
-        return self._place_wait.has_begun
+        super().__init__(client.interface, priority, place_wait)
+        self._known = known
 
     async def device(self, udi: str) -> list[DeviceReading]:
         rows = await self._rows_by_di(udi)
@@ -215,7 +194,7 @@ class _Read:
         """
         told = (mapping.code(row.actor_status), *(each.device.manufacturer_status_code for each in readings))
         status_code = next((code for code in told if code), "")
-        if status_code or not _KEY.fullmatch(row.uuid or ""):
+        if status_code or not wire.RECORD_KEY.fullmatch(row.uuid or ""):
             return status_code
 
         def is_of_row(answer: wire.ActorInformation) -> None:
@@ -224,7 +203,7 @@ class _Read:
                 raise RegisterFailure("The register answered with another actor's record; nothing of it was used.")
 
         try:
-            answer = await self._record(f"/actors/{row.uuid}/publicInformation", _actor_information, is_of_row)
+            answer = await self.record(f"/actors/{row.uuid}/publicInformation", _actor_information, is_of_row)
         except RegisterFailure as failure:
             if failure.transient:
                 raise
@@ -234,39 +213,39 @@ class _Read:
         return mapping.code(record.actor_status) if record else ""
 
     async def _devices_of(self, srn: str) -> "wire.Page[msgspec.Raw]":
-        params = {"page": "0", **_sized(ACTOR_PAGE_SIZE)}
-        await self._prove("srn", "/devices/udiDiData", params)
+        params = {"page": "0", **sized(ACTOR_PAGE_SIZE)}
+        await self.prove("srn", DEVICES, params)
         return await self.ask(
-            "/devices/udiDiData",
+            DEVICES,
             {"srn": srn, **params},
-            _listing,
+            listing,
             check=lambda page: check_page(page, matches=None),
         )
 
     def _first_readings(self, srn: str, page: "wire.Page[msgspec.Raw]") -> list[DeviceReading]:
         """Readings of the rows of a manufacturer's devices. Every row has to be of this manufacturer."""
-        rows = readable(page.content, _device_row, _is_keyed, listed=f"devices of {srn}")
+        rows = readable(page.content, device_row, is_keyed, listed=f"devices of {srn}")
         check_rows(rows, lambda row: row.manufacturer_srn == srn)
         return [mapping.reading_of_row(row) for row in rows]
 
     async def _rows_by_di(self, udi: str) -> list[wire.DeviceRow]:
-        params = {"page": "0", **_sized(25)}
-        await self._prove("primaryDi", "/devices/udiDiData", params)
+        params = {"page": "0", **sized(25)}
+        await self.prove("primaryDi", DEVICES, params)
         page = await self.ask(
-            "/devices/udiDiData",
+            DEVICES,
             {"primaryDi": udi, **params},
             _device_page,
             check=lambda page: check_page(page, matches=lambda row: row.primary_di == udi),
         )
         if page.total_elements > len(page.content):
             raise RegisterFailure("The register broke off the list of this device's records.", transient=True)
-        if not all(_KEY.fullmatch(row.uuid) for row in page.content):
+        if not all(wire.RECORD_KEY.fullmatch(row.uuid) for row in page.content):
             raise RegisterFailure("The register's answer has an unexpected form (a record's key that is none).")
         return list({row.uuid: row for row in page.content}.values())
 
     async def _rows_by_srn(self, srn: str) -> list[wire.ActorRow]:
-        params = {"page": "0", **_sized(25)}
-        await self._prove("eos srn", "/eos", params, parameter="srn", cost=EOS_COST)
+        params = {"page": "0", **sized(25)}
+        await self.prove("eos srn", "/eos", params, parameter="srn", cost=EOS_COST)
         page = await self.ask(
             "/eos",
             {"srn": srn, **params},
@@ -305,7 +284,7 @@ class _Read:
             detail,
             basic,
             searched.rows,
-            known.device if known and has_detail else None,
+            known.device if known else None,
             kept=unconfirmed(known.device.certs, self._clock.now()) if known and not searched.is_proven else (),
             searched=searched.is_proven,
         )
@@ -316,7 +295,7 @@ class _Read:
             if detail.uuid != row.uuid or (di is not None and di != row.primary_di):
                 raise RegisterFailure("The register answered with another device's detail; nothing of it was used.")
 
-        return await self._record(f"/devices/udiDiData/{row.uuid}", _detail, is_of_row)
+        return await self.record(f"/devices/udiDiData/{row.uuid}", _detail, is_of_row)
 
     async def _basic_record(self, row: wire.DeviceRow) -> wire.BasicUdiRecord:
         def is_of_row(basic: wire.BasicUdiRecord) -> None:
@@ -333,27 +312,14 @@ class _Read:
             if not (code or srn or basic.legislation):
                 raise RegisterFailure("The register's Basic UDI-DI record of this device is empty.", transient=True)
 
-        return await self._record(f"/devices/basicUdiData/udiDiData/{row.uuid}", _basic, is_of_row)
-
-    async def _record(
-        self, path: str, decoder: "msgspec.json.Decoder[Answer]", check: Callable[[Answer], None]
-    ) -> Answer:
-        try:
-            return await self._requests.get(
-                ApiRequest(self._base + path, LANGUAGE, decoder, check),
-                priority=self._priority,
-                deadline=self._deadline,
-                place_wait=self._place_wait,
-            )
-        except NoSuchRecord as redirect:
-            raise RegisterFailure("The register lists the subject but has no record behind the listing.") from redirect
+        return await self.record(f"/devices/basicUdiData/udiDiData/{row.uuid}", _basic, is_of_row)
 
     async def _certificates(self, row: wire.DeviceRow, basic: wire.BasicUdiRecord) -> "_Searched":
         """What the certificate search has for the Basic UDI-DI. Its rows name the manufacturer, so they are checked."""
-        basic_udi = text(basic.basic_udi.code if basic.basic_udi else row.basic_udi)
+        basic_udi = key(basic.basic_udi.code if basic.basic_udi else row.basic_udi)
         if not basic_udi:
             return _Searched([])
-        path, params = "/certificates/search/", {"page": "0", **_sized(CERTIFICATE_PAGE_SIZE)}
+        path, params = "/certificates/search/", {"page": "0", **sized(CERTIFICATE_PAGE_SIZE)}
 
         def check(page: wire.Page[wire.CertificateRow]) -> None:
             check_page(page, matches=lambda each: each.actor_srn in (None, row.manufacturer_srn))
@@ -361,7 +327,7 @@ class _Read:
                 raise RegisterFailure("The register names more certificates of this device than it can be asked for.")
 
         try:
-            if not await self._is_proven(BASIC_UDI, path, params):
+            if not await self.is_proven(BASIC_UDI, path, params):
                 return _Searched([], is_proven=False)
             page = await self.ask(path, {BASIC_UDI: basic_udi, **params}, _certificate_page, check=check)
         except RegisterFailure as failure:
@@ -370,57 +336,3 @@ class _Read:
                 self._proofs.doubt(BASIC_UDI)
             return _Searched(None)
         return _Searched(page.content)
-
-    async def _prove(
-        self, name: str, path: str, params: dict[str, str], *, parameter: str | None = None, cost: int = 1
-    ) -> None:
-        """Make sure that a filter filters, by a control probe where the last one is a day old."""
-        now = self._clock.monotonic()
-        if self._proofs.is_proven(name, now):
-            return
-        probe = {parameter or name: PROBE_VALUE, **params}
-        await self.ask(path, probe, _listing, check=check_probe, cost=cost)
-        self._proofs.prove(name, now)
-
-    async def _is_proven(self, name: str, path: str, params: dict[str, str]) -> bool:
-        """Whether an optional filter filters; a refuted one is probed again after some minutes."""
-        now = self._clock.monotonic()
-        if self._proofs.is_refuted(name, now):
-            return False
-        if not self._proofs.is_proven(name, now):
-            page = await self.ask(path, {name: PROBE_VALUE, **params}, _listing, check=check_answered)
-            if not finds_nothing(page):
-                if self._proofs.last.get(name) is not False:
-                    log.warning("the register ignores a filter", filter=name, path=path, probed_every=REPROBE_SECONDS)
-                self._proofs.refute(name, now)
-                return False
-            if self._proofs.last.get(name) is False:
-                log.warning("the register heeds a filter again", filter=name, path=path)
-            self._proofs.prove(name, now)
-        return True
-
-    async def ask(
-        self,
-        path: str,
-        params: dict[str, str],
-        decoder: "msgspec.json.Decoder[Answer]",
-        *,
-        check: Callable[[Answer], None] = lambda _answer: None,
-        cost: int = 1,
-    ) -> Answer:
-        """One page of a search. A redirect of a search is a failure: a search that finds nothing answers 200."""
-        request = ApiRequest(self._base + path, {**params, "iso2Code": "en", **LANGUAGE}, decoder, check, cost)
-        try:
-            return await self._requests.get(
-                request, priority=self._priority, deadline=self._deadline, place_wait=self._place_wait
-            )
-        except NoSuchRecord as redirect:
-            raise RegisterFailure("The register redirected the search to its page-not-found route.") from redirect
-
-
-def _is_keyed(row: wire.DeviceRow) -> bool:
-    return bool(key(row.uuid) and key(row.primary_di))
-
-
-def _sized(rows: int) -> dict[str, str]:
-    return {"pageSize": str(rows), "size": str(rows)}

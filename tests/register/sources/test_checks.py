@@ -1,0 +1,134 @@
+"""What is judged of an answer: fields that are missing or empty, pages, totals, codes."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from registerwatch.register.outcomes import RegisterFailure
+from registerwatch.register.sources.checks import (
+    NOTHING_LISTED,
+    CheckResult,
+    Shape,
+    Unanswered,
+    judge_codes,
+    judge_page,
+    judge_shape,
+    judge_total,
+    judge_values,
+    outcome_of,
+)
+
+
+class Coded(msgspec.Struct, rename="camel"):
+    code: str | None = None
+
+
+class Inner(msgspec.Struct, rename="camel"):
+    kind: Coded | None = None
+
+
+class Record(msgspec.Struct, rename="camel"):
+    uuid: str | None = None
+    risk_class: Coded | None = None
+    reference: str | None = None
+    list_of: list[Inner] | None = None
+    sometimes: str | None = None
+
+
+SHAPE = Shape(
+    Record,
+    keys=frozenset({"uuid"}),
+    filled=frozenset({"riskClass.code"}),
+    optional=frozenset({"sometimes"}),
+    usual=frozenset({"reference", "sometimes"}),
+)
+
+
+def a_record(**fields: Any) -> dict[str, Any]:
+    full = {"uuid": "u", "riskClass": {"code": "r"}, "reference": None, "listOf": [{"kind": {"code": "k"}}], "more": 1}
+    return {name: value for name, value in {**full, **fields}.items() if value != "left out"}
+
+
+def test_records_with_all_that_is_read_are_as_relied_on() -> None:
+    assert judge_shape(SHAPE, [a_record(), a_record(listOf=[], riskClass=None)]) == CheckResult(True)
+
+
+@pytest.mark.parametrize(
+    ("fields", "found"),
+    [
+        ({"reference": "left out"}, "Missing: reference."),
+        ({"uuid": "left out"}, "Missing: uuid."),
+        ({"riskClass": {"id": "r"}}, "Missing: riskClass.code."),
+        ({"listOf": [{"type": {"code": "k"}}]}, "Missing: listOf.kind."),
+        ({"riskClass": {"code": ""}}, "Empty in every record: riskClass.code."),
+        ({"uuid": None}, "Empty in every record: uuid."),
+        ({"riskClass": "r"}, "1 of 1 cannot be read (Expected `object | null`, got `str` - at `$.riskClass`)."),
+    ],
+)
+def test_a_field_that_is_missing_empty_or_of_another_type_is_named(fields: dict[str, Any], found: str) -> None:
+    outcome = judge_shape(SHAPE, [a_record(**fields)])
+
+    assert isinstance(outcome, CheckResult)
+    assert not outcome.is_ok
+    assert found in outcome.found
+
+
+def test_a_value_is_never_told() -> None:
+    secret = "somebody@example.org"
+
+    assert secret not in str(judge_shape(SHAPE, [a_record(uuid={"mail": secret}, riskClass=secret), secret]))
+
+
+def test_a_key_that_many_records_lack_is_named_and_a_single_odd_record_is_not() -> None:
+    many, odd = [a_record() for _ in range(20)], a_record(uuid=None)
+
+    assert judge_shape(SHAPE, [*many, odd, a_record(reference=4)]) == CheckResult(True)
+    assert judge_shape(SHAPE, [*many, *[odd] * 10]) == CheckResult(False, "Missing in some records: uuid.")
+
+
+def test_a_list_without_records_proves_nothing() -> None:
+    assert judge_shape(SHAPE, []) == Unanswered(NOTHING_LISTED)
+
+
+def test_a_value_that_is_usual_is_missed_where_no_record_has_it() -> None:
+    assert judge_values(SHAPE, [a_record(reference="R"), a_record(sometimes="S")]) == CheckResult(True)
+    assert judge_values(SHAPE, [a_record(), a_record(sometimes="S")]) == CheckResult(
+        False, "Empty in every record: reference."
+    )
+    assert judge_values(SHAPE, []) == Unanswered(NOTHING_LISTED)
+
+
+@pytest.mark.parametrize(
+    ("rows", "total", "is_ok"), [(300, 4_000, True), (20, 20, True), (20, 4_000, False), (500, 4_000, False)]
+)
+def test_a_page_has_the_size_that_was_asked_for(rows: int, total: int, is_ok: bool) -> None:
+    assert judge_page(rows, total, 300).is_ok is is_ok
+
+
+@pytest.mark.parametrize(
+    ("total", "last", "is_ok"),
+    [
+        (5, None, True),
+        (3_210_000, 3_200_000, True),
+        (900_000, 3_200_000, False),
+        (9_000_000, 3_200_000, False),
+        (0, 290, True),
+    ],
+)
+def test_a_total_is_compared_with_the_last_one(total: int, last: int | None, is_ok: bool) -> None:
+    assert judge_total(total, last) == CheckResult(is_ok, str(total))
+
+
+def test_codes_that_nobody_knows_are_named_and_hostile_ones_are_not_repeated() -> None:
+    assert judge_codes({"a.b"}, {"a.b", "a.c"}) == CheckResult(True, "")
+    assert judge_codes({"a.b", "a.new"}, {"a.b"}) == CheckResult(False, "a.new")
+    assert "<" not in str(judge_codes({"<script>"}, {"a.b"}))
+    assert len(str(judge_codes({f"a.{'x' * 90}{n}" for n in range(500)}, set()))) < 600
+    assert isinstance(judge_codes(set(), {"a.b"}), Unanswered)
+
+
+def test_a_refusal_is_another_answer_and_silence_is_none() -> None:
+    assert outcome_of(RegisterFailure("refused")) == CheckResult(False, "refused")
+    assert outcome_of(RegisterFailure("down", transient=True)) == Unanswered("down")
+    assert outcome_of(RegisterFailure("no place", is_asked=False)) == Unanswered("no place")
