@@ -63,6 +63,7 @@ async def empty(database: Database) -> None:
         for statement in (
             "DELETE FROM devices",
             "DELETE FROM actors",
+            "DELETE FROM record_history",
             "UPDATE copy_state SET revision = 0, devices = 0",
         ):
             await connection.execute(text(statement))
@@ -484,9 +485,9 @@ async def test_a_manufacturer_that_a_device_names_is_known_thinly(database: Data
     rows = await actors(database)
 
     assert set(rows) == {"DE-MF-000000001"}, "an actor without a name is not known"
-    srn, name, country, status, total, complete, at, _, source = rows["DE-MF-000000001"]
-    assert (srn, name, country, status, total, bool(complete), at, source) == (
-        "DE-MF-000000001", "Alpha GmbH", "DE", "", None, False, NOW, EUDAMED,
+    srn, name, country, status, total, complete, at, _, source, first_seen_at = rows["DE-MF-000000001"]
+    assert (srn, name, country, status, total, bool(complete), at, source, first_seen_at) == (
+        "DE-MF-000000001", "Alpha GmbH", "DE", "", None, False, NOW, EUDAMED, NOW,
     )  # fmt: skip
 
 
@@ -499,7 +500,7 @@ async def test_an_actor_that_was_read_itself_is_not_renamed_by_a_device_or_a_bul
     await copy.store_bulk_actors([Actor(srn=actor.srn, name="A third")], read_at=NOW + 2, source=DATA_LAKE)
 
     assert (await actors(database))[actor.srn][1:5] == ("Alpha GmbH", "DE", "", 7)
-    assert (await actors(database))[actor.srn][-1] == EUDAMED
+    assert (await actors(database))[actor.srn][-2] == EUDAMED
 
 
 async def test_reading_the_same_actor_again_is_no_news_but_counts_as_read(database: Database) -> None:
@@ -509,7 +510,7 @@ async def test_reading_the_same_actor_again_is_no_news_but_counts_as_read(databa
 
     assert not await copy.store_actor(actor, read_at=NOW + 50, source=EUDAMED)
 
-    *_, at, reads, _ = (await actors(database))[actor.srn]
+    *_, at, reads, _, _ = (await actors(database))[actor.srn]
     assert (at, reads) == (NOW + 50, 2)
     assert (await copy.state()).last_read_at == NOW + 50
 

@@ -22,6 +22,9 @@ from registerwatch.register.models import (
     merge,
 )
 from registerwatch.register.observation import DeviceObservation
+from registerwatch.register.store.changed_fields import device_changes
+from registerwatch.register.store.history import RecordChange
+from registerwatch.register.store.scoped_certificates import DeviceScopes, with_scoped
 
 Key = tuple[str, str]
 """UDI-DI and uuid, which together identify a record."""
@@ -56,8 +59,13 @@ class StoredRow:
     certs_read_at: int | None = None
     """When the read that brought the certificates began, None where they were never read in full."""
 
-    is_altered: bool = False
-    """Whether the record was delisted just now."""
+    listed_as: "StoredRow | None" = None
+    """The row while the register listed the record, where it was delisted just now."""
+
+    @property
+    def is_altered(self) -> bool:
+        """Whether the record was delisted just now."""
+        return self.listed_as is not None
 
     @property
     def is_full(self) -> bool:
@@ -69,7 +77,7 @@ class StoredRow:
         if self.delisted_at is not None:
             return self
         precedence = msgspec.structs.replace(self.precedence, latest_version=False)
-        return replace(self, precedence=precedence, delisted_at=read_at, is_altered=True)
+        return replace(self, precedence=precedence, delisted_at=read_at, listed_as=self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,11 +145,19 @@ class Batch:
     """What one storing transaction writes: `rows` in the order of `statements.WRITTEN`, up to `revision`."""
 
     def __init__(
-        self, readings: Mapping[Key, DeviceReading], stored: Mapping[Key, StoredRow], revision: int, read_at: int
+        self,
+        readings: Mapping[Key, DeviceReading],
+        stored: Mapping[Key, StoredRow],
+        revision: int,
+        read_at: int,
+        scopes: DeviceScopes | None = None,
     ) -> None:
         self.revision, self.read_at = revision, read_at
+        self._scopes = scopes or DeviceScopes()
         self.rows: list[tuple[Any, ...]] = []
         self.changes: list[DeviceChange] = []
+        self.history: list[RecordChange] = []
+        """What changed records were before."""
         self.observations: list[DeviceObservation] = []
         self.unconfirmed: list[str] = []
         """UDI-DIs that may have changed, without proof."""
@@ -149,7 +165,8 @@ class Batch:
         self.is_read_in_full = any(reading.completeness is not Completeness.SOME for reading in readings.values())
         listed = {udi for (udi, _), row in stored.items() if row.delisted_at is None}
         results = {
-            key: _merged(reading, stored.get(key), is_denied=key[0] not in listed) for key, reading in readings.items()
+            key: _merged(reading, stored.get(key), self._scopes, is_denied=key[0] not in listed)
+            for key, reading in readings.items()
         }
         merged = {key: result for key, result in results.items() if result is not None}
         present: dict[Key, StoredRow | _Merged] = {**stored, **merged}
@@ -162,6 +179,17 @@ class Batch:
         for key, row in stored.items():
             if key not in merged and (row.is_altered or row.is_current != (key in current)):
                 self._add_unread(row, key in current)
+
+    def renew_scoped(self, row: StoredRow) -> None:
+        """Bring the certificates of a stored record, which was not read now, up to what scopes say now."""
+        old = from_document(row.device_json)
+        device = msgspec.structs.replace(old, certs=with_scoped(old.certs, self._scopes.of(old), are_newer=True))
+        if device == old:
+            return
+        self._add_row(device, replace(row, device_json=document(device).decode()), row, old)
+        self.changes.append(DeviceChange(old, device, row.is_current))
+        told = Device(udi=device.udi, uuid=device.uuid, certs=device.certs)
+        self.observations.append(DeviceObservation(told, certificates_read=True, in_full=False))
 
     def _add_read(self, result: _Merged, is_current: bool) -> None:
         """A record that was read. A part of it that brings nothing new is not written."""
@@ -177,9 +205,9 @@ class Batch:
             return
         if row is None:
             self.added += 1
-        self._add_row(result.device, result.row(is_current, self.read_at))
+        old = from_document(row.device_json) if row and not is_same else None
+        self._add_row(result.device, result.row(is_current, self.read_at), row, old)
         if not is_same:
-            old = from_document(row.device_json) if row else None
             self.changes.append(DeviceChange(old, result.device, is_current))
 
     def _add_observation(self, result: _Merged, *, is_alone: bool) -> None:
@@ -187,7 +215,14 @@ class Batch:
         row = result.before
         if not result.is_part:
             has_all = result.reading.completeness is Completeness.EVERYTHING
-            self.observations.append(DeviceObservation(result.device, has_all, has_all and result.reading.searched))
+            self.observations.append(
+                DeviceObservation(
+                    result.device,
+                    has_all,
+                    has_all and result.reading.searched,
+                    scoped=has_all and result.device.manufacturer_srn in self._scopes.known,
+                )
+            )
         elif not (is_alone and result.proves_its_part):
             if row is None or not row.is_current or not result.is_stored():
                 self.unconfirmed.append(result.device.udi)
@@ -199,10 +234,20 @@ class Batch:
         device = from_document(row.device_json)
         if is_current:
             self.unconfirmed.append(device.udi)
-        self._add_row(device, replace(row, is_current=is_current))
+        self._add_row(device, replace(row, is_current=is_current), row.listed_as or row)
 
-    def _add_row(self, device: Device, row: StoredRow) -> None:
+    def _add_row(
+        self, device: Device, row: StoredRow, before: StoredRow | None, old_device: Device | None = None
+    ) -> None:
+        """A row to write; `old_device` is what was stored, where that may be another one."""
         self.revision += 1
+        if before is not None:
+            old = device_changes(old_device, device) if old_device is not None else {}
+            if old and before.document_version != row.document_version:
+                old["document_version"] = before.document_version  # tells that fields may be new to documents
+            old |= _changes_beside(before, row)
+            if old:
+                self.history.append(RecordChange(device.udi, old, device.uuid, self.revision))
         self.rows.append(
             (
                 device.udi,
@@ -220,6 +265,7 @@ class Batch:
                 row.delisted_at,
                 row.detail_read_at,
                 row.certs_read_at,
+                self.read_at,
             )
         )
 
@@ -245,7 +291,7 @@ def without_outdated(
     }
 
 
-def _merged(reading: DeviceReading, row: StoredRow | None, *, is_denied: bool) -> _Merged | None:
+def _merged(reading: DeviceReading, row: StoredRow | None, scopes: DeviceScopes, *, is_denied: bool) -> _Merged | None:
     """The record after a reading, None when the reading changes nothing.
 
     `is_denied` tells that no stored record of its UDI-DI is listed.
@@ -257,9 +303,29 @@ def _merged(reading: DeviceReading, row: StoredRow | None, *, is_denied: bool) -
         device = before  # all that it brings is that the record is listed
     if device is None:
         return None
+    if reading.completeness is not Completeness.SOME:
+        device = msgspec.structs.replace(device, certs=with_scoped(device.certs, scopes.of(device)))
     latest = is_latest(_precedence(row), reading)
     precedence = RecordPrecedence(device.uuid, latest, device.legislation_code, device.version or 0)
     return _Merged(reading, device, document(device).decode(), precedence, delisted_at, row)
+
+
+BESIDE_DEVICE = ("is_current", "latest_version", "delisted_at", "has_detail", "has_certificates")
+"""What history keeps beside the device itself: which record answers, and which parts were read."""
+
+
+def _changes_beside(old: StoredRow, new: StoredRow) -> dict[str, Any]:
+    """What changed of that, as it was."""
+    before, after = _beside_device(old), _beside_device(new)
+    if before == after:
+        return {}
+    values = zip(BESIDE_DEVICE, before, after, strict=True)
+    return {name: value for name, value, later in values if value != later}
+
+
+def _beside_device(row: StoredRow) -> tuple[Any, ...]:
+    latest_version, has_detail = row.precedence.latest_version, row.detail_version is not None
+    return row.is_current, latest_version, row.delisted_at, has_detail, row.certs_read_at is not None
 
 
 def _was_asked_for(row: StoredRow, since: int) -> bool:

@@ -13,6 +13,8 @@ _DEVICES = text(
 ).bindparams(bindparam("subjects", expanding=True))
 _ACTORS = text("SELECT srn, name FROM actors WHERE srn IN :subjects").bindparams(bindparam("subjects", expanding=True))
 
+_CHUNK = 5_000
+
 
 class StoredName(Struct, frozen=True):
     """A subject that the copy has. `manufacturer` is empty for actors."""
@@ -23,6 +25,8 @@ class StoredName(Struct, frozen=True):
     """Whether the register listed it at the last read."""
     label: str = ""
     """The trade name of a device, the name of an actor; what a watch on it is called."""
+    manufacturer_srn: str = ""
+    basic_udi: str = ""
 
 
 class _Names(Struct, frozen=True):
@@ -31,6 +35,8 @@ class _Names(Struct, frozen=True):
     trade_name: str = ""
     device_name: str = ""
     manufacturer_name: str = ""
+    manufacturer_srn: str = ""
+    basic_udi: str = ""
 
 
 _names = Decoder(_Names)
@@ -38,16 +44,28 @@ _names = Decoder(_Names)
 
 async def stored_names(connection: AsyncConnection, subjects: Sequence[str]) -> dict[str, StoredName]:
     """Those of some UDI-DIs and SRNs that the copy has."""
-    if not subjects:
-        return {}
-    asked = {"subjects": list(subjects)}
-    devices = _of_devices((await connection.execute(_DEVICES, asked)).all())
-    actors = ((row.srn, StoredName(row.name, label=row.name)) for row in await connection.execute(_ACTORS, asked))
-    return {**dict(devices), **dict(actors)}
+    found: dict[str, StoredName] = {}
+    for start in range(0, len(subjects), _CHUNK):
+        asked = {"subjects": list(subjects[start : start + _CHUNK])}
+        found.update(_of_devices((await connection.execute(_DEVICES, asked)).all()))
+        found.update(
+            (row.srn, StoredName(row.name, label=row.name)) for row in await connection.execute(_ACTORS, asked)
+        )
+    return found
 
 
 def _of_devices(rows: Sequence[Row[Any]]) -> Iterator[tuple[str, StoredName]]:
     for row in rows:
         names = _names.decode(row.document)
         told = names.trade_name or names.device_name
-        yield row.primary_di, StoredName(told, names.manufacturer_name, row.delisted_at is None, names.trade_name)
+        yield (
+            row.primary_di,
+            StoredName(
+                told,
+                names.manufacturer_name,
+                row.delisted_at is None,
+                names.trade_name,
+                names.manufacturer_srn,
+                names.basic_udi,
+            ),
+        )

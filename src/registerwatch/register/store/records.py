@@ -19,6 +19,7 @@ from registerwatch.db.engine import Database
 from registerwatch.register.models import (
     DOCUMENT_VERSION,
     Actor,
+    Completeness,
     Device,
     DeviceReading,
     RecordPrecedence,
@@ -35,7 +36,10 @@ from registerwatch.register.observation import (
 from registerwatch.register.sources.source import KnownRecord
 from registerwatch.register.store import statements
 from registerwatch.register.store.batch import Batch, DeviceChange, Key, StoredRow, is_overtaken, without_outdated
+from registerwatch.register.store.changed_fields import actor_changes
+from registerwatch.register.store.history import HistoryKind, RecordChange, note_changes
 from registerwatch.register.store.names import stored_names
+from registerwatch.register.store.scoped_certificates import DeviceScopes, device_scopes, with_scoped
 
 DETAIL_SECONDS = 7 * 24 * 3600
 """A stored detail is read again after so long: dates in it can change without a new version."""
@@ -128,8 +132,9 @@ class RecordStore:
         if lists_all:
             stored = {key: row if key in by_key else row.delisted(read_at) for key, row in stored.items()}
         by_key = without_outdated(by_key, stored, since, read_at)
-        batch = Batch(by_key, stored, revision, read_at)
-        await self._write(connection, batch)
+        scopes = await device_scopes(connection, _read_in_full(by_key.values()))
+        batch = Batch(by_key, stored, revision, read_at, scopes)
+        await self._write(connection, batch, source)
         await _name_actors(connection, [change.new for change in batch.changes], read_at, source)
         await self._observer.observe(
             connection,
@@ -141,7 +146,34 @@ class RecordStore:
         )
         return batch.changes
 
-    async def delist(self, udi: str, *, read_at: int, since: int) -> None:
+    async def renew_scoped(
+        self,
+        connection: AsyncConnection,
+        udis: Sequence[str],
+        *,
+        due: Sequence[str] = (),
+        read_at: int,
+        now: int,
+        source: str,
+    ) -> None:
+        """Bring the certificates of stored devices up to what scopes say now, and tell who watches them.
+
+        Nothing is read from the register: only certificates are compared. Watches on devices that are `due` are made
+        due instead. `read_at` is the instant before the list of certificates was read.
+        """
+        revision = (await connection.execute(statements.LOCK[self._database.kind])).scalar_one()
+        stored = await _stored(connection, udis)
+        answering = {key: row for key, row in stored.items() if row.is_current and row.detail_version is not None}
+        devices = [from_document(row.device_json) for row in answering.values()]
+        batch = Batch({}, {}, revision, read_at, await device_scopes(connection, devices))
+        for _, row in sorted(answering.items(), key=lambda each: each[0]):
+            batch.renew_scoped(row)
+        await self._write(connection, batch, source)
+        await self._observer.observe(
+            connection, batch.observations, ReadContext(), unconfirmed=due, now=now, read_at=read_at
+        )
+
+    async def delist(self, udi: str, *, read_at: int, since: int, source: str | None = None) -> None:
         """Take down that the register lists no record of a UDI-DI, unless one was stored after the read began.
 
         What is stored stays, and the record that answered goes on doing so; lists and the index leave it out.
@@ -151,14 +183,15 @@ class RecordStore:
             stored = await _stored(connection, [udi])
             if not any(is_overtaken(row, since) for row in stored.values()):
                 delisted = {key: row.delisted(read_at) for key, row in stored.items()}
-                await self._write(connection, Batch({}, delisted, revision, read_at))
+                await self._write(connection, Batch({}, delisted, revision, read_at), source)
 
-    async def _write(self, connection: AsyncConnection, batch: Batch) -> None:
+    async def _write(self, connection: AsyncConnection, batch: Batch, source: str | None) -> None:
         if batch.rows:
             await connection.exec_driver_sql(statements.UPSERT[self._database.kind], batch.rows)
             read_at = batch.read_at if batch.is_read_in_full else None
             advanced = {"revision": batch.revision, "added": batch.added, "read_at": read_at}
             await connection.execute(statements.ADVANCE, advanced)
+            await note_changes(connection, HistoryKind.DEVICE, batch.history, observed_at=batch.read_at, source=source)
 
     async def newest_of(self, connection: AsyncConnection, readings: Sequence[DeviceReading]) -> int:
         """The last revision of the records of these UDI-DIs; 0 where none is stored."""
@@ -193,6 +226,8 @@ class RecordStore:
             is_changed = before is None or _actor(before) != kept
             await connection.execute(statements.UPSERT_ACTOR, _actor_row(kept, read_at, source))
             await connection.execute(statements.READ, {"read_at": read_at})
+            if before is not None:
+                await _note_actors(connection, [(_actor(before), kept)], read_at, source)
             await self._observer.observe(
                 connection, [ActorObservation(kept)], context, now=now or read_at, read_at=read_at
             )
@@ -227,8 +262,9 @@ class RecordStore:
         of_devices = {**asked, "document_version": DOCUMENT_VERSION}
         devices = (await connection.execute(statements.FRESH_DEVICES, of_devices)).all()
         actors = (await connection.execute(statements.FRESH_ACTORS, asked)).all()
+        scopes = await device_scopes(connection, [from_document(row.document) for row in devices])
         return [
-            *((_known_device(row, since), row.read_at) for row in devices),
+            *((_known_device(row, since, scopes), row.read_at) for row in devices),
             *((ActorObservation(_actor(row)), row.read_at) for row in actors),
         ]
 
@@ -240,8 +276,12 @@ class RecordStore:
         """Store actors of a bulk source; one that was read from the register itself stays as it is."""
         if actors:
             async with self._database.transaction() as connection:
-                rows = [_actor_row(actor, read_at, source) for actor in sorted(actors, key=lambda actor: actor.srn)]
-                await connection.execute(statements.NAME_ACTOR, rows)
+                await connection.execute(statements.LOCK[self._database.kind])
+                await _store_named(connection, sorted(actors, key=lambda actor: actor.srn), read_at, source)
+
+
+def _read_in_full(readings: Iterable[DeviceReading]) -> list[Device]:
+    return [each.device for each in readings if each.completeness is not Completeness.SOME]
 
 
 async def _stored(connection: AsyncConnection, udis: Collection[str]) -> dict[Key, StoredRow]:
@@ -273,9 +313,16 @@ def _known_detail(row: Row[Any], now: int) -> int | None:
     return None if is_due or row.document_version < DOCUMENT_VERSION else row.detail_version
 
 
-def _known_device(row: Row[Any], since: int) -> DeviceObservation:
+def _known_device(row: Row[Any], since: int, scopes: DeviceScopes) -> DeviceObservation:
+    """A stored device with what scopes say now: its document may be from before."""
     were_searched = row.certs_read_at is not None and row.certs_read_at > since
-    return DeviceObservation(from_document(row.document), certificates_read=True, searched=were_searched)
+    device = from_document(row.document)
+    return DeviceObservation(
+        msgspec.structs.replace(device, certs=with_scoped(device.certs, scopes.of(device), are_newer=True)),
+        certificates_read=True,
+        searched=were_searched,
+        scoped=device.manufacturer_srn in scopes.known,
+    )
 
 
 def _key(device: Device) -> Key:
@@ -287,9 +334,34 @@ async def _name_actors(connection: AsyncConnection, devices: Iterable[Device], r
     named = {
         device.manufacturer_srn: device for device in devices if device.manufacturer_srn and device.manufacturer_name
     }
-    rows = [_actor_row(_named_by(device), read_at, source) for _, device in sorted(named.items())]
-    if rows:
-        await connection.execute(statements.NAME_ACTOR, rows)
+    await _store_named(connection, [_named_by(device) for _, device in sorted(named.items())], read_at, source)
+
+
+async def _store_named(connection: AsyncConnection, actors: Sequence[Actor], read_at: int, source: str) -> None:
+    """Store actors that others name; one that was read itself stays as it is. The copy is locked."""
+    if not actors:
+        return
+    rows = (await connection.execute(statements.ACTORS, {"srns": [actor.srn for actor in actors]})).all()
+    known = {row.srn: _actor(row) for row in rows}
+    pairs = [(known.get(srn), actor) for srn, actor in {actor.srn: actor for actor in actors}.items()]
+    changed = [(old, _renamed(old, new)) for old, new in pairs if old is not None and not old.complete]
+    changed = [(old, new) for old, new in changed if old != new]
+    written = [*(new for old, new in pairs if old is None), *(new for _, new in changed)]
+    if written:
+        await connection.execute(statements.NAME_ACTOR, [_actor_row(actor, read_at, source) for actor in written])
+        await _note_actors(connection, changed, read_at, source)
+
+
+def _renamed(old: Actor, named: Actor) -> Actor:
+    """An actor after somebody else named it, which tells its name and maybe its status."""
+    return msgspec.structs.replace(old, name=named.name, status_code=named.status_code or old.status_code)
+
+
+async def _note_actors(
+    connection: AsyncConnection, changed: Sequence[tuple[Actor, Actor]], read_at: int, source: str
+) -> None:
+    changes = [RecordChange(old.srn, actor_changes(old, new)) for old, new in changed]
+    await note_changes(connection, HistoryKind.ACTOR, changes, observed_at=read_at, source=source)
 
 
 def _named_by(device: Device) -> Actor:

@@ -30,7 +30,9 @@ WRITTEN = (
     "detail_read_at",
     "certs_read_at",
 )
-"""Columns of `devices` in the order in which rows of a batch have their values."""
+"""Columns of `devices` that every change writes."""
+INSERTED = (*WRITTEN, "first_seen_at")
+"""Columns in the order in which rows of a batch have their values; the last one is written once."""
 BY_UDI = text(f"SELECT {', '.join(WRITTEN)} FROM devices WHERE primary_di IN :udis").bindparams(
     bindparam("udis", expanding=True)
 )
@@ -57,7 +59,7 @@ FRESH_ACTORS = text(
 def _upsert(placeholder: str) -> str:
     """In the driver's own form: bulk fills spend a third of their time in the translation of named parameters."""
     return (
-        f"INSERT INTO devices ({', '.join(WRITTEN)}) VALUES ({', '.join([placeholder] * len(WRITTEN))})"
+        f"INSERT INTO devices ({', '.join(INSERTED)}) VALUES ({', '.join([placeholder] * len(INSERTED))})"
         " ON CONFLICT (primary_di, uuid) DO UPDATE SET "
         + ", ".join(f"{column} = excluded.{column}" for column in WRITTEN[2:])
     )
@@ -65,16 +67,18 @@ def _upsert(placeholder: str) -> str:
 
 UPSERT = {"sqlite": _upsert("?"), "postgresql": _upsert("%s")}
 ACTOR = text(f"SELECT {OF_ACTOR} FROM actors WHERE srn = :srn")
+ACTORS = text(f"SELECT {OF_ACTOR} FROM actors WHERE srn IN :srns").bindparams(bindparam("srns", expanding=True))
 UPSERT_ACTOR = text(
-    "INSERT INTO actors (srn, name, country, status_code, device_total, complete, read_at, source, reads)"
-    " VALUES (:srn, :name, :country, :status_code, :device_total, :complete, :read_at, :source, 1)"
+    "INSERT INTO actors"
+    " (srn, name, country, status_code, device_total, complete, read_at, source, first_seen_at, reads)"
+    " VALUES (:srn, :name, :country, :status_code, :device_total, :complete, :read_at, :source, :read_at, 1)"
     " ON CONFLICT (srn) DO UPDATE SET name = excluded.name, country = excluded.country,"
     " status_code = excluded.status_code, device_total = excluded.device_total, complete = excluded.complete,"
     " read_at = excluded.read_at, source = excluded.source, reads = actors.reads + 1"
 )
 NAME_ACTOR = text(
-    "INSERT INTO actors (srn, name, country, status_code, device_total, complete, read_at, source)"
-    " VALUES (:srn, :name, :country, :status_code, :device_total, :complete, :read_at, :source)"
+    "INSERT INTO actors (srn, name, country, status_code, device_total, complete, read_at, source, first_seen_at)"
+    " VALUES (:srn, :name, :country, :status_code, :device_total, :complete, :read_at, :source, :read_at)"
     " ON CONFLICT (srn) DO UPDATE SET name = excluded.name, source = excluded.source,"
     " status_code = CASE WHEN excluded.status_code = '' THEN actors.status_code ELSE excluded.status_code END"
     " WHERE NOT actors.complete AND (actors.name <> excluded.name"

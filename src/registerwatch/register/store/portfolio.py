@@ -1,0 +1,145 @@
+"""The devices of watched manufacturers as they were last listed, and the log of what changed in the lists: the SQL.
+
+Functions run in the transaction of the connection that they are given.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import case, delete, func, insert, select, update
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from registerwatch.db.tables import portfolio_devices, portfolio_news
+from registerwatch.register.codes import StatusFilter
+
+MAX_NAME = 200
+"""Characters of a device's name in the log."""
+_CHUNK = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class ListedDevice:
+    """A row of a manufacturer's list."""
+
+    uuid: str
+    udi: str
+    name: str
+    status_code: str
+    is_latest: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StoredListing:
+    """A stored row. `is_listed` tells that the present walk has listed it, `was_on_market` what was last found of its
+    UDI-DI, None where nothing was.
+    """
+
+    udi: str
+    status_code: str
+    is_latest: bool
+    is_listed: bool
+    was_on_market: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class PortfolioNews:
+    """A change of a manufacturer's devices. `visible_at` is before the request that listed it."""
+
+    udi: str
+    name: str
+    change: str
+    visible_at: int
+
+
+async def known_udis(connection: AsyncConnection, srn: str, udis: Sequence[str]) -> set[str]:
+    """Those of some UDI-DIs that were listed before."""
+    listed = portfolio_devices.c.srn == srn, portfolio_devices.c.primary_di.in_(udis)
+    return set((await connection.execute(select(portfolio_devices.c.primary_di).where(*listed).distinct())).scalars())
+
+
+async def store_rows(connection: AsyncConnection, srn: str, rows: Sequence[ListedDevice], walk: int) -> None:
+    """Store rows of a page. What was found of a record's UDI-DI is not so of the one that it has now."""
+    if not rows:
+        return
+    values = [
+        {
+            "srn": srn,
+            "uuid": row.uuid,
+            "primary_di": row.udi,
+            "status_code": row.status_code,
+            "is_latest": row.is_latest,
+            "walk": walk,
+        }
+        for row in sorted(rows, key=lambda row: row.uuid)
+    ]
+    added = (postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert)(portfolio_devices)
+    told = {name: added.excluded[name] for name in ("primary_di", "status_code", "is_latest", "walk")}
+    is_same = portfolio_devices.c.primary_di == added.excluded.primary_di
+    columns = {**told, "on_market": case((is_same, portfolio_devices.c.on_market))}
+    await connection.execute(added.on_conflict_do_update(index_elements=["srn", "uuid"], set_=columns), values)
+
+
+async def count_listed(connection: AsyncConnection, srn: str, walk: int) -> int:
+    """How many records a walk has listed."""
+    listed = select(func.count()).where(portfolio_devices.c.srn == srn, portfolio_devices.c.walk == walk)
+    return (await connection.execute(listed)).scalar_one()
+
+
+async def count_known(connection: AsyncConnection, srn: str) -> int:
+    """How many records were ever listed, also by walks that did not list all."""
+    return (await connection.execute(select(func.count()).where(portfolio_devices.c.srn == srn))).scalar_one()
+
+
+async def count_among(connection: AsyncConnection, srn: str, uuids: Sequence[str], walk: int) -> int:
+    """How many of some records a walk has listed."""
+    table = portfolio_devices.c
+    listed = table.srn == srn, table.uuid.in_(uuids), table.walk == walk
+    return (await connection.execute(select(func.count()).where(*listed))).scalar_one()
+
+
+async def listings_to_judge(connection: AsyncConnection, srn: str, walk: int) -> Sequence[StoredListing]:
+    """All rows of the UDI-DIs of which a latest record differs from what was last found of them."""
+    table = portfolio_devices.c
+    is_on = case((table.status_code == StatusFilter.ON.code, True), else_=False)
+    differs = table.srn == srn, table.walk == walk, table.is_latest, table.on_market.is_distinct_from(is_on)
+    udis = select(table.primary_di).where(*differs)
+    rows = select(table.primary_di, table.status_code, table.is_latest, table.walk == walk, table.on_market)
+    found = rows.where(table.srn == srn, table.primary_di.in_(udis))
+    return [StoredListing(*row) for row in await connection.execute(found)]
+
+
+async def note_markets(connection: AsyncConnection, srn: str, on_market: Mapping[str, bool]) -> None:
+    """Store which UDI-DIs were found on the market."""
+    table = portfolio_devices
+    for value in (True, False):
+        udis = sorted(udi for udi, found in on_market.items() if found is value)
+        for start in range(0, len(udis), _CHUNK):
+            of_udis = table.c.srn == srn, table.c.primary_di.in_(udis[start : start + _CHUNK])
+            await connection.execute(update(table).where(*of_udis).values(on_market=value))
+
+
+async def forget_replaced(connection: AsyncConnection, srn: str, walk: int) -> None:
+    """Forget records that a complete walk did not list, where it listed another one of their UDI-DI."""
+    table = portfolio_devices.c
+    listed = select(table.primary_di).where(table.srn == srn, table.walk == walk)
+    gone = table.srn == srn, table.walk < walk, table.primary_di.in_(listed)
+    await connection.execute(delete(portfolio_devices).where(*gone))
+
+
+async def add_news(connection: AsyncConnection, srn: str, news: Sequence[PortfolioNews], now: int) -> None:
+    """Write changes into the log."""
+    rows: list[dict[str, Any]] = [
+        {
+            "srn": srn,
+            "primary_di": each.udi,
+            "name": each.name[:MAX_NAME],
+            "change": each.change,
+            "found_at": now,
+            "visible_at": each.visible_at,
+        }
+        for each in news
+    ]
+    if rows:
+        await connection.execute(insert(portfolio_news), rows)

@@ -1,0 +1,39 @@
+"""Storing certificates as long as the register's rows may be."""
+
+from random import Random
+
+import pytest
+
+from registerwatch.db.engine import Database
+from registerwatch.register.certificates import RegisteredCertificate, Scope, WrittenCertificate
+from registerwatch.register.identifiers import MAX_LENGTH
+from registerwatch.register.sources.eudamed.certificate_mapping import MAX_BODY, MAX_CODE, MAX_NUMBER, MAX_REVISION
+from registerwatch.register.store import certificates as store
+from registerwatch.register.store.certificates import ReadScopes
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_the_longest_values_fit_into_every_index(database: Database) -> None:
+    draw = Random(1)
+
+    def words(length: int) -> str:
+        """Letters that no database can compress, of three bytes each."""
+        return "".join(chr(draw.randrange(0x4E00, 0x9FFF)) for _ in range(length))
+
+    longest = RegisteredCertificate(
+        id="A",
+        uuid="u-1",
+        srn=words(MAX_LENGTH),
+        notified_body=words(MAX_BODY),
+        number=words(MAX_NUMBER - 20) + "ΐ" * 20,
+        revision=words(MAX_REVISION),
+        status_code=words(MAX_CODE),
+    )
+
+    async with database.transaction() as connection:
+        await store.write_certificates(connection, [WrittenCertificate(longest, None, 1)], 1)
+        await store.write_scopes(connection, {"A": ReadScopes([Scope(words(MAX_LENGTH))], 1, 2)})
+        found = await store.stored_certificates(connection)
+
+    assert found["A"].certificate == longest
