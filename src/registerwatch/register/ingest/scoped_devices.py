@@ -1,0 +1,33 @@
+"""Telling who watches devices what became of the certificates whose scope names them, without a read of the devices."""
+
+from collections.abc import Collection
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from registerwatch.register.observation import WatchedDevices
+from registerwatch.register.store.records import RecordStore
+
+MAX_RENEWED = 2_000
+"""Devices that are compared in one transaction; more are due for a read."""
+
+
+class ScopedDevices:
+    """The watched devices that certificates name."""
+
+    def __init__(self, copy: RecordStore, watched: WatchedDevices) -> None:
+        self._copy, self._watched = copy, watched
+
+    async def renew(
+        self, connection: AsyncConnection, basic_udis: Collection[str], *, read_at: int, now: int, source: str
+    ) -> None:
+        """Compare the certificates of watched devices under these Basic UDI-DIs with what scopes say now.
+
+        `read_at` is the instant before the read that found it.
+        """
+        if not basic_udis:
+            return
+        udis = await self._watched.named_by(connection, sorted(basic_udis), now=now)
+        if udis:
+            await self._copy.renew_scoped(
+                connection, udis[:MAX_RENEWED], due=udis[MAX_RENEWED:], read_at=read_at, now=now, source=source
+            )
