@@ -1,0 +1,25 @@
+"""What a sweep has to know of watches, which this package does not know."""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Protocol
+
+from registerwatch.register.store.sweeps import SweptManufacturer
+
+
+class WatchedSubjects(Protocol):
+    """The subjects that are watched."""
+
+    async def manufacturers(self) -> Sequence[SweptManufacturer]:
+        """Every manufacturer that is watched or has watched devices, with the number of UDI-DIs that active accounts
+        watch; 0, and not `lists_all`, where only accounts watch whose period has ended.
+        """
+
+    async def devices_of(self, srn: str) -> Sequence[str]:
+        """The UDI-DIs of a manufacturer that active accounts watch."""
+
+    async def read(self, visible_at: Mapping[str, int]) -> Collection[str]:
+        """Read subjects in full now, whose changes a list showed at these instants (unix seconds); those that were
+        tried. The others got no place in the request budget.
+
+        A read that fails is noted at their watches.
+        """
