@@ -152,3 +152,18 @@ async def stored(harness: ServiceHarness) -> int:
 async def events(harness: ServiceHarness, session: str) -> list[dict[str, list[dict[str, str]]]]:
     answer = await harness.client.get("/v1/events", headers={"Authorization": f"Bearer {session}"})
     return list(answer.json()["events"])
+
+
+async def test_nothing_is_read_while_a_check_of_the_list_has_failed(harness: ServiceHarness) -> None:
+    harness.faults.fail("datalake", "json-of-renamed-fields", names=("MF_SRN",))
+    await harness.service.register_checks.run_where_due()
+    harness.faults.clear()
+
+    assert await daily_of(harness.service).run_where_due() is None
+    assert (await harness.service.records.state()).devices == 0
+
+    harness.clock.move(DEAD_SECONDS)
+    await harness.service.register_checks.run_where_due()
+    done = await daily_of(harness.service).run_where_due()
+    assert done is not None
+    assert done.records == DEVICES

@@ -5,10 +5,14 @@ import structlog
 from registerwatch.clock import Clock
 from registerwatch.errors import BulkLoadRefused
 from registerwatch.register.ingest.bulk_load import BulkLoader, LoadProgress
+from registerwatch.register.ingest.check_rules import CheckedList
+from registerwatch.register.ingest.register_checks import ListingChecks
 from registerwatch.register.sources.source import BulkSource
 
 log = structlog.get_logger(__name__)
 
+LISTINGS = {"datalake": CheckedList.DATA_LAKE, "register": CheckedList.NEWEST_DEVICES}
+"""What is read of a source, by its `load_name`."""
 HOUR, DAY = 3_600, 86_400
 LOG_SECONDS = 300.0
 
@@ -16,20 +20,34 @@ LOG_SECONDS = 300.0
 class DailyLoad:
     """Loads one source once a day, from an hour (UTC) on, until it is read to its end.
 
-    One process does it at a time. When that process dies or the source fails, any process continues after the last
+    One process does it at a time. Nothing is read while a check of the list has failed: it is due again half an hour
+    later. When that process dies or the source fails, any process continues after the last
     stored batch half an hour later.
     """
 
-    def __init__(self, bulk_loader: BulkLoader, source: BulkSource, clock: Clock, *, hour: int) -> None:
+    def __init__(
+        self,
+        bulk_loader: BulkLoader,
+        source: BulkSource,
+        clock: Clock,
+        *,
+        hour: int,
+        checks: ListingChecks | None = None,
+    ) -> None:
         self._bulk_loader = bulk_loader
         self._source = source
         self._clock = clock
         self._hour = hour
+        self._checks = checks
 
     async def run_where_due(self) -> LoadProgress | None:
         """Load if that is due and no other process does; what came of it, None when nothing was to be done."""
         name = self._source.load_name
         if not await self._bulk_loader.claim(name, since=self._last_hour()):
+            return None
+        problem = await self._problem()
+        if problem is not None:
+            log.warning("the copy is not filled from a list of which a check has failed", source=name, reason=problem)
             return None
         progress_log = _ProgressLog(name, self._clock)
         log.info("filling the copy", source=name)
@@ -40,6 +58,10 @@ class DailyLoad:
             return None
         log.info("filled the copy", source=name, records=done.records, changed=done.changed)
         return done
+
+    async def _problem(self) -> str | None:
+        listing = LISTINGS.get(self._source.load_name)
+        return None if listing is None or self._checks is None else await self._checks.problem(listing)
 
     def _last_hour(self) -> int:
         """The last instant at which a run became due."""

@@ -299,7 +299,7 @@ class Refresher:
         result = await self._source.read_device(udi, known=known, priority=priority, place_wait=place_wait)
         now = int(self._clock.now())
         if isinstance(result, NotFound) and known:
-            await self._copy.delist(udi, read_at=read_at, since=since)
+            await self._copy.delist(udi, read_at=read_at, since=since, source=self._source.name)
         if not isinstance(result, Found):
             return result
         changes = await self._copy.store(

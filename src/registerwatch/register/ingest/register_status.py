@@ -1,0 +1,106 @@
+"""How fresh everything is and what was verified of the register: for the page `/status`, `/health` and `/metrics`."""
+
+import asyncio
+from dataclasses import dataclass
+from enum import StrEnum
+
+from registerwatch.clock import Clock
+from registerwatch.db.engine import Database
+from registerwatch.register.ingest import check_repository
+from registerwatch.register.ingest.bulk_load import BulkLoader
+from registerwatch.register.ingest.check_rules import KnownChecks, RegisterCheck
+from registerwatch.register.ingest.register_checks import RegisterChecks
+from registerwatch.register.ingest.sweep_state import SweepState, sweep_state
+from registerwatch.register.sources.checks import CheckName
+from registerwatch.register.store.records import RecordStore
+
+KEPT_SECONDS = 3.0
+"""For so long a status is given again: anybody may ask, as often as they like."""
+
+
+class CheckState(StrEnum):
+    """What is known of a check."""
+
+    NOT_LOOKED = "not_looked"
+    UNANSWERED = "unanswered"
+    """The register did not answer the last look; what an earlier one found is told beside."""
+    FINE = "fine"
+    CHANGED = "changed"
+
+
+def state_of(check: RegisterCheck) -> CheckState:
+    """The state of a check. A change stays one until a look finds that it is over."""
+    if check.is_ok is False:
+        return CheckState.CHANGED
+    if check.unanswered_since is not None:
+        return CheckState.UNANSWERED
+    return CheckState.NOT_LOOKED if check.is_ok is None else CheckState.FINE
+
+
+@dataclass(frozen=True, slots=True)
+class RegisterStatus:
+    """What is stored, how far sweeps are, and every check of this process. Instants are unix seconds.
+
+    `filled_at` is the end of the last fill, `updated_at` when the copy was last brought up to date; None for never.
+    """
+
+    at: int
+    devices: int
+    filled_at: int | None
+    updated_at: int | None
+    sweeps: SweepState
+    checks: KnownChecks
+
+    @property
+    def build(self) -> str:
+        """The register's build, as it was last told; empty before the first time."""
+        return self.checks[CheckName.BUILD].found if self.checks[CheckName.BUILD].is_ok else ""
+
+    @property
+    def changed(self) -> list[CheckName]:
+        """The checks that found something else than is relied on."""
+        return [name for name, check in self.checks.items() if state_of(check) is CheckState.CHANGED]
+
+
+class RegisterStatusReader:
+    """Reads the status, once for all who ask within some seconds."""
+
+    def __init__(
+        self, database: Database, clock: Clock, records: RecordStore, bulk_loader: BulkLoader, checks: RegisterChecks
+    ) -> None:
+        self._database = database
+        self._clock = clock
+        self._records = records
+        self._bulk_loader = bulk_loader
+        self._checks = checks
+        self._reading = asyncio.Lock()
+        self._kept: tuple[float, RegisterStatus] | None = None
+
+    async def status(self) -> RegisterStatus:
+        """The status, some seconds old at most. Raises `DatabaseUnavailable`."""
+        async with self._reading:
+            now = self._clock.monotonic()
+            if self._kept is None or not now - KEPT_SECONDS < self._kept[0] <= now:
+                self._kept = now, await self._read()
+            return self._kept[1]
+
+    async def _read(self) -> RegisterStatus:
+        now = int(self._clock.now())
+        state, runs = await self._records.state(), await self._bulk_loader.runs()
+        async with self._database.reading() as connection:
+            sweeps = await sweep_state(connection, now)
+            known = await check_repository.all_checks(connection)
+        filled_at = max((run.finished_at for run in runs if run.finished_at is not None), default=None)
+        updates = [moment for moment in (filled_at, state.last_read_at) if moment is not None]
+        return RegisterStatus(
+            at=now,
+            devices=state.devices,
+            filled_at=filled_at,
+            updated_at=max(updates, default=None),
+            sweeps=sweeps,
+            checks={
+                name: known.get(name, RegisterCheck(name))
+                for name in CheckName
+                if name in known or name in self._checks.names
+            },
+        )
