@@ -210,6 +210,20 @@ def test_a_commit_that_cannot_be_written_is_told_and_another_process_can_take_ov
     second.release()
 
 
+def test_a_loss_that_a_commit_meets_first_counts_as_a_rebuild(index: SearchIndex, writer: IndexWriter) -> None:
+    assert writer.acquire(COPY)
+    put(writer, 1, "Alpha")
+    writer.commit(1)
+    put(writer, 2, "Beta")
+    index.folder.rename(index.folder.with_name("gone"))
+    with pytest.raises(IndexUnavailable, match="cannot be written"):
+        writer.commit(2)
+
+    assert writer.acquire(COPY)
+
+    assert (writer.rebuilds, writer.revision) == (1, 0)
+
+
 def test_a_place_that_cannot_hold_an_index_is_told(tmp_path: Path) -> None:
     (tmp_path / "index").write_text("a file stands where the folder should be")
 

@@ -84,10 +84,11 @@ class LoadedFiles:
 
     def note(self, folder: Path, committed: bytes) -> None:
         """These files are loaded, of a commit as `meta.json` names it."""
-        self._stamps = {}
+        stamps: dict[Path, Stamp] = {}
         for name in _names(committed):
             with suppress(OSError):  # a merge that ended meanwhile has removed it
-                self._stamps[folder / name] = _stamp(folder / name)
+                stamps[folder / name] = _stamp(folder / name)
+        self._stamps = stamps  # at once: other threads go through them
 
     def are_intact(self) -> bool:
         """Whether none of them has another size. One that was deleted or replaced stays as it was in memory."""

@@ -56,11 +56,12 @@ class IndexWriter:
         if is_writer and fault is None:
             return True
         self.release()
+        written = self._revision if self._copy_id == copy_id else 0
         try:
             if not self._locked():
                 return False
             self._copy_id = copy_id
-            self._writer = self._opened(fault).writer(heap_size=WRITER_HEAP, num_threads=1)
+            self._writer = self._opened(fault, written).writer(heap_size=WRITER_HEAP, num_threads=1)
         except (OSError, ValueError) as error:
             self.release()
             folder = self._target.folder
@@ -81,9 +82,15 @@ class IndexWriter:
         self._lock = lock
         return True
 
-    def _opened(self, fault: str | None) -> tantivy.Index:
-        """The index on disk, or a new one where it is none of this copy or damaged."""
+    def _opened(self, fault: str | None, written: int) -> tantivy.Index:
+        """The index on disk, or a new one where it is none of this copy or damaged.
+
+        `written` is the revision up to which this process wrote it before; a write that failed may have been the first
+        to meet files that are gone.
+        """
         self._revision = self._target.noted_revision(self._copy_id)
+        if written and not self._revision and fault is None:
+            fault = "its files were deleted"
         if self._revision and fault is None:
             fault = self._files.fault(reads_new=True)
         if self._revision and fault is None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import msgspec
 
+from registerwatch.errors import IndexUnavailable
 from registerwatch.register.models import SearchRow
 from registerwatch.register.search.fields import udi_order
 from registerwatch.register.search.index import Filters, SearchIndex, without_panics
@@ -55,6 +56,13 @@ class ManufacturerDevices:
         indexed = [_row.decode(document) for document in await self._documents.rows(hits.ids)]
         rows = sorted([*indexed, *passing], key=lambda row: udi_order(row.udi)) if passing else indexed
         return DevicePage(rows[offset - before : offset - before + limit], hits.total + len(passing))
+
+    async def count(self, srn: str) -> int:
+        """How many devices it has at least: what the index does not tell is not counted."""
+        try:
+            return (await self.page(srn, Filters(), limit=1, offset=0)).total
+        except IndexUnavailable:
+            return 0
 
     async def _unindexed(self, srn: str) -> Sequence[UnindexedRow]:
         copy_id, revision = await self._documents.revision()

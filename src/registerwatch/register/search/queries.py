@@ -1,21 +1,23 @@
 """Searching the stored copy: exact UDI, exact SRN, names, catalogue references, in this order."""
 
 import asyncio
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import msgspec
 
 from registerwatch.errors import IndexUnavailable, InvalidInput
-from registerwatch.register.identifiers import kind, looks_like_udi, udi_spellings
+from registerwatch.register.identifiers import kind, looks_like_udi, may_be_certificate_number, udi_spellings
 from registerwatch.register.models import SearchRow
 from registerwatch.register.search.index import INDEX_UNREADABLE, Filters, Hits, SearchIndex, without_panics
 from registerwatch.register.search.manufacturer_devices import ManufacturerDevices, passes
+from registerwatch.register.store.certificate_queries import CertificateQueries, StoredCertificate
 from registerwatch.register.store.documents import DocumentReader
 
 NAME_ROWS = 8
 SRN_ROWS = 20
+CERTIFICATE_ROWS = 10
 MAX_QUERY_LENGTH = 200
 DELISTED = "The register no longer lists this device; its own page shows what was read of it before."
 
@@ -26,13 +28,17 @@ _row = msgspec.json.Decoder(SearchRow)
 
 @dataclass(frozen=True, slots=True)
 class SearchPage:
-    """One page of results. `total` counts all of them exactly; `code` is the UDI-DI or SRN that was searched for."""
+    """One page of results. `total` counts all of them exactly; `code` is the UDI-DI or SRN that was searched for.
+
+    `certificates` are those that have what was searched for as their number, whatever else was found by words.
+    """
 
     results: list[SearchRow]
     total: int
     match: Match
     code: str | None
     error: str | None
+    certificates: Sequence[StoredCertificate] = ()
 
     @property
     def is_delisted(self) -> bool:
@@ -43,7 +49,14 @@ class SearchPage:
 class SearchService:
     """Searches one copy through one index. `problem` says why the index cannot answer in full, None if it can."""
 
-    def __init__(self, documents: DocumentReader, index: SearchIndex, problem: Callable[[], str | None]) -> None:
+    def __init__(
+        self,
+        documents: DocumentReader,
+        index: SearchIndex,
+        problem: Callable[[], str | None],
+        certificates: CertificateQueries,
+    ) -> None:
+        self._certificates = certificates
         self._documents = documents
         self._index = index
         self._of_manufacturers = ManufacturerDevices(documents, index)
@@ -70,9 +83,16 @@ class SearchService:
         try:
             if srn is not None:
                 return await self._by_srn(srn, filters, page, srn_rows)
-            return await self._by_udi(text, filters, page) or await self._by_words(text, filters, page, name_rows)
+            if found := await self._by_udi(text, filters, page):
+                return found
+            found = await self._by_words(text, filters, page, name_rows)
+            return await self._with_certificates(found, text) if may_be_certificate_number(text) else found
         except IndexUnavailable:  # the indexer meets it too, and builds the index anew
             return SearchPage([], 0, "name" if srn is None else "srn", srn, INDEX_UNREADABLE)
+
+    async def _with_certificates(self, found: SearchPage, text: str) -> SearchPage:
+        certificates = await self._certificates.with_number(text, CERTIFICATE_ROWS)
+        return replace(found, certificates=certificates) if certificates else found
 
     async def _by_srn(self, srn: str, filters: Filters, page: int, rows: int) -> SearchPage:
         found = await self._of_manufacturers.page(srn, filters, limit=rows, offset=(page - 1) * rows)
