@@ -1,17 +1,19 @@
 """What several events have in common, so that people are told it once.
 
 When an actor's status changes in the register, every watched device of that manufacturer has an event of its own, since
-each record repeats the status. Those that one sync or one recheck found have the same cause.
+each record repeats the status. Those that one sync or one recheck found have the same cause. So have those of one
+day that tell the end of a certificate, which many devices show, and what a sweep found of a manufacturer.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from registerwatch.watches.diff import FieldChange
+from registerwatch.watches.expiry_marks import ENDS
 from registerwatch.watches.models import Event, EventSeverity
 
-OF_MANUFACTURER = frozenset({"manufacturer_status"})
-"""Compared fields that say something of the manufacturer, not of the device."""
+OF_MANUFACTURER = frozenset({"manufacturer_status", ENDS})
+"""Fields that say something of the manufacturer, not of the device."""
 
 
 def cause_of(run: str, manufacturer_srn: str, changes: Sequence[FieldChange]) -> str | None:

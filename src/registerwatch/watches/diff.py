@@ -12,7 +12,15 @@ import msgspec
 from msgspec import Meta
 
 from registerwatch.watches.certificate_matching import matched
-from registerwatch.watches.snapshot import CODED, COMPARED, FILLED_SINCE, SeenCertificate, Snapshot, in_order
+from registerwatch.watches.snapshot import (
+    CODED,
+    COMPARED,
+    FILLED_SINCE,
+    SeenCertificate,
+    Snapshot,
+    counted_certificates,
+    in_order,
+)
 
 NUMBER, EXPIRY, STATUS = "certificate", "cert_expiry", "cert_status"
 """How changes of certificates are called."""
@@ -27,6 +35,10 @@ class FieldChange(msgspec.Struct, frozen=True, omit_defaults=True):
     certificate: Annotated[
         str | None, Meta(description="Number of the certificate whose field it is.", examples=["Z-25-052"])
     ] = None
+    device: Annotated[
+        str | None,
+        Meta(description="UDI-DI of the manufacturer's device that it is about.", examples=["04012345678901"]),
+    ] = None
 
 
 def compare(seen: Snapshot, now: Snapshot) -> tuple[list[FieldChange], Snapshot]:
@@ -38,8 +50,9 @@ def compare(seen: Snapshot, now: Snapshot) -> tuple[list[FieldChange], Snapshot]
     if now.certs is None:
         return changes, msgspec.structs.replace(seen, **kept)
     certificate_changes, certs = _compare_certificates(seen, now)
-    searched = seen.searched or now.searched
-    return changes + certificate_changes, msgspec.structs.replace(seen, **kept, certs=certs, searched=searched)
+    searched, scoped = seen.searched or now.searched, seen.scoped or now.scoped
+    seen = msgspec.structs.replace(seen, **kept, certs=certs, searched=searched, scoped=scoped)
+    return changes + certificate_changes, seen
 
 
 def summary_of(changes: Sequence[FieldChange]) -> str:
@@ -47,7 +60,7 @@ def summary_of(changes: Sequence[FieldChange]) -> str:
     return "; ".join(f"{change.field}: {change.old} → {change.new}" for change in changes)
 
 
-_PLAIN = tuple(name for name in Snapshot.__struct_fields__ if name not in ("certs", "searched"))
+_PLAIN = tuple(name for name in Snapshot.__struct_fields__ if name not in ("certs", "searched", "scoped"))
 
 
 def _differs(name: str, seen: Snapshot, now: Snapshot) -> bool:
@@ -69,15 +82,16 @@ def _compare_certificates(seen: Snapshot, now: Snapshot) -> tuple[list[FieldChan
     """Changes of certificates, and those to keep: present ones, and ones that are gone, in case they come back.
 
     What a search found proves nothing where only one of the two reads could search. What the record itself lists is
-    read every time.
+    read every time. What its scope alone names is new where scopes had their say in a baseline.
     """
+    counted = counted_certificates(seen, now)
     if seen.certs is None:
-        return [], tuple(in_order(now.certs or ()))
+        return [], tuple(in_order(counted))
     shown = seen.shown_certs
-    found = matched(shown, [each for each in seen.certs if each not in shown], now.certs or (), _is_unchanged)
+    found = matched(shown, [each for each in seen.certs if each not in shown], counted, _is_unchanged)
     staying = [] if now.searched or not seen.searched else [each for each in found.going if _may_be_listed(each)]
     going = [each for each in found.going if each not in staying]
-    new = [each for each in found.come if seen.searched or not now.searched or each.listed_in == "record"]
+    new = [each for each in found.come if _is_new(each, seen, now)]
     replaced = []
     if len(going) == len(found.come) == len(new) == 1 and (now.searched or not going[0].is_unconfirmed):
         replaced = [(going.pop(), new.pop())]
@@ -88,12 +102,19 @@ def _compare_certificates(seen: Snapshot, now: Snapshot) -> tuple[list[FieldChan
     return changes, tuple(in_order([*present, *staying, *going, *found.gone]))
 
 
+def _is_new(certificate: SeenCertificate, seen: Snapshot, now: Snapshot) -> bool:
+    """Whether a certificate that comes is new: its place was read before."""
+    if certificate.is_scoped:
+        return seen.scoped
+    return seen.searched or not now.searched or certificate.listed_in == "record"
+
+
 def _may_be_listed(certificate: SeenCertificate) -> bool:
     """Whether a certificate that a read without a search does not name may still be listed by the search.
 
     One that stays unconfirmed for long is left out of what is read, see `sources/eudamed/certificates.py`.
     """
-    return certificate.listed_in == "search" and not certificate.is_unconfirmed
+    return certificate.listed_in == "search" and not certificate.is_unconfirmed and not certificate.is_scoped
 
 
 def _is_unchanged(before: SeenCertificate, after: SeenCertificate) -> bool:

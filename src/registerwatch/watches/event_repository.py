@@ -34,6 +34,7 @@ EVENT = select(
     events.c.kind,
     events.c.severity,
     events.c.cause,
+    events.c.visible_at,
 )
 """The columns of which `event_of` makes an event."""
 _NUMBERING = text("SELECT pg_advisory_xact_lock(7023402)")
@@ -52,6 +53,7 @@ class NewEvent:
     batch: str
     awaits_sync: bool
     cause: str | None = None
+    visible_at: int | None = None
 
 
 async def add_events(connection: AsyncConnection, new: Sequence[NewEvent], now: int) -> Mapping[int, Sequence[Event]]:
@@ -75,6 +77,7 @@ async def add_events(connection: AsyncConnection, new: Sequence[NewEvent], now: 
             "kind": kind.value,
             "severity": severity.value,
             "cause": event.cause,
+            "visible_at": event.visible_at,
             "fields": stored_fields(event.changes),
         }
         for event, (kind, severity) in zip(new, about, strict=True)
@@ -226,11 +229,31 @@ def event_of(row: Row[*tuple[Any, ...]]) -> Event:
     changes = _changes.decode(row.changes)
     kind, severity = (row.kind, row.severity) if row.severity is not None else classified(changes)
     return Event(
-        row.id, row.watch_id, row.subject, row.label, row.created_at, row.summary, changes, kind, severity, row.cause
+        row.id,
+        row.watch_id,
+        row.subject,
+        row.label,
+        row.created_at,
+        row.summary,
+        changes,
+        kind,
+        severity,
+        row.cause,
+        row.visible_at,
     )
 
 
 def _stored(event_id: int, new: NewEvent, kind: EventKind, severity: EventSeverity, now: int) -> Event:
     return Event(
-        event_id, new.watch_id, new.subject, new.label, now, new.summary, new.changes, kind, severity, new.cause
+        event_id,
+        new.watch_id,
+        new.subject,
+        new.label,
+        now,
+        new.summary,
+        new.changes,
+        kind,
+        severity,
+        new.cause,
+        new.visible_at,
     )

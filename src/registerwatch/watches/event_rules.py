@@ -8,7 +8,22 @@ from dataclasses import dataclass
 
 from registerwatch.register.codes import CERTIFICATE_STATUS_PREFIX, STATUS_PREFIX, label
 from registerwatch.watches.diff import EXPIRY, NUMBER, STATUS, FieldChange
+from registerwatch.watches.expiry_marks import ENDS, days_of
 from registerwatch.watches.models import EventKind, EventSeverity
+from registerwatch.watches.news_changes import (
+    DEVICE_OFF_MARKET,
+    DEVICE_ON_MARKET,
+    DEVICE_REGISTERED,
+    DEVICES_OFF_MARKET,
+    DEVICES_ON_MARKET,
+    DEVICES_REGISTERED,
+    NUMBER_OF,
+    REFUSED,
+    REVISION,
+)
+
+MAX_NAMED = 3
+"""Devices that a headline names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,13 +38,15 @@ class EventField:
 class SeverityRule:
     """A change of one of `fields` (any field where there is none) has this severity.
 
-    `new` limits the rule to these new values, `was_empty` to changes of a value that was empty before.
+    `new` limits the rule to these new values, `within_days` to ends that are so near or past, `was_empty` to changes of
+    a value that was empty before.
     """
 
     severity: EventSeverity
     fields: tuple[str, ...] = ()
     new: tuple[str, ...] = ()
     was_empty: bool = False
+    within_days: int | None = None
 
     def applies(self, change: FieldChange) -> bool:
         """Whether the rule is about this change."""
@@ -37,6 +54,7 @@ class SeverityRule:
             (not self.fields or change.field in self.fields)
             and (not self.new or change.new.casefold() in {each.casefold() for each in self.new})
             and not (self.was_empty and change.old)
+            and (self.within_days is None or _ends_within(change, self.within_days))
         )
 
 
@@ -53,9 +71,22 @@ FIELDS: Mapping[str, EventField] = {
     NUMBER: EventField("certificate number", EventKind.CERTIFICATE),
     EXPIRY: EventField("certificate expiry", EventKind.EXPIRY),
     STATUS: EventField("certificate status", EventKind.CERTIFICATE),
+    REVISION: EventField("certificate revision", EventKind.CERTIFICATE),
+    REFUSED: EventField("refused application for a certificate", EventKind.CERTIFICATE),
+    ENDS: EventField("end of the certificate", EventKind.EXPIRY),
+    DEVICES_REGISTERED: EventField("devices registered", EventKind.PORTFOLIO),
+    DEVICE_REGISTERED: EventField("device registered", EventKind.PORTFOLIO),
+    DEVICES_OFF_MARKET: EventField("devices off the market", EventKind.PORTFOLIO),
+    DEVICE_OFF_MARKET: EventField("device off the market", EventKind.PORTFOLIO),
+    DEVICES_ON_MARKET: EventField("devices on the market again", EventKind.PORTFOLIO),
+    DEVICE_ON_MARKET: EventField("device on the market again", EventKind.PORTFOLIO),
 }
 
 SEVERITY_RULES: Sequence[SeverityRule] = (
+    SeverityRule(EventSeverity.HIGH, (ENDS,), within_days=7),
+    SeverityRule(EventSeverity.MEDIUM, (ENDS,), within_days=30),
+    SeverityRule(EventSeverity.HIGH, (DEVICES_OFF_MARKET, DEVICE_OFF_MARKET)),
+    SeverityRule(EventSeverity.MEDIUM, (REFUSED,)),
     SeverityRule(EventSeverity.LOW, was_empty=True),
     SeverityRule(
         EventSeverity.HIGH,
@@ -73,12 +104,15 @@ SEVERITY_RULES: Sequence[SeverityRule] = (
     SeverityRule(EventSeverity.MEDIUM, ("risk_class", NUMBER, EXPIRY, "manufacturer_status")),
     SeverityRule(EventSeverity.LOW),
 )
-"""The first rule that applies to a change decides. Values that were empty before come first: the register is being
-filled until May 2027, and what it fills in has not changed.
+"""The first rule that applies to a change decides. Among the compared fields, values that were empty before come first:
+the register is being filled until May 2027, and what it fills in has not changed.
 """
 
+NUMBERS: Mapping[str, str] = {number: device for device, number in NUMBER_OF.items()}
+"""Fields that tell how many devices there are, and the field that names one of them."""
+
 _ORDER = list(EventSeverity)
-_FIRST_FIELDS = frozenset({"status", NUMBER, EXPIRY, STATUS})
+_FIRST_FIELDS = frozenset({"status", NUMBER, EXPIRY, STATUS, *NUMBERS})
 
 
 def field_name(field: str) -> str:
@@ -88,9 +122,39 @@ def field_name(field: str) -> str:
 
 
 def told(change: FieldChange) -> str:
-    """A change as people read it: `certificate expiry (Z-25-052): 2026-12-24 → 2030-09-16`."""
+    """A change as people read it: `certificate expiry (Z-25-052): 2026-12-24 → 2030-09-16`, `3 devices registered`."""
+    name = field_name(change.field)
+    if change.field in NUMBERS:
+        number = f"{int(change.new):,}" if change.new.isdecimal() else change.new
+        return f"{number} {field_name(NUMBERS[change.field]) if number == '1' else name}"
+    if change.field == ENDS:
+        ends = "ended" if change.new.endswith(" ago") else "ends"
+        return f"certificate {change.certificate or '–'} {ends} {change.new}: {change.old}"
+    if change.field == REFUSED:
+        return f"{name}: {change.new}"
+    if change.device:
+        return f"{name}: {change.new}" + (f" ({change.device})" if change.new != change.device else "")
     of = f" ({change.certificate})" if change.certificate else ""
-    return f"{field_name(change.field)}{of}: {change.old or '–'} → {change.new}"
+    return f"{name}{of}: {change.old or '–'} → {change.new}"
+
+
+def headlines(changes: Sequence[FieldChange]) -> list[str]:
+    """The changes as people read them, devices by number with the first names alone."""
+    numbers = {change.field for change in changes}
+    return [
+        told(change) + (_names(change, changes) if change.field in NUMBERS else "")
+        for change in changes
+        if NUMBER_OF.get(change.field) not in numbers
+    ]
+
+
+def _names(number: FieldChange, changes: Iterable[FieldChange]) -> str:
+    """`: Ceramill Zolid, Savina 300 and 7 more`, the devices that a number counts."""
+    named = [change.new for change in changes if NUMBER_OF.get(change.field) == number.field][:MAX_NAMED]
+    if not named:
+        return ""
+    more = int(number.new) - len(named) if number.new.isdecimal() else 0
+    return f": {', '.join(named)}" + (f" and {more:,} more" if more > 0 else "")
 
 
 def severity_of(change: FieldChange) -> EventSeverity:
@@ -116,3 +180,8 @@ def classified(changes: Sequence[FieldChange]) -> tuple[EventKind, EventSeverity
     most = min(changes, key=lambda change: _ORDER.index(severity_of(change)))
     known = FIELDS.get(most.field)
     return known.kind if known else EventKind.RECORD, severity_of(most)
+
+
+def _ends_within(change: FieldChange, days: int) -> bool:
+    left = days_of(change.new)
+    return left is not None and left <= days

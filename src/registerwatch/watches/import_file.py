@@ -17,7 +17,7 @@ from registerwatch.watches.import_table import (
     MAX_HEADING_ROWS,
     MAX_ROWS,
     Cell,
-    Heading,
+    ColumnHeading,
     ListLine,
     ParsedList,
     headed,
@@ -121,12 +121,12 @@ def _first_cell(line: str) -> str:
     return shortened.group(1) if shortened else first_cell(line)
 
 
-def _heading_in(lines: Sequence[str]) -> tuple[Heading, str, int] | None:
+def _heading_in(lines: Sequence[str]) -> tuple[ColumnHeading, str, int] | None:
     """The heading, the separator of its line, empty where it stands alone, and the line's number. Of several separators
     it is the one with most cells.
     """
     first = list(islice(_not_blank(lines), MAX_HEADING_ROWS))
-    found: list[tuple[int, Heading, str, int]] = []
+    found: list[tuple[int, ColumnHeading, str, int]] = []
     for delimiter in _DELIMITERS:
         rows = [_cells(line, delimiter) for _, line in first]
         heading = heading_of([[Cell(cell) for cell in row] for row in rows])

@@ -24,8 +24,9 @@ from registerwatch.watches import repository
 from registerwatch.watches.import_plan import ImportPlan, KnownSubject, PlannedFate, doubtful_subjects, plan_lines
 from registerwatch.watches.import_table import ListLine
 from registerwatch.watches.import_text import identifiers
+from registerwatch.watches.news_cursors import begin_added
 from registerwatch.watches.repository import NewWatch
-from registerwatch.watches.snapshot import encoded, label_of, snapshot_of
+from registerwatch.watches.snapshot import baseline, encoded, label_of, snapshot_of
 from registerwatch.watches.tags import add_tags
 
 MAX_ERRORS = 5
@@ -153,7 +154,9 @@ class ImportService:
 
     async def _add(self, connection: AsyncConnection, caller: Caller, plan: ImportPlan) -> None:
         new = await self._watches(connection, [line.subject for line in plan.of("new")])
-        await repository.add(connection, caller.account.id, new, int(self._clock.now()))
+        now = int(self._clock.now())
+        await repository.add(connection, caller.account.id, new, now)
+        await begin_added(connection, caller.account.id, [watch.subject for watch in new], now)
 
     async def _known(self, connection: AsyncConnection, plan: ImportPlan) -> dict[str, KnownSubject]:
         """What the copy tells of each subject of a plan."""
@@ -174,7 +177,10 @@ class ImportService:
             for observation, read_at in await self._copy.fresh(connection, subjects, since=since)
         }
         stored = await stored_names(connection, [each for each in subjects if each not in baselines])
-        unread = {subject: NewWatch(subject, known.label) for subject, known in stored.items()}
+        unread = {
+            subject: NewWatch(subject, known.label, manufacturer_srn=known.manufacturer_srn, basic_udi=known.basic_udi)
+            for subject, known in stored.items()
+        }
         return [baselines.get(each) or unread.get(each) or NewWatch(each) for each in subjects]
 
 
@@ -197,6 +203,13 @@ def _with_baseline(observation: Observation, read_at: int) -> NewWatch:
     """A watch with what the copy knows. It counts as read where that is complete; else the first full read completes
     the baseline.
     """
-    snapshot, subject = snapshot_of(observation), observation.subject
+    snapshot, subject = baseline(snapshot_of(observation)), observation.subject
     is_complete = isinstance(observation, ActorObservation) or snapshot.has_all_certs
-    return NewWatch(subject, label_of(snapshot, subject), encoded(snapshot), read_at if is_complete else None)
+    return NewWatch(
+        subject,
+        label_of(snapshot, subject),
+        encoded(snapshot),
+        read_at if is_complete else None,
+        snapshot.manufacturer_srn,
+        "" if isinstance(observation, ActorObservation) else observation.device.basic_udi,
+    )

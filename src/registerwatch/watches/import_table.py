@@ -104,7 +104,7 @@ Row = tuple[int, Sequence[Cell]]
 
 
 @dataclass(frozen=True, slots=True)
-class Heading:
+class ColumnHeading:
     """Where the heading of the used column stands: the index among the rows that were given, the column, its words."""
 
     row: int
@@ -112,13 +112,13 @@ class Heading:
     words: str
 
 
-def heading_of(rows: Sequence[Sequence[Cell]]) -> Heading | None:
+def heading_of(rows: Sequence[Sequence[Cell]]) -> ColumnHeading | None:
     """The heading of a column of identifiers in the first rows; none below a row that holds an identifier."""
     for index, cells in enumerate(rows[:MAX_HEADING_ROWS]):
         named = {_normal(cell.text): place for place, cell in reversed(list(enumerate(cells)))}
         for name in HEADINGS:
             if name in named:
-                return Heading(index, named[name], bare(cells[named[name]].text))
+                return ColumnHeading(index, named[name], bare(cells[named[name]].text))
         if any(_is_identifier(cell.text) for cell in cells):
             return None
     return None
@@ -149,7 +149,7 @@ def table_lines(rows: Sequence[Row]) -> ParsedList:
     return headed(taken(ListLine(number, cell.text, cell.problem) for number, cell in below), heading)
 
 
-def headed(lines: ParsedList, heading: Heading) -> ParsedList:
+def headed(lines: ParsedList, heading: ColumnHeading) -> ParsedList:
     """The lines below a heading."""
     return replace(lines, heading=heading.words, column=heading.column, above=heading.row)
 

@@ -1,13 +1,14 @@
 """Watches and events. Instants are unix seconds."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
 from registerwatch.watches.diff import FieldChange
+from registerwatch.watches.options import WatchOptions
 from registerwatch.watches.snapshot import Kind, Snapshot
 
 FAILING_AFTER = 3 * 24 * 3600
@@ -58,6 +59,7 @@ class Watch:
     last_error: str
     failing_since: int | None
     created_at: int
+    options: WatchOptions = field(default_factory=WatchOptions)
 
     def health(self, now: float) -> HealthState:
         """Whether it does its work: the register has no such record, it could not be read for long, nobody has read it
@@ -103,6 +105,8 @@ class Event:
     """An `EventSeverity`, or a newer one."""
     cause: str | None = None
     """The same for all events of the account that people are told of as one, see `watches.causes`."""
+    visible_at: int | None = None
+    """Before the first request of a listing or a read that showed the change; None where nobody noted that."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,21 +4,20 @@ It runs inside the transaction that stores the read in the copy, so that copy, s
 whatever happens. A read costs what the watches on its subject cost; watches on other subjects cost nothing.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registerwatch.register.observation import DeviceObservation, Observation, ReadContext, new_batch
-from registerwatch.watches import event_repository, read_failures, repository
+from registerwatch.register.observation import DeviceObservation, Observation, ReadContext
+from registerwatch.watches import read_failures, repository
 from registerwatch.watches.causes import cause_of
-from registerwatch.watches.diff import FieldChange, compare, summary_of
-from registerwatch.watches.event_repository import NewEvent
-from registerwatch.watches.models import Event
+from registerwatch.watches.diff import FieldChange, compare
+from registerwatch.watches.event_publisher import EventPublisher, FoundEvent
 from registerwatch.watches.options import options_of
 from registerwatch.watches.outbox import Outbox
 from registerwatch.watches.repository import Watched
-from registerwatch.watches.snapshot import decoded, encoded, label_of, snapshot_of
+from registerwatch.watches.snapshot import baseline, decoded, encoded, label_of, snapshot_of
 
 NO_CERTIFICATES = "The rest was read, but its certificates could not be."
 
@@ -31,13 +30,14 @@ class _Compared:
     kept: str
     label: str
     manufacturer_srn: str
+    basic_udi: str
 
 
 class WatchObserver:
     """Turns observations into snapshots, events and deliveries."""
 
     def __init__(self, outbox: Outbox) -> None:
-        self._outbox = outbox
+        self._publisher = EventPublisher(outbox)
 
     async def observe(
         self,
@@ -57,7 +57,7 @@ class WatchObserver:
         await repository.make_due(connection, [watch.id for watch in found if watch.subject not in seen])
         comparable = [watch for watch in found if _is_comparable(seen, watch)]
         await _store_read(connection, comparable, seen, context, now, read_at)
-        await self._compare(connection, comparable, seen, context, now)
+        await self._compare(connection, comparable, seen, context, now, read_at)
 
     async def _compare(
         self,
@@ -66,6 +66,7 @@ class WatchObserver:
         seen: Mapping[str, Observation],
         context: ReadContext,
         now: int,
+        read_at: int,
     ) -> None:
         if not watched:
             return
@@ -76,41 +77,31 @@ class WatchObserver:
         )
         changed = [(watch, result) for watch, result in compared if result.changes]
         if changed:
-            await self._store_events(connection, changed, context, now)
+            await self._store_events(connection, changed, context, now, read_at)
 
     async def _store_events(
-        self, connection: AsyncConnection, changed: Sequence[tuple[Watched, _Compared]], context: ReadContext, now: int
+        self,
+        connection: AsyncConnection,
+        changed: Sequence[tuple[Watched, _Compared]],
+        context: ReadContext,
+        now: int,
+        read_at: int,
     ) -> None:
-        """Store events and put them into the outbox: in the context's batch where they can join it, else at once.
-
-        Those of watches that do not notify are only stored.
-        """
-        joining = {
-            watch.account_id
-            for watch, _ in changed
-            if context.holds(now) and context.account_id in (None, watch.account_id)
-        }
-        at_once = new_batch()
-        new = [
-            NewEvent(
+        """Store events, with the instant before the first request that showed their changes."""
+        found = [
+            FoundEvent(
                 account_id=watch.account_id,
                 watch_id=watch.id,
                 subject=watch.subject,
                 label=_label(watch, result),
-                summary=summary_of(result.changes),
                 changes=result.changes,
-                batch=context.batch if watch.account_id in joining else at_once,
-                awaits_sync=not context.is_recheck,
+                options=options_of(watch.options),
                 cause=cause_of(context.batch, result.manufacturer_srn, result.changes),
+                visible_at=min(read_at, context.visible_at.get(watch.subject, read_at)),
             )
             for watch, result in changed
         ]
-        silent = {watch.id for watch, _ in changed if not options_of(watch.options).notifies}
-        stored = _without(silent, await event_repository.add_events(connection, new, now))
-        held = {account_id: events for account_id, events in stored.items() if account_id in joining}
-        others = {account_id: events for account_id, events in stored.items() if account_id not in joining}
-        await self._outbox.put(connection, context.batch, held, due_at=context.held_until, now=now)
-        await self._outbox.put(connection, at_once, others, due_at=now, now=now)
+        await self._publisher.publish(connection, found, context, now)
 
 
 class _Comparison:
@@ -129,9 +120,12 @@ class _Comparison:
     def _compare(self, subject: str, kept: str | None) -> _Compared:
         now = snapshot_of(self._seen[subject])
         changes: Sequence[FieldChange] = []
-        if kept is not None:
+        if kept is None:
+            now = baseline(now)
+        else:
             changes, now = compare(decoded(kept), now)
-        return _Compared(changes, encoded(now), label_of(now, subject), now.manufacturer_srn)
+        basic_udi = _basic_udi(self._seen[subject])
+        return _Compared(changes, encoded(now), label_of(now, subject), now.manufacturer_srn, basic_udi)
 
 
 def _is_comparable(seen: Mapping[str, Observation], watch: Watched) -> bool:
@@ -167,18 +161,24 @@ async def _store_read(
         await read_failures.note(connection, failed, NO_CERTIFICATES, now)
 
 
-def _without(silent: Collection[int], events: Mapping[int, Sequence[Event]]) -> Mapping[int, Sequence[Event]]:
-    """Events by account, without those of some watches."""
-    heard = {account_id: [each for each in of if each.watch_id not in silent] for account_id, of in events.items()}
-    return {account_id: of for account_id, of in heard.items() if of}
-
-
 def _is_new(watch: Watched, result: _Compared) -> bool:
-    return result.kept != watch.snapshot or _label(watch, result) != watch.label
+    kept, now = _kept(watch, result), (watch.snapshot, watch.label, watch.manufacturer_srn, watch.basic_udi)
+    return (kept["snapshot"], kept["label"], kept["manufacturer_srn"], kept["basic_udi"]) != now
 
 
 def _kept(watch: Watched, result: _Compared) -> dict[str, object]:
-    return {"watch_id": watch.id, "snapshot": result.kept, "label": _label(watch, result)}
+    """What is stored of a watch. A manufacturer or a Basic UDI-DI that a read does not tell stays as it is."""
+    return {
+        "watch_id": watch.id,
+        "snapshot": result.kept,
+        "label": _label(watch, result),
+        "manufacturer_srn": result.manufacturer_srn or watch.manufacturer_srn,
+        "basic_udi": result.basic_udi or watch.basic_udi,
+    }
+
+
+def _basic_udi(observation: Observation) -> str:
+    return observation.device.basic_udi if isinstance(observation, DeviceObservation) else ""
 
 
 def _label(watch: Watched, result: _Compared) -> str:

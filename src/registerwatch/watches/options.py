@@ -19,6 +19,23 @@ class WatchOptions(msgspec.Struct, frozen=True):
 
     notifies: bool = True
     """Whether its events are sent to the account's webhooks. They are stored and listed in any case."""
+    portfolio: bool = True
+    """Whether the watch of a manufacturer tells of its devices: new ones, and those that leave the market."""
+    certificates: bool = True
+    """Whether the watch of a manufacturer tells of its certificates, and of those that end soon."""
+
+
+class OptionChange(msgspec.Struct, frozen=True):
+    """Some options of a watch, to be set; None leaves one as it is."""
+
+    notifies: bool | None = None
+    portfolio: bool | None = None
+    certificates: bool | None = None
+
+    def applied_to(self, options: WatchOptions) -> WatchOptions:
+        """The options with these set."""
+        wanted = {name: value for name, value in msgspec.structs.asdict(self).items() if value is not None}
+        return msgspec.structs.replace(options, **wanted)
 
 
 def options_of(stored: str) -> WatchOptions:

@@ -15,6 +15,7 @@ from registerwatch.clock import CLOCK_DIFFERENCE_SECONDS
 from registerwatch.db.tables import accounts, watches
 from registerwatch.register.identifiers import kind as kind_of_subject
 from registerwatch.watches.models import FAILING_AFTER, NOT_REGISTERED, OVERDUE_AFTER, HealthState, Watch
+from registerwatch.watches.options import options_of
 from registerwatch.watches.snapshot import decoded
 
 _CHUNK = 1_000
@@ -30,6 +31,7 @@ WATCH = select(
     watches.c.last_error,
     watches.c.failing_since,
     watches.c.created_at,
+    watches.c.options,
 )
 """The columns that `watch_of` takes."""
 COUNT = select(func.count()).where(watches.c.account_id == bindparam("account_id", type_=BigInteger))
@@ -48,6 +50,9 @@ class Watched:
     snapshot: str | None
     failing_since: int | None
     options: str
+    manufacturer_srn: str = ""
+    """The manufacturer of a device, the actor itself, or empty where it is not known yet."""
+    basic_udi: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +63,8 @@ class NewWatch:
     label: str = ""
     snapshot: str | None = None
     read_at: int | None = None
+    manufacturer_srn: str = ""
+    basic_udi: str = ""
 
 
 async def count(connection: AsyncConnection, account_id: int) -> int:
@@ -112,6 +119,8 @@ async def add(connection: AsyncConnection, account_id: int, new: Sequence[NewWat
             "tried_at": 0,
             "last_error": "",
             "created_at": now,
+            "manufacturer_srn": watch.subject if kind_of_subject(watch.subject) == "srn" else watch.manufacturer_srn,
+            "basic_udi": watch.basic_udi,
         }
         for watch in new
     ]
@@ -123,6 +132,17 @@ async def ids_of(connection: AsyncConnection, account_id: int, subjects_of_list:
     """The ids of the account's watches on some subjects."""
     found = select(watches.c.id).where(watches.c.account_id == account_id, watches.c.subject.in_(subjects_of_list))
     return (await connection.execute(found)).scalars().all()
+
+
+async def subjects_of(connection: AsyncConnection, account_id: int, watch_ids: Collection[int]) -> Mapping[int, str]:
+    """What watches of the account are on, by their ids; an id of others is left out."""
+    found: dict[int, str] = {}
+    for chunk in chunks(sorted(watch_ids)):
+        rows = select(watches.c.id, watches.c.subject).where(
+            watches.c.account_id == account_id, watches.c.id.in_(chunk)
+        )
+        found |= {row[0]: row[1] for row in await connection.execute(rows)}
+    return found
 
 
 async def rename(connection: AsyncConnection, account_id: int, watch_id: int, label: str) -> None:
@@ -247,13 +267,15 @@ async def watched(connection: AsyncConnection, seen_subjects: Sequence[str], now
             watches.c.snapshot,
             watches.c.failing_since,
             watches.c.options,
+            watches.c.manufacturer_srn,
+            watches.c.basic_udi,
         )
         .join(accounts, accounts.c.id == watches.c.account_id)
         .where(watches.c.subject.in_(seen_subjects), accounts.c.expires_at > now)
         .order_by(watches.c.id)
         .with_for_update(of=watches)
     )
-    return [Watched(*row) for row in await connection.execute(found)]
+    return [Watched(**row) for row in (await connection.execute(found)).mappings()]
 
 
 async def note_seen(connection: AsyncConnection, watch_ids: Sequence[int], now: int, read_at: int) -> None:
@@ -271,12 +293,14 @@ async def note_seen_without(
 
 
 async def set_snapshots(connection: AsyncConnection, kept: Sequence[Mapping[str, Any]]) -> None:
-    """Store what is compared next time: `watch_id`, `snapshot` and the `label` of each watch."""
+    """Store what is compared next time: `watch_id`, `snapshot`, the `label` of each watch, its `manufacturer_srn` and
+    `basic_udi`.
+    """
     if kept:
         changed = (
             update(watches)
             .where(watches.c.id == bindparam("watch_id"))
-            .values(snapshot=bindparam("snapshot"), label=bindparam("label"))
+            .values({name: bindparam(name) for name in ("snapshot", "label", "manufacturer_srn", "basic_udi")})
         )
         await connection.execute(changed, kept)
 
@@ -320,4 +344,5 @@ def watch_of(row: Row[*tuple[Any, ...]]) -> Watch:
         row.last_error,
         row.failing_since,
         row.created_at,
+        options_of(row.options),
     )

@@ -14,9 +14,12 @@ from registerwatch.db.statements import PreparedSelect
 from registerwatch.errors import InvalidInput
 from registerwatch.register.observation import ReadContext
 from registerwatch.register.sources.budget_parts import RequestPriority
+from registerwatch.register.store.names import StoredName, stored_names
 from registerwatch.watches import event_repository, repository
 from registerwatch.watches.event_listing import EventFilter, EventPage
 from registerwatch.watches.models import Event, Watch
+from registerwatch.watches.news_cursors import begin_added, set_options
+from registerwatch.watches.options import OptionChange
 from registerwatch.watches.read_subject import SubjectReader
 from registerwatch.watches.subjects import subject as subject_of
 
@@ -24,6 +27,7 @@ _COUNT = PreparedSelect(repository.COUNT)
 NEWEST_EVENTS = 100
 START_SECONDS = 25.0
 """So long a read that somebody waits for waits for the request budget to begin."""
+_UNKNOWN = StoredName("")
 NO_WATCH = "The account has no watch with this id."
 
 
@@ -93,11 +97,23 @@ class WatchService:
 
     async def rename(self, caller: Caller, watch_id: int, text: str) -> Watch:
         """Give a watch a name that syncs leave alone. Raises `InvalidInput` for an empty one and an unknown id."""
-        name = label_of(text)
-        if not name:
+        return await self.change(caller, watch_id, label=text)
+
+    async def change(
+        self, caller: Caller, watch_id: int, *, label: str | None = None, options: OptionChange | None = None
+    ) -> Watch:
+        """Give a watch a name that syncs leave alone, and set options of it; all of it or nothing.
+
+        Raises `InvalidInput` for an empty name and an unknown id.
+        """
+        name = None if label is None else label_of(label)
+        if name == "":
             raise InvalidInput("The label is empty.")
         async with self._database.transaction() as connection:
-            await repository.rename(connection, caller.account.id, watch_id, name)
+            if name is not None:
+                await repository.rename(connection, caller.account.id, watch_id, name)
+            if options is not None:
+                await set_options(connection, caller.account.id, watch_id, options, int(self._clock.now()))
             watch = await repository.by_id(connection, caller.account.id, watch_id)
         if watch is None:
             raise InvalidInput(NO_WATCH)
@@ -132,6 +148,9 @@ class WatchService:
             if existing is None:
                 present = await repository.count(connection, caller.account.id)
                 keep_cap(present, caller.account.plan.watches, "watches")
-                new = [repository.NewWatch(subject)]
-                await repository.add(connection, caller.account.id, new, int(self._clock.now()))
+                known = (await stored_names(connection, [subject])).get(subject, _UNKNOWN)
+                new = [repository.NewWatch(subject, manufacturer_srn=known.manufacturer_srn, basic_udi=known.basic_udi)]
+                now = int(self._clock.now())
+                await repository.add(connection, caller.account.id, new, now)
+                await begin_added(connection, caller.account.id, [subject], now)
         return existing

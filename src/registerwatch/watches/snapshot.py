@@ -29,6 +29,8 @@ class SeenCertificate(msgspec.Struct, frozen=True, omit_defaults=True, array_lik
     listed_in: CertificatePlace = ""
     is_unconfirmed: bool = False
     """Whether only an earlier search named it, and the last read could not search."""
+    is_scoped: bool = False
+    """Whether only its own scope names the device."""
 
     @property
     def identity(self) -> tuple[str, str, str]:
@@ -44,7 +46,7 @@ class SeenCertificate(msgspec.Struct, frozen=True, omit_defaults=True, array_lik
     def order(self) -> tuple[str | bool, ...]:
         """Sorts certificates, by number and revision first."""
         body_and_flags = self.notified_body, self.listed_in, self.is_gone, self.is_unconfirmed
-        return self.number, self.revision, *self.told, *body_and_flags
+        return self.number, self.revision, *self.told, *body_and_flags, self.is_scoped
 
 
 def in_order(certificates: Iterable[SeenCertificate]) -> list[SeenCertificate]:
@@ -72,6 +74,8 @@ class Snapshot(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     certs: tuple[SeenCertificate, ...] | None = None
     searched: bool = False
     """Whether the certificate search had its say in `certs`: else one that comes later need not be new."""
+    scoped: bool = False
+    """The same of the scopes of the manufacturer's certificates."""
     status_code: str = ""
     risk_class_code: str = ""
     manufacturer_status_code: str = ""
@@ -130,7 +134,7 @@ _encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder(Snapshot)
 
 
-def snapshot_of_device(device: Device, *, certificates_read: bool, searched: bool) -> Snapshot:
+def snapshot_of_device(device: Device, *, certificates_read: bool, searched: bool, scoped: bool = False) -> Snapshot:
     """What a read of a device saw. Certificates that were not read are left out."""
     return Snapshot(
         status=device.status,
@@ -142,6 +146,7 @@ def snapshot_of_device(device: Device, *, certificates_read: bool, searched: boo
         version="" if device.version is None else str(device.version),
         certs=tuple(dict.fromkeys(map(_seen, device.certs))) if certificates_read else None,
         searched=certificates_read and searched,
+        scoped=certificates_read and scoped,
         status_code=device.status_code,
         risk_class_code=device.risk_class_code,
         manufacturer_status_code=device.manufacturer_status_code,
@@ -169,9 +174,25 @@ def snapshot_of(observation: Observation) -> Snapshot:
     if isinstance(observation, ActorObservation):
         return snapshot_of_actor(observation.actor, label_of_code(observation.actor.status_code))
     device = snapshot_of_device(
-        observation.device, certificates_read=observation.certificates_read, searched=observation.searched
+        observation.device,
+        certificates_read=observation.certificates_read,
+        searched=observation.searched,
+        scoped=observation.scoped,
     )
     return device if observation.in_full else msgspec.structs.replace(device, field_set=0)
+
+
+def counted_certificates(seen: Snapshot | None, now: Snapshot) -> list[SeenCertificate]:
+    """The certificates of a read that count. What scopes alone name does from the first read on before which all scopes
+    of the manufacturer's certificates were known: that read has it as baseline.
+    """
+    has_scopes = now.scoped or (seen is not None and seen.scoped)
+    return [each for each in now.certs or () if has_scopes or not each.is_scoped]
+
+
+def baseline(now: Snapshot) -> Snapshot:
+    """The first snapshot, as a read saw it."""
+    return now if now.certs is None else msgspec.structs.replace(now, certs=tuple(counted_certificates(None, now)))
 
 
 def label_of(snapshot: Snapshot, subject: str) -> str:
@@ -199,4 +220,5 @@ def _seen(certificate: Certificate) -> SeenCertificate:
         notified_body=certificate.notified_body,
         listed_in=certificate.listed_in,
         is_unconfirmed=not certificate.confirmed,
+        is_scoped=certificate.scoped,
     )

@@ -15,7 +15,8 @@ from registerwatch.register.observation import ReadContext
 from registerwatch.register.sources.budget_parts import RequestPriority
 from registerwatch.watches import event_repository, read_failures, repository, tag_repository, watch_details_repository
 from registerwatch.watches.models import Watch
-from registerwatch.watches.options import WatchOptions, notes_of, options_of, with_options
+from registerwatch.watches.news_cursors import begin_switched_on
+from registerwatch.watches.options import WatchOptions, notes_of, with_options
 from registerwatch.watches.read_subject import SubjectReader
 from registerwatch.watches.service import START_SECONDS
 from registerwatch.watches.snapshot import label_of
@@ -83,7 +84,7 @@ class WatchDetailsService:
             watch, settings = found
             tags = (await tag_repository.tags_of(connection, account_id, [watch_id])).get(watch_id, ())
             timeline = await _timeline(connection, account_id, watch_id, before)
-        return WatchDetails(watch, settings.is_renamed, tags, settings.notes, options_of(settings.options), timeline)
+        return WatchDetails(watch, settings.is_renamed, tags, settings.notes, watch.options, timeline)
 
     async def change(self, caller: Caller, watch_id: int, wanted: WatchEdit) -> bool:
         """Set what people set for a watch; all of it or nothing. False where the account has no such watch.
@@ -106,6 +107,9 @@ class WatchDetailsService:
                 label if is_renamed else registered, is_renamed, notes, with_options(stored.options, wanted.options)
             )
             await watch_details_repository.set_settings(connection, account_id, watch_id, settings)
+            await begin_switched_on(
+                connection, account_id, watch_id, watch.options, wanted.options, int(self._clock.now())
+            )
             await set_tags(connection, account_id, watch_id, tags)
         return True
 

@@ -24,7 +24,7 @@ async def with_settings(
     connection: AsyncConnection, account_id: int, watch_id: int
 ) -> tuple[Watch, StoredSettings] | None:
     """A watch of the account, and what people set for it."""
-    found = WATCH.add_columns(watches.c.is_renamed, watches.c.notes, watches.c.options)
+    found = WATCH.add_columns(watches.c.is_renamed, watches.c.notes)
     of_watch = watches.c.account_id == account_id, watches.c.id == watch_id
     row = (await connection.execute(found.where(*of_watch))).one_or_none()
     if row is None:
@@ -48,3 +48,9 @@ async def set_settings(connection: AsyncConnection, account_id: int, watch_id: i
         "options": settings.options,
     }
     await connection.execute(update(watches).where(*of_watch).values(values))
+
+
+async def set_options(connection: AsyncConnection, account_id: int, watch_id: int, options: str) -> None:
+    """Store the options of a watch of the account, in JSON."""
+    of_watch = watches.c.id == watch_id, watches.c.account_id == account_id
+    await connection.execute(update(watches).where(*of_watch).values(options=options))

@@ -10,14 +10,17 @@ from registerwatch.settings import Settings
 from registerwatch.watches.bulk import BulkService
 from registerwatch.watches.certificate_service import CertificateService
 from registerwatch.watches.event_marks import EventMarks
+from registerwatch.watches.expiry import ExpiryService
 from registerwatch.watches.import_list import ImportService
 from registerwatch.watches.import_process import ListFileReader
 from registerwatch.watches.listing_service import ListingService
+from registerwatch.watches.news import WatchNews
 from registerwatch.watches.outbox import Outbox
 from registerwatch.watches.overview import OverviewService
 from registerwatch.watches.read_subject import SubjectReader
 from registerwatch.watches.recheck import RecheckService
 from registerwatch.watches.service import WatchService
+from registerwatch.watches.sweep_targets import SweepTargets
 from registerwatch.watches.sync import SyncService, side_by_side
 from registerwatch.watches.sync_runs import SyncRunService
 from registerwatch.watches.tags import TagService
@@ -41,6 +44,9 @@ class Watches:
     overview: OverviewService
     bulk: BulkService
     sync_runs: SyncRunService
+    news: WatchNews
+    sweep_targets: SweepTargets
+    expiry: ExpiryService
 
     async def close(self) -> None:
         """Stop the syncs that pages have started."""
@@ -72,6 +78,9 @@ def build_watches(
         tags=TagService(database),
         bulk=BulkService(database, clock),
         sync_runs=SyncRunService(database, clock, reader, outbox, side_by_side=at_a_time),
+        expiry=ExpiryService(database, clock, outbox),
         marks=EventMarks(database, clock),
+        news=WatchNews(outbox),
+        sweep_targets=SweepTargets(database, clock, reader, outbox),
         overview=OverviewService(database, clock, recheck_interval=settings.recheck_interval),
     )

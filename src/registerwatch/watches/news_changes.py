@@ -1,0 +1,69 @@
+"""The changes that news of a manufacturer's devices and certificates make. Pure."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from registerwatch.watches.diff import FieldChange, summary_of
+
+MAX_DEVICES = 50
+"""Devices that an event names; it tells how many there are in any case."""
+MAX_CHANGES = 50
+"""Changes of certificates that an event tells; its summary says how many there are beside them."""
+MAX_NAME_LENGTH = 200
+
+REVISION, REFUSED = "cert_revision", "cert_refused"
+DEVICES_REGISTERED, DEVICE_REGISTERED = "devices_registered", "device_registered"
+DEVICES_OFF_MARKET, DEVICE_OFF_MARKET = "devices_off_market", "device_off_market"
+DEVICES_ON_MARKET, DEVICE_ON_MARKET = "devices_on_market", "device_on_market"
+
+NUMBER_OF: Mapping[str, str] = {
+    DEVICE_OFF_MARKET: DEVICES_OFF_MARKET,
+    DEVICE_ON_MARKET: DEVICES_ON_MARKET,
+    DEVICE_REGISTERED: DEVICES_REGISTERED,
+}
+"""Fields that name one device, and the field that tells the number of all of them."""
+FIELD_OF_NEWS: Mapping[str, str] = {
+    "off_market": DEVICE_OFF_MARKET,
+    "on_market": DEVICE_ON_MARKET,
+    "registered": DEVICE_REGISTERED,
+}
+"""The field of each change in `portfolio_news`, in the order in which an event tells and names them."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceNews:
+    """One device of a manufacturer that was registered, left the market or came back."""
+
+    primary_di: str
+    name: str
+    change: str
+    """A key of `FIELD_OF_NEWS`."""
+
+
+def portfolio_counts(counts: Mapping[str, int]) -> list[FieldChange]:
+    """How many devices each change is about. `counts` are by change."""
+    return [
+        FieldChange(NUMBER_OF[field], "", str(counts[change]))
+        for change, field in FIELD_OF_NEWS.items()
+        if counts.get(change)
+    ]
+
+
+def portfolio_changes(counts: Mapping[str, int], named: Iterable[DeviceNews]) -> list[FieldChange]:
+    """The changes of an event: how many devices, then the first of them by name."""
+    devices = [
+        FieldChange(FIELD_OF_NEWS[each.change], "", _short(each.name) or each.primary_di, device=each.primary_di)
+        for each in named
+    ]
+    return [*portfolio_counts(counts), *devices[:MAX_DEVICES]]
+
+
+def certificate_changes(changes: Sequence[FieldChange]) -> tuple[list[FieldChange], str]:
+    """The changes that an event of certificates tells, and its summary, which says how many others there are."""
+    told = list(changes[:MAX_CHANGES])
+    more = len(changes) - len(told)
+    return told, summary_of(told) + (f"; and {more:,} more" if more else "")
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= MAX_NAME_LENGTH else f"{name[: MAX_NAME_LENGTH - 1]}…"

@@ -1,0 +1,51 @@
+"""What the sweep of devices needs to know of watches, and the reads that it asks for."""
+
+from collections.abc import Collection, Mapping, Sequence
+
+from registerwatch.clock import Clock
+from registerwatch.db.engine import Database
+from registerwatch.register.observation import ReadContext
+from registerwatch.register.sources.budget_parts import RequestPriority
+from registerwatch.register.store.sweeps import SweptManufacturer
+from registerwatch.watches import sweep_repository
+from registerwatch.watches.outbox import Outbox, release_at_end
+from registerwatch.watches.read_many import SubjectReads
+from registerwatch.watches.read_subject import SubjectReader
+
+SIDE_BY_SIDE = 3
+START_SECONDS = 120.0
+"""So long the reads of one page wait for the request budget to begin."""
+HELD_SECONDS = 600
+"""Deliveries of reads whose process was killed are held back for so long."""
+
+
+class SweepTargets:
+    """The watched subjects of active accounts."""
+
+    def __init__(self, database: Database, clock: Clock, reader: SubjectReader, outbox: Outbox) -> None:
+        self._database = database
+        self._clock = clock
+        self._reader = reader
+        self._outbox = outbox
+
+    async def manufacturers(self) -> Sequence[SweptManufacturer]:
+        """Every manufacturer that is watched or has watched devices, with what active accounts watch of it."""
+        async with self._database.reading() as connection:
+            return await sweep_repository.manufacturers(connection, int(self._clock.now()))
+
+    async def devices_of(self, srn: str) -> Sequence[str]:
+        """The UDI-DIs of a manufacturer that active accounts watch."""
+        async with self._database.reading() as connection:
+            return await sweep_repository.devices_of(connection, srn, int(self._clock.now()))
+
+    async def read(self, visible_at: Mapping[str, int]) -> Collection[str]:
+        """Read subjects in full, whose changes a list showed at these instants; those that were tried. Their events are
+        delivered together.
+        """
+        held_until = int(self._clock.now()) + HELD_SECONDS
+        context = ReadContext(held_until=held_until, visible_at=visible_at)
+        limits = self._reader.limits(start_until=self._clock.monotonic() + START_SECONDS)
+        reads = SubjectReads(self._reader, list(visible_at), RequestPriority.SWEEP, context, limits)
+        async with release_at_end(context, self._outbox):
+            await reads.read_all(SIDE_BY_SIDE)
+        return reads.tried_subjects
