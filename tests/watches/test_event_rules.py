@@ -6,8 +6,18 @@ from pathlib import Path
 import pytest
 
 from registerwatch.watches.diff import EXPIRY, NUMBER, STATUS, FieldChange
-from registerwatch.watches.event_rules import FIELDS, SEVERITY_RULES, SeverityRule, classified, most_severe_first, told
+from registerwatch.watches.event_rules import (
+    FIELDS,
+    SEVERITY_RULES,
+    SeverityRule,
+    classified,
+    headlines,
+    most_severe_first,
+    told,
+)
+from registerwatch.watches.expiry_marks import ENDS
 from registerwatch.watches.models import EventKind, EventSeverity
+from registerwatch.watches.news_changes import NUMBER_OF, REFUSED, REVISION
 from registerwatch.watches.snapshot import COMPARED
 
 PAGE = (Path(__file__).parents[2] / "docs" / "events.md").read_text(encoding="utf-8")
@@ -37,6 +47,21 @@ HIGH, MEDIUM, LOW = EventSeverity
         ("manufacturer_status", "Active", "Inactive", (RECORD, MEDIUM)),
         ("device_total", "7", "8", (PORTFOLIO, LOW)),
         ("reference", "R-1", "R-2", (RECORD, LOW)),
+        ("devices_registered", "", "12", (PORTFOLIO, LOW)),
+        ("device_registered", "", "Savina", (PORTFOLIO, LOW)),
+        ("devices_off_market", "", "1", (PORTFOLIO, HIGH)),
+        ("device_off_market", "", "Savina", (PORTFOLIO, HIGH)),
+        ("devices_on_market", "", "1", (PORTFOLIO, LOW)),
+        ("cert_revision", "01", "02", (CERTIFICATE, LOW)),
+        ("cert_refused", "", "A-17", (CERTIFICATE, MEDIUM)),
+        ("cert_ends", "2026-12-24", "in 90 days", (EXPIRES, LOW)),
+        ("cert_ends", "2026-12-24", "in 31 days", (EXPIRES, LOW)),
+        ("cert_ends", "2026-12-24", "in 30 days", (EXPIRES, MEDIUM)),
+        ("cert_ends", "2026-12-24", "in 8 days", (EXPIRES, MEDIUM)),
+        ("cert_ends", "2026-12-24", "in 7 days", (EXPIRES, HIGH)),
+        ("cert_ends", "2026-12-24", "in 1 day", (EXPIRES, HIGH)),
+        ("cert_ends", "2026-12-24", "today", (EXPIRES, HIGH)),
+        ("cert_ends", "2026-12-24", "3 days ago", (EXPIRES, HIGH)),
         ("of_a_later_release", "a", "b", (RECORD, LOW)),
     ],
 )
@@ -69,8 +94,34 @@ def test_people_read_the_fields_name_and_the_certificate() -> None:
     assert told(FieldChange("of_a_later_release", "a", "b")) == "of a later release: a → b"
 
 
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (FieldChange("devices_registered", "", "12"), "12 devices registered"),
+        (FieldChange("devices_off_market", "", "1"), "1 device off the market"),
+        (FieldChange("device_registered", "", "Savina", device="0401"), "device registered: Savina (0401)"),
+        (FieldChange("device_registered", "", "0401", device="0401"), "device registered: 0401"),
+        (FieldChange("cert_refused", "", "A-17"), "refused application for a certificate: A-17"),
+        (FieldChange("cert_ends", "2026-12-24", "today", "Z-1"), "certificate Z-1 ends today: 2026-12-24"),
+        (FieldChange("cert_ends", "2026-12-24", "2 days ago", "Z-1"), "certificate Z-1 ended 2 days ago: 2026-12-24"),
+    ],
+)
+def test_people_read_news_as_sentences(change: FieldChange, expected: str) -> None:
+    assert told(change) == expected
+
+
+def test_a_headline_names_the_first_devices_and_the_number_of_the_others() -> None:
+    named = [FieldChange("device_registered", "", f"D-{number}", device=f"0{number}") for number in range(5)]
+
+    assert headlines([FieldChange("devices_registered", "", "1002"), *named]) == [
+        "1,002 devices registered: D-0, D-1, D-2 and 999 more"
+    ]
+    assert headlines([FieldChange("devices_registered", "", "2"), *named[:2]]) == ["2 devices registered: D-0, D-1"]
+    assert headlines(named[:1]) == ["device registered: D-0 (00)"]
+
+
 def test_every_compared_field_has_a_name_and_a_kind() -> None:
-    assert set(FIELDS) == {*COMPARED, NUMBER, EXPIRY, STATUS}
+    assert set(FIELDS) == {*COMPARED, NUMBER, EXPIRY, STATUS, REVISION, REFUSED, ENDS, *NUMBER_OF, *NUMBER_OF.values()}
 
 
 def test_the_page_shows_the_fields_and_the_rules() -> None:
@@ -83,4 +134,5 @@ def test_the_page_shows_the_fields_and_the_rules() -> None:
 def _line(rule: SeverityRule) -> str:
     fields = ", ".join(f"`{field}`" for field in rule.fields) or "any"
     before = "empty" if rule.was_empty else "any"
-    return f"| `{rule.severity}` | {fields} | {before} | {', '.join(rule.new) or 'any'} |"
+    now = ", ".join(rule.new) or ("any" if rule.within_days is None else f"at most {rule.within_days} days ahead")
+    return f"| `{rule.severity}` | {fields} | {before} | {now} |"

@@ -99,11 +99,16 @@ async def test_events_of_a_watch_that_does_not_notify_are_listed_and_sent_to_nob
 
 
 def test_options_that_a_later_release_added_stay() -> None:
-    stored = '{"portfolio":"all","notifies":true}'
+    stored = '{"of_a_later_release":"all","notifies":true}'
 
     changed = with_options(stored, SILENT)
 
-    assert json.loads(changed) == {"portfolio": "all", "notifies": False}
+    assert json.loads(changed) == {
+        "of_a_later_release": "all",
+        "notifies": False,
+        "portfolio": True,
+        "certificates": True,
+    }
     assert (options_of(changed), options_of("{}")) == (SILENT, WatchOptions())
 
 

@@ -1,0 +1,302 @@
+"""Ends of certificates are told 90, 30, 7 and 0 days before, once each, whatever happens meanwhile."""
+
+import asyncio
+from collections.abc import Sequence
+from datetime import UTC, date, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sqlalchemy import update
+
+from registerwatch.accounts.models import Caller
+from registerwatch.db.tables import certificates, deliveries, ticks, watches
+from registerwatch.register.models import Certificate
+from registerwatch.watches.diff import FieldChange
+from registerwatch.watches.expiry import ExpiryService
+from registerwatch.watches.expiry_marks import MARKS, NO_MARK, DueCertificate, days_of, mark_of, notice_of, when
+from registerwatch.watches.options import WatchOptions, with_options
+from tests.register.builders import UDI, a_full_reading
+from tests.support.harness import SRN, ServiceHarness
+from tests.watches.news_rows import list_certificate
+from tests.watches.steps import add_webhook, take_awaiting
+
+DAY = 24 * 3600
+
+
+def day(harness: ServiceHarness, ahead: int = 0) -> str:
+    """A day counted from today, as the register writes it."""
+    return (datetime.fromtimestamp(harness.now, UTC).date() + timedelta(ahead)).isoformat()
+
+
+async def store(harness: ServiceHarness, *certs: Certificate, uuid: str = "u-1", udi: str = UDI) -> None:
+    """A read of the device finds these certificates."""
+    read = a_full_reading(uuid, udi, certs=certs, manufacturer_srn=SRN, manufacturer_name="Acme")
+    await harness.store(read)
+
+
+async def run(harness: ServiceHarness, days: int = 0) -> int:
+    """A run so many days later; how many events it told."""
+    harness.clock.move(days * DAY)
+    return await harness.service.watches.expiry.run()
+
+
+async def told(harness: ServiceHarness, caller: Caller) -> Sequence[tuple[str, str]]:
+    """The notices of an account, oldest first: certificate and how near its end is."""
+    changes = [change for event in await harness.events(caller) for change in event.changes]
+    return [(change.certificate or "", change.new) for change in changes if change.field == "cert_ends"]
+
+
+async def long_account(harness: ServiceHarness, email: str = "first@acme.example", *subjects: str) -> Caller:
+    """An account whose period does not end."""
+    caller = await harness.owner_watching(email, *subjects)
+    await harness.service.accounts.admin.set_period(email, None, harness.now + 2_000 * DAY)
+    return caller
+
+
+@pytest.mark.anyio
+async def test_each_mark_is_told_once_to_who_watches_the_device(harness: ServiceHarness) -> None:
+    caller = await long_account(harness)
+    await add_webhook(harness, caller)
+    ends = day(harness, 92)
+    await store(
+        harness, Certificate("Z-1", expiry=ends), Certificate("Z-2"), Certificate("Z-3", expiry=day(harness, 400))
+    )
+    await run(harness)
+
+    for days in (1, 1, 1, 58, 1, 1, 22, 1, 6, 1):
+        await run(harness, days)
+        await run(harness)
+
+    assert await told(harness, caller) == [
+        ("Z-1", "in 90 days"),
+        ("Z-1", "in 30 days"),
+        ("Z-1", "in 7 days"),
+        ("Z-1", "today"),
+    ]
+    found = await harness.events(caller)
+    assert [(event.kind, event.severity) for event in found] == [
+        ("expiry", "low"),
+        ("expiry", "medium"),
+        ("expiry", "high"),
+        ("expiry", "high"),
+    ]
+    assert found[0].changes == [FieldChange("cert_ends", ends, "in 90 days", "Z-1")]
+    assert all(event.visible_at is not None and event.created_at - event.visible_at < DAY for event in found)
+    assert await take_awaiting(harness, caller) == [], "a sync tells what changed in the register"
+    assert len(await harness.rows(deliveries)) == 4
+
+
+@pytest.mark.anyio
+async def test_a_manufacturer_s_watch_tells_of_what_the_register_lists_for_it(harness: ServiceHarness) -> None:
+    caller = await long_account(harness, "first@acme.example", SRN)
+    quiet = await long_account(harness, "second@acme.example", SRN)
+    async with harness.database.transaction() as connection:
+        of_quiet = watches.c.account_id == quiet.account.id
+        options = with_options("{}", WatchOptions(certificates=False))
+        await connection.execute(update(watches).where(of_quiet).values(options=options))
+        await list_certificate(connection, "Z-1", day(harness, 31))
+        await list_certificate(connection, "undated", None)
+        await list_certificate(connection, "gone", day(harness, 31), unlisted_at=1)
+        await list_certificate(connection, "older version", day(harness, 31), is_latest=False)
+        await list_certificate(connection, "another's", day(harness, 31), srn="DE-MF-000000009")
+        status = "refdata.certificate-status.withdrawn"
+        await list_certificate(connection, "withdrawn", day(harness, 31), status_code=status)
+    await run(harness)
+
+    assert await run(harness, 1) == 1
+    async with harness.database.transaction() as connection:
+        of_quiet = watches.c.account_id == quiet.account.id
+        await connection.execute(update(watches).where(of_quiet).values(options="{}"))
+    assert await run(harness, 1) == 0, "what an option left out is not made up for"
+    async with harness.database.transaction() as connection:
+        await connection.execute(update(certificates).where(certificates.c.id == "Z-1").values(expiry=day(harness, 7)))
+    await run(harness, 1)
+
+    assert await told(harness, caller) == [("Z-1", "in 30 days")]
+    await run(harness, 6)
+    assert await told(harness, caller) == [("Z-1", "in 30 days"), ("Z-1", "today")]
+    assert await told(harness, quiet) == [("Z-1", "today")]
+
+
+@pytest.mark.anyio
+async def test_what_a_new_watch_shows_already_is_not_told(harness: ServiceHarness) -> None:
+    await run(harness)
+    caller = await long_account(harness)
+    await store(harness, Certificate("near", expiry=day(harness, 20)), Certificate("nearer", expiry=day(harness, 8)))
+    await run(harness, 1)
+    assert await told(harness, caller) == [("nearer", "in 7 days")]
+
+    await run(harness, 7)
+    await run(harness, 5)
+    assert await told(harness, caller) == [("nearer", "in 7 days"), ("nearer", "today"), ("near", "in 7 days")]
+
+
+@pytest.mark.anyio
+async def test_marks_that_were_passed_meanwhile_are_one_event_with_the_nearest(harness: ServiceHarness) -> None:
+    caller = await long_account(harness)
+    await store(harness, Certificate("Z-1", expiry=day(harness, 100)), Certificate("Z-2", expiry=day(harness, 75)))
+    await run(harness)
+
+    assert await run(harness, 77) == 1
+
+    assert await told(harness, caller) == [("Z-2", "2 days ago"), ("Z-1", "in 23 days")]
+    assert await run(harness, 60) == 1, "also long after its end, where no run was before"
+    assert await run(harness, 1) == 0
+
+
+@pytest.mark.anyio
+async def test_an_extended_certificate_has_notices_of_its_own(harness: ServiceHarness) -> None:
+    caller = await long_account(harness)
+    await store(harness, Certificate("Z-1", expiry=day(harness, 8)))
+    await run(harness)
+    await run(harness, 1)
+    await store(harness, Certificate("Z-1", expiry=day(harness, 31)))
+
+    await run(harness, 1)
+    await run(harness, 23)
+
+    assert await told(harness, caller) == [("Z-1", "in 7 days"), ("Z-1", "in 30 days"), ("Z-1", "in 7 days")]
+
+
+@pytest.mark.anyio
+async def test_clocks_that_jump_and_second_nodes_tell_nothing_twice(harness: ServiceHarness) -> None:
+    caller = await long_account(harness)
+    await store(harness, Certificate("Z-1", expiry=day(harness, 31)))
+    await run(harness)
+    await run(harness, 1)
+
+    await run(harness, -20)
+    await run(harness, 20)
+    service = harness.service
+    other = ExpiryService(service.database, service.clock, service.notifications.outbox)
+    harness.clock.move(23 * DAY)
+    assert [await other.run(), await run(harness), await run(harness, -1), await run(harness, 1)] == [1, 0, 0, 0]
+
+    assert await told(harness, caller) == [("Z-1", "in 30 days"), ("Z-1", "in 7 days")]
+
+
+@pytest.mark.anyio
+async def test_runs_side_by_side_and_one_after_a_killed_one_tell_nothing_twice(harness: ServiceHarness) -> None:
+    other = "04099999999985"
+    caller = await long_account(harness, "first@acme.example", UDI, other)
+    for uuid, udi in (("u-1", UDI), ("u-2", other)):
+        await store(harness, Certificate("Z-1", expiry=day(harness, 31)), uuid=uuid, udi=udi)
+    await run(harness)
+    yesterday = [row["slot"] for row in await harness.rows(ticks) if row["name"] == "expiry day"]
+    harness.clock.move(DAY)
+    service = harness.service
+    nodes = [ExpiryService(service.database, service.clock, service.notifications.outbox) for _ in range(2)]
+
+    assert sum(await asyncio.gather(*(each.run() for each in nodes))) == 2
+    async with harness.database.transaction() as connection:  # as if the run had been killed before its end
+        await connection.execute(update(ticks).where(ticks.c.name == "expiry day").values(slot=yesterday[0]))
+    assert await run(harness) == 0
+
+    assert await told(harness, caller) == [("Z-1", "in 30 days")] * 2
+
+
+@pytest.mark.anyio
+async def test_an_account_that_is_back_is_told_the_nearest_mark_that_it_missed(harness: ServiceHarness) -> None:
+    caller = await long_account(harness)
+    await store(harness, Certificate("Z-1", expiry=day(harness, 80)))
+    await run(harness)
+    set_period = harness.service.accounts.admin.set_period
+    await set_period("first@acme.example", None, harness.now)
+    for days in (30, 40, 6):
+        assert await run(harness, days) == 0
+
+    await set_period("first@acme.example", None, harness.now + 100 * DAY)
+    await run(harness, 1)
+
+    assert await told(harness, caller) == [("Z-1", "in 3 days")]
+
+
+@pytest.mark.anyio
+async def test_an_account_that_is_back_is_told_of_a_certificate_that_came_near_its_end_meanwhile(
+    harness: ServiceHarness,
+) -> None:
+    caller = await long_account(harness)
+    await store(harness, Certificate("Z-1", expiry=day(harness, 100)))
+    await run(harness)
+    set_period = harness.service.accounts.admin.set_period
+    await set_period("first@acme.example", None, harness.now)
+    for days in (20, 40):
+        assert await run(harness, days) == 0
+
+    await set_period("first@acme.example", None, harness.now + 100 * DAY)
+    await run(harness, 15)
+    await run(harness, 1)
+
+    assert await told(harness, caller) == [("Z-1", "in 25 days")]
+
+
+@pytest.mark.anyio
+async def test_the_end_of_a_revision_is_not_told_while_a_later_one_goes_on(harness: ServiceHarness) -> None:
+    caller = await long_account(harness, "first@acme.example", SRN, UDI)
+    near, far = day(harness, 91), day(harness, 900)
+    await store(harness, Certificate("Z-1", "1", expiry=near), Certificate("Z-1", "2", expiry=far))
+    async with harness.database.transaction() as connection:
+        await list_certificate(connection, "Z-2", near, id="c-1", uuid="u-1", revision="1")
+        await list_certificate(connection, "Z-2", None, id="c-2", uuid="u-2", revision="2")
+        await list_certificate(connection, "Z-3", near, id="c-3", uuid="u-3", revision="1")
+        await list_certificate(connection, "Z-3", day(harness, 10), id="c-4", uuid="u-4", revision="0")
+    await run(harness)
+
+    await run(harness, 2)
+
+    assert await told(harness, caller) == [("Z-3", "in 89 days")]
+
+
+@pytest.mark.anyio
+async def test_devices_that_share_a_certificate_are_told_in_one_delivery_and_as_one_cause(
+    harness: ServiceHarness,
+) -> None:
+    other = "04099999999985"
+    caller = await long_account(harness, "first@acme.example", UDI, other)
+    await add_webhook(harness, caller)
+    for uuid, udi in (("u-1", UDI), ("u-2", other)):
+        await store(harness, Certificate("Z-1", expiry=day(harness, 8)), uuid=uuid, udi=udi)
+    await run(harness)
+
+    assert await run(harness, 1) == 2
+
+    assert len({event.cause for event in await harness.events(caller)}) == 1
+    assert len(await harness.rows(deliveries)) == 1
+
+
+DAYS = st.integers(-200, 400)
+START = date(2026, 1, 1)
+
+
+@given(
+    end=DAYS,
+    created=st.integers(0, 100),
+    steps=st.lists(st.tuples(st.integers(-40, 200), st.booleans()), max_size=12),
+)
+def test_marks_go_one_way_and_none_is_told_twice(end: int, created: int, steps: list[tuple[int, bool]]) -> None:
+    certificate = DueCertificate("k", "Z-1", START + timedelta(end))
+    known: int | None = None
+    last, told_marks = START, []
+    for step, may_tell in steps:
+        today = last + timedelta(step)
+        seen_on = max(last, START + timedelta(created))
+        notice = notice_of(certificate, known, seen_on, today, may_tell=may_tell)
+        if notice is not None:
+            assert may_tell or not notice.is_told
+            known = notice.mark
+            if notice.is_told:
+                told_marks.append(notice.mark)
+        last = today
+
+    assert told_marks == sorted(set(told_marks), reverse=True)
+
+
+@given(st.integers(-40, 200))
+def test_days_have_a_mark_and_words(days: int) -> None:
+    mark = mark_of(days)
+
+    assert mark in {*MARKS, NO_MARK}
+    assert days <= mark
+    assert all(days > each for each in MARKS if each < mark)
+    assert days_of(when(days)) == max(days, 0)

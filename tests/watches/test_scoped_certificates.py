@@ -1,0 +1,244 @@
+"""Watches of devices are told of certificates whose scope names them: once, and of none that was there before."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from registerwatch.accounts.models import Caller
+from registerwatch.db.tables import devices
+from registerwatch.register.ingest.certificate_sweep import CertificateSweep
+from registerwatch.register.models import from_document
+from registerwatch.watches.diff import compare
+from registerwatch.watches.snapshot import SeenCertificate, Snapshot, baseline, decoded
+from registerwatch_standins.register.generated import GeneratedWorld
+from registerwatch_standins.register.records import Registration
+from tests.support.harness import ServiceHarness, ServiceStarter
+
+HOUR = 3600
+
+
+@pytest.fixture
+async def harness(start_service: ServiceStarter) -> AsyncIterator[ServiceHarness]:
+    """A register whose certificate search ignores the Basic UDI-DI, so that scopes alone name devices."""
+    async with start_service(world=GeneratedWorld(120, seed=7), basic_udi_filter_works=False) as harness:
+        yield harness
+
+
+def sweep_of(harness: ServiceHarness) -> CertificateSweep:
+    return harness.service.certificate_sweep
+
+
+async def sweep(harness: ServiceHarness) -> None:
+    harness.clock.move(HOUR)
+    assert await sweep_of(harness).run_where_due() is not None
+
+
+async def read_all_scopes(harness: ServiceHarness) -> None:
+    while await sweep_of(harness).read_due_scopes():
+        pass
+
+
+def a_device(harness: ServiceHarness) -> Registration:
+    """A device that is alone under its UDI-DI and has a Basic UDI-DI."""
+    return next(each for each in harness.unique_devices(60) if each.basic_udi and not each.certificates)
+
+
+async def read(harness: ServiceHarness, udi: str) -> None:
+    harness.clock.move(120)
+    await harness.service.refresher.refresh(udi)
+
+
+async def certificate_events(harness: ServiceHarness, caller: Caller) -> list[tuple[str, str, str]]:
+    return [
+        (change.field, change.old, change.new)
+        for event in await harness.events(caller)
+        for change in event.changes
+        if change.field.startswith("cert")
+    ]
+
+
+async def snapshot(harness: ServiceHarness, caller: Caller, udi: str) -> Snapshot:
+    watch = await harness.watch(caller, udi)
+    assert watch.snapshot is not None
+    return watch.snapshot if isinstance(watch.snapshot, Snapshot) else decoded(watch.snapshot)
+
+
+async def served(harness: ServiceHarness, udi: str) -> list[tuple[str, str]]:
+    rows = [row for row in await harness.rows(devices) if row["primary_di"] == udi]
+    return [(each.number, each.status) for row in rows for each in from_document(row["document"]).certs]
+
+
+@pytest.mark.anyio
+async def test_what_the_first_scopes_name_is_baseline_and_what_comes_later_is_told_once(
+    harness: ServiceHarness,
+) -> None:
+    device = a_device(harness)
+    assert device.basic_udi
+    udi, srn, codes = device.primary_di, device.manufacturer.srn, (device.basic_udi,)
+    old = harness.world.list_certificate(srn, number="OLD", basic_udis=codes, names_devices=True)
+    caller = await harness.owner_watching("a@acme.example", udi)
+    await read(harness, udi)
+    await sweep(harness)
+    await read_all_scopes(harness)
+    assert not (await snapshot(harness, caller, udi)).scoped, "nothing of it was part of a read"
+    assert await served(harness, udi) == [("OLD", "Issued")]
+    await read(harness, udi)
+    assert (await snapshot(harness, caller, udi)).scoped
+    assert await certificate_events(harness, caller) == []
+
+    new = harness.world.list_certificate(srn, number="NEW", basic_udis=codes, names_devices=True)
+    harness.world.change_certificate(old.uuid, status="suspended")
+    harness.register_log.clear()
+    await sweep(harness)
+
+    told = [("cert_status", "Issued", "Suspended"), ("certificate", "", "NEW")]
+    assert sorted(await certificate_events(harness, caller)) == told
+    assert "search" not in {each.kind for each in harness.register_log.requests}, "the device was not asked for"
+    assert sorted(await served(harness, udi)) == [("NEW", "Issued"), ("OLD", "Suspended")]
+    await read(harness, udi)
+    await sweep(harness)
+    assert sorted(await certificate_events(harness, caller)) == told, "once"
+
+    harness.world.unlist_certificate(new.uuid)
+    await sweep(harness)
+    await read(harness, udi)
+    assert await served(harness, udi) == [("OLD", "Suspended")]
+    assert sorted(await certificate_events(harness, caller)) == told, "one that is gone is no change"
+
+
+@pytest.mark.anyio
+async def test_a_certificate_that_search_and_scope_name_is_one(start_service: ServiceStarter) -> None:
+    async with start_service(world=GeneratedWorld(120, seed=7)) as harness:
+        device = a_device(harness)
+        assert device.basic_udi
+        udi, srn, codes = device.primary_di, device.manufacturer.srn, (device.basic_udi,)
+        await sweep(harness)
+        await read_all_scopes(harness)
+        caller = await harness.owner_watching("a@acme.example", udi)
+        await read(harness, udi)
+
+        both = harness.world.list_certificate(srn, number="BOTH", basic_udis=codes, names_devices=True)
+        await sweep(harness)
+        await read(harness, udi)
+        harness.world.change_certificate(both.uuid, status="withdrawn")
+        await sweep(harness)
+        await read(harness, udi)
+
+        assert await certificate_events(harness, caller) == [
+            ("certificate", "", "BOTH"),
+            ("cert_status", "Issued", "Withdrawn"),
+        ]
+        assert await served(harness, udi) == [("BOTH", "Withdrawn")]
+
+
+@pytest.mark.anyio
+async def test_an_imported_watch_begins_with_what_scopes_say_and_is_told_what_comes_after(
+    harness: ServiceHarness,
+) -> None:
+    device = a_device(harness)
+    assert device.basic_udi
+    udi, srn, codes = device.primary_di, device.manufacturer.srn, (device.basic_udi,)
+    await sweep(harness)
+    await read_all_scopes(harness)
+    await read(harness, udi)
+    harness.world.list_certificate(srn, number="BEFORE", basic_udis=codes, names_devices=True)
+    await sweep(harness)
+    owner = await harness.sign_up()
+    assert (await harness.post("/v1/import", owner.api_key, csv=udi)).json()["added"] == 1
+
+    harness.world.list_certificate(srn, number="AFTER", basic_udis=codes, names_devices=True)
+    await sweep(harness)
+    await read(harness, udi)
+
+    events = await harness.get_list(owner.api_key, "events")
+    assert [each["summary"] for each in events] == ["certificate:  → AFTER"]
+
+
+@pytest.mark.anyio
+async def test_who_is_not_active_is_not_told_and_nobody_elses_device_is_touched(harness: ServiceHarness) -> None:
+    device = a_device(harness)
+    assert device.basic_udi
+    udi, srn = device.primary_di, device.manufacturer.srn
+    await sweep(harness)
+    await read(harness, udi)
+    revision = await harness.service.records.revision()
+
+    harness.world.list_certificate(srn, number="NEW", basic_udis=(device.basic_udi,), names_devices=True)
+    await sweep(harness)
+
+    assert await harness.service.records.revision() == revision
+    await read(harness, udi)
+    assert await served(harness, udi) == [("NEW", "Issued")]
+
+
+@pytest.mark.anyio
+async def test_a_certificate_of_another_manufacturer_is_none_of_the_device(harness: ServiceHarness) -> None:
+    device = a_device(harness)
+    assert device.basic_udi
+    udi, srn, codes = device.primary_di, device.manufacturer.srn, (device.basic_udi,)
+    other = next(each.manufacturer.srn for each in harness.unique_devices(60) if each.manufacturer.srn != srn)
+    caller = await harness.owner_watching("a@acme.example", udi)
+    await sweep(harness)
+    await read_all_scopes(harness)
+    await read(harness, udi)
+    assert (await snapshot(harness, caller, udi)).scoped
+
+    harness.world.list_certificate(other, number="OTHER", basic_udis=codes, names_devices=True)
+    harness.world.list_certificate(srn, number="OWN", basic_udis=codes, names_devices=True)
+    await sweep(harness)
+    await read(harness, udi)
+
+    assert await certificate_events(harness, caller) == [("certificate", "", "OWN")]
+    assert await served(harness, udi) == [("OWN", "Issued")]
+
+
+def seen(*certificates: SeenCertificate, searched: bool = True, scoped: bool = True) -> Snapshot:
+    return Snapshot(certs=certificates, searched=searched, scoped=scoped)
+
+
+def a_scoped(number: str = "Z-1", **differs: Any) -> SeenCertificate:
+    fields = {"notified_body": "0123", "status": "Issued", "listed_in": "search", "is_scoped": True}
+    return SeenCertificate(number, **{**fields, **differs})
+
+
+def told(before: Snapshot, now: Snapshot) -> list[tuple[str, str, str]]:
+    changes, kept = compare(before, now)
+    assert compare(kept, now)[0] == [], "told once"
+    return [(each.field, each.old, each.new) for each in changes]
+
+
+NEW = [("certificate", "", "Z-1")]
+
+
+def test_what_a_scope_names_is_new_once_all_scopes_were_part_of_a_baseline() -> None:
+    for read_all in (True, False):
+        assert told(seen(), seen(a_scoped(), scoped=read_all)) == NEW
+    assert told(seen(scoped=False), seen(a_scoped())) == []
+    assert told(seen(scoped=False), seen(a_scoped(), scoped=False)) == []
+
+
+def test_what_does_not_count_yet_is_not_kept_so_that_a_search_can_still_tell_it() -> None:
+    before = seen(scoped=False)
+    _, kept = compare(before, seen(a_scoped(), scoped=False))
+
+    assert kept.certs == ()
+    assert baseline(seen(a_scoped(), scoped=False)).certs == ()
+    assert told(kept, seen(a_scoped(is_scoped=False))) == NEW
+
+
+def test_a_certificate_that_changes_its_place_is_no_news() -> None:
+    found = a_scoped(is_scoped=False)
+
+    for one, other in ((found, a_scoped()), (a_scoped(), found)):
+        assert told(seen(one), seen(other)) == []
+        assert told(seen(one), seen(other, searched=False)) == []
+        assert told(seen(one), seen()) == []
+
+
+def test_a_scope_that_names_the_device_no_more_ends_nothing() -> None:
+    changes, kept = compare(seen(a_scoped()), seen())
+
+    assert (changes, [each.is_gone for each in kept.certs or ()]) == ([], [True])
+    assert told(kept, seen(a_scoped())) == []
+    assert told(kept, seen(a_scoped(status="Suspended"))) == [("cert_status", "Issued", "Suspended")]

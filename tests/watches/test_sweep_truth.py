@@ -1,0 +1,132 @@
+"""Whatever happens to a manufacturer's devices while they are swept, its watches are told all of it, once."""
+
+import asyncio
+from collections import Counter, defaultdict
+from itertools import pairwise
+from random import Random
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from registerwatch.db.tables import portfolio_news
+from registerwatch_standins.register.faults import Mode
+from registerwatch_standins.register.records import Registration
+from tests.support.harness import ServiceHarness
+from tests.watches.sweep_steps import INTERVAL, OFF, ON, a_manufacturer, sweep, told, turns
+
+pytestmark = pytest.mark.anyio
+
+MODES: tuple[Mode, ...] = ("http-503", "empty-page", "ignored-filter", "broken-json", "throttled-429", "wrong-rows")
+
+
+class Manufacturer:
+    """A manufacturer whose devices change at random, and what should be told of them."""
+
+    def __init__(self, harness: ServiceHarness, rng: Random) -> None:
+        self._harness, self._rng = harness, rng
+        self._like = a_manufacturer(harness)
+        self._ids = iter(range(100_000))
+        self.registered: list[str] = []
+        self.devices: list[Registration] = []
+
+    @property
+    def srn(self) -> str:
+        return self._like.manufacturer.srn
+
+    def register(self, number: int) -> None:
+        for place, _ in zip(self._ids, range(number), strict=False):
+            udi = f"0700{place:010}"
+            new = replace(self._like, uuid=f"00000000-0000-4000-8000-{place:012}", primary_di=udi, status=ON)
+            self.devices.append(self._harness.world.register(new))
+            self.registered.append(udi)
+
+    def change(self, number: int) -> None:
+        for device in self._rng.sample(self.devices[:8], number):
+            self._harness.world.change(device.uuid, status=self._rng.choice([ON, OFF]))
+
+    def replace_some(self, number: int) -> None:
+        """Let devices have a new record, as a new version may: the one before is the latest no more."""
+        for device in self._rng.sample(self.devices[:8], number):
+            now = self._harness.world.by_uuid(device.uuid)
+            assert now is not None
+            place = next(self._ids)
+            self._harness.world.change(device.uuid, latest_version=False)
+            new = replace(now, uuid=f"00000000-0000-4000-8000-{place:012}", version_number=now.version_number + 1)
+            self.devices[self.devices.index(device)] = self._harness.world.register(new)
+
+    def on_market(self) -> dict[str, bool]:
+        records = (self._harness.world.by_uuid(device.uuid) for device in self.devices)
+        return {record.primary_di: record.status == ON for record in records if record is not None}
+
+    def shift_pages(self) -> None:
+        """Let devices be registered between the pages of every walk."""
+
+        def shifted(page: Any) -> Any:
+            if self._rng.random() < 0.3:
+                self.register(self._rng.randint(1, 3))
+            return page
+
+        self._harness.to_register.rewrites["size=300"] = shifted
+
+
+@pytest.fixture(params=[1, 2])
+def rng(request: pytest.FixtureRequest) -> Random:
+    return Random(request.param)
+
+
+async def broken_off_now_and_then(harness: ServiceHarness, rng: Random) -> None:
+    """A sweep some of whose turns are cancelled in the midst of whatever they do."""
+    harness.clock.move(INTERVAL)
+    await harness.service.device_sweep.refresh_queue()
+    for _ in range(rng.randint(0, 2)):
+        turn = asyncio.create_task(harness.service.device_sweep.take_turn())
+        for _ in range(rng.randint(0, 200)):
+            await asyncio.sleep(0)
+        turn.cancel()
+        await asyncio.wait([turn])
+    await turns(harness)
+
+
+async def test_every_registration_and_every_change_of_the_market_is_told_once(
+    harness: ServiceHarness, rng: Random
+) -> None:
+    maker = Manufacturer(harness, rng)
+    maker.register(rng.randint(290, 310))
+    owner = await harness.sign_up()
+    await harness.post_watches(owner.api_key, maker.srn)
+    await sweep(harness)
+    baseline, before = set(maker.registered), maker.on_market()
+    maker.shift_pages()
+    for _ in range(6):
+        maker.register(rng.choice([0, 0, 2, 30]))
+        maker.change(rng.choice([0, 4]))
+        maker.replace_some(rng.choice([0, 2]))
+        if rng.random() < 0.4:
+            harness.faults.fail("search", rng.choice(MODES), contains="size=300", skip=rng.randint(0, 1), times=2)
+        await broken_off_now_and_then(harness, rng)
+        harness.faults.clear()
+        harness.clock.move(rng.choice([0, 400]))
+    harness.to_register.rewrites.clear()
+    await sweep(harness)
+    for status in (ON, OFF, ON):  # where turns are broken off is not the same each time, so chance may leave out a kind
+        harness.world.change(maker.devices[0].uuid, status=status)
+        await sweep(harness)
+
+    found = defaultdict[str, list[str]](list)
+    for row in await harness.rows(portfolio_news):
+        found[row["primary_di"]].append(row["change"])
+    assert {udi for udi, changes in found.items() if "registered" in changes} == set(maker.registered) - baseline
+    assert all(changes.count("registered") <= 1 for changes in found.values())
+    for udi, is_on in maker.on_market().items():
+        market = [change for change in found[udi] if change != "registered"]
+        assert all(one != other for one, other in pairwise(market))
+        if udi in before:
+            assert len(market) % 2 == (is_on != before[udi])
+            assert not market or (market[-1] == "on_market") == is_on
+    numbers = Counter[str]()
+    for event in await told(harness, owner.api_key):
+        numbers.update(event)
+    listed = Counter(f"devices_{change}" for changes in found.values() for change in changes)
+    assert len(listed) == 3
+    assert numbers == listed, "what was found was told, once"
