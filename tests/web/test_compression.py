@@ -16,8 +16,8 @@ from tests.support.harness import ServiceHarness, auth_headers
 pytestmark = pytest.mark.anyio
 
 PUBLIC = (
-    *("/", "/d/", "/a/", "/docs", "/docs/", "/docs/api", "/docs/api/"),
-    *("/openapi.json", "/v1/search", "/v1/devices/", "/v1/actors/"),
+    *("/", "/d/", "/a/", "/c/", "/docs", "/docs/", "/docs/api", "/docs/api/"),
+    *("/openapi.json", "/v1/search", "/v1/devices/", "/v1/actors/", "/v1/certificates", "/v1/certificates/"),
     *("/static/", "/robots.txt"),
 )
 

@@ -20,6 +20,8 @@ pytestmark = pytest.mark.anyio
 PER_MINUTE = {
     Limit.SEARCH: 40,
     Limit.REGISTER_READ: 20,
+    Limit.CERTIFICATES: 60,
+    Limit.HISTORY: 40,
     Limit.PAGES: 120,
     Limit.TOOLS: 60,
     Limit.ACCOUNT: 240,
@@ -28,6 +30,8 @@ PER_MINUTE = {
     Limit.WEBHOOK_TEST: 20,
     Limit.PAYMENT: 20,
     Limit.PAYMENT_EVENT: 600,
+    Limit.UNSUBSCRIBE: 600,
+    Limit.BOUNCES: 600,
     Limit.CALENDAR: 10,
     Limit.DOWNLOAD: 20,
     Limit.ACCOUNT_PASSWORDS: 30,

@@ -71,6 +71,23 @@ async def test_the_access_log_has_a_line_a_request_without_its_query(database_ur
     assert "secret" not in str(line)
 
 
+async def test_no_log_has_the_token_that_ends_the_mails_of_a_user(database_url: str, tmp_path: object) -> None:
+    path = f"/mail/unsubscribe/1-2-{'x' * 24}"
+    async with start_harness(database_url, tmp_path, access_log=True) as harness:  # type: ignore[arg-type]
+        with capture_logs() as logged:
+            for sent in (path, f"/x{path}", f"{path}/more"):
+                await harness.client.get(sent)
+            with patch.object(harness.service.notifications.unsubscribe, "turn_off", side_effect=ZeroDivisionError):
+                transport = httpx2.ASGITransport(app=harness.app, raise_app_exceptions=False)
+                async with httpx2.AsyncClient(transport=transport, base_url="http://test") as client:
+                    assert (await client.post(path)).status_code == 500
+
+    paths = [each["path"] for each in logged if "path" in each]
+    assert set(paths) == {"/mail/unsubscribe/", "/x/mail/unsubscribe/"}
+    assert [each["path"] for each in logged if each["log_level"] == "error"] == ["/mail/unsubscribe/"]
+    assert "xxxx" not in str([{**each, "exc_info": None} for each in logged])
+
+
 async def test_without_the_setting_requests_are_not_logged(harness: ServiceHarness) -> None:
     with capture_logs() as logged:
         await harness.client.get("/v1/search", params={"q": "zolid"})

@@ -11,8 +11,8 @@ from functools import lru_cache
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-PUBLIC_PATHS = frozenset({"/", "/docs", "/openapi.json", "/robots.txt", "/v1/search"})
-PUBLIC_PREFIXES = ("/v1/devices/", "/v1/actors/", "/d/", "/a/", "/docs/", "/static/")
+PUBLIC_PATHS = frozenset({"/", "/docs", "/openapi.json", "/robots.txt", "/v1/search", "/v1/certificates"})
+PUBLIC_PREFIXES = ("/v1/devices/", "/v1/actors/", "/v1/certificates/", "/d/", "/a/", "/c/", "/docs/", "/static/")
 COMPRESSED_TYPES = (b"text/", b"application/json", b"image/svg+xml")
 KEPT_PATHS = frozenset({"/openapi.json"})
 KEPT_PREFIXES = ("/static/", "/docs/api/")

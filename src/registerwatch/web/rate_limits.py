@@ -21,6 +21,8 @@ class Limit(Enum):
     SEARCH = RateLimitRule("search", 40, 60)
     REGISTER_READ = RateLimitRule("register-read", 20, 60)
     """Requests that make the service read the register: a refresh, a record that is not in the copy."""
+    CERTIFICATES = RateLimitRule("certificates", 60, 60)
+    HISTORY = RateLimitRule("history", 40, 60)
     PAGES = RateLimitRule("pages", 120, 60)
     TOOLS = RateLimitRule("tools", 60, 60)
     ACCOUNT = RateLimitRule("account", 240, 60)
@@ -33,12 +35,16 @@ class Limit(Enum):
     """Requests that make the service ask the payment provider."""
     PAYMENT_EVENT = RateLimitRule("payment-event", 600, 60)
     """Events of the payment provider, which come from few addresses; the provider repeats refused ones."""
+    BOUNCES = RateLimitRule("bounces", 600, 60)
+    """Reports of the mail provider about undeliverable mails, which come from few addresses."""
     TRIAL = RateLimitRule("trial", 8, 3600)
     LOGIN = RateLimitRule("login", 20, 3600)
     SECOND_STEP = RateLimitRule("second-step", 60, 3600)
     """Codes and passkeys that finish a sign-in; wrong codes are bounded for each user too (accounts/code_check.py)."""
     PASSWORD_FORGOT = RateLimitRule("password-forgot", 5, 3600)
     PASSWORD_RESET = RateLimitRule("password-reset", 20, 3600)
+    UNSUBSCRIBE = RateLimitRule("unsubscribe", 600, 60)
+    """Readers' clicks, which come from the few addresses of their mail providers."""
     PROOF = RateLimitRule("proof", 10, 600)
     """Passwords that one session tries where a page asks for it again."""
     ACCOUNT_DELETE = RateLimitRule("account-delete", 10, 3600)

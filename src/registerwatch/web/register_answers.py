@@ -4,8 +4,11 @@ from collections.abc import Awaitable, Callable
 from typing import Annotated, Literal
 from urllib.parse import quote
 
+import msgspec
+
 from registerwatch.errors import InvalidInput
 from registerwatch.register.actors import ActorAnswer, ActorService
+from registerwatch.register.certificate_summary import CertificateSummary, summaries
 from registerwatch.register.devices import NoDevice
 from registerwatch.register.identifiers import MAX_LENGTH, subject
 from registerwatch.register.models import SearchRow
@@ -33,12 +36,17 @@ class SearchAnswer(Answer):
     error: Annotated[
         str | None, doc("Why the answer may be incomplete, null when it is not.", "The index is being built.")
     ]
+    certificates: Annotated[
+        list[CertificateSummary] | msgspec.UnsetType,
+        doc("Only where `q` is the number of stored certificates: at most 10 of them, beside what `match` says."),
+    ] = msgspec.UNSET
 
     @classmethod
     def of(cls, page: SearchPage) -> "SearchAnswer":
         """A page of results, with the address of the code that was searched for."""
         refresh = f"/v1/refresh?q={quote(page.code, safe='')}" if page.code else None
-        return cls(page.results, page.total, page.match, refresh, page.error)
+        certificates = summaries(page.certificates) or msgspec.UNSET
+        return cls(page.results, page.total, page.match, refresh, page.error, certificates)
 
 
 class DeviceNotFound(Answer):
@@ -58,6 +66,16 @@ class DeviceNotFound(Answer):
     def of(cls, answer: NoDevice) -> "DeviceNotFound":
         """A device that cannot be shown, and why."""
         return cls(found=False, udi=answer.udi, error=answer.reason)
+
+
+class ActorNotFound(Answer):
+    """There is no such actor to show."""
+
+    srn: Annotated[str, doc("What was asked for.", "DE-MF-000006413")]
+    error: Annotated[
+        str,
+        doc("Whether the register has no such actor or could not be read.", "The register has no actor with this SRN."),
+    ]
 
 
 async def actor_answer(

@@ -12,6 +12,7 @@ import structlog
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from registerwatch.notifications.unsubscribe_tokens import PATH as UNSUBSCRIBE_PATH
 from registerwatch.settings import Network
 from registerwatch.web.client_address import client_address
 from registerwatch.web.security_headers import NOTHING_ALLOWED, POLICY
@@ -58,7 +59,8 @@ class RequestIds:
 class AccessLog:
     """Logs one line a request: method, path, status, milliseconds, client address.
 
-    The query is left out, because it holds what people search for, and the tokens of feeds and mailed links.
+    The query is left out, because it holds what people search for, and the tokens of feeds and mailed links. What a
+    path holds as a token is left out, too.
     """
 
     def __init__(self, app: ASGIApp, trusted_proxies: Sequence[Network]) -> None:
@@ -83,11 +85,17 @@ class AccessLog:
             access_log.info(
                 "request",
                 method=scope["method"],
-                path=scope["path"],
+                path=loggable_path(scope["path"]),
                 status=status,
                 milliseconds=round((time.perf_counter() - started) * 1000, 1),
                 client=client_address(Request(scope), self._trusted_proxies),
             )
+
+
+def loggable_path(path: str) -> str:
+    """A path as logs show it: without the token that ends somebody's mails."""
+    before, found, _ = path.partition(UNSUBSCRIBE_PATH)
+    return before + found
 
 
 def current_request_id() -> str | None:

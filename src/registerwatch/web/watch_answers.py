@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Annotated, Literal
 
+import msgspec
 from msgspec import UNSET, UnsetType
 
 from registerwatch.clock import iso_utc
@@ -19,6 +20,10 @@ SUMMARY = "status: On the EU market → No longer placed on the EU market"
 KINDS = f"What the event is about: {', '.join(f'`{kind}`' for kind in EventKind)}; later versions may add others."
 SEVERITIES = f"How much it matters: {', '.join(f'`{severity}`' for severity in EventSeverity)}."
 
+PORTFOLIO = "Whether the watch of an SRN tells of its devices: new ones, and those that leave the market."
+CERTIFICATES = "Whether the watch of an SRN tells of its certificates, and of those that end soon."
+NOTIFIES = "Whether its changes are sent to webhooks; they are listed in any case."
+
 _EMPTY = Snapshot()
 
 
@@ -34,6 +39,14 @@ class WatchHealth(Answer):
         ),
     ]
     since: Annotated[str | None, instant("First failed read since the last good one, UTC; null when there was none.")]
+
+
+class WatchOptionsObject(Answer):
+    """What the watch tells, and whether it is sent."""
+
+    portfolio: Annotated[bool, doc(PORTFOLIO, True)]
+    certificates: Annotated[bool, doc(CERTIFICATES, True)]
+    notifies: Annotated[bool, doc(NOTIFIES, True)]
 
 
 class WatchObject(Answer):
@@ -66,6 +79,7 @@ class WatchObject(Answer):
         ),
     ]
     health: Annotated[WatchHealth, doc("Whether the watch does its work.")]
+    options: Annotated[WatchOptionsObject, doc("What it tells, and whether that is sent.")]
     created_at: Annotated[str, instant("UTC.")]
 
     @classmethod
@@ -89,6 +103,7 @@ class WatchObject(Answer):
             last_sync=iso_or_none(watch.last_sync),
             last_error=watch.last_error,
             health=WatchHealth(state=watch.health(now), since=iso_or_none(watch.failing_since)),
+            options=WatchOptionsObject(**msgspec.structs.asdict(watch.options)),
             created_at=iso_utc(watch.created_at),
         )
 
@@ -140,6 +155,10 @@ class EventObject(SyncEvent):
     kind: Annotated[str, doc(KINDS, EventKind.RECORD.value)]
     severity: Annotated[str, doc(SEVERITIES, EventSeverity.HIGH.value)]
     created_at: Annotated[str, instant("When it was seen, UTC.")]
+    visible_at: Annotated[
+        str | None,
+        instant("Before the first request that showed the change, UTC; null where nobody noted that."),
+    ]
 
     @classmethod
     def of(cls, event: Event) -> "EventObject":
@@ -154,6 +173,7 @@ class EventObject(SyncEvent):
             kind=event.kind,
             severity=event.severity,
             created_at=iso_utc(event.created_at),
+            visible_at=iso_or_none(event.visible_at),
         )
 
 

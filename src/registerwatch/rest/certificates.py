@@ -1,0 +1,208 @@
+"""Public reads of certificates and refused applications."""
+
+from datetime import UTC, date, datetime
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Path, Query, Request
+from pydantic import BaseModel, Field
+from starlette.responses import Response
+
+from registerwatch.bootstrap import Service
+from registerwatch.register.certificate_service import ID_PATTERN, ListState, NoCertificate
+from registerwatch.register.codes import CERTIFICATE_STATUSES
+from registerwatch.register.identifiers import MAX_LENGTH
+from registerwatch.register.store.certificate_queries import CertificateSelection
+from registerwatch.rest.description import (
+    BAD_REQUEST,
+    OTHER_ERROR,
+    RATE_LIMITED,
+    UNAVAILABLE,
+    Responses,
+    answer,
+    operation_id,
+)
+from registerwatch.rest.parameters import only_known_parameters
+from registerwatch.web.certificate_answers import (
+    EXAMPLE_ID,
+    CertificateList,
+    CertificateNotFound,
+    CertificateRecord,
+    CertificatesOfActorAnswer,
+)
+from registerwatch.web.certificate_filters import (
+    BODY_PATTERN,
+    MAX_NUMBER_LENGTH,
+    STATUS_PATTERN,
+    after_of,
+    selection_of,
+    srn_of,
+)
+from registerwatch.web.injection import InjectedService, counted
+from registerwatch.web.rate_limits import Limit
+from registerwatch.web.responses import (
+    CACHE_NOTHING_YET,
+    CACHE_RECORD,
+    CACHE_SEARCH,
+    NOT_CACHED,
+    json_response,
+    tagged_response,
+)
+
+MAX_PAGE, DEFAULT_PAGE = 100, 20
+NOT_MODIFIED: Responses = {
+    304: {"description": "The client's copy, named in `If-None-Match`, is still right.", "content": {}}
+}
+SRN_PATTERN = "^[A-Za-z]{2}-[A-Za-z]{2}-[0-9]{1,12}$"
+
+router = APIRouter(
+    tags=["register"],
+    responses={**RATE_LIMITED, **UNAVAILABLE, **OTHER_ERROR},
+    dependencies=[Depends(counted(Limit.CERTIFICATES)), Depends(only_known_parameters)],
+    generate_unique_id_function=operation_id,
+)
+
+
+def _described(**schema: Any) -> dict[str, Any]:
+    """For the description alone: values are refused with better messages."""
+    return {"json_schema_extra": schema}
+
+
+class PageOfCertificates(BaseModel):
+    """Which part of a list of certificates is answered."""
+
+    limit: int = Field(DEFAULT_PAGE, ge=1, le=MAX_PAGE, description="Most certificates in the answer.")
+    after: str = Field(
+        "",
+        description="The `after` of the page before; the page begins behind it.",
+        **_described(pattern=f"^$|{ID_PATTERN}"),
+    )
+
+
+class CertificateParameters(PageOfCertificates):
+    """Parameters of a list of certificates."""
+
+    number: str = Field(
+        "",
+        max_length=MAX_NUMBER_LENGTH,
+        description="Certificate number, whole; white space and capitals do not matter, every other sign does.",
+        examples=["Z-25-052-S-IX-E"],
+    )
+    srn: str = Field(
+        "",
+        description="SRN of the manufacturer.",
+        examples=["DE-MF-000006413"],
+        **_described(pattern=f"^$|{SRN_PATTERN}"),
+    )
+    notified_body: str = Field(
+        "",
+        description="Number of the notified body, four digits.",
+        examples=["0633"],
+        **_described(pattern=f"^$|^{BODY_PATTERN}$"),
+    )
+    status: list[str] = Field(
+        [],
+        description="Status: " + ", ".join(f"`{each}`" for each in CERTIFICATE_STATUSES) + ", or the register's code;"
+        " several, each as a parameter of its own or with commas between them.",
+        examples=[["suspended", "withdrawn"]],
+        **_described(items={"type": "string", "pattern": f"^({'|'.join(CERTIFICATE_STATUSES)}|{STATUS_PATTERN})$"}),
+    )
+    expires_before: str | None = Field(
+        None,
+        description="Only certificates with a date of expiry before this day; `undated` says how many have none.",
+        examples=["2027-06-30"],
+        **_described(format="date"),
+    )
+
+    def selection(self) -> CertificateSelection:
+        """What is asked for. Raises `InvalidInput`."""
+        return selection_of(
+            number=self.number,
+            srn=self.srn,
+            notified_body=self.notified_body,
+            statuses=self.status,
+            expires_before=self.expires_before or "",
+        )
+
+
+@router.get(
+    "/v1/certificates",
+    summary="List certificates",
+    responses=answer(CertificateList) | NOT_MODIFIED | BAD_REQUEST,
+)
+async def list_certificates(
+    request: Request, parameters: Annotated[CertificateParameters, Query()], service: InjectedService
+) -> Response:
+    """Certificates that the register lists for manufacturers, read from it as a whole about once an hour: `as_of` says
+    when, `state` whether an empty answer says anything. A parameter is required; several narrow it down. A certificate
+    of a manufacturer is no proof for a device that its scope does not name. Limit: 60 requests per address and minute.
+    """
+    selection, after = parameters.selection(), after_of(parameters.after)
+    found = await service.certificates.find(selection, parameters.limit, after)
+    listed = CertificateList.of(found, _today(service))
+    return tagged_response(request, listed, _kept(found.knowledge.state, CACHE_SEARCH))
+
+
+@router.get(
+    "/v1/certificates/{id}",
+    summary="Read one certificate",
+    responses=answer(CertificateRecord)
+    | NOT_MODIFIED
+    | BAD_REQUEST
+    | answer(CertificateNotFound, status=404, description="No such certificate among the stored ones."),
+)
+async def read_certificate(
+    request: Request,
+    id: Annotated[  # noqa: A002  # as the description has it
+        str,
+        Path(
+            description="The register's `uuid` or `id` (ULID) of the certificate.",
+            examples=[EXAMPLE_ID],
+            json_schema_extra={"pattern": ID_PATTERN},
+        ),
+    ],
+    service: InjectedService,
+) -> Response:
+    """With its scopes, as far as they were read. Limit: 60 requests per address and minute."""
+    found = await service.certificates.read(id)
+    if isinstance(found, NoCertificate):
+        return json_response(CertificateNotFound.of(found), 404, {"Cache-Control": NOT_CACHED})
+    record = CertificateRecord.of_details(found, _today(service))
+    return tagged_response(request, record, _kept(found.knowledge.state, CACHE_RECORD))
+
+
+@router.get(
+    "/v1/actors/{srn}/certificates",
+    summary="List the certificates of a manufacturer",
+    responses=answer(CertificatesOfActorAnswer) | NOT_MODIFIED | BAD_REQUEST,
+)
+async def list_certificates_of_actor(
+    request: Request,
+    srn: Annotated[
+        str,
+        Path(
+            description="Single registration number.",
+            examples=["DE-MF-000006413"],
+            json_schema_extra={"pattern": SRN_PATTERN, "maxLength": MAX_LENGTH},
+        ),
+    ],
+    parameters: Annotated[PageOfCertificates, Query()],
+    service: InjectedService,
+) -> Response:
+    """The same as `/v1/certificates?srn=`, with the applications for certificates that notified bodies refused.
+    Always status 200 for an SRN: `state` says whether an empty list says anything.
+    """
+    code, after = srn_of(srn), after_of(parameters.after)
+    found = await service.certificates.find(CertificateSelection(srn=code), parameters.limit, after)
+    refused = await service.certificates.refusals(code)
+    listed = CertificatesOfActorAnswer.of_actor(code, found, refused, _today(service))
+    state = found.knowledge.state if found.knowledge.error else refused.knowledge.state
+    return tagged_response(request, listed, _kept(state, CACHE_RECORD))
+
+
+def _kept(state: ListState, cache_control: str) -> str:
+    """How long an answer is kept: one of a list that was not read whole may be another the next moment."""
+    return cache_control if state is ListState.COMPLETE else CACHE_NOTHING_YET
+
+
+def _today(service: Service) -> date:
+    return datetime.fromtimestamp(service.clock.now(), UTC).date()
