@@ -12,6 +12,12 @@ def with_query(path: str, parameters: Iterable[tuple[str, str]]) -> str:
     return f"{path}?{query}" if query else path
 
 
+def with_more(address: str, parameters: Iterable[tuple[str, str]]) -> str:
+    """An address that may have parameters, with others behind them; those that are empty are left out."""
+    added = with_query("", parameters)
+    return address + (added.replace("?", "&", 1) if "?" in address else added)
+
+
 def device_address(udi: str) -> str:
     """`/d/04012345678901`."""
     return f"/d/{quote(udi, safe='')}"
@@ -20,6 +26,11 @@ def device_address(udi: str) -> str:
 def actor_address(srn: str, filters: Filters | None = None, page: int = 1) -> str:
     """`/a/DE-MF-000006413?risk=iii&page=2`."""
     return with_query(f"/a/{quote(srn, safe='')}", _parameters("", filters, page))
+
+
+def certificate_address(certificate_id: str) -> str:
+    """`/c/01KTRNZDXJ464K52YBH502R56Q`."""
+    return f"/c/{quote(certificate_id, safe='')}"
 
 
 def search_address(query: str = "", filters: Filters | None = None, page: int = 1) -> str:

@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from registerwatch.accounts.credentials import SESSION_PREFIX, Credential, credential_of
-from registerwatch.accounts.session_opening import SESSION_SECONDS
+from registerwatch.accounts.sign_in import SESSION_SECONDS
 from registerwatch.settings import Settings
 from registerwatch.web.injection import service_of
 

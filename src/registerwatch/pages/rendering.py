@@ -107,10 +107,12 @@ def _environment() -> Environment:
         asset=asset_address,
         device_address=addresses.device_address,
         actor_address=addresses.actor_address,
+        certificate_address=addresses.certificate_address,
         search_address=addresses.search_address,
         statuses=[(status.value, label(status.code)) for status in StatusFilter],
         risks=[(risk.value, label(risk.code)) for risk in RiskFilter],
         since_or_from=since_or_from,
+        label_of=label,
         market_tone=market_tone,
         actor_tone=actor_tone,
     )

@@ -16,6 +16,9 @@ from registerwatch.pages.account import (
     feeds,
     import_list,
     keys,
+    mails_came_back,
+    notification,
+    notifications,
     passkeys,
     provider,
     second_factors,
@@ -31,7 +34,19 @@ from registerwatch.pages.account import (
     webhooks,
 )
 from registerwatch.pages.account import billing as account_billing
-from registerwatch.pages.public import actor, billing, device, docs, mailed_links, password, search
+from registerwatch.pages.public import (
+    actor,
+    billing,
+    certificate,
+    device,
+    docs,
+    history,
+    mailed_links,
+    password,
+    search,
+    status,
+    unsubscribe,
+)
 from registerwatch.pages.rendering import FRAGMENT_HEADER, unindexed_page
 from registerwatch.web.request_ids import current_request_id
 
@@ -50,16 +65,21 @@ UNEXPECTED = "Something went wrong"
 router = APIRouter(include_in_schema=False)
 PARTS = (
     search,
+    history,  # before devices and actors, whose codes may have slashes
     device,
     actor,
+    certificate,
     docs,
+    status,
     password,
     mailed_links,
+    unsubscribe,
     billing,
     sign_in,
     second_step,
     settings,
     confirm_address,
+    mails_came_back,
     second_factors,
     passkeys,
     provider,
@@ -73,6 +93,8 @@ PARTS = (
     watch,
     keys,
     feeds,
+    notifications,
+    notification,
     webhooks,
     webhook_log,
     team,
@@ -88,7 +110,8 @@ for part in PARTS:
 def error_page(request: Request, message: str, status: int, headers: Mapping[str, str]) -> Response:
     """An error as a page for people, or as a fragment where the script asked for one. Needs no database."""
     template = "error_fragment.html" if FRAGMENT_HEADER in request.headers else "error.html"
-    extra_headers = password.NO_REFERRER if request.url.path.startswith((password.PATHS, mailed_links.PATHS)) else {}
+    with_tokens = (password.PATHS, mailed_links.PATHS, unsubscribe.PATHS)
+    extra_headers = password.NO_REFERRER if request.url.path.startswith(with_tokens) else {}
     return unindexed_page(
         request,
         template,

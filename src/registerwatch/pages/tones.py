@@ -10,11 +10,21 @@ _MARKET: Mapping[str, str] = {
     StatusFilter.NOT_EU.code: "bad",
 }
 _ACTOR = {"active": "good", "inactive": "warn"}
+_CERTIFICATE = {
+    **dict.fromkeys(("issued", "supplemented", "amended", "reissued"), "good"),
+    "restricted": "warn",
+    **dict.fromkeys(("suspended", "withdrawn", "cancelled", "expired"), "bad"),
+}
 
 
 def market_tone(code: str) -> str:
     """Of a market status. Who buys for the EU may not get a device that is not intended for it."""
     return _MARKET.get(code, "none")
+
+
+def certificate_tone(code: str) -> str:
+    """Of the register's status of a certificate."""
+    return _CERTIFICATE.get(segment(code), "none")
 
 
 def actor_tone(code: str) -> str:

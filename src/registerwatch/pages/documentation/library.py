@@ -40,7 +40,10 @@ TOPICS = (
     Topic(
         "events", "Events and feeds", "What makes an event, kinds and severities, every event once, feeds, calendars."
     ),
+    Topic("channels", "Channels", "E-mail, chats and programs: what each is told, and when; pauses, and what fails."),
     Topic("webhooks", "Webhooks", "What is posted to your address, how to verify it, what to answer."),
+    Topic("notifications", "Mails", "What is mailed to whom and when, what a mail says, how to end them."),
+    Topic("chat", "Slack, Teams and other chats", "How to make the address in each chat, and what is posted there."),
     Topic("mcp", "AI assistants", "Connecting an assistant by the Model Context Protocol (MCP), and its tools."),
     Topic("errors", "Errors", "The one shape of errors, with all codes."),
 )

@@ -11,6 +11,7 @@ TITLES = {
     "account": "Account",
     "watches": "Watches",
     "webhooks": "Webhooks",
+    "channels": "Channels",
     "billing": "Billing",
     "feeds": "Feeds",
     "system": "System",

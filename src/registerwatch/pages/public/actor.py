@@ -1,24 +1,28 @@
 """The page of an actor: who it is, and its devices."""
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from fastapi import APIRouter, Request
 from starlette.responses import RedirectResponse, Response
 
+from registerwatch.bootstrap import Service
 from registerwatch.pages.addresses import actor_address
 from registerwatch.pages.countries import country_name
 from registerwatch.pages.paging import Paging
+from registerwatch.pages.public.history_view import HistoryView
+from registerwatch.pages.public.listed_certificates import CertificateSection, section_of_actor
 from registerwatch.pages.public.parameters import PageQuery, query_of
 from registerwatch.pages.public.structured_data import organization, script_text
 from registerwatch.pages.public.summaries import actor_summary, origin_of
 from registerwatch.pages.rendering import page, unindexed_page
 from registerwatch.register.actors import DEVICE_ROWS, NOT_REGISTERED, ActorAnswer
+from registerwatch.register.history_service import HistoryPage
 from registerwatch.register.identifiers import is_actor_of_devices, kind, subject
 from registerwatch.register.ingest.refresh import limits_for
 from registerwatch.register.models import ActorReference
 from registerwatch.register.search.index import Filters
 from registerwatch.register.search.queries import SearchPage
-from registerwatch.settings import Settings
 from registerwatch.web.injection import InjectedService, address_of, limits_of
 from registerwatch.web.rate_limits import Limit
 
@@ -40,6 +44,8 @@ class ActorView:
     actor: ActorAnswer
     devices: SearchPage
     parameters: PageQuery
+    certificates: CertificateSection | None = None
+    """None of an actor under which no device is listed."""
 
     @property
     def name(self) -> str:
@@ -95,9 +101,11 @@ async def actor(request: Request, srn: str, service: InjectedService) -> Respons
         client=lambda: address_of(request),
     )
     if answer.read_at is None:
-        return _no_actor(request, answer)
+        return no_actor(request, answer)
     devices = await service.search.search(code, query.filters, page=query.page)
-    return _actor_page(request, service.settings, ActorView(answer, devices, query))
+    certificates = await section_of_actor(service, code) if is_actor_of_devices(code) else None
+    history = await service.history.actor(code, only_changes=True)
+    return _actor_page(request, service, ActorView(answer, devices, query, certificates), history)
 
 
 @router.post("/a/{srn:path}")
@@ -109,8 +117,8 @@ async def read_again(request: Request, srn: str, service: InjectedService) -> Re
     return RedirectResponse(actor_address(code), 303)
 
 
-def _actor_page(request: Request, settings: Settings, view: ActorView) -> Response:
-    actor, summary = view.actor, actor_summary(view, origin_of(settings))
+def _actor_page(request: Request, service: Service, view: ActorView, history: HistoryPage) -> Response:
+    actor, summary = view.actor, actor_summary(view, origin_of(service.settings))
     described = organization(ActorReference(actor.srn, actor.name), actor.country, summary)
     return page(
         request,
@@ -119,13 +127,16 @@ def _actor_page(request: Request, settings: Settings, view: ActorView) -> Respon
         view=view,
         actor=actor,
         parameters=view.parameters,
+        history=HistoryView(history, f"{actor_address(actor.srn)}/history"),
+        today=datetime.fromtimestamp(service.clock.now(), UTC).date(),
         summary=summary,
         structured=script_text(described) if actor.name else None,
-        eudamed_search=EUDAMED_ACTORS if settings.reads_real_register else None,
+        eudamed_search=EUDAMED_ACTORS if service.settings.reads_real_register else None,
     )
 
 
-def _no_actor(request: Request, answer: ActorAnswer) -> Response:
+def no_actor(request: Request, answer: ActorAnswer) -> Response:
+    """The page that says why there is no actor to show."""
     unreadable = kind(answer.srn) == "srn" and answer.error != NOT_REGISTERED
     return unindexed_page(
         request,

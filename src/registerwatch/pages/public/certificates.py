@@ -4,13 +4,13 @@ A directive certificate whose printed date has passed can still be valid: Regula
 many of them. So `EXPIRED` says what the date says, and the page says the rest.
 """
 
-import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
 from enum import Enum
 
+from registerwatch.register.certificate_kinds import kind_of_certificate
 from registerwatch.register.codes import segment
 from registerwatch.register.models import Certificate
 
@@ -64,7 +64,7 @@ class ShownCertificate:
     @property
     def when(self) -> str:
         """`in 42 days`, `yesterday`, empty without a date."""
-        return "" if self.remaining is None else _distance(self.remaining)
+        return "" if self.remaining is None else distance(self.remaining)
 
     @property
     def contradiction(self) -> str:
@@ -110,32 +110,6 @@ def count_by_state(certificates: Iterable[ShownCertificate]) -> list[tuple[Certi
     return [(state, counted[state]) for state in CertificateState if counted[state]]
 
 
-LAWS = ("AIMDD", "IVDD", "IVDR", "MDD", "MDR")
-_LAW = re.compile(rf"(?:^|[^a-z])({'|'.join(LAWS).lower()})(?:[^a-z]|$)")
-_ANNEX = re.compile(r"(?P<annex>[ivx]+)(?:-(?P<without>ex-)?(?P<section>[0-9]+))?")
-
-
-def kind_of_certificate(code: str) -> str:
-    """`refdata.legacy.mdd-certificate-type.ii-ex-4` or `MDD_II_EX_4` as `MDD Annex II without section 4`.
-
-    Of a form that is not known, the last segment made readable.
-    """
-    spelled = code.lower().replace("_", "-")
-    found = _LAW.search(spelled)
-    law = found.group(1) if found else ""
-    kind = segment(spelled).removeprefix(f"{law}-")
-    return f"{law.upper()} {_annex(kind) or kind.replace('-', ' ')}".strip()
-
-
-def _annex(kind: str) -> str | None:
-    found = _ANNEX.fullmatch(kind)
-    if found is None:
-        return None
-    section = found["section"]
-    rest = f" {'without ' if found['without'] else ''}section {section}" if section else ""
-    return f"Annex {found['annex'].upper()}{rest}"
-
-
 def _remaining(iso: str | None, today: date) -> int | None:
     try:
         return (date.fromisoformat(iso or "") - today).days
@@ -143,6 +117,7 @@ def _remaining(iso: str | None, today: date) -> int | None:
         return None
 
 
-def _distance(days: int) -> str:
+def distance(days: int) -> str:
+    """`in 42 days`, `yesterday`."""
     named = {-1: "yesterday", 0: "today", 1: "tomorrow"}
     return named.get(days) or (f"in {days:,} days" if days > 0 else f"{-days:,} days ago")

@@ -17,11 +17,14 @@ from registerwatch.pages.public.certificates import (
     count_by_state,
     shown_certificates,
 )
+from registerwatch.pages.public.history_view import HistoryView
+from registerwatch.pages.public.listed_certificates import CertificateSection, section_beside_device
 from registerwatch.pages.public.structured_data import medical_device, script_text
 from registerwatch.pages.public.summaries import device_summary, origin_of
 from registerwatch.pages.rendering import page, unindexed_page
 from registerwatch.register.codes import REGULATIONS, segment
 from registerwatch.register.devices import DeviceAnswer, NoDevice, ServedDevice
+from registerwatch.register.history_service import HistoryPage
 from registerwatch.register.identifiers import subject
 from registerwatch.register.ingest.refresh import limits_for
 from registerwatch.web.injection import InjectedService, address_of, limits_of
@@ -56,6 +59,15 @@ class DeviceView:
 
     device: ServedDevice
     today: date
+    of_manufacturer: CertificateSection | None = None
+    """The certificates of its manufacturer, None where they are not shown."""
+    is_past: bool = False
+    """Whether `today` is a day in the past, and the device what it was then."""
+
+    @property
+    def standing_title(self) -> str:
+        """What the column is called that says how certificates stand."""
+        return "Standing then" if self.is_past else "Standing today"
 
     @property
     def name(self) -> str:
@@ -135,8 +147,8 @@ async def device(request: Request, udi: str, service: InjectedService) -> Respon
         client=lambda: address_of(request),
     )
     if isinstance(answer, NoDevice):
-        return _no_device(request, answer)
-    return _device_page(service, request, answer)
+        return no_device(request, answer)
+    return await _device_page(service, request, answer, await service.history.device(code, only_changes=True))
 
 
 @router.post("/d/{udi:path}")
@@ -148,9 +160,10 @@ async def read_again(request: Request, udi: str, service: InjectedService) -> Re
     return RedirectResponse(device_address(code), 303)
 
 
-def _device_page(service: Service, request: Request, answer: DeviceAnswer) -> Response:
+async def _device_page(service: Service, request: Request, answer: DeviceAnswer, history: HistoryPage) -> Response:
     today = datetime.fromtimestamp(service.clock.now(), UTC).date()
-    view = DeviceView(_served.decode(answer.body), today=today)
+    served = _served.decode(answer.body)
+    view = DeviceView(served, today, await section_beside_device(service, served))
     summary = device_summary(view, origin_of(service.settings))
     return page(
         request,
@@ -158,13 +171,15 @@ def _device_page(service: Service, request: Request, answer: DeviceAnswer) -> Re
         settled=view.in_full and view.device.error is None,
         view=view,
         device=view.device,
+        history=HistoryView(history, f"{device_address(view.device.udi)}/history"),
         summary=summary,
         structured=script_text(medical_device(view.device, view.name, summary)),
         in_eudamed=EUDAMED_DEVICE + view.device.uuid if service.settings.reads_real_register else None,
     )
 
 
-def _no_device(request: Request, answer: NoDevice) -> Response:
+def no_device(request: Request, answer: NoDevice) -> Response:
+    """The page that says why there is no device to show."""
     return unindexed_page(
         request,
         "not_found.html",

@@ -1,6 +1,8 @@
 """The search page: one box, two filters, results; and the same results as a fragment while one types."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Literal
 
 from fastapi import APIRouter, Request
@@ -10,6 +12,7 @@ from registerwatch.bootstrap import Service
 from registerwatch.pages.addresses import actor_address, device_address, search_address
 from registerwatch.pages.paging import Paging
 from registerwatch.pages.public.examples import Example, examples
+from registerwatch.pages.public.listed_certificates import CertificateRow
 from registerwatch.pages.public.parameters import PageQuery, query_of
 from registerwatch.pages.public.summaries import origin_of, search_summary
 from registerwatch.pages.rendering import FRAGMENT_HEADER, page
@@ -40,6 +43,15 @@ class Results:
     found: SearchPage
     paging: Paging
     code: str | None
+    certificates: Sequence[CertificateRow] = ()
+    """Certificates whose number was searched for."""
+
+    @property
+    def announcement(self) -> str:
+        """What was found, for who does not see the page."""
+        number = len(self.certificates)
+        found = f"{number} certificate{'' if number == 1 else 's'} with this number. " if number else ""
+        return f"{found}{self.headline}"
 
     @property
     def headline(self) -> str:
@@ -111,7 +123,9 @@ async def search(request: Request, service: InjectedService) -> Response:
 async def _results(service: Service, query: PageQuery) -> Results:
     found = await service.search.search(query.query, query.filters, page=query.page)
     rows = SRN_ROWS if found.match == "srn" else NAME_ROWS
-    return Results(query, found, Paging(query.page, rows, found.total), found.code)
+    today = datetime.fromtimestamp(service.clock.now(), UTC).date()
+    certificates = [CertificateRow(each, today) for each in found.certificates]
+    return Results(query, found, Paging(query.page, rows, found.total), found.code, certificates)
 
 
 async def _introduction(service: Service) -> Introduction:

@@ -9,6 +9,7 @@ from registerwatch.pages.addresses import actor_address
 from registerwatch.pages.public.summaries import PageSummary
 from registerwatch.register.identifiers import has_gs1_check_digit
 from registerwatch.register.models import ActorReference, Device
+from registerwatch.register.store.certificate_queries import StoredCertificate
 
 CONTEXT = "https://schema.org"
 _HARMLESS = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"})
@@ -50,6 +51,27 @@ def organization(actor: ActorReference, country: str, summary: PageSummary) -> d
     about = {**(_organization(actor, summary.origin.public_url) or {}), "description": summary.text}
     address = {"@type": "PostalAddress", "addressCountry": country} if country else None
     return {"@context": CONTEXT} | _told({**about, "address": address})
+
+
+def certification(certificate: StoredCertificate, status: str, summary: PageSummary) -> dict[str, Any]:
+    """A certificate of a manufacturer."""
+    maker = ActorReference(certificate.srn, certificate.actor_name)
+    number = _identifier("Notified body", certificate.notified_body)
+    return _told(
+        {
+            "@context": CONTEXT,
+            "@type": "Certification",
+            "name": certificate.number,
+            "certificationIdentification": certificate.number,
+            "description": summary.text,
+            "url": summary.address,
+            "about": _organization(maker, summary.origin.public_url),
+            "issuedBy": _told({"@type": "Organization", "name": certificate.notified_body_name, "identifier": number}),
+            "validFrom": certificate.valid_from,
+            "expires": certificate.expiry,
+            "additionalProperty": _identifier("Status", status),
+        }
+    )
 
 
 def _organization(actor: ActorReference, public_url: str) -> dict[str, Any] | None:

@@ -5,12 +5,13 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
-from registerwatch.pages.addresses import actor_address, device_address, search_address
+from registerwatch.pages.addresses import actor_address, certificate_address, device_address, search_address
 from registerwatch.pages.rendering import day, isolated
 from registerwatch.settings import Settings
 
 if TYPE_CHECKING:
     from registerwatch.pages.public.actor import ActorView
+    from registerwatch.pages.public.certificate import CertificateView
     from registerwatch.pages.public.device import DeviceView
     from registerwatch.pages.public.search import Results
 
@@ -79,6 +80,21 @@ def actor_summary(view: "ActorView", origin: Origin) -> PageSummary:
         origin=origin,
         read_at=actor.read_at,
         part=origin.public_url + view.address_of(view.parameters.page),
+    )
+
+
+def certificate_summary(view: "CertificateView", origin: Origin) -> PageSummary:
+    """Of a certificate."""
+    certificate, row = view.certificate, view.row
+    holder = f" of {_name(certificate.actor_name)}" if certificate.actor_name else ""
+    end = f" Expiry: {certificate.expiry}." if certificate.expiry else ""
+    text = f"Certificate {_name(view.name)}{holder}. Status: {row.status}.{end} {row.proves}"
+    return PageSummary(
+        title=f"{_name(view.name)} · Certificate",
+        text=f"{text} {_reading(view.as_of, origin)}",
+        address=origin.public_url + certificate_address(certificate.id),
+        origin=origin,
+        read_at=view.as_of,
     )
 
 

@@ -1,0 +1,151 @@
+"""The pages of a device's and an actor's history: all changes, and the record as of a day."""
+
+from datetime import UTC, date, datetime
+from typing import Any
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from registerwatch.bootstrap import Service
+from registerwatch.clock import iso_utc
+from registerwatch.pages.addresses import actor_address, device_address
+from registerwatch.pages.countries import country_name
+from registerwatch.pages.public.actor import no_actor
+from registerwatch.pages.public.device import DeviceView, no_device
+from registerwatch.pages.public.history_view import HistoryView
+from registerwatch.pages.rendering import unindexed_page
+from registerwatch.register.devices import NoDevice, ServedDevice
+from registerwatch.register.history_service import AsOf, HistoryPage, as_of
+from registerwatch.register.identifiers import subject
+from registerwatch.register.models import Device
+from registerwatch.register.store.record_history import device_of
+from registerwatch.web.history_answers import actor_then, parts_missing
+from registerwatch.web.injection import InjectedService, address_of, limits_of
+from registerwatch.web.rate_limits import Limit
+
+ENTRIES = 50
+"""Changes on one page."""
+
+router = APIRouter()
+
+
+@router.get("/d/{udi:path}/history")
+async def device_history(request: Request, udi: str, service: InjectedService) -> Response:
+    """Everything that this service observed of a device; with `at`, the device as of a day."""
+    await limits_of(request).check(request, Limit.PAGES)
+    code, at = subject(udi), request.query_params.get("at", "").strip()
+    instant = service.history.instant(at) if at else None
+    found = await service.devices.read(
+        code,
+        before_read=lambda: limits_of(request).check(request, Limit.REGISTER_READ),
+        client=lambda: address_of(request),
+    )
+    if isinstance(found, NoDevice):
+        return no_device(request, found)
+    before = request.query_params.get("before", "")
+    page = await service.history.device(code, limit=ENTRIES, before=before, only_changes=True)
+    if instant is not None:
+        return _device_then(request, service, code, as_of(page.history, instant))
+    name = await service.records.name_of(code)
+    return _history(request, service, name or code, device_address(code), page, found.problem)
+
+
+@router.get("/a/{srn:path}/history")
+async def actor_history(request: Request, srn: str, service: InjectedService) -> Response:
+    """Everything that this service observed of an actor; with `at`, the actor as of a day."""
+    await limits_of(request).check(request, Limit.PAGES)
+    code, at = subject(srn), request.query_params.get("at", "").strip()
+    instant = service.history.instant(at) if at else None
+    found = await service.actors.read(
+        code,
+        before_read=lambda: limits_of(request).check(request, Limit.REGISTER_READ),
+        client=lambda: address_of(request),
+    )
+    if found.read_at is None:
+        return no_actor(request, found)
+    before = request.query_params.get("before", "")
+    page = await service.history.actor(code, limit=ENTRIES, before=before, only_changes=True)
+    if instant is not None:
+        return _actor_then(request, service, code, as_of(page.history, instant))
+    return _history(request, service, found.name or code, actor_address(code), page, found.error)
+
+
+def today_of(service: Service) -> date:
+    """The day now, in UTC."""
+    return datetime.fromtimestamp(service.clock.now(), UTC).date()
+
+
+def _history(
+    request: Request, service: Service, name: str, address: str, page: HistoryPage, problem: str | None
+) -> Response:
+    return unindexed_page(
+        request,
+        "history.html",
+        200,
+        name=name,
+        address=address,
+        history=HistoryView(page, f"{address}/history"),
+        is_first="before" not in request.query_params,
+        problem=problem,
+        today=today_of(service),
+    )
+
+
+def _then(request: Request, service: Service, template: str, address: str, past: AsOf, **shown: Any) -> Response:
+    return unindexed_page(
+        request,
+        template,
+        200,
+        address=address,
+        instant=iso_utc(past.instant),
+        day=datetime.fromtimestamp(past.instant, UTC).date(),
+        today=today_of(service),
+        note=past.note,
+        **shown,
+    )
+
+
+def _device_then(request: Request, service: Service, udi: str, past: AsOf) -> Response:
+    address, current = device_address(udi), past.states.current
+    if current is None:
+        return _then(request, service, "unknown_then.html", address, past, name=udi)
+    state, since = past.states.states[current], iso_utc(past.states.observed_at[current])
+    missing = parts_missing(state)
+    served = ServedDevice(
+        **{name: getattr(device_of(state), name) for name in Device.__struct_fields__},
+        read_at=since,
+        certs_read_at=None,
+        complete=not missing,
+        missing=missing,
+    )
+    view = DeviceView(served, today=datetime.fromtimestamp(past.instant, UTC).date(), is_past=True)
+    return _then(
+        request,
+        service,
+        "device_then.html",
+        address,
+        past,
+        view=view,
+        device=served,
+        since=since,
+        is_listed=state["delisted_at"] is None,
+        structured="",
+        in_eudamed=None,
+    )
+
+
+def _actor_then(request: Request, service: Service, srn: str, past: AsOf) -> Response:
+    address, current = actor_address(srn), past.states.current
+    if current is None:
+        return _then(request, service, "unknown_then.html", address, past, name=srn)
+    actor = actor_then(past.states.states[current])
+    return _then(
+        request,
+        service,
+        "actor_then.html",
+        address,
+        past,
+        actor=actor,
+        country=country_name(actor.country),
+        since=iso_utc(past.states.observed_at[current]),
+    )

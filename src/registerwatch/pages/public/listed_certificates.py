@@ -1,0 +1,203 @@
+"""Certificates of a manufacturer as pages show them: on its own page, beside a device, beside a watch."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+
+from registerwatch.bootstrap import Service
+from registerwatch.clock import iso_utc
+from registerwatch.pages.public.certificates import EXPIRING_DAYS, distance
+from registerwatch.pages.tones import certificate_tone
+from registerwatch.register.certificate_kinds import kind_of_certificate, what_was_examined
+from registerwatch.register.certificate_proof import NOT_IN_FORCE, days_left, what_it_proves
+from registerwatch.register.certificate_service import CertificatesOfActor, ListKnowledge, ListState, RefusalsOfActor
+from registerwatch.register.codes import label, segment
+from registerwatch.register.models import Certificate, Device, may_be_same_body
+from registerwatch.register.store.certificate_queries import StoredCertificate, StoredRefusal
+
+MAX_ON_PAGE = 100
+MAX_BESIDE = 10
+"""Certificates of a manufacturer on the page of a device or of a watch; its own page has the rest."""
+
+BY_SCOPE = "Its scope names the Basic UDI-DI of this device"
+BY_RECORD = "The register names it for this device"
+NOT_THIS = "No proof for this device: neither its scope nor the device’s record names it"
+SCOPE_UNREAD = "Not known: its scope was not read yet, and the device’s record does not name it"
+
+
+@dataclass(frozen=True, slots=True)
+class CertificateRow:
+    """A certificate on a day. `of_device` says what it is to the device that the page is about; empty elsewhere."""
+
+    certificate: StoredCertificate
+    today: date
+    of_device: str = ""
+
+    @property
+    def kind(self) -> str:
+        """What kind of certificate it is, in words."""
+        return kind_of_certificate(self.certificate.type_code)
+
+    @property
+    def examined(self) -> str:
+        """What was examined for it, empty where its kind does not tell."""
+        return what_was_examined(self.certificate.type_code)
+
+    @property
+    def status(self) -> str:
+        """The register's status in words."""
+        return label(self.certificate.status_code) or "Not told"
+
+    @property
+    def tone(self) -> str:
+        """Of the status."""
+        return certificate_tone(self.certificate.status_code)
+
+    @property
+    def left(self) -> int | None:
+        """Days until it ends, negative after; None without a date."""
+        return days_left(self.certificate.expiry, self.today)
+
+    @property
+    def end(self) -> tuple[str, str]:
+        """How far its end is, as words and a tone; empty words without a date."""
+        if self.left is None:
+            return "", ""
+        if self.left < 0:
+            return f"Ended {distance(self.left)}", "bad"
+        return f"Ends {distance(self.left)}", "warn" if self.left <= EXPIRING_DAYS else ""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether its status, its date or the register's list has ended it."""
+        is_past = self.left is not None and self.left < 0
+        return is_past or segment(self.certificate.status_code) in NOT_IN_FORCE or self.is_unlisted
+
+    @property
+    def is_unlisted(self) -> bool:
+        """Whether the register lists it no more."""
+        return self.certificate.unlisted_at is not None
+
+    @property
+    def proves(self) -> str:
+        """What it proves and what not."""
+        return what_it_proves(self.certificate, self.today)
+
+    @property
+    def order(self) -> tuple[bool, bool, bool, bool, int, str]:
+        """Those that name the device first, then those in force, the first to end before the undated ones; those that
+        the register lists no more last.
+        """
+        names = self.of_device in (BY_SCOPE, BY_RECORD)
+        left = self.left or 0
+        end = -left if self.is_over else left
+        return not names, self.is_unlisted, self.is_over, self.left is None, end, self.certificate.id
+
+
+@dataclass(frozen=True, slots=True)
+class CertificateSection:
+    """Certificates of a manufacturer and refused applications; `most` rows of them are shown."""
+
+    srn: str
+    rows: Sequence[CertificateRow]
+    total: int
+    knowledge: ListKnowledge
+    refused: Sequence[StoredRefusal] = ()
+    has_more_refused: bool = False
+    refusals: ListKnowledge = field(default_factory=lambda: ListKnowledge("refusals"))
+    most: int = MAX_ON_PAGE
+
+    @property
+    def shown(self) -> Sequence[CertificateRow]:
+        """The rows that are shown."""
+        return self.rows[: self.most]
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether there are more than are shown."""
+        return self.total > len(self.shown)
+
+    @property
+    def as_of(self) -> str | None:
+        """When the register's list was last read whole."""
+        return instant(self.knowledge)
+
+    @property
+    def refusals_as_of(self) -> str | None:
+        """When the list of refused applications was."""
+        return instant(self.refusals)
+
+    @property
+    def says_none(self) -> bool:
+        """Whether an empty section means that the register lists none."""
+        return self.knowledge.as_of is not None
+
+    @property
+    def notice(self) -> tuple[str, str]:
+        """What is not known, as words and a tone; empty words where the list was read whole."""
+        return notice_of(self.knowledge)
+
+    @property
+    def refusals_notice(self) -> tuple[str, str]:
+        """The same of refused applications, where that is not what is said of certificates."""
+        return notice_of(self.refusals) if self.refusals.state is not self.knowledge.state else ("", "")
+
+
+async def section_of_actor(service: Service, srn: str, *, most: int = MAX_ON_PAGE) -> CertificateSection:
+    """Everything of a manufacturer."""
+    found, refused = await service.certificates.everything_of_actor(srn, MAX_ON_PAGE)
+    rows = _rows(found, _today(service))
+    return CertificateSection(srn, rows, found.total, found.knowledge, *_of_refusals(refused), most)
+
+
+async def section_beside_device(service: Service, device: Device) -> CertificateSection | None:
+    """The certificates of a device's manufacturer, those that name the device first; None without a manufacturer."""
+    srn = device.manufacturer_srn
+    if not srn:
+        return None
+    found = await service.certificates.of_actor(srn, MAX_ON_PAGE)
+    named = await service.certificates.naming(device.basic_udi, found.certificates)
+    rows = _rows(found, _today(service), device, named)
+    return CertificateSection(srn, rows, found.total, found.knowledge, most=MAX_BESIDE)
+
+
+def what_it_is_to(certificate: StoredCertificate, device: Device, named: Collection[str]) -> str:
+    """What a certificate of the manufacturer is to a device; `named` are ids of those whose scopes name the device."""
+    if certificate.id in named:
+        return BY_SCOPE
+    if any(_is_same(certificate, each) for each in device.certs):
+        return BY_RECORD
+    return SCOPE_UNREAD if certificate.scopes_read_at is None else NOT_THIS
+
+
+def notice_of(knowledge: ListKnowledge) -> tuple[str, str]:
+    """What is not known of a list, as words and a tone: it fails, or nobody has read it."""
+    return knowledge.error or "", "" if knowledge.state is ListState.UNREAD else "warn"
+
+
+def instant(knowledge: ListKnowledge) -> str | None:
+    """When a list was last read whole."""
+    return None if knowledge.as_of is None else iso_utc(knowledge.as_of)
+
+
+def _rows(
+    found: CertificatesOfActor, today: date, device: Device | None = None, named: Collection[str] = ()
+) -> list[CertificateRow]:
+    rows = [
+        CertificateRow(each, today, what_it_is_to(each, device, named) if device else "") for each in found.certificates
+    ]
+    return sorted(rows, key=lambda row: row.order)
+
+
+def _of_refusals(found: RefusalsOfActor) -> tuple[Sequence[StoredRefusal], bool, ListKnowledge]:
+    return found.page.rows, found.page.more, found.knowledge
+
+
+def _is_same(certificate: StoredCertificate, of_device: Certificate) -> bool:
+    same_body = may_be_same_body(certificate.notified_body, of_device.notified_body)
+    is_same_number = (certificate.number, certificate.revision) == of_device.key
+    return is_same_number and same_body and not of_device.scoped  # that is told of the one whose scope names it
+
+
+def _today(service: Service) -> date:
+    return datetime.fromtimestamp(service.clock.now(), UTC).date()

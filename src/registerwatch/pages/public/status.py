@@ -1,0 +1,171 @@
+"""The public page about the service: how old the copy and the sweeps are, and what was verified of the register."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from registerwatch.clock import iso_utc
+from registerwatch.pages.public.summaries import PageSummary, origin_of
+from registerwatch.pages.rendering import page
+from registerwatch.register.ingest.check_rules import RegisterCheck
+from registerwatch.register.ingest.register_status import CheckState, RegisterStatus, state_of
+from registerwatch.register.sources.checks import CheckName
+from registerwatch.web.injection import limits_of, service_of
+from registerwatch.web.rate_limits import Limit
+
+PATH = "/status"
+TITLES: Mapping[CheckName, str] = {
+    CheckName.BUILD: "It names its build",
+    CheckName.FILTER_PRIMARY_DI: "Search of devices by UDI-DI",
+    CheckName.FILTER_SRN: "Search of devices by manufacturer",
+    CheckName.FILTER_ACTOR_SRN: "Search of actors by SRN",
+    CheckName.FILTER_BASIC_UDI: "Search of certificates by Basic UDI-DI (not relied on)",
+    CheckName.LIST_DEVICES: "List of devices: size of its pages",
+    CheckName.LIST_CERTIFICATES: "List of certificates: size of its pages",
+    CheckName.LIST_REFUSALS: "List of refused applications: size of its pages",
+    CheckName.DEVICE_ROW: "Fields of devices in lists",
+    CheckName.DEVICE_DETAIL: "Fields of a device",
+    CheckName.BASIC_UDI_RECORD: "Fields of a Basic UDI-DI record",
+    CheckName.ACTOR_ROW: "Fields of actors in lists",
+    CheckName.ACTOR_DETAIL: "Fields of an actor",
+    CheckName.CERTIFICATE_ROW: "Fields of certificates in lists",
+    CheckName.CERTIFICATE_DETAIL: "Fields of a certificate",
+    CheckName.REFUSAL_ROW: "Fields of refused applications",
+    CheckName.NOTIFIED_BODY: "Fields of notified bodies",
+    CheckName.DATA_LAKE_ROW: "Fields of devices in the Data Lake",
+    CheckName.DEVICE_VALUES: "Usual values of devices in lists",
+    CheckName.DATA_LAKE_VALUES: "Usual values of devices in the Data Lake",
+    CheckName.TOTAL_DEVICES: "Number of devices is plausible",
+    CheckName.TOTAL_CERTIFICATES: "Number of certificates is plausible",
+    CheckName.STATUS_CODES: "Codes of market statuses are known",
+    CheckName.RISK_CODES: "Codes of risk classes are known",
+    CheckName.LEGISLATION_CODES: "Codes of legislations are known",
+    CheckName.CERTIFICATE_STATUS_CODES: "Codes of certificate statuses are known",
+    CheckName.ACTOR_STATUS_CODES: "Codes of actor statuses are known",
+}
+WALK_TITLES = {
+    "certificates": "Certificates",
+    "refusals": "Refused applications",
+    "notified bodies": "Notified bodies",
+}
+WORDS = {
+    CheckState.FINE: ("Fine", "good"),
+    CheckState.CHANGED: ("Changed", "bad"),
+    CheckState.UNANSWERED: ("Could not look", "warn"),
+    CheckState.NOT_LOOKED: ("Not looked yet", "none"),
+}
+
+router = APIRouter()
+
+
+@dataclass(frozen=True, slots=True)
+class ShownCheck:
+    """A check as the page shows it. Instants are ISO 8601, None for never."""
+
+    title: str
+    words: str
+    tone: str
+    found: str
+    checked_at: str | None
+    unanswered_since: str | None
+    reason: str
+    was_fine: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ShownWalk:
+    """A list of the register as the page shows it: how complete it was last read."""
+
+    title: str
+    age: str
+    complete_at: str | None
+    listed: int
+    total: int | None
+    problem: str
+
+
+@dataclass(frozen=True, slots=True)
+class StatusView:
+    """What the page shows."""
+
+    status: RegisterStatus
+    updated: str
+    filled_at: str | None
+    updated_at: str | None
+    oldest: str
+    oldest_at: str | None
+    walks: list[ShownWalk]
+    checks: list[ShownCheck]
+    build_changed_at: str | None
+    """When another build was seen, None where none was."""
+
+
+@router.get(PATH)
+async def status_page(request: Request) -> Response:
+    """How fresh everything is, and what was verified. Counts the request."""
+    await limits_of(request).check(request, Limit.PAGES)
+    service = service_of(request)
+    view = view_of(await service.register_status.status())
+    origin = origin_of(service.settings)
+    about = "How old the stored copy is, how far changes are followed, and what was last verified of the register."
+    summary = PageSummary("Status", about, origin.public_url + PATH, origin)
+    return page(request, "status.html", settled=False, summary=summary, view=view)
+
+
+def view_of(status: RegisterStatus) -> StatusView:
+    """What the page shows of a status."""
+    oldest_at = status.sweeps.devices.oldest_at
+    changed_at = status.checks[CheckName.BUILD].changed_at
+    return StatusView(
+        status=status,
+        updated=_ago(status.updated_at, status.at),
+        filled_at=_iso(status.filled_at),
+        updated_at=_iso(status.updated_at),
+        oldest=_ago(oldest_at, status.at),
+        oldest_at=_iso(oldest_at),
+        walks=[
+            ShownWalk(
+                WALK_TITLES.get(name, name.capitalize()),
+                _ago(walk.complete_at, status.at),
+                _iso(walk.complete_at),
+                walk.listed,
+                walk.total,
+                walk.problem,
+            )
+            for name, walk in status.sweeps.walks.items()
+        ],
+        checks=[_shown(check) for check in status.checks.values()],
+        build_changed_at=_iso(changed_at),
+    )
+
+
+def _shown(check: RegisterCheck) -> ShownCheck:
+    words, tone = WORDS[state_of(check)]
+    return ShownCheck(
+        TITLES[check.name],
+        words,
+        tone,
+        check.found,
+        _iso(check.checked_at),
+        _iso(check.unanswered_since),
+        check.reason,
+        was_fine=check.is_ok is True,
+    )
+
+
+def _iso(at: int | None) -> str | None:
+    return None if at is None else iso_utc(at)
+
+
+def _ago(at: int | None, now: int) -> str:
+    """`12 minutes ago`, empty for never."""
+    if at is None:
+        return ""
+    seconds = max(0, now - at)
+    for unit, length in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
+        if seconds >= 2 * length or (unit == "minute" and seconds >= length):
+            count = seconds // length
+            return f"{count:,} {unit}{'' if count == 1 else 's'} ago"
+    return "less than a minute ago"
