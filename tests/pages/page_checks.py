@@ -33,11 +33,15 @@ def axe_script() -> str:
     return (node.installed(CHECKERS) / "node_modules" / "axe-core" / "axe.min.js").read_text(encoding="utf-8")
 
 
+def add_axe(page: Page) -> None:
+    """Let every page that is opened from now on bring axe along. `problems` needs it."""
+    page.add_init_script(axe_script())
+
+
 def problems(page: Page) -> list[str]:
     """Everything that is wrong with the page that is shown. It is left wide and light."""
     page.set_viewport_size({"width": WIDE, "height": 800})
     page.emulate_media(color_scheme="light", reduced_motion="reduce")
-    page.evaluate(axe_script())
     found = [*_in_light(page), *_in_dark(page), *_enlarged(page), *_narrow(page)]
     page.emulate_media(color_scheme="light")
     page.set_viewport_size({"width": WIDE, "height": 800})
@@ -46,7 +50,6 @@ def problems(page: Page) -> list[str]:
 
 def problems_at_first_sight(page: Page) -> list[str]:
     """What is wrong with a state of a page that is looked at in full elsewhere: axe in light, the edge at 320 px."""
-    page.evaluate(axe_script())
     found = list(_in_light(page))
     page.set_viewport_size({"width": NARROW, "height": 640})
     found += _overflow(page, "320 px")
@@ -130,7 +133,7 @@ _RUN_AXE = """async ([only, leftOut]) => {
   const rules = Object.fromEntries(axe.getRules().map((rule) => [rule.ruleId, {enabled: true}]));
   for (const rule of leftOut) rules[rule] = {enabled: false};
   const options = only.length ? {runOnly: only} : {rules};
-  const {violations} = await axe.run({...options, resultTypes: ["violations"]});
+  const {violations} = await axe.run({...options, resultTypes: ["violations"], selectors: false});
   return violations.flatMap((each) => each.nodes.map((node) => [each.id, each.help, node.html.slice(0, 160)]));
 }"""
 _VISIBLE = """const otherIsChosen = (each) => each.type === "radio" && !each.checked &&

@@ -1,5 +1,6 @@
 """Every public page in every state: what axe, vnu and the browser say of it. A page that is not listed fails a test."""
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,8 +12,16 @@ from registerwatch.pages.site_files import assets
 from tests.pages.account.page_walk import page_routes
 from tests.pages.browser_site import Served, complaints, new_page, served_site
 from tests.pages.markup_checker import markup_problems
-from tests.pages.page_checks import problems
-from tests.pages.public_states import PAGES, REGISTRATIONS, mailed_pages
+from tests.pages.page_checks import add_axe, problems, problems_at_first_sight
+from tests.pages.public_states import (
+    AT_FIRST_SIGHT,
+    PAGES,
+    REGISTRATIONS,
+    changed_pages,
+    mailed_pages,
+    store_certificates_of_maker,
+    verify_register,
+)
 
 NO_PAGES = ("/static/", "/favicon.ico", "/robots.txt", "/sitemap")
 """What is no HTML."""
@@ -55,12 +64,17 @@ def served(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> I
 def looked_at(browser: Browser, served: Served) -> Mapping[str, Looked]:
     """Every page, looked at in one visit."""
     page = new_page(browser.new_context(base_url=served.address))
+    add_axe(page)
     found = {}
-    for name, path in {**PAGES, **served.portal.call(mailed_pages, served.harness)}.items():
+    served.portal.call(verify_register, served.harness)
+    served.portal.call(store_certificates_of_maker, served.harness)
+    made = [served.portal.call(each, served.harness) for each in (mailed_pages, changed_pages)]
+    for name, path in {**PAGES, **made[0], **made[1]}.items():
         response = page.goto(path)
         assert response is not None
         page.wait_for_selector("[data-reading]", state="detached")  # else the record changes while it is looked at
-        found[name] = Looked(path, response.text(), [*problems(page), *complaints(page)])
+        seen = problems_at_first_sight(page) if name in AT_FIRST_SIGHT else problems(page)
+        found[name] = Looked(path, response.text(), [*seen, *complaints(page)])
     page.context.close()
     return found
 
@@ -71,8 +85,16 @@ def test_a_browser_finds_nothing_wrong_with_any_page(looked_at: Mapping[str, Loo
     assert not found, "\n".join(found)
 
 
+def test_a_page_that_is_not_looked_at_in_full_has_only_what_others_have(looked_at: Mapping[str, Looked]) -> None:
+    kinds = {name: set(re.findall(r'<[a-z0-9]+|class="[^"]*"', each.html)) for name, each in looked_at.items()}
+    in_full = set().union(*(found for name, found in kinds.items() if name not in AT_FIRST_SIGHT))
+
+    assert {name: kinds[name] - in_full for name in AT_FIRST_SIGHT} == {name: set() for name in AT_FIRST_SIGHT}
+
+
 def test_what_is_wrong_with_a_page_is_found(browser: Browser, served: Served) -> None:
     page = new_page(browser.new_context(base_url=served.address))
+    add_axe(page)
     page.goto("/")
     for change in BAD_CHANGES:
         page.evaluate(change)

@@ -67,7 +67,7 @@ def test_a_foreign_text_cannot_turn_the_direction_of_what_follows() -> None:
 
 @pytest.mark.parametrize("element", ["del", "ins"])
 def test_words_that_differ_are_told_apart_without_a_colour_for_good_or_bad(element: str) -> None:
-    css = files("registerwatch.pages").joinpath("static/app.css").read_text(encoding="utf-8")
+    css = files("registerwatch.pages").joinpath("static/style.css").read_text(encoding="utf-8")
     rules = "".join(re.findall(rf"^(?:{element}|del, ins) {{(.*?)}}", css, re.MULTILINE))
 
     assert {"del": "line-through", "ins": "underline"}[element] in rules

@@ -8,7 +8,6 @@ import pytest
 from registerwatch.pages.public.certificates import (
     CertificateState,
     count_by_state,
-    kind_of_certificate,
     shown_certificates,
     state_of,
 )
@@ -120,20 +119,3 @@ def test_a_status_and_a_date_that_contradict_each_other_are_told(
 
     assert bool(shown.contradiction) is contradicts
     assert shown.when in shown.contradiction or not contradicts
-
-
-@pytest.mark.parametrize(
-    ("code", "words"),
-    [
-        ("MDD_II_EX_4", "MDD Annex II without section 4"),
-        ("refdata.legacy.mdd-certificate-type.ii-ex-4", "MDD Annex II without section 4"),
-        ("MDD_II_4", "MDD Annex II section 4"),
-        ("refdata.legacy.ivdd-certificate-type.iv", "IVDD Annex IV"),
-        ("refdata.certificate-mdr-type.quality-management-system", "MDR quality management system"),
-        ("IVDR_TECHNICAL_DOCUMENTATION", "IVDR technical documentation"),
-        ("refdata.something-else.brand-new", "brand new"),
-        ("", ""),
-    ],
-)
-def test_kinds_of_certificates_are_readable_in_every_form_of_their_code(code: str, words: str) -> None:
-    assert kind_of_certificate(code) == words

@@ -118,7 +118,8 @@ async def test_examples_of_public_reads_answer_as_the_page_says(site: SiteMaker)
             example = json.loads(page.one("code", id=f"{name}-body").text)
 
             assert answer.status_code == status, name
-            assert answer.json().keys() == example.keys(), name
+            optional = {"certificates"} if name == "search" else set()  # only for the number of a certificate
+            assert answer.json().keys() == example.keys() - optional, name
             assert example["error"] is None
 
 

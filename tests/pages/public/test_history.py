@@ -1,0 +1,102 @@
+"""The pages of what this service observed: a timeline, older pages, a record as of a day."""
+
+import pytest
+
+from registerwatch.clock import iso_utc
+from registerwatch.db.tables import portfolio_news
+from registerwatch.pages.public.history_view import lines_of
+from registerwatch.register.store.record_history import ValueChange
+from tests.pages.conftest import SiteMaker
+from tests.pages.markup import Markup, accessibility_problems
+from tests.pages.public_states import HOSTILE
+from tests.pages.registrations import MAKER, certificate, gtin, in_days, registration
+from tests.support.harness import NOW
+
+pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("database_kind", ["sqlite"])]
+
+DAY = 24 * 3600
+UDI, SRN = gtin(1), MAKER["srn"]
+OLD = "A stem of titanium for a hip that is replaced for the first time"
+
+
+async def test_a_device_shows_what_changed_with_the_words_that_differ_and_what_it_was(site: SiteMaker) -> None:
+    first = certificate("Z-1", in_days(900))
+    async with site(registration(UDI, "Stem", device_name=OLD, reference="R-0", certificates=[first])) as harness:
+        page = Markup.of(await harness.get(f"/d/{UDI}"))
+        assert "No change was observed since then." in page.main
+        uuid = harness.world.newest(0, 1)[0].uuid
+        harness.world.change(uuid, device_name=OLD.replace("first", "second"), reference=HOSTILE)
+        harness.clock.move(DAY)
+        await harness.client.post(f"/d/{UDI}")
+        for number in range(60):
+            harness.world.change(uuid, reference=f"R-{number}")
+            harness.clock.move(DAY)
+            await harness.service.refresher.refresh(UDI)
+
+        page = Markup.of(await harness.get(f"/d/{UDI}"))
+        assert "observed the record since 15 Jan 2027, 08:00 UTC" in page.main
+        assert "Catalogue reference: R-58 → R-59" in page.main.replace("became ", "")
+        older = page.link("All changes that were observed")
+        whole = Markup.of(await harness.get(older))
+        rest = Markup.of(await harness.client.get(whole.link("Older →")))
+
+        assert [len(each.all("h3")) for each in (page, whole, rest)] == [20, 50, 11]
+        assert [each.text for each in rest.all("del")] == ["first"]
+        assert [each.text for each in rest.all("ins")] == ["second"]
+        assert HOSTILE in rest.main
+        then = Markup.of(await harness.get(f"/d/{UDI}/history", at=iso_utc(NOW)))
+        assert "Not the present." in then.main
+        assert (then.facts["Device name"], then.facts["Catalogue reference"]) == (OLD, "R-0")
+        assert "Standing then" in then.main
+        unknown = Markup.of(await harness.get(f"/d/{UDI}/history", at="2001-01-01"))
+        assert "This service had not observed it yet." in unknown.main
+        for each in (page, whole, rest, then, unknown):
+            assert accessibility_problems(each) == []
+        assert (await harness.client.get(f"/d/{UDI}/history?at=2999-01-01")).status_code == 400
+        assert (await harness.client.get(f"/d/{gtin(900)}/history")).status_code == 404
+
+
+async def test_an_actor_shows_what_changed_and_what_it_was(site: SiteMaker) -> None:
+    async with site(registration(UDI, "Stem")) as harness:
+        await harness.get(f"/a/{SRN}")
+        await harness.finish_background_work()
+        await harness.client.post(f"/a/{SRN}")
+        harness.world.change_actor(SRN, name="Another AG")
+        harness.clock.move(DAY)
+        await harness.client.post(f"/a/{SRN}")
+
+        async with harness.service.database.transaction() as connection:
+            at = int(harness.clock.now())
+            news = {"srn": SRN, "change": "registered", "found_at": at, "visible_at": at}
+            rows = [{**news, "primary_di": gtin(each), "name": HOSTILE if each == 1 else ""} for each in range(1, 13)]
+            await connection.execute(portfolio_news.insert(), rows)
+
+        page = Markup.of(await harness.get(f"/a/{SRN}"))
+        then = Markup.of(await harness.get(f"/a/{SRN}/history", at=iso_utc(NOW)))
+
+        assert f"Name: {MAKER['name']} → Another AG" in page.main.replace("became ", "")
+        assert f"Devices newly registered: 12 ({HOSTILE}, {gtin(2)}, " in page.main
+        assert page.link(gtin(10)) == f"/d/{gtin(10)}"
+        assert " and 2 more)" in page.main
+        assert accessibility_problems(page) == []
+        assert then.one("h1").text == MAKER["name"]
+        assert "Not the present." in then.main
+        assert accessibility_problems(then) == []
+
+
+def test_certificates_are_told_one_by_one_and_names_by_language(database_kind: str) -> None:
+    old = [{"number": "A", "revision": "1", "status": "Issued"}, {"number": "B", "revision": ""}]
+    new = [
+        {"number": "A", "revision": "1", "status": "Suspended"},
+        {"number": "C", "revision": "", "expiry": "2030-01-01"},
+    ]
+
+    lines = lines_of(ValueChange("certs", old, new))
+    names = lines_of(ValueChange("trade_names", {"en": "A", "de": "B"}, {"en": "C", "de": "B"}))
+
+    assert [(each.title, each.of, each.old, each.new) for each in lines] == [
+        ("Status", "A", "Issued", "Suspended"),
+        ("Listing", "B", "Listed", ""),
+        ("Listing", "C", "", "Listed, until 2030-01-01"),
+    ]
+    assert [(each.title, each.old, each.new) for each in names] == [("Trade name (English)", "A", "C")]

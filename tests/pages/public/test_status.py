@@ -1,0 +1,98 @@
+"""The public page about how fresh everything is and what was verified of the register."""
+
+import pytest
+from sqlalchemy import insert
+
+from registerwatch.db.tables import device_sweeps, walks
+from registerwatch.pages.public.status import PATH, TITLES, WALK_TITLES
+from registerwatch.register.ingest.check_rules import DAY_SECONDS
+from registerwatch.register.ingest.register_status import KEPT_SECONDS
+from registerwatch.register.sources.checks import CheckName
+from tests.pages.conftest import SiteMaker
+from tests.pages.markup import Markup
+from tests.pages.registrations import gtin, registration
+from tests.register.ingest.test_register_status import a_sweep, a_walk
+from tests.support.harness import ServiceHarness
+
+pytestmark = pytest.mark.anyio
+
+
+async def shown(harness: ServiceHarness) -> Markup:
+    harness.clock.move(KEPT_SECONDS)
+    response = await harness.client.get(PATH)
+    assert response.status_code == 200, response.text
+    assert "no-store" in response.headers["cache-control"]
+    return Markup.of(response)
+
+
+def results(page: Markup) -> set[str]:
+    return {row[1] for row in page.rows}
+
+
+async def test_a_service_that_has_not_looked_yet_says_so(site: SiteMaker) -> None:
+    async with site(registration(gtin(1), "Stem")) as harness:
+        page = await shown(harness)
+
+        assert page.facts["Device records"] == "1"
+        assert results(page) == {"– Not looked yet"}
+        assert "No manufacturer’s devices are listed for watches" in page.one("main").text
+        assert "Not looked yet: the lists of certificates" in page.one("main").text
+        assert "Its build is not known." in page.one("main").text
+        assert page.problems == []
+
+
+async def test_fine_changed_and_could_not_look_are_told_with_when(site: SiteMaker) -> None:
+    async with site(*(registration(gtin(number), "Stem") for number in range(1, 4))) as harness:
+        await harness.service.register_checks.run_where_due()
+        assert "✓ Fine" in results(await shown(harness))
+
+        harness.world.build_version = "4.0.0"
+        harness.faults.fail("search", "renamed-filter", names=("srn",))
+        harness.faults.fail("actor", "http-503")
+        harness.clock.move(DAY_SECONDS)
+        await harness.service.register_checks.run_where_due()
+        page = await shown(harness)
+
+        by_title = {row[0]: row[1:] for row in page.rows}
+        changed = next(row for title, row in by_title.items() if title.startswith("Search of devices by manufacturer"))
+        silent = by_title["Fields of an actor"]
+        assert changed[0] == "✕ Changed"
+        assert silent[0] == "! Could not look"
+        assert "No answer since" in silent[1]
+        assert "Before that it was fine." in silent[1]
+        assert "The register answers differently than before." in page.one("main").text
+        assert "Its build is 4.0.0" in page.one("main").text
+        assert page.problems == []
+
+
+async def test_the_age_of_sweeps_and_lists_is_told_in_words(site: SiteMaker) -> None:
+    async with site(registration(gtin(1), "Stem")) as harness:
+        now = harness.now
+        async with harness.database.transaction() as connection:
+            await connection.execute(insert(device_sweeps), [a_sweep("DE-MF-1", swept_at=now - 1_260)])
+            await connection.execute(
+                insert(walks),
+                [
+                    a_walk("certificates", complete_at=now - 7_300, problem="The register is throttling requests."),
+                    a_walk("refusals", complete_at=None),
+                ],
+            )
+        page = await shown(harness)
+
+        assert page.facts["Manufacturers whose devices are listed"] == "1"
+        assert page.facts["Longest without a look"].endswith("21 minutes ago")
+        assert "2 hours ago" in page.facts["Certificates"]
+        assert "300 of 4,654 records in the last look" in page.facts["Certificates"]
+        assert "The last look was not complete: The register is throttling requests." in page.facts["Certificates"]
+        assert page.facts["Refused applications"].startswith("Not complete yet")
+        assert "DE-MF-1" not in page.one("main").text, "who is watched is nobody's business"
+
+
+async def test_every_page_leads_to_the_status(site: SiteMaker) -> None:
+    async with site() as harness:
+        assert 'href="/status"' in (await harness.client.get("/docs")).text
+
+
+def test_every_check_and_every_list_has_a_title() -> None:
+    assert set(TITLES) == set(CheckName)
+    assert set(WALK_TITLES) >= {"certificates", "refusals", "notified bodies"}
