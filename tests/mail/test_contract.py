@@ -90,10 +90,11 @@ async def test_a_line_break_in_a_header_is_refused_and_nothing_arrives(
     post: Post, field: str, sign: str, at_end: bool
 ) -> None:
     smuggled = sign if at_end else f"{sign}Bcc: everybody@example.org"
-    good = {"to": "bob@example.org", "subject": "Hello", "text": "Hello\n"}
+    to, subject = "bob@example.org", "Hello"
+    bad = Mail(to + smuggled, subject, "Hello\n") if field == "to" else Mail(to, subject + smuggled, "Hello\n")
 
     with pytest.raises(MailNotSent):
-        await post.mailer.send(Mail(**{**good, field: good[field] + smuggled}))
+        await post.mailer.send(bad)
 
     assert post.arrived() == []
 

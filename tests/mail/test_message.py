@@ -132,3 +132,36 @@ def test_only_signs_before_the_at_need_an_international_server(to: str, mail_fro
 
 def test_a_letter_does_not_show_its_content() -> None:
     assert "Hello" not in repr(a_letter())
+
+
+def test_a_mail_has_its_text_first_and_the_same_in_html_behind_it() -> None:
+    letter = compose(
+        "bob@example.org", "Hello", "Grüße\n", sender=sender_of("a@example.org"), at=1.9e9, html="<p>Grüße → 東京</p>"
+    )
+
+    text, html = read(letter).iter_parts()
+    assert (text.get_content_type(), text.get_content().strip()) == ("text/plain", "Grüße")
+    assert (html.get_content_type(), html.get_content().strip()) == ("text/html", "<p>Grüße → 東京</p>")
+    assert letter.content.isascii()
+
+
+def test_a_long_address_in_a_header_stays_in_one_piece() -> None:
+    address = f"<https://watch.example.org/mail/unsubscribe/{'x' * 300}>"
+    headers = {"List-Unsubscribe": address, "Message-ID": f"<{'y' * 200}@example.org>"}
+    letter = compose("bob@example.org", "Hello", "", sender=sender_of("a@example.org"), at=1.9e9, headers=headers)
+
+    assert f"\r\nList-Unsubscribe: {address}\r\n".encode() in letter.content
+    assert read(letter)["Message-ID"] == headers["Message-ID"]
+    assert len(read(letter).get_all("Message-ID", [])) == 1
+
+
+@given(st.text(max_size=100))
+def test_any_value_of_a_header_arrives_as_it_is_or_is_refused(value: str) -> None:
+    sender = sender_of("a@example.org")
+    try:
+        letter = compose("b@example.org", "Hello", "", sender=sender, at=1.9e9, headers={"List-Id": value})
+    except MailNotSent:
+        assert not (value.isascii() and value.isprintable())
+        return
+    assert set(read(letter).keys()) == {*HEADERS, "List-Id"}
+    assert f"List-Id: {value}\r\n".encode() in letter.content

@@ -3,7 +3,8 @@
 from collections.abc import Callable
 
 from registerwatch.errors import MailNotSent
-from registerwatch.mail.mailer import Mail
+from registerwatch.mail.mailer import BeforeData, Mail
+from registerwatch.mail.smtp import Failure
 
 
 class MemoryMailer:
@@ -22,3 +23,12 @@ class MemoryMailer:
         self.mails.append(mail)
         if self._listener is not None:
             self._listener(mail)
+
+    async def send_once(self, mail: Mail, before_data: BeforeData) -> Failure | None:
+        """Keep the mail."""
+        await before_data()
+        try:
+            await self.send(mail)
+        except MailNotSent as error:
+            return Failure(str(error), is_of_mail=True)
+        return None

@@ -1,15 +1,20 @@
 """Composing the bytes of a mail (RFC 5322). Headers are checked against injection."""
 
 import email.policy
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from email.headerregistry import Address
+from email.headerregistry import Address, HeaderRegistry, UnstructuredHeader
 from email.message import EmailMessage
 from email.utils import make_msgid
+from typing import TYPE_CHECKING
 
 from email_validator import EmailNotValidError, ValidatedEmail, validate_email
 
 from registerwatch.errors import MailNotSent
+
+if TYPE_CHECKING:
+    Policy = email.policy.EmailPolicy[EmailMessage]
 
 MAX_LINE_LENGTH = 998
 """Bytes of a line that every server accepts (RFC 5322, 2.1.1)."""
@@ -31,21 +36,67 @@ def sender_of(mail_from: str) -> Address:
     return Address(valid.display_name or "", valid.local_part, valid.ascii_domain)
 
 
-def compose(to: str, subject: str, text: str, *, sender: Address, at: float) -> Message:
-    """The mail as it is sent, dated `at` (unix seconds). Raises `MailNotSent` for what a header cannot contain."""
+def compose(
+    to: str,
+    subject: str,
+    text: str,
+    *,
+    sender: Address,
+    at: float,
+    html: str = "",
+    headers: Mapping[str, str] | None = None,
+) -> Message:
+    """The mail as it is sent, dated `at` (unix seconds), with an alternative in HTML where there is one.
+
+    `headers` are further ones of ASCII, of which `Message-ID` is the one that it gets else. Raises `MailNotSent` for
+    what a header cannot contain.
+    """
     recipient = _recipient(to)
     if not subject.isprintable():
         raise MailNotSent("The subject contains a line break or another control character.")
     needs_utf8 = not (sender.addr_spec + recipient.addr_spec).isascii()
-    message = EmailMessage(email.policy.SMTPUTF8 if needs_utf8 else email.policy.SMTP)
+    message = EmailMessage(_SMTPUTF8 if needs_utf8 else _SMTP)
     message["From"] = sender
     message["To"] = recipient
     message["Subject"] = subject
     message["Date"] = datetime.fromtimestamp(at, UTC)
-    message["Message-ID"] = make_msgid(domain=sender.domain)
+    for name, value in _checked_headers(headers or {}, sender).items():
+        message[name] = value
     message["Auto-Submitted"] = "auto-generated"
     message.set_content(text, cte=_encoding(text))
+    if html:
+        message.add_alternative(html, subtype="html", cte="quoted-printable")
     return Message(sender.addr_spec, recipient.addr_spec, message.as_bytes(), needs_utf8)
+
+
+class _UnfoldedHeader(UnstructuredHeader):
+    """A header that stays on one line: folding would encode a long address or id, and nobody could read it."""
+
+    name: str
+
+    def fold(self, *, policy: "Policy") -> str:
+        """The line."""
+        return f"{self.name}: {self}{policy.linesep}"
+
+
+def _policy(base: "Policy") -> "Policy":
+    registry = HeaderRegistry()
+    for name in UNFOLDED:
+        registry.map_to_type(name, _UnfoldedHeader)  # type: ignore[arg-type]  # the registry makes a BaseHeader of it
+    return base.clone(header_factory=registry)
+
+
+UNFOLDED = ("message-id", "in-reply-to", "references", "list-id", "list-unsubscribe", "list-unsubscribe-post")
+"""Headers whose values are addresses and ids."""
+_SMTP, _SMTPUTF8 = _policy(email.policy.SMTP), _policy(email.policy.SMTPUTF8)
+
+
+def _checked_headers(headers: Mapping[str, str], sender: Address) -> dict[str, str]:
+    checked = {"Message-ID": make_msgid(domain=sender.domain), **headers}
+    for name, value in checked.items():
+        if not (value.isascii() and value.isprintable()) or len(name) + len(value) + 2 > MAX_LINE_LENGTH:
+            raise MailNotSent(f"The header {name} contains what no header can.")
+    return checked
 
 
 def _recipient(to: str) -> Address:

@@ -33,22 +33,29 @@ class Failure:
 
     reason: str
     temporary: bool = False
+    code: int | None = None
+    """The server's, where it gave one."""
+    is_of_mail: bool = False
+    """Whether it is about this recipient or this message, and not about whatever is sent from here."""
+    is_uncertain: bool = False
+    """Whether the server may have accepted the mail all the same."""
 
 
 async def submit(
     message: Message, server: SmtpServer, *, own_name: str, seconds: float, tls: ssl.SSLContext | None
 ) -> Failure | None:
     """Send a mail within `seconds`; None when the server accepted it. `tls` replaces the system's certificates."""
-    client = _client(server, own_name, tls)
+    client = new_client(server, own_name, tls)
     try:
         failure = await _send(client, message, server, seconds)
-        await _quit(client)
+        await quit_session(client)
         return failure
     finally:
         client.close()
 
 
-def _client(server: SmtpServer, own_name: str, tls: ssl.SSLContext | None) -> aiosmtplib.SMTP:
+def new_client(server: SmtpServer, own_name: str, tls: ssl.SSLContext | None) -> aiosmtplib.SMTP:
+    """A client that has not connected yet."""
     return aiosmtplib.SMTP(
         hostname=server.host,
         port=server.port,
@@ -77,7 +84,7 @@ async def _send(client: aiosmtplib.SMTP, message: Message, server: SmtpServer, s
     return None
 
 
-async def _quit(client: aiosmtplib.SMTP) -> None:
+async def quit_session(client: aiosmtplib.SMTP) -> None:
     """End the session. Errors do not matter: the mail was accepted or refused before."""
     if client.is_connected:
         with suppress(OSError, aiosmtplib.SMTPException):
@@ -106,7 +113,10 @@ def _refusal(error: aiosmtplib.SMTPResponseException, server: SmtpServer) -> Fai
     enhanced = _ENHANCED_CODE.match(error.message)
     codes = f"{error.code} {enhanced[0]}" if enhanced else str(error.code)
     refused = _REFUSED.get(type(error), "a command")
-    return Failure(f"{server.name} refused {refused}: {codes}.", temporary=400 <= error.code < 500)
+    is_of_mail = isinstance(error, aiosmtplib.SMTPRecipientRefused | aiosmtplib.SMTPDataError)
+    return Failure(
+        f"{server.name} refused {refused}: {codes}.", 400 <= error.code < 500, code=error.code, is_of_mail=is_of_mail
+    )
 
 
 def _broken_connection(error: OSError, server: SmtpServer) -> Failure:

@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from functools import cache
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -45,10 +46,31 @@ def notice(to: str, kind: str, line: str, service: str, most: int) -> Mail:
     return Mail(to, f"Changed in your account at {service}: {kind}", text)
 
 
+def sign_in_notice(to: str, line: str, service: str, most: int) -> Mail:
+    """A mail that tells a user of a sign-in from elsewhere: when, from which address."""
+    text = _environment().get_template("sign_in_notice.txt").render(line=line, service=service, most=most)
+    return Mail(to, f"A sign-in from a new place at {service}", text)
+
+
+def operators_test(to: str, service: str) -> Mail:
+    """A mail that an operator sends to see whether mails arrive."""
+    text = _environment().get_template("test_mail.txt").render(service=service)
+    return Mail(to, f"A test of mails from {service}", text)
+
+
 def deletion_notice(to: str, service: str, at: str) -> Mail:
     """A mail that announces to an owner when their old trial is deleted."""
     text = _environment().get_template("deletion_notice.txt").render(service=service, at=at)
     return Mail(to, f"Your old trial at {service} will be deleted", text)
+
+
+def channels_failing(
+    to: str, service: str, failing: Sequence[tuple[str, str]], given_up: Sequence[tuple[str, str]]
+) -> Mail:
+    """A mail that tells an owner which channels fail, and which are paused now: each by name, since when and why."""
+    text = _environment().get_template("channels_failing.txt")
+    subject = f"Changes do not arrive: channels at {service} " + ("are paused" if given_up else "fail")
+    return Mail(to, subject, text.render(service=service, failing=failing, given_up=given_up))
 
 
 def _shown_name(name: str) -> str:

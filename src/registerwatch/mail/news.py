@@ -1,0 +1,123 @@
+"""Mails that tell what changed: their parts, and their text and HTML. A mail stays below what mail programs cut off."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from textwrap import wrap
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from registerwatch.mail.clean_text import unlinked
+
+MAX_HTML_BYTES = 90_000
+"""Gmail shows 102 KB of a mail and cuts off the rest, foot and all."""
+LINE_LENGTH = 76
+
+_BREAKABLE = re.compile("[./:@_]")
+"""None of them is in what escapes a character."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewsRow:
+    """A field that changed, as people read it. `before` is empty for no value, None where there is no before."""
+
+    field: str
+    before: str | None
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class NewsPart:
+    """What was seen at one time. `more` rows are left out."""
+
+    seen: str
+    rows: Sequence[NewsRow]
+    more: int = 0
+
+    @property
+    def compares(self) -> bool:
+        """Whether any of the rows has a before."""
+        return any(row.before is not None for row in self.rows)
+
+
+@dataclass(frozen=True, slots=True)
+class NewsBlock:
+    """All that one watch, or several of one manufacturer, has to tell. Addresses are of this service."""
+
+    title: str
+    identity: str
+    """`UDI-DI 04012345678901`."""
+    severity: str
+    parts: Sequence[NewsPart]
+    watch_url: str
+    """Empty where it is about several watches."""
+    record_url: str
+    about: str = ""
+    """Which watches it is about, where it is about several."""
+    changes: int = 1
+    """How many changes it tells, with those that are left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewsMail:
+    """A mail about blocks, the worst first. `left_out` are changes of blocks that it does not show."""
+
+    subject: str
+    blocks: Sequence[NewsBlock]
+    choice: str
+    """What its reader has chosen to get, in words."""
+    times: str
+    """Which clock its times are of, in words."""
+    service: str
+    events_url: str
+    choices_url: str
+    unsubscribe_url: str
+    left_out: int = 0
+    note: str = ""
+    """What every mail says where records are not the register's own."""
+
+
+def texts_of(mail: NewsMail) -> tuple[str, str]:
+    """Text and HTML of a mail. Blocks at the end are left out where it would be too long, never the first."""
+    html = _environment(is_html=True).get_template("news.html").render(mail=mail)
+    while (size := len(html.encode())) > MAX_HTML_BYTES and len(mail.blocks) > 1:
+        kept = max(1, min(len(mail.blocks) - 1, len(mail.blocks) * MAX_HTML_BYTES // size))
+        gone = sum(block.changes for block in mail.blocks[kept:])
+        mail = replace(mail, blocks=mail.blocks[:kept], left_out=mail.left_out + gone)
+        html = _environment(is_html=True).get_template("news.html").render(mail=mail)
+    return _environment(is_html=False).get_template("news.txt").render(mail=mail), html
+
+
+def severity_word(severity: str) -> str:
+    """`High`; of a severity that a later release added, its own name."""
+    return severity[:1].upper() + severity[1:]
+
+
+def wrapped(text: str, indent: str, first: str | None = None) -> str:
+    """A text on lines of a mail, each behind `indent`, the first one behind `first` where that is another."""
+    begin = indent if first is None else first
+    lines = wrap(unlinked(text), LINE_LENGTH, initial_indent=begin, subsequent_indent=indent, break_long_words=False)
+    return "\n".join(lines) or begin.rstrip()
+
+
+def breakable(text: str) -> Markup:
+    """A text that may be broken behind points and strokes. Mail programs make no links of it by themselves."""
+    return Markup(_BREAKABLE.sub(r"\g<0><wbr>", str(escape(text))))  # noqa: S704  # escaped
+
+
+@cache
+def _environment(*, is_html: bool) -> Environment:
+    environment = Environment(
+        loader=PackageLoader("registerwatch.mail"),
+        autoescape=is_html,  # noqa: S701  # in plain text escapes would be visible
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=not is_html,
+        auto_reload=False,
+    )
+    environment.filters.update(wrapped=wrapped, breakable=breakable)
+    environment.globals.update(severity_word=severity_word)
+    return environment
