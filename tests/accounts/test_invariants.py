@@ -40,8 +40,8 @@ from registerwatch.accounts.password_reset import LINKS_PER_HOUR, TOKEN_SECONDS,
 from registerwatch.accounts.plans import Plan, PlanName, Plans
 from registerwatch.accounts.proof import ProofService
 from registerwatch.accounts.prune import AUDIT_KEPT, REVOKED_KEYS_KEPT, AccountPruner
-from registerwatch.accounts.session_opening import SESSION_SECONDS
 from registerwatch.accounts.sessions import SessionService
+from registerwatch.accounts.sign_in import SESSION_SECONDS
 from registerwatch.accounts.team import TeamReader
 from registerwatch.accounts.wiring import Accounts, build_accounts
 from registerwatch.db.engine import Database

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.anyio
 
 MEMBER = "member@acme.example"
 URL = "https://hooks.acme.example/a-secret-path?key=secret"
-SECRET = re.compile(r"(?:rw|us|ft|whsec)_[\w-]{20,}|secret-path|key=")
+SECRET = re.compile(r"(?:rw|us|ft)_[\w-]{20,}|whsec_[\w+/-]{20,}|secret-path|key=")
 DAY = 24 * 3600
 
 

@@ -20,8 +20,9 @@ from registerwatch.accounts.plans import PlanName
 from registerwatch.accounts.wiring import Accounts, build_accounts
 from registerwatch.db.engine import Database
 from registerwatch.errors import InvalidInput, MailNotSent, NoSuchAccount, Unauthenticated, WrongPassword
-from registerwatch.mail.mailer import Mail, Mailer, NoMailer
+from registerwatch.mail.mailer import BeforeData, Mail, Mailer, NoMailer
 from registerwatch.mail.memory_mailer import MemoryMailer
+from registerwatch.mail.smtp import Failure
 from registerwatch.settings import Settings
 from tests.accounts.actions import EMAIL, PASSWORD, by_key, by_session, owner_of, prove_address, signed_up
 from tests.support.fakes import SteppedClock, quick_passwords
@@ -53,6 +54,11 @@ class HangingMail:
         finally:
             self.ended.set()
 
+    async def send_once(self, mail: Mail, before_data: BeforeData) -> Failure | None:
+        """Never end by itself."""
+        await self.send(mail)
+        return None
+
 
 class RefusingMail:
     """A mail server that takes nothing."""
@@ -62,6 +68,10 @@ class RefusingMail:
     async def send(self, mail: Mail) -> None:
         """Raise `MailNotSent`."""
         raise MailNotSent("The mail server said 550.")
+
+    async def send_once(self, mail: Mail, before_data: BeforeData) -> Failure | None:
+        """Fail."""
+        return Failure("The mail server said 550.")
 
 
 @pytest.fixture

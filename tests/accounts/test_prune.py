@@ -9,7 +9,7 @@ from sqlalchemy import text
 from registerwatch.accounts.credentials import credential_of
 from registerwatch.accounts.password_reset import TOKEN_SECONDS
 from registerwatch.accounts.prune import AUDIT_KEPT, REVOKED_KEYS_KEPT
-from registerwatch.accounts.session_opening import SESSION_SECONDS
+from registerwatch.accounts.sign_in import SESSION_SECONDS
 from registerwatch.accounts.wiring import Accounts, build_accounts
 from registerwatch.db.engine import Database
 from registerwatch.errors import Unauthenticated

@@ -12,7 +12,7 @@ from registerwatch.accounts import repository
 from registerwatch.accounts.credentials import Credential, credential_of, digest_of
 from registerwatch.accounts.models import Caller, Role
 from registerwatch.accounts.queries import AccountQueries, profile_of
-from registerwatch.accounts.session_opening import SESSION_SECONDS
+from registerwatch.accounts.sign_in import SESSION_SECONDS
 from registerwatch.accounts.wiring import Accounts
 from registerwatch.db.engine import Database
 from registerwatch.errors import Unauthenticated

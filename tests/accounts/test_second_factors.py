@@ -115,11 +115,13 @@ async def test_a_login_asks_for_the_code_where_the_password_is_right_and_takes_i
             await attempt(EMAIL, PASSWORD)
     with pytest.raises(WrongCode):
         await accounts.sessions.login(EMAIL, PASSWORD, code=WRONG)
+    await accounts.sessions.failures.settled()
     code = app.code()
     assert (await accounts.sessions.login(EMAIL, PASSWORD, code=f"{code[:3]} {code[3:]}")).session
     for used in (code, app.code(-1)):
         with pytest.raises(WrongCode):
             await accounts.sessions.login(EMAIL, PASSWORD, code=used)
+    await accounts.sessions.failures.settled()
     assert (await accounts.sessions.trial("", EMAIL, PASSWORD, code=app.next_code())).existing
     assert (await by_key(accounts, opened.api_key)).user_id is None, "keys go on"
     assert (await actions_of(accounts, caller))[:4] == [

@@ -8,8 +8,8 @@ from sqlalchemy import text
 
 from registerwatch.accounts.credentials import credential_of
 from registerwatch.accounts.models import NewSession, Role
-from registerwatch.accounts.session_opening import SESSION_SECONDS
 from registerwatch.accounts.sessions import WRONG_LOGIN
+from registerwatch.accounts.sign_in import SESSION_SECONDS
 from registerwatch.accounts.wiring import Accounts
 from registerwatch.db.engine import Database
 from registerwatch.errors import InvalidInput, Unauthenticated, WrongPassword

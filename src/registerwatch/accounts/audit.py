@@ -16,6 +16,12 @@ UNKNOWN_PERSON = "unknown"
 PAYMENT_PROVIDER = "payment provider"
 """The actor where the payment provider did something."""
 
+MAIL_SERVER = "mail server"
+"""The actor where a mail server reported something."""
+
+SERVICE = "service"
+"""The actor where the service did something by itself."""
+
 
 class Action(StrEnum):
     """What is recorded."""
@@ -49,6 +55,10 @@ class Action(StrEnum):
     ADDRESS_CONFIRMED = "address confirmed"
     EARLIER_ACCESS_ENDED = "earlier access ended"
     WEBHOOK_CHANGED = "webhook changed"
+    CHANNEL_CHANGED = "channel changed"
+    MAILS_TURNED_OFF = "mails turned off"
+    """As they came back as undeliverable."""
+    MAILS_TURNED_ON = "mails turned on"
     FEED_MADE = "feed made"
     FEED_ENDED = "feed ended"
     CHECKOUT_STARTED = "checkout started"
@@ -69,6 +79,9 @@ REPEATABLE = frozenset(
         Action.SIGN_IN_LINKED,
         Action.SIGN_IN_UNLINKED,
         Action.WEBHOOK_CHANGED,
+        Action.CHANNEL_CHANGED,
+        Action.MAILS_TURNED_OFF,
+        Action.MAILS_TURNED_ON,
         Action.FEED_MADE,
         Action.FEED_ENDED,
         Action.CHECKOUT_STARTED,

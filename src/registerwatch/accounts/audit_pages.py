@@ -22,7 +22,7 @@ class ActionGroup(StrEnum):
     PEOPLE = "people"
     KEYS = "keys"
     WEBHOOKS = "webhooks"
-    """Webhooks and feeds."""
+    """Webhooks and other channels, and feeds."""
     BILLING = "billing"
     """Plans and subscriptions."""
 
@@ -38,7 +38,14 @@ _GROUPS = {
         Action.INVITATION_WITHDRAWN,
     },
     ActionGroup.KEYS: {Action.KEY_CREATED, Action.KEY_REVOKED},
-    ActionGroup.WEBHOOKS: {Action.WEBHOOK_CHANGED, Action.FEED_MADE, Action.FEED_ENDED},
+    ActionGroup.WEBHOOKS: {
+        Action.WEBHOOK_CHANGED,
+        Action.CHANNEL_CHANGED,
+        Action.MAILS_TURNED_OFF,
+        Action.MAILS_TURNED_ON,
+        Action.FEED_MADE,
+        Action.FEED_ENDED,
+    },
     ActionGroup.BILLING: {
         Action.PLAN_CHANGED,
         Action.CHECKOUT_STARTED,

@@ -27,6 +27,9 @@ from registerwatch.db.tables import (
     webhooks,
 )
 
+UNDELIVERABLE = "Mails to this address came back as undeliverable"
+"""How the reason begins for which mails to a user were turned off until they reach the address again."""
+
 
 @dataclass(frozen=True, slots=True)
 class LinkHolder:
@@ -144,6 +147,16 @@ async def confirm(connection: AsyncConnection, account_id: int, user_id: int, no
     if email is not None:
         await forget_links(connection, email)
     await connection.execute(delete(reset_tokens).where(reset_tokens.c.user_id == user_id))
+    await resume_mails(connection, account_id, user_id)
+
+
+async def resume_mails(connection: AsyncConnection, account_id: int, user_id: int) -> bool:
+    """Send mails to a user again where they were turned off as they came back; whether they were."""
+    of_user = webhooks.c.user_id == user_id, webhooks.c.account_id == account_id
+    came_back = webhooks.c.paused_at.is_not(None), webhooks.c.paused_reason.startswith(UNDELIVERABLE, autoescape=True)
+    resumed = update(webhooks).where(*of_user, *came_back)
+    changed = await connection.execute(resumed.values(paused_at=None, paused_reason="", failing_since=None))
+    return changed.rowcount > 0
 
 
 async def earlier_access(connection: AsyncConnection, account_id: int, user_id: int, now: int) -> EarlierAccess:

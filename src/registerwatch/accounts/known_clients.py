@@ -1,5 +1,7 @@
 """From where each user signed in. Functions run in the transaction of the connection that they are given."""
 
+from collections.abc import Sequence
+
 from sqlalchemy import bindparam, delete, select, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -37,6 +39,12 @@ async def remember(connection: AsyncConnection, user_id: int, client: Client, no
     of_user = known_clients.c.user_id == user_id
     newest = select(known_clients.c.address).where(of_user).order_by(known_clients.c.last_at.desc()).limit(MAX_CLIENTS)
     await connection.execute(delete(known_clients).where(of_user, known_clients.c.address.not_in(newest)))
+
+
+async def addresses_of(connection: AsyncConnection, user_id: int, now: int) -> Sequence[str]:
+    """The addresses from which a user signed in within the last 90 days."""
+    recent = known_clients.c.user_id == user_id, known_clients.c.last_at > now - KNOWN_SECONDS
+    return (await connection.execute(select(known_clients.c.address).where(*recent))).scalars().all()
 
 
 async def forget_all_of(connection: AsyncConnection, user_id: int) -> None:

@@ -38,6 +38,8 @@ class MailLimit(Enum):
     """Reset links to one address that nobody has proven; other users have a limit by the hour."""
     NOTICE = MailRule("notice", 10)
     """Notices of one kind to one address."""
+    FAILING_CHANNELS = MailRule("failing-channels", 1)
+    """Mails on failing channels of an account to one of its owners."""
 
 
 async def take_place(connection: AsyncConnection, now: int, limit: MailLimit, whom: str) -> bool:

@@ -1,4 +1,6 @@
-"""Telling owners by mail what changed in their account: passwords, keys, members, webhooks, feeds, second factors.
+"""Telling owners by mail what changed in their account: passwords, keys, members, channels, feeds, second factors.
+
+A user is told of their own sign-in from elsewhere. Nobody can switch these mails off.
 
 Only to addresses that are proven, after the change was committed, and without secrets. Each kind has a limit of its
 own, so that many harmless changes of one kind hide none of another.
@@ -14,9 +16,10 @@ from registerwatch.accounts import repository
 from registerwatch.accounts.mail_limits import MailLimit, take_place
 from registerwatch.accounts.mail_tasks import MailTasks
 from registerwatch.accounts.models import Caller
+from registerwatch.accounts.repository import StoredUser
 from registerwatch.clock import Clock, utc_in_words
 from registerwatch.mail.mailer import Mail, Mailer, NoMailer
-from registerwatch.mail.texts import notice
+from registerwatch.mail.texts import notice, sign_in_notice
 
 
 class NoticeKind(StrEnum):
@@ -26,8 +29,10 @@ class NoticeKind(StrEnum):
     KEYS = "keys"
     USERS = "users"
     WEBHOOKS = "webhooks"
+    CHANNELS = "channels"
     FEEDS = "feeds"
     SECOND_FACTORS = "second factors"
+    SIGN_INS = "sign-ins"
 
 
 class AccountNotices:
@@ -60,6 +65,16 @@ class AccountNotices:
                 line = f"{utc_in_words(now)}: {sentence}."
                 mails.append(notice(address, kind, line, self._public_url, MailLimit.NOTICE.value.mails))
         return mails
+
+    async def prepare_sign_in(self, connection: AsyncConnection, user: StoredUser, what: str) -> Sequence[Mail]:
+        """The mail to a user alone of their own sign-in."""
+        now, whom = int(self._clock.now()), f"{NoticeKind.SIGN_INS} {user.email} {user.account_id}"
+        if not (self._mailer.is_set_up and user.is_confirmed):
+            return ()
+        if not await take_place(connection, now, MailLimit.NOTICE, whom):
+            return ()
+        line = f"{utc_in_words(now)}: {user.email} {what}."
+        return (sign_in_notice(user.email, line, self._public_url, MailLimit.NOTICE.value.mails),)
 
     def send(self, mails: Sequence[Mail]) -> None:
         """Send prepared mails after the request was answered. Errors are logged."""

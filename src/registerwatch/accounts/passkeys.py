@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registerwatch.accounts import passkey_repository, repository, sign_in_steps, validation
+from registerwatch.accounts import new_places, passkey_repository, repository, sign_in_steps, validation
 from registerwatch.accounts.audit import Action
 from registerwatch.accounts.clients import UNKNOWN_CLIENT, Client
 from registerwatch.accounts.failed_sign_ins import FailedSignIns
@@ -24,7 +24,7 @@ from registerwatch.accounts.second_factors import (
     note_change,
     user_of,
 )
-from registerwatch.accounts.session_opening import sign_in
+from registerwatch.accounts.sign_in import sign_in
 from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
 from registerwatch.errors import InvalidInput, WrongCode
@@ -181,6 +181,7 @@ class PasskeyService:
                 mails = await self._tell_of_copy(connection, user, passkey, now)
             else:
                 await passkey_repository.note_use(connection, passkey, count, now)
+                mails = await new_places.prepare_notice(connection, self._notices, user, client, now, how="by passkey")
                 opened = await sign_in(connection, account, user, client, now, how="by passkey", plans=self._plans)
         self._notices.send(mails)
         if opened is None:

@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registerwatch.accounts import credentials, provider_repository, repository, second_factor_repository, sign_in_steps
+from registerwatch.accounts import (
+    credentials,
+    new_places,
+    provider_repository,
+    repository,
+    second_factor_repository,
+    sign_in_steps,
+)
 from registerwatch.accounts.audit import Action
 from registerwatch.accounts.clients import UNKNOWN_CLIENT, Client
 from registerwatch.accounts.models import Caller, NewSession
@@ -21,7 +28,7 @@ from registerwatch.accounts.plans import Plans
 from registerwatch.accounts.provider_repository import ProviderLink, ProviderPerson, StoredRequest
 from registerwatch.accounts.repository import StoredUser
 from registerwatch.accounts.second_factors import user_of
-from registerwatch.accounts.session_opening import sign_in
+from registerwatch.accounts.sign_in import sign_in
 from registerwatch.accounts.sign_in_steps import NewStep
 from registerwatch.accounts.validation import email_address
 from registerwatch.clock import Clock
@@ -164,6 +171,8 @@ class ProviderSignInService:
                 mails = await self._tell(connection, account.id, user.email, Action.SIGN_IN_LINKED, person.email)
             await provider_repository.note_use(connection, person, now)
             how = f"by {self.name}"
+            told = await new_places.prepare_notice(connection, self._notices, present, client, now, how=how)
+            mails = (*mails, *told)
             opened = await sign_in(
                 connection, account, present, client, now, how=how, plans=self._plans, is_proof=False
             )  # a provider asks nobody who is signed in there: whoever sits at an open browser comes back from it

@@ -42,6 +42,8 @@ class StoredAccount:
     plan: str
     expires_at: int
     created_at: int
+    paused_until: int | None = None
+    """Until when (unix seconds) its notifications wait; None or past where they do not."""
 
 
 @dataclass(frozen=True, slots=True)

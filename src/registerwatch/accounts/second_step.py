@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registerwatch.accounts import repository, second_factor_repository, sign_in_steps
+from registerwatch.accounts import new_places, repository, second_factor_repository, sign_in_steps
 from registerwatch.accounts.clients import UNKNOWN_CLIENT, Client
 from registerwatch.accounts.code_check import CodeCheck, Verdict
 from registerwatch.accounts.failed_sign_ins import FailedSignIns
@@ -13,7 +13,7 @@ from registerwatch.accounts.models import NewSession
 from registerwatch.accounts.notices import AccountNotices
 from registerwatch.accounts.plans import Plans
 from registerwatch.accounts.second_factor_repository import SecondFactors
-from registerwatch.accounts.session_opening import sign_in
+from registerwatch.accounts.sign_in import sign_in
 from registerwatch.accounts.sign_in_steps import StoredStep
 from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
@@ -74,9 +74,10 @@ class SecondStepService:
             judgement = await self._codes.judge(connection, user, code, now)
             mails = judgement.mails
             if judgement.verdict in (Verdict.RIGHT, Verdict.NOT_NEEDED):
-                opened = await sign_in(
-                    connection, account, user, client, now, how="with a second factor", plans=self._plans
-                )
+                how = "with a second factor"
+                told = await new_places.prepare_notice(connection, self._notices, user, client, now, how=how)
+                mails = (*mails, *told)
+                opened = await sign_in(connection, account, user, client, now, how=how, plans=self._plans)
             else:
                 await sign_in_steps.count_try(connection, step)
         self._notices.send(mails)

@@ -5,7 +5,7 @@ import asyncio
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registerwatch.accounts import credentials, known_clients, repository, sign_in_steps
+from registerwatch.accounts import credentials, known_clients, new_places, repository, sign_in_steps
 from registerwatch.accounts.audit import Action
 from registerwatch.accounts.clients import UNKNOWN_CLIENT, Client
 from registerwatch.accounts.code_check import CodeCheck, Judgement, Verdict
@@ -21,7 +21,7 @@ from registerwatch.accounts.plans import PlanName, Plans
 from registerwatch.accounts.queries import AccountQueries, account_of, profile_of
 from registerwatch.accounts.repository import StoredUser
 from registerwatch.accounts.second_step import WRONG_CODE
-from registerwatch.accounts.session_opening import open_session
+from registerwatch.accounts.sign_in import open_session
 from registerwatch.accounts.sign_in_steps import NewStep
 from registerwatch.accounts.validation import company_name, email_address
 from registerwatch.clock import Clock
@@ -35,6 +35,7 @@ from registerwatch.errors import (
     WrongCode,
     WrongPassword,
 )
+from registerwatch.mail.mailer import Mail
 
 FIRST_KEY = "first key"
 NOTED_AGAIN_SECONDS = 24 * 3600
@@ -232,7 +233,7 @@ class SessionService:
         rehashed = await self._passwords.hashed(password) if self._passwords.is_outdated(user.password_hash) else None
         now = self._now()
         is_noted = await self._reads.is_known_client(user.email, client.address, now - NOTED_AGAIN_SECONDS)
-        session = ""
+        session, mails = "", tuple[Mail, ...]()
         async with self._writing, self._database.transaction() as connection:
             stored = await repository.lock_account(connection, user.account_id)
             present = await repository.user(connection, user.account_id, user.id)
@@ -244,9 +245,11 @@ class SessionService:
             if code is None and judgement.verdict is Verdict.NEEDED:
                 return await sign_in_steps.begin(connection, user.id, now)
             if judgement.verdict in (Verdict.NOT_NEEDED, Verdict.RIGHT):
+                if not is_noted:
+                    mails = (*await new_places.prepare_notice(connection, self._notices, present, client, now),)
                 await self._note_sign_in(connection, user, client, now, is_noted=is_noted)
                 session = await open_session(connection, user.id, now)
-        self._notices.send(judgement.mails)
+        self._notices.send([*judgement.mails, *mails])
         self._require_code(judgement, user, client)
         account = account_of(stored, self._plans)
         users, keys = await self._reads.users(account.id), await self._reads.keys(account.id)

@@ -1,4 +1,4 @@
-"""Opening the session of a user who has shown who they are, in whichever way."""
+"""Sign-in: the session of a user who has shown who they are, in whichever way."""
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
