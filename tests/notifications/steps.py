@@ -1,5 +1,6 @@
 """Steps of tests about webhooks: something is queued, another process delivers, a signature is checked."""
 
+import base64
 import hashlib
 import hmac
 from collections.abc import Mapping
@@ -90,7 +91,8 @@ def another_process(
 def channels_of(harness: ServiceHarness, service_name: str = "Service") -> Mapping[str, Channel]:
     """The channels over the harness's receivers."""
     http_client = SafeHttpClient(harness.receivers, allow_private=False, seconds=5.0)
-    return build_channels(harness.service.settings.model_copy(update={"service_name": service_name}), http_client)
+    settings = harness.service.settings.model_copy(update={"service_name": service_name})
+    return build_channels(settings, http_client, harness.mail, harness.clock)
 
 
 def expected_signatures(request: SignedRequest, *secrets: str, word: str = "Service") -> str:
@@ -98,3 +100,10 @@ def expected_signatures(request: SignedRequest, *secrets: str, word: str = "Serv
     timestamp = request.headers[f"X-{word}-Timestamp"]
     signed = timestamp.encode("ascii") + b"." + request.content
     return " ".join("sha256=" + hmac.HMAC(secret.encode(), signed, hashlib.sha256).hexdigest() for secret in secrets)
+
+
+def expected_standard_signature(request: SignedRequest, secret: str) -> str:
+    """What Standard Webhooks says that one secret signs, also not by the product's code."""
+    key = base64.b64decode(secret.removeprefix("whsec_"), validate=True)
+    signed = f"{request.headers['webhook-id']}.{request.headers['webhook-timestamp']}.".encode() + request.content
+    return "v1," + base64.b64encode(hmac.HMAC(key, signed, hashlib.sha256).digest()).decode()

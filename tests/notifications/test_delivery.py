@@ -12,7 +12,13 @@ from registerwatch.db.tables import deliveries, events
 from registerwatch.errors import InvalidInput
 from registerwatch.notifications.delivery import LEASE_SECONDS
 from tests.accounts.actions import EMAIL
-from tests.notifications.steps import another_process, clear_secret, expected_signatures, queue_change
+from tests.notifications.steps import (
+    another_process,
+    clear_secret,
+    expected_signatures,
+    expected_standard_signature,
+    queue_change,
+)
 from tests.support.harness import WEBHOOK_URL, ServiceHarness
 
 pytestmark = pytest.mark.anyio
@@ -54,6 +60,9 @@ async def test_a_change_arrives_with_the_contracts_body_and_headers(harness: Ser
         "X-Service-Signature": expected_signatures(request, webhook.secret),
         "X-Service-Event": "watch.changed",
         "X-Service-Delivery": row["id"],
+        "webhook-id": row["id"],
+        "webhook-timestamp": "1800000000",
+        "webhook-signature": expected_standard_signature(request, webhook.secret),
     }
     assert row["id"].startswith("whd_")
 

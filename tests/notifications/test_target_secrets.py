@@ -16,7 +16,9 @@ from registerwatch.db.secret_cipher import SecretCipher, key_id_of
 from registerwatch.errors import ConfigurationError, SecretUnreadable
 from registerwatch.notifications import target_secrets
 from registerwatch.notifications.channels.webhook_signature import signature
+from registerwatch.notifications.delivery import LEASE_SECONDS
 from registerwatch.settings import load_settings
+from tests.notifications.steps import queue_change
 from tests.support.harness import PASSWORD, WEBHOOK_URL, ServiceHarness, auth_headers, running_harness
 
 pytestmark = pytest.mark.anyio
@@ -197,6 +199,23 @@ async def test_a_process_without_the_key_leaves_a_delivery_to_one_that_has_it(re
 
     assert result.is_accepted
     assert not without.receivers.requests
+
+
+async def test_a_change_that_a_process_without_the_key_has_claimed_is_delivered_by_one_that_has_it(
+    restarts: Restarts,
+) -> None:
+    async with restarts.served(None) as without:
+        caller, _ = await without.owner_with_webhook()
+        async with restarts.served(NEW) as with_key:
+            await queue_change(without, caller)
+            (claimed,) = await without.deliveries.claim()
+            with pytest.raises(SecretUnreadable):
+                await without.deliveries.deliver(claimed)
+            with_key.clock.move(LEASE_SECONDS)
+
+            assert await with_key.deliver_due() == 1
+
+    assert len(with_key.receivers.requests) == 1
 
 
 async def test_without_a_key_the_log_says_once_that_secrets_are_in_clear(restarts: Restarts) -> None:

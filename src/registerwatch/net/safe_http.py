@@ -6,10 +6,11 @@ proxies from the environment, and takes a network backend, which checks addresse
 
 import asyncio
 import ipaddress
+import re
 import ssl
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from typing import Protocol
 
@@ -22,12 +23,15 @@ from registerwatch.net.answer_bounds import AnswerTooLong, BoundedAnswers, Bound
 from registerwatch.net.resolver import Resolver
 
 READ_BYTES, READ_PIECES = 1_024, 16
-"""What is read of an answer's body; only its status counts. After a longer one the connection is closed."""
+"""What is read of an answer's body. After a longer one the connection is closed."""
 MAX_ADDRESSES = 8
 """Of one name: the rest of a longer list is not tried."""
 IDLE_CONNECTIONS = 4
 """The pool checks every idle connection at every request, which costs more than opening a few new ones."""
 IDLE_SECONDS = 5.0
+
+MAX_RETRY_AFTER = 86_400
+_SECONDS = re.compile(rb"(\d{1,9})(\.\d{1,9})?")
 
 TOO_LONG = "the receiver sent more than an answer needs"
 _NO_ANSWER = (
@@ -44,6 +48,10 @@ class PostResult:
 
     status: int | None
     error: str
+    retry_after: int | None = None
+    """For how many seconds the receiver asks to be left alone; None where it does not say."""
+    content: bytes = field(default=b"", compare=False, repr=False)
+    """The beginning of what it answered."""
 
     @property
     def is_accepted(self) -> bool:
@@ -148,9 +156,10 @@ class SafeHttpClient:
             return PostResult(None, f"the connection failed: {type(error).__name__}")
         except OSError as error:
             return PostResult(None, f"the host cannot be found: {error.strerror or type(error).__name__}")
-        await _read_briefly(response, deadline)
-        answer = PostResult(response.status, "")
-        return answer if answer.is_accepted else PostResult(response.status, f"the receiver answered {response.status}")
+        content = await _read_briefly(response, deadline)
+        is_accepted = PostResult(response.status, "").is_accepted
+        problem = "" if is_accepted else f"the receiver answered {response.status}"
+        return PostResult(response.status, problem, _retry_after(response), content)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,15 +193,25 @@ def _request(to: _Addressed, body: bytes, headers: Mapping[str, str]) -> httpcor
     )
 
 
-async def _read_briefly(response: httpcore2.Response, deadline: float) -> None:
-    """Read the beginning of the body and drop it: some receivers fail when nobody reads."""
-    received = pieces = 0
+def _retry_after(response: httpcore2.Response) -> int | None:
+    """Seconds, in whole ones. A date is taken for nothing said."""
+    for name, value in response.headers:
+        if name.lower() == b"retry-after" and (found := _SECONDS.fullmatch(value.strip())):
+            return min(int(found[1]) + 1 if found[2] else int(found[1]), MAX_RETRY_AFTER)
+    return None
+
+
+async def _read_briefly(response: httpcore2.Response, deadline: float) -> bytes:
+    """Read the beginning of the body: some receivers fail when nobody reads."""
+    content, pieces = bytearray(), 0
     try:
         with suppress(TimeoutError, *_NO_ANSWER):
             async with asyncio.timeout_at(deadline):
                 async for chunk in response.aiter_stream():
-                    received, pieces = received + len(chunk), pieces + 1
-                    if received > READ_BYTES or pieces > READ_PIECES:
+                    content += chunk[: READ_BYTES + 1]
+                    pieces += 1
+                    if len(content) > READ_BYTES or pieces > READ_PIECES:
                         break
     finally:
         await response.aclose()
+    return bytes(content[:READ_BYTES])

@@ -4,8 +4,9 @@ Functions run in the transaction of the connection that they are given.
 """
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
-from sqlalchemy import ColumnElement, and_, case, func, select
+from sqlalchemy import ColumnElement, Select, and_, case, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.db.tables import deliveries, webhooks
@@ -41,7 +42,7 @@ async def page(
     body_length: int,
 ) -> Sequence[LoggedDelivery]:
     """Deliveries to a target of the account, newest first, with the first characters of their bodies."""
-    rows = (
+    rows: Select[*tuple[Any, ...]] = (
         select(
             deliveries.c.id,
             deliveries.c.type,
@@ -54,6 +55,8 @@ async def page(
             deliveries.c.milliseconds,
             func.substr(deliveries.c.body, 1, body_length),
             func.length(deliveries.c.body),
+            deliveries.c.due_at,
+            deliveries.c.round,
         )
         .where(deliveries.c.account_id == account_id, deliveries.c.webhook_id == target_id)
         .order_by(deliveries.c.created_at.desc(), deliveries.c.id)
@@ -107,6 +110,8 @@ def _logged_of(
     milliseconds: int | None,
     body: str | None,
     length: int | None,
+    due_at: int | None,
+    put_off: int,
 ) -> LoggedDelivery:
     return LoggedDelivery(
         id=delivery_id,
@@ -120,6 +125,8 @@ def _logged_of(
         milliseconds=milliseconds,
         body=body,
         length=length or 0,
+        due_at=due_at,
+        round=put_off,
     )
 
 

@@ -4,12 +4,22 @@ import secrets
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from registerwatch.notifications.choices import EVERYTHING, Choice, Frequency
+
 MAX_TARGETS = 10
 """Of one account in one channel."""
 OVERLAP_SECONDS = 24 * 3600
 """How long the secret before signs beside a new one."""
+REPEAT_PAUSES = (300, 1_800, 7_200, 43_200, 86_400)
+"""Seconds after which a delivery that failed is tried again, where its target repeats."""
+PAUSED_AS_FAILING = "It failed for five days."
+"""The reason of a pause that ends by itself when something is accepted."""
+MAX_WAIT_SECONDS = 3_600
+"""No target puts off its next round for longer."""
 LOG_LENGTH = 50
 DELIVERY_PREFIX = "whd_"
+EMAIL = "email"
+"""The channel whose targets belong to users, one to each."""
 
 
 def new_delivery_id() -> str:
@@ -40,6 +50,24 @@ class Target:
     last_at: int | None
     last_ok: bool | None
     last_error: str | None
+    name: str = ""
+    choice: Choice = EVERYTHING
+    time_zone: str = "UTC"
+    repeats: bool = False
+    """Whether a delivery that failed is tried again later."""
+    failing_since: int | None = None
+    paused_at: int | None = None
+    paused_reason: str = ""
+    user_id: int | None = None
+    """The user whose own it is; None for one of the account."""
+    user_email: str | None = None
+    is_proven: bool = False
+    """Whether the user's address is."""
+
+    @property
+    def is_on(self) -> bool:
+        """Whether it is told anything: it is neither turned off nor paused."""
+        return self.choice.frequency is not Frequency.OFF and self.paused_at is None
 
     def valid_secrets(self, now: float) -> list[str]:
         """What a delivery is signed with now."""
@@ -66,6 +94,17 @@ class AttemptResult:
     error: str
     milliseconds: int | None = None
     """What it took; None where nothing was sent."""
+    is_final: bool = False
+    """Whether another try cannot help, as where the target does not exist."""
+    is_uncertain: bool = False
+    """Whether it may have arrived though nobody said so. What must arrive once is not sent again then."""
+
+    wait_seconds: int | None = None
+    """For so long the target asked not to be sent anything."""
+
+    def may_be_repeated(self) -> bool:
+        """Whether another try later can help."""
+        return not (self.is_accepted or self.is_final or self.is_uncertain)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +125,17 @@ class Delivery:
     error: str
     milliseconds: int | None = None
     """What the last attempt took; None where there was none, or a node of a release before made it."""
+    due_at: int | None = None
+    """From when on it may be sent (again), None when it has ended."""
+    round: int = 0
+    """How often it was put off after it failed."""
+    handed_over_at: int | None = None
+    """When a target that must get it once began to get it; None where it surely has not arrived."""
+
+    @property
+    def again_at(self) -> int | None:
+        """When it is tried again after it failed; None where it is not."""
+        return self.due_at if self.round else None
 
 
 class Outcome(StrEnum):
@@ -130,6 +180,15 @@ class LoggedDelivery:
     milliseconds: int | None
     body: str | None
     length: int
+    due_at: int | None = None
+    """From when on it may be sent (again), None when it has ended."""
+    round: int = 0
+    """How often it was put off after it failed."""
+
+    @property
+    def again_at(self) -> int | None:
+        """When it is tried again after it failed; None where it is not."""
+        return self.due_at if self.round else None
 
     @property
     def is_cut(self) -> bool:

@@ -1,7 +1,8 @@
 """The outbox: deliveries are put into it by the transaction that stores their events."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import structlog
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -11,15 +12,32 @@ from registerwatch.db.engine import Database
 from registerwatch.errors import DatabaseUnavailable
 from registerwatch.notifications import repository, target_repository
 from registerwatch.notifications.channels import Channel
+from registerwatch.notifications.choices import is_of_digest, next_period
 from registerwatch.notifications.models import Target
 from registerwatch.notifications.repository import NewDelivery
+from registerwatch.notifications.waiting_deliveries import time_of_pause
 from registerwatch.register.observation import new_batch
 from registerwatch.watches.models import Event
+from registerwatch.watches.tag_repository import tags_of
 
 log = structlog.get_logger(__name__)
 
 RETRY_SECONDS = 5.0
 """After which a release is tried again that the database did not answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """Events that were stored together: the batch they belong to, and when what joins it is due."""
+
+    name: str
+    due_at: int
+    now: int
+
+    @property
+    def is_held(self) -> bool:
+        """Whether a run releases it at its end."""
+        return self.due_at > self.now
 
 
 class DeliveryOutbox:
@@ -34,16 +52,28 @@ class DeliveryOutbox:
     async def put(
         self, connection: AsyncConnection, batch: str, events: Mapping[int, Sequence[Event]], *, due_at: int, now: int
     ) -> None:
-        """Add events, by account, to the batch's delivery to each of the account's targets; make it where there is
-        none. Where it is being sent already, another delivery takes the events, at once.
+        """Add events, by account, to deliveries to those of the account's targets that want to hear of them; make the
+        deliveries where there are none.
+
+        What a target is told at once joins its delivery of the batch; what waits for a digest, the one of its period.
+        Where a delivery is being sent already, the next one takes the events.
         """
         if not events:
             return
         targets = await target_repository.lock_targets(connection, events.keys(), self._channels.keys())
-        new = [NewDelivery(target, self._rendered(target, events)) for target in targets if self._is_ready(target)]
-        with_body = await repository.put(connection, batch, new, due_at=due_at, now=now)
-        left = [each for each in new if each.target.id in with_body]
-        await repository.put(connection, new_batch(), left, due_at=now, now=now)
+        ready = [each for each in targets if self._is_ready(each)]
+        tags = await _tags(connection, ready, events)
+        pauses = await target_repository.pauses(connection, events.keys())  # behind the lock: a pause takes it, too
+        new: list[NewDelivery] = []
+        for target in ready:
+            heard = [
+                each for each in events[target.account_id] if target.choice.hears(each, tags.get(each.watch_id, ()))
+            ]
+            paused_until = pauses.get(target.account_id, 0)
+            new += self._deliveries(target, heard, _Batch(batch, due_at, now), paused_until)
+        left = await repository.put(connection, new, now)
+        while left:
+            left = await repository.put(connection, [self._later(each, now) for each in left], now)
 
     async def release(self, batch: str) -> None:
         """Make the held deliveries of a batch due. Where the database does not answer, that is tried again later."""
@@ -62,10 +92,44 @@ class DeliveryOutbox:
         await asyncio.gather(*self._releasing, return_exceptions=True)
 
     def _is_ready(self, target: Target) -> bool:
-        return self._channels[target.channel].problem(target) is None
+        return target.paused_at is None and self._channels[target.channel].problem(target) is None
 
-    def _rendered(self, target: Target, events: Mapping[int, Sequence[Event]]) -> Sequence[str]:
-        return [self._channels[target.channel].render_event(event) for event in events[target.account_id]]
+    def _deliveries(
+        self, target: Target, events: Sequence[Event], batch: _Batch, paused_until: int
+    ) -> Iterator[NewDelivery]:
+        """The deliveries that events of a target belong to: one at once, one of a digest, or one when a pause ends."""
+        at_once = [each for each in events if target.choice.is_told_at_once(each)]
+        digest = [each for each in events if not target.choice.is_told_at_once(each)]
+        if paused_until > batch.now and events:
+            pause = time_of_pause(paused_until)
+            yield NewDelivery(
+                target, pause.batch, pause.due_at, self._rendered(target, events), is_scheduled=pause.is_scheduled
+            )
+            return
+        if at_once:
+            name, due_at = self._at_once(target, batch)
+            yield NewDelivery(target, name, due_at, self._rendered(target, at_once))
+        if digest:
+            period = next_period(target.choice, target.time_zone, batch.now)
+            yield NewDelivery(target, period.batch, period.due_at, self._rendered(target, digest), is_scheduled=True)
+
+    def _at_once(self, target: Target, batch: _Batch) -> tuple[str, int]:
+        """What a run found comes with the run. Beside runs, what a channel gathers comes together."""
+        seconds = self._channels[target.channel].gathers_seconds
+        if batch.is_held or not seconds:
+            return batch.name, batch.due_at
+        due_at = (batch.now // seconds + 1) * seconds
+        return f"gathered:{due_at}", due_at
+
+    def _later(self, late: NewDelivery, now: int) -> NewDelivery:
+        """In place of a delivery that is being sent already: one of the next period, or one at once."""
+        if is_of_digest(late.batch):
+            period = next_period(late.target.choice, late.target.time_zone, max(late.due_at, now))
+            return replace(late, batch=period.batch, due_at=period.due_at)
+        return replace(late, batch=new_batch(), due_at=now, is_scheduled=False)
+
+    def _rendered(self, target: Target, events: Sequence[Event]) -> Sequence[str]:
+        return [self._channels[target.channel].render_event(event) for event in events]
 
     async def _release_later(self, batch: str) -> None:
         while True:
@@ -79,3 +143,13 @@ class DeliveryOutbox:
     async def _release(self, batch: str) -> None:
         async with self._database.transaction() as connection:
             await repository.release(connection, batch, int(self._clock.now()))
+
+
+async def _tags(
+    connection: AsyncConnection, targets: Sequence[Target], events: Mapping[int, Sequence[Event]]
+) -> Mapping[int, Sequence[str]]:
+    """The tags of the watches of events, by watch, of those accounts where a target asks for tags."""
+    tags: dict[int, Sequence[str]] = {}
+    for account_id in {each.account_id for each in targets if each.choice.tags}:
+        tags |= await tags_of(connection, account_id, {each.watch_id for each in events[account_id]})
+    return tags

@@ -8,12 +8,20 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import BindParameter, Row, and_, bindparam, delete, func, insert, or_, select, text, update
+from sqlalchemy import BindParameter, Row, TextClause, and_, bindparam, delete, func, insert, or_, select, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.clock import CLOCK_DIFFERENCE_SECONDS
-from registerwatch.db.tables import accounts, deliveries, webhooks
-from registerwatch.notifications.models import AttemptResult, Delivery, EventType, Notification, Target, new_delivery_id
+from registerwatch.db.tables import accounts, deliveries, users, webhooks
+from registerwatch.notifications.models import (
+    PAUSED_AS_FAILING,
+    AttemptResult,
+    Delivery,
+    EventType,
+    Notification,
+    Target,
+    new_delivery_id,
+)
 from registerwatch.notifications.target_repository import TARGET, target_of
 
 MAX_TESTS = 200
@@ -36,7 +44,11 @@ _DELIVERY = select(
     deliveries.c.status,
     deliveries.c.error,
     deliveries.c.milliseconds,
+    deliveries.c.due_at,
+    deliveries.c.round,
+    deliveries.c.handed_over_at,
 )
+_DELIVERY_COLUMNS = len(_DELIVERY.selected_columns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,30 +72,38 @@ class ClaimedDelivery:
 
 @dataclass(frozen=True, slots=True)
 class NewDelivery:
-    """Rendered events for one target, each in one line."""
+    """Rendered events for one target, each in one line. Those of one batch join one delivery, due at `due_at`.
+
+    With `is_scheduled` that may be days from now: nobody releases it before.
+    """
 
     target: Target
+    batch: str
+    due_at: int
     events: Sequence[str]
+    is_scheduled: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class FinishedDelivery:
-    """How a delivery ended: its last result, after so many attempts. It counts while the lease is the sender's."""
+    """How a delivery ended: its last result, after so many attempts. It counts while the lease is the sender's.
+
+    With `again_at` it has not ended: it falls due again then (unix seconds), with the same id and body.
+    """
 
     delivery_id: str
     target_id: int
     leased_until: int
     result: AttemptResult
     attempts: int
+    again_at: int | None = None
 
 
-async def put(
-    connection: AsyncConnection, batch: str, new: Sequence[NewDelivery], *, due_at: int, now: int
-) -> Collection[int]:
+async def put(connection: AsyncConnection, new: Sequence[NewDelivery], now: int) -> Sequence[NewDelivery]:
     """One delivery of a batch to each target; where there is one, the events are appended to it.
 
-    Gives the ids of targets whose delivery has its body already: nothing is appended to that. The others get no body
-    before this transaction ends.
+    Gives those whose delivery has its body already: nothing is appended to that. The others get no body before this
+    transaction ends.
     """
     rows = [
         {
@@ -92,9 +112,10 @@ async def put(
             "webhook_id": each.target.id,
             "channel": each.target.channel,
             "type": EventType.CHANGED.value,
-            "batch": batch,
+            "batch": each.batch,
             "now": now,
-            "due_at": due_at,
+            "due_at": each.due_at,
+            "is_scheduled": each.is_scheduled,
             "events": "\n".join(each.events),
         }
         for each in new
@@ -102,8 +123,10 @@ async def put(
     if not rows:
         return ()
     await connection.execute(_PUT, rows)
-    has_body = deliveries.c.batch == batch, deliveries.c.body.is_not(None)
-    return set((await connection.execute(select(deliveries.c.webhook_id).where(*has_body))).scalars())
+    has_body = deliveries.c.batch.in_({each.batch for each in new}), deliveries.c.body.is_not(None)
+    found = await connection.execute(select(deliveries.c.webhook_id, deliveries.c.batch).where(*has_body))
+    begun = {(target_id, batch) for target_id, batch in found}
+    return [each for each in new if (each.target.id, each.batch) in begun]
 
 
 async def add_test(connection: AsyncConnection, target: Target, notification: Notification, body: str) -> None:
@@ -147,6 +170,7 @@ async def claim(
     lease_until: int,
     limit: int,
     limit_per_target: int,
+    candidates: int | None = None,
 ) -> Sequence[ClaimedDelivery]:
     """Claim deliveries of some channels that are due, few of each target, so that a slow one delays no other.
 
@@ -156,6 +180,9 @@ async def claim(
     When a worker dies, its deliveries fall due again at the end of the lease. What would be due or leased for longer
     than anything can be is of before the clock was put back, and due now. Deliveries of channels that a newer
     release added are left to its nodes.
+
+    With `candidates` only so many of the oldest are looked at: where one server takes all, no target is slower than
+    others, and thousands may be due at the same hour.
     """
     values = {
         "channels": list(channels),
@@ -166,7 +193,10 @@ async def claim(
         "limit": limit,
         "limit_per_target": limit_per_target,
     }
-    claimed = [row.id for row in await connection.execute(_CLAIM[connection.dialect.name], values)]
+    statements = _CLAIM
+    if candidates is not None:
+        statements, values = _CLAIM_OLDEST, {**values, "candidates": candidates}
+    claimed = [row.id for row in await connection.execute(statements[connection.dialect.name], values)]
     if not claimed:
         return []
     found = (
@@ -177,6 +207,7 @@ async def claim(
         )
         .join(webhooks, webhooks.c.id == deliveries.c.webhook_id)
         .join(accounts, accounts.c.id == deliveries.c.account_id)
+        .outerjoin(users, users.c.id == webhooks.c.user_id)
         .where(deliveries.c.id.in_(claimed))
     )
     return [_claimed_of(row, lease_until) for row in await connection.execute(found)]
@@ -187,6 +218,12 @@ async def set_bodies(connection: AsyncConnection, bodies: Mapping[str, str]) -> 
     if bodies:
         rows = [{"delivery_id": delivery_id, "content": body} for delivery_id, body in bodies.items()]
         await connection.execute(_SET_BODY, rows)
+
+
+async def hand_over(connection: AsyncConnection, delivery_id: str, leased_until: int, now: int) -> bool:
+    """Note that a target begins to get what it must get once. False where the lease is another's by now."""
+    begun = update(deliveries).where(deliveries.c.id == delivery_id, deliveries.c.leased_until == leased_until)
+    return (await connection.execute(begun.values(handed_over_at=now))).rowcount == 1
 
 
 async def finish(connection: AsyncConnection, ended: Sequence[FinishedDelivery], now: int) -> None:
@@ -204,6 +241,10 @@ async def finish(connection: AsyncConnection, ended: Sequence[FinishedDelivery],
             "status": each.result.status,
             "error": each.result.error,
             "milliseconds": each.result.milliseconds,
+            "is_uncertain": each.result.is_uncertain,
+            "again_at": each.again_at,
+            "has_ended": each.again_at is None,
+            "as_failing": PAUSED_AS_FAILING,
             "now": now,
         }
         for each in ended
@@ -237,16 +278,17 @@ async def by_id(connection: AsyncConnection, account_id: int, target_id: int, de
 
 
 async def send_again(connection: AsyncConnection, account_id: int, target_id: int, delivery_id: str, now: int) -> bool:
-    """Make a delivery that has ended due again, as it was. False when the account has no such one."""
+    """Make a delivery that has ended, or waits for its round, due now, as it was. False where there is no such one."""
+    waits = and_(deliveries.c.round > 0, deliveries.c.leased_until == 0)
     again = (
         update(deliveries)
         .where(
             deliveries.c.account_id == account_id,
             deliveries.c.webhook_id == target_id,
             deliveries.c.id == delivery_id,
-            deliveries.c.finished_at.is_not(None),
+            or_(deliveries.c.finished_at.is_not(None), waits),
         )
-        .values(due_at=now, finished_at=None, is_accepted=None)
+        .values(due_at=now, finished_at=None, is_accepted=None, round=0, handed_over_at=None)
     )
     return (await connection.execute(again)).rowcount == 1
 
@@ -267,46 +309,71 @@ async def waiting(connection: AsyncConnection) -> tuple[int, int | None]:
 
 _PUT = text(
     "INSERT INTO deliveries"
-    " (id, account_id, webhook_id, channel, type, batch, created_at, due_at, leased_until, attempts, error, events)"
-    " VALUES (:id, :account_id, :webhook_id, :channel, :type, :batch, :now, :due_at, 0, 0, '', :events)"
+    " (id, account_id, webhook_id, channel, type, batch, created_at, due_at, is_scheduled, leased_until, attempts,"
+    " error, events)"
+    " VALUES (:id, :account_id, :webhook_id, :channel, :type, :batch, :now, :due_at, :is_scheduled, 0, 0, '', :events)"
     " ON CONFLICT (webhook_id, batch) DO UPDATE SET events = deliveries.events || '\n' || excluded.events"
     " WHERE deliveries.body IS NULL"  # PostgreSQL locks the row in either case
 )
 
 _SET_BODY = text("UPDATE deliveries SET body = :content, events = NULL WHERE id = :delivery_id")
 _FINISH = text(
-    "UPDATE deliveries SET due_at = NULL, leased_until = 0, attempts = attempts + :attempts, finished_at = :now,"
-    " is_accepted = :is_accepted, status = :status, error = :error, milliseconds = :milliseconds"
+    "UPDATE deliveries SET due_at = :again_at, leased_until = 0, attempts = attempts + :attempts,"
+    " finished_at = CASE WHEN :has_ended THEN CAST(:now AS BIGINT) END,"
+    " is_accepted = CASE WHEN :has_ended THEN CAST(:is_accepted AS BOOLEAN) END,"
+    " is_scheduled = is_scheduled OR NOT :has_ended,"
+    " round = round + CASE WHEN :has_ended THEN 0 ELSE 1 END,"
+    " handed_over_at = CASE WHEN :is_accepted OR :is_uncertain THEN handed_over_at END,"
+    " status = :status, error = :error, milliseconds = :milliseconds"
     " WHERE id = :delivery_id AND leased_until = :leased_until"
 )
-_LAST = text("UPDATE webhooks SET last_at = :now, last_ok = :is_accepted, last_error = :error WHERE id = :webhook_id")
+_LAST = text(
+    "UPDATE webhooks SET last_at = :now, last_ok = :is_accepted, last_error = :error,"
+    " failing_since = CASE WHEN :is_accepted THEN NULL ELSE COALESCE(failing_since, CAST(:now AS BIGINT)) END,"
+    " paused_at = CASE WHEN :is_accepted AND paused_reason = :as_failing THEN NULL ELSE paused_at END,"
+    " paused_reason = CASE WHEN :is_accepted AND paused_reason = :as_failing THEN '' ELSE paused_reason END"
+    " WHERE id = :webhook_id"
+)
 
+_IS_DUE = (
+    "(due_at <= :now OR (is_scheduled = FALSE AND due_at > :latest_due))"
+    " AND (leased_until <= :now OR leased_until > :latest_lease)"
+    " AND account_id NOT IN (SELECT id FROM accounts WHERE paused_until > :now)"
+)
+_ALL = f"deliveries due WHERE {_IS_DUE} AND channel IN :channels"
+_OLDEST = (
+    f"(SELECT id, webhook_id, due_at, created_at FROM deliveries WHERE {_IS_DUE} AND channel IN :channels"  # noqa: S608  # no value of anybody is in it
+    " AND webhook_id NOT IN (SELECT webhook_id FROM deliveries WHERE due_at <= :now AND leased_until > :now"
+    " AND leased_until <= :latest_lease GROUP BY webhook_id HAVING count(*) >= :limit_per_target)"
+    " ORDER BY due_at LIMIT :candidates) due"
+)
 _FIRST_OF_EACH = (
     "SELECT id FROM (SELECT id, due_at, row_number() OVER (PARTITION BY webhook_id ORDER BY due_at, created_at, id)"
     " + (SELECT count(*) FROM deliveries busy WHERE busy.webhook_id = due.webhook_id"
     " AND busy.leased_until > :now AND busy.leased_until <= :latest_lease)"
-    " AS place FROM deliveries due WHERE (due_at <= :now OR due_at > :latest_due)"
-    " AND (leased_until <= :now OR leased_until > :latest_lease) AND channel IN :channels)"
-    " ranked WHERE place <= :limit_per_target ORDER BY place, due_at LIMIT :limit"
+    " AS place FROM {}) ranked WHERE place <= :limit_per_target ORDER BY place, due_at LIMIT :limit"
 )
 _LEASE = "UPDATE deliveries SET leased_until = :lease_until WHERE id IN ({}) RETURNING id"
 _CHANNELS: BindParameter[str] = bindparam("channels", expanding=True)
-_CLAIM = {
-    "sqlite": text(_LEASE.format(_FIRST_OF_EACH)).bindparams(_CHANNELS),
-    "postgresql": text(
-        _LEASE.format(
-            f"SELECT id FROM deliveries WHERE id IN ({_FIRST_OF_EACH})"  # noqa: S608  # no value of anybody is in it
-            " AND (due_at <= :now OR due_at > :latest_due)"
-            " AND (leased_until <= :now OR leased_until > :latest_lease) FOR UPDATE SKIP LOCKED"
-        )
-    ).bindparams(_CHANNELS),
-}
+
+
+def _claim_of(source: str) -> dict[str, TextClause]:
+    """The statement that claims deliveries of a source, by the kind of the database."""
+    first = _FIRST_OF_EACH.format(source)
+    unlocked = f"SELECT id FROM deliveries WHERE id IN ({first}) AND {_IS_DUE} FOR UPDATE SKIP LOCKED"  # noqa: S608
+    return {
+        "sqlite": text(_LEASE.format(first)).bindparams(_CHANNELS),
+        "postgresql": text(_LEASE.format(unlocked)).bindparams(_CHANNELS),
+    }
+
+
+_CLAIM, _CLAIM_OLDEST = _claim_of(_ALL), _claim_of(_OLDEST)
 
 
 def _delivery_of(row: Row[*tuple[Any, ...]]) -> Delivery:
-    return Delivery(row.id, row.account_id, row.webhook_id, EventType(row.type), *row[4:13])
+    return Delivery(row.id, row.account_id, row.webhook_id, EventType(row.type), *row[4:_DELIVERY_COLUMNS])
 
 
 def _claimed_of(row: Row[*tuple[Any, ...]], leased_until: int) -> ClaimedDelivery:
     events = None if row.events is None else row.events.split("\n")
-    return ClaimedDelivery(_delivery_of(row), target_of(row[15:]), row.email, leased_until, events)
+    return ClaimedDelivery(_delivery_of(row), target_of(row[_DELIVERY_COLUMNS + 2 :]), row.email, leased_until, events)

@@ -3,14 +3,15 @@
 Functions run in the transaction of the connection that they are given.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import BigInteger, ColumnElement, Text, bindparam, delete, insert, select, update
+from sqlalchemy import BigInteger, ColumnElement, Text, bindparam, delete, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registerwatch.db.tables import webhooks
+from registerwatch.db.tables import accounts, users, webhooks
+from registerwatch.notifications.choices import choice_of
 from registerwatch.notifications.models import Target
 
 TARGET = select(
@@ -26,7 +27,17 @@ TARGET = select(
     webhooks.c.last_at,
     webhooks.c.last_ok,
     webhooks.c.last_error,
-)
+    webhooks.c.name,
+    webhooks.c.choice,
+    func.coalesce(users.c.time_zone, webhooks.c.time_zone).label("time_zone"),
+    webhooks.c.repeats,
+    webhooks.c.failing_since,
+    webhooks.c.paused_at,
+    webhooks.c.paused_reason,
+    webhooks.c.user_id,
+    users.c.email.label("user_email"),
+    users.c.confirmed_at.is_not(None).label("is_proven"),
+).select_from(webhooks.outerjoin(users, users.c.id == webhooks.c.user_id))
 """Every column of a target, in the order of its fields."""
 TARGETS = TARGET.where(
     webhooks.c.account_id == bindparam("account_id", type_=BigInteger),
@@ -38,8 +49,15 @@ TARGETS = TARGET.where(
 def target_of(row: Sequence[Any]) -> Target:
     """A row of `TARGETS`, in which SQLite has numbers for truth values."""
     target = Target(*row)
-    last_ok = None if target.last_ok is None else bool(target.last_ok)
-    return replace(target, is_first=bool(target.is_first), last_ok=last_ok)
+    stored: str | None = row[13]
+    return replace(
+        target,
+        is_first=bool(target.is_first),
+        last_ok=None if target.last_ok is None else bool(target.last_ok),
+        choice=choice_of(stored),
+        repeats=bool(target.repeats),
+        is_proven=bool(target.is_proven),
+    )
 
 
 async def of_account(connection: AsyncConnection, account_id: int, channel: str) -> Sequence[Target]:
@@ -56,7 +74,15 @@ async def by_id(connection: AsyncConnection, account_id: int, channel: str, targ
 
 
 async def add(
-    connection: AsyncConnection, account_id: int, *, channel: str, url: str, secret: str, is_first: bool, now: int
+    connection: AsyncConnection,
+    account_id: int,
+    *,
+    channel: str,
+    url: str,
+    secret: str,
+    is_first: bool,
+    repeats: bool = False,
+    now: int,
 ) -> int:
     """Add a target. Its id."""
     values = {
@@ -65,6 +91,7 @@ async def add(
         "url": url,
         "secret": secret,
         "is_first": is_first,
+        "repeats": repeats,
         "created_at": now,
     }
     added: int = (await connection.execute(insert(webhooks).values(values).returning(webhooks.c.id))).scalar_one()
@@ -74,6 +101,11 @@ async def add(
 async def set_url(connection: AsyncConnection, account_id: int, target_id: int, url: str) -> None:
     """Another address with the same secret."""
     await connection.execute(update(webhooks).where(*_is_target(account_id, target_id)).values(url=url))
+
+
+async def set_repeats(connection: AsyncConnection, account_id: int, target_id: int, *, repeats: bool) -> None:
+    """Whether deliveries that fail from now on are tried again later."""
+    await connection.execute(update(webhooks).where(*_is_target(account_id, target_id)).values(repeats=repeats))
 
 
 async def set_secret(
@@ -96,9 +128,17 @@ async def lock_targets(
     found = (
         TARGET.where(webhooks.c.account_id.in_(account_ids), webhooks.c.channel.in_(channels))
         .order_by(webhooks.c.id)
-        .with_for_update(read=True, key_share=True)
+        .with_for_update(read=True, key_share=True, of=webhooks)
     )
     return [target_of(row) for row in await connection.execute(found)]
+
+
+async def pauses(connection: AsyncConnection, account_ids: Collection[int]) -> Mapping[int, int]:
+    """Until when (unix seconds) the notifications of those of the accounts wait that were paused."""
+    paused = select(accounts.c.id, accounts.c.paused_until).where(
+        accounts.c.id.in_(account_ids), accounts.c.paused_until.is_not(None)
+    )
+    return {row[0]: row[1] for row in await connection.execute(paused)}
 
 
 def _is_target(account_id: int, target_id: int) -> Sequence[ColumnElement[bool]]:

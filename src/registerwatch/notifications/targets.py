@@ -33,6 +33,7 @@ from registerwatch.notifications.models import (
     new_delivery_id,
 )
 from registerwatch.notifications.repository import FinishedDelivery
+from registerwatch.notifications.target_addresses import StoredAddress, stored_address
 from registerwatch.notifications.target_secrets import TargetSecrets
 
 MAX_TESTS, MAX_TESTS_PER_ACCOUNT = 50, 3
@@ -84,7 +85,8 @@ class TargetService:
 
         Raises `InvalidInput` for an address that the channel refuses, `CapReached`.
         """
-        wanted = self._channel.check_target(url) if url.strip() else ""
+        entered = stored_address(self._channel, url) if url.strip() else None
+        wanted = entered.url if entered is not None else ""
         async with self._database.transaction() as connection:
             present = await self._locked(connection, caller)
             first = next((each for each in present if each.is_first), None)
@@ -94,8 +96,8 @@ class TargetService:
                 await target_repository.set_url(connection, caller.account.id, first.id, wanted)
             elif first is not None:
                 await target_repository.remove(connection, caller.account.id, first.id)
-            elif wanted:
-                await self._add(connection, caller, present, wanted, is_first=True)
+            elif entered is not None:
+                await self._add(connection, caller, present, entered, is_first=True)
             if first is not None or wanted:
                 await self._note(connection, caller, wanted or "removed")
             notices: Sequence[Mail] = ()
@@ -104,15 +106,18 @@ class TargetService:
                 notices = await self._notices.prepare(connection, caller, NoticeKind.WEBHOOKS, what)
         self._notices.send(notices)
 
-    async def add(self, caller: Caller, url: str) -> Target:
-        """Add an address with a secret of its own. Raises `InvalidInput`, `CapReached`."""
-        wanted = self._channel.check_target(url)
+    async def add(self, caller: Caller, url: str, *, repeats: bool = False) -> Target:
+        """Add an address with a secret of its own. With `repeats`, deliveries that fail are tried again in rounds.
+
+        Raises `InvalidInput`, `CapReached`.
+        """
+        wanted = stored_address(self._channel, url)
         async with self._database.transaction() as connection:
             present = await self._locked(connection, caller)
-            target_id = await self._add(connection, caller, present, wanted, is_first=False)
-            await self._note(connection, caller, wanted)
+            target_id = await self._add(connection, caller, present, wanted, is_first=False, repeats=repeats)
+            await self._note(connection, caller, wanted.url)
             added = await self._target(connection, caller, target_id)
-            what = f"added a {self._channel.name} to {_host(wanted)}"
+            what = f"added a {self._channel.name} to {_host(wanted.url)}"
             notices = await self._notices.prepare(connection, caller, NoticeKind.WEBHOOKS, what)
         self._notices.send(notices)
         return self._secrets.opened(added)
@@ -131,7 +136,12 @@ class TargetService:
         self._notices.send(notices)
 
     async def rotate(self, caller: Caller, target_id: int) -> Target:
-        """A new secret; the old one signs beside it for 24 hours. Raises `InvalidInput` for an unknown id."""
+        """A new secret; the old one signs beside it for 24 hours.
+
+        Raises `InvalidInput` for an unknown id, and where the address is the secret.
+        """
+        if self._channel.address_is_secret:
+            raise InvalidInput(f"The address is the secret: make a new one in {self._channel.title}, and add it.")
         now = int(self._clock.now())
         async with self._database.transaction() as connection:
             await self._locked(connection, caller)
@@ -140,7 +150,7 @@ class TargetService:
                 connection,
                 caller.account.id,
                 target.id,
-                secret=self._new_secret(caller),
+                secret=self._secrets.sealed(caller.account.id, self._channel.new_secret()),
                 old_secret=target.secret,
                 until=now + OVERLAP_SECONDS,
             )
@@ -150,6 +160,16 @@ class TargetService:
             notices = await self._notices.prepare(connection, caller, NoticeKind.WEBHOOKS, what)
         self._notices.send(notices)
         return self._secrets.opened(renewed)
+
+    async def set_repeats(self, caller: Caller, target_id: int, *, repeats: bool) -> None:
+        """Choose whether deliveries that fail are tried again in rounds. Raises `InvalidInput` for an unknown id."""
+        async with self._database.transaction() as connection:
+            await self._locked(connection, caller)
+            target = await self._target(connection, caller, target_id)
+            if target.repeats is repeats:
+                return
+            await target_repository.set_repeats(connection, caller.account.id, target_id, repeats=repeats)
+            await self._note(connection, caller, f"{target.url}: rounds {'on' if repeats else 'off'}")
 
     async def test(self, caller: Caller, target_id: int | None) -> TestResult:
         """Send a signed test to one target, or to the first one. Raises `InvalidInput` when there is none.
@@ -161,15 +181,15 @@ class TargetService:
 
     async def _send_test(self, caller: Caller, target_id: int | None) -> TestResult:
         notification = Notification(new_delivery_id(), EventType.TEST, int(self._clock.now()), caller.account.email)
-        body = self._channel.render(notification, [])
         async with self._database.transaction() as connection:
             await locked(connection, caller)
             if target_id is not None:
                 target = await self._target(connection, caller, target_id)
             else:
                 target = await self._first(connection, caller)
+            body = self._channel.render(self._secrets.opened(target), notification, [])
             await repository.add_test(connection, target, notification, body)
-        result, attempts = await self._deliveries.send(target, notification, body)
+        result, attempts = await self._deliveries.send_test(target, notification, body)
         await self._deliveries.store([FinishedDelivery(notification.id, target.id, 0, result, attempts)])
         return TestResult(result.is_accepted, result.status, result.error, notification.id, result.milliseconds)
 
@@ -188,11 +208,16 @@ class TargetService:
             return RowPage.cut(found, limit)
 
     async def send_again(self, caller: Caller, target_id: int, delivery_id: str) -> None:
-        """Send a delivery that has ended once more, as it was. Raises `InvalidInput` for an unknown one."""
+        """Send a delivery that has ended, or waits for its round, once more, as it was.
+
+        Raises `InvalidInput` for an unknown one, and for one that is under way.
+        """
         if not _may_be_id(delivery_id):
             raise InvalidInput(self._not_ended)
         now = int(self._clock.now())
         async with self._database.transaction() as connection:
+            if await self._by_id(connection, caller, target_id) is None:
+                raise InvalidInput(self._not_ended)
             if not await repository.send_again(connection, caller.account.id, target_id, delivery_id, now):
                 raise InvalidInput(self._not_ended)
 
@@ -202,7 +227,14 @@ class TargetService:
         return await target_repository.of_account(connection, caller.account.id, self._channel.name)
 
     async def _add(
-        self, connection: AsyncConnection, caller: Caller, present: Sequence[Target], url: str, *, is_first: bool
+        self,
+        connection: AsyncConnection,
+        caller: Caller,
+        present: Sequence[Target],
+        address: StoredAddress,
+        *,
+        is_first: bool,
+        repeats: bool = False,
     ) -> int:
         if len(present) >= MAX_TARGETS:
             raise CapReached(f"An account has at most {MAX_TARGETS} {self._channel.name} addresses.")
@@ -210,15 +242,12 @@ class TargetService:
             connection,
             caller.account.id,
             channel=self._channel.name,
-            url=url,
-            secret=self._new_secret(caller),
+            url=address.url,
+            secret=self._secrets.sealed(caller.account.id, address.secret),
             is_first=is_first,
+            repeats=repeats,
             now=int(self._clock.now()),
         )
-
-    def _new_secret(self, caller: Caller) -> str:
-        """A new secret as it is stored."""
-        return self._secrets.sealed(caller.account.id, self._channel.new_secret())
 
     async def _note(self, connection: AsyncConnection, caller: Caller, subject: str) -> None:
         await account_repository.note(

@@ -6,12 +6,15 @@ import time
 import structlog
 
 from registerwatch.db.run_uncancelled import run_uncancelled
-from registerwatch.notifications.delivery import MAX_CONCURRENT, DeliveryService
+from registerwatch.notifications.delivery import MAX_CONCURRENT, DeliveryService, LeaseLost
 from registerwatch.notifications.repository import ClaimedDelivery, FinishedDelivery
 
 IDLE_SECONDS = 0.5
-MIN_FREE_TO_CLAIM = MAX_CONCURRENT // 4
-"""With so much capacity free the worker claims at once, with less every half second: a claim is a statement."""
+IDLE_MAIL_SECONDS = 2.0
+"""A mail waits for what comes with it in any case."""
+MIN_FREE_SHARE = 4
+"""With a quarter of its capacity free the worker claims at once, with less every half second: a claim is a statement.
+"""
 CLOSING_SECONDS = 17.0
 """What all attempts of a delivery with their pauses can take: at the end of the process they are waited for."""
 
@@ -21,8 +24,12 @@ log = structlog.get_logger(__name__)
 class DeliveryWorker:
     """Claims deliveries, sends them side by side, and stores how they ended, many in one statement."""
 
-    def __init__(self, deliveries: DeliveryService) -> None:
+    def __init__(
+        self, deliveries: DeliveryService, most: int = MAX_CONCURRENT, idle_seconds: float = IDLE_SECONDS
+    ) -> None:
         self._deliveries = deliveries
+        self._most = most
+        self._idle_seconds = idle_seconds
         self._under_way: set[asyncio.Task[FinishedDelivery | None]] = set()
         self._ended: list[FinishedDelivery] = []
         self._claimed_at = 0.0
@@ -34,15 +41,15 @@ class DeliveryWorker:
         between statements only, so what is claimed is sent, and what has ended is stored once.
         """
         await run_uncancelled(self._store_ended())
-        free = MAX_CONCURRENT - len(self._under_way)
+        free = self._most - len(self._under_way)
         claimed = 0
-        if free >= MIN_FREE_TO_CLAIM or (free and time.monotonic() - self._claimed_at >= IDLE_SECONDS):
+        if free >= self._most // MIN_FREE_SHARE or (free and time.monotonic() - self._claimed_at >= self._idle_seconds):
             claimed = await run_uncancelled(self._claim(free))
         if self._under_way:
-            await asyncio.wait(self._under_way, timeout=IDLE_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(self._under_way, timeout=self._idle_seconds, return_when=asyncio.FIRST_COMPLETED)
             await run_uncancelled(self._store_ended())
         elif not claimed:
-            await asyncio.sleep(IDLE_SECONDS)
+            await asyncio.sleep(self._idle_seconds)
 
     async def end(self) -> None:
         """Finish what is under way."""
@@ -69,6 +76,9 @@ class DeliveryWorker:
         """None when it failed unexpectedly: then it is sent again after its lease, perhaps a second time."""
         try:
             return await self._deliveries.deliver(claimed)
+        except LeaseLost:
+            log.warning("a delivery took longer than its lease", delivery=claimed.delivery.id)
+            return None
         except Exception:
             log.exception("a delivery failed unexpectedly", delivery=claimed.delivery.id)
             return None
