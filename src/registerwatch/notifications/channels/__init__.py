@@ -1,10 +1,13 @@
 """Channels: ways in which a notification reaches somebody. A channel is one module here and a line in `wiring.py`."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
 from registerwatch.notifications.models import AttemptResult, Notification, Target
 from registerwatch.watches.models import Event
+
+HandOver = Callable[[], Awaitable[None]]
+"""Notes that a target is about to get something. Raises `LeaseLost` where another worker may send it by now."""
 
 
 class Channel(Protocol):
@@ -15,14 +18,36 @@ class Channel(Protocol):
         """One word, which is stored with every target and delivery."""
 
     @property
+    def title(self) -> str:
+        """What people call it: `Microsoft Teams`."""
+
+    @property
+    def example(self) -> str:
+        """An address as it looks there, for an empty field."""
+
+    @property
+    def address_is_secret(self) -> bool:
+        """Whether all who know an address can post there. Then `Target.secret` is the address, stored as secrets are,
+        and `Target.url` only what pages, logs and mails may show of it (`target_addresses.py`).
+        """
+
+    @property
     def pauses(self) -> Sequence[float]:
         """Seconds between attempts, so there is one attempt more. All of them together must end within 17 seconds."""
 
+    @property
+    def gathers_seconds(self) -> int:
+        """What changes within so many seconds reaches a target together; 0 where each batch comes by itself."""
+
+    @property
+    def sends_once(self) -> bool:
+        """Whether a target must not get a delivery twice. Then what may have arrived is not sent again."""
+
     def check_target(self, text: str) -> str:
-        """The target as it is stored. Raises `InvalidInput` with the reason."""
+        """The address that somebody entered, as it is requested. Raises `InvalidInput` with the reason."""
 
     def new_secret(self) -> str:
-        """What deliveries to a new target are signed with; empty where nothing is signed."""
+        """What deliveries to a new target are signed with; empty where nothing is signed, or the address is secret."""
 
     def problem(self, target: Target) -> str | None:
         """Why nothing can be sent to a target, None when it can."""
@@ -30,8 +55,13 @@ class Channel(Protocol):
     def render_event(self, event: Event) -> str:
         """An event in one line, as `render` takes it. A line break would make two: events are stored a line each."""
 
-    def render(self, notification: Notification, events: Sequence[str]) -> str:
+    def render(self, target: Target, notification: Notification, events: Sequence[str]) -> str:
         """The body of a delivery, from what `render_event` made of its events. A test has no events."""
 
-    async def attempt(self, target: Target, notification: Notification, body: str, now: int) -> AttemptResult:
-        """Try once to send a body. Raises nothing for a target that does not answer or refuses."""
+    async def attempt(
+        self, target: Target, notification: Notification, body: str, now: int, hand_over: HandOver
+    ) -> AttemptResult:
+        """Try once to send a body. Raises nothing for a target that does not answer or refuses.
+
+        A channel that sends once awaits `hand_over` right before the target gets the body.
+        """
