@@ -1,8 +1,7 @@
 """A second channel beside webhooks: the outbox, leases, retries and the log serve it without knowing it."""
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import pytest
 
@@ -10,43 +9,12 @@ from registerwatch.accounts.models import Caller
 from registerwatch.errors import InvalidInput
 from registerwatch.net.account_places import AccountPlaces
 from registerwatch.notifications.delivery import DeliveryService
-from registerwatch.notifications.models import AttemptResult, Notification, Target
 from registerwatch.notifications.targets import TargetService
-from registerwatch.watches.models import Event
+from tests.notifications.plain_channel import FULL, PlainChannel
 from tests.notifications.steps import channels_of, queue_change
 from tests.support.harness import ServiceHarness
 
 pytestmark = pytest.mark.anyio
-
-
-@dataclass
-class PlainChannel:
-    """Sends lines of text to rooms that accept nothing at first."""
-
-    name = "plain"
-    pauses = (0.1,)
-    sent: list[tuple[str, str]] = field(default_factory=list)
-
-    def check_target(self, text: str) -> str:
-        if not text.startswith("#"):
-            raise InvalidInput("A room begins with #.")
-        return text
-
-    def new_secret(self) -> str:
-        return ""
-
-    def problem(self, target: Target) -> str | None:
-        return "closed" if target.url == "#closed" else None
-
-    def render_event(self, event: Event) -> str:
-        return f"{event.kind} {event.subject}"
-
-    def render(self, notification: Notification, events: Sequence[str]) -> str:
-        return "\n".join([notification.type, *events])
-
-    async def attempt(self, target: Target, notification: Notification, body: str, now: int) -> AttemptResult:
-        self.sent.append((target.url, body))
-        return AttemptResult(is_accepted=len(self.sent) > 1, status=None, error="full")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +30,7 @@ class Plain:
 @pytest.fixture
 async def plain(harness: ServiceHarness) -> Plain:
     caller, _ = await harness.owner_with_webhook()
-    channel = PlainChannel()
+    channel = PlainChannel(results=[FULL])
     worker = DeliveryService(harness.database, harness.clock, {**channels_of(harness), channel.name: channel})
     targets = TargetService(harness.database, harness.clock, worker, channel, AccountPlaces(most=1, most_per_account=1))
     for name in ("#news", "#closed"):

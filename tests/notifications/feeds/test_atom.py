@@ -40,3 +40,15 @@ def test_an_entry_is_as_severe_as_the_most_severe_of_its_events() -> None:
         for number, severity in enumerate(["low", "medium", "of_a_later_release", "medium"])
     ]
     assert EventGroup([first, *others]).most_severe == others[0]
+
+
+def test_a_title_names_few_of_many_devices_and_the_text_all_that_the_event_names() -> None:
+    named = [FieldChange("device_registered", "", f"D-{number}", device=f"0{number}") for number in range(50)]
+    changes = [FieldChange("devices_registered", "", "64"), *named]
+    event = Event(1, 1, "DE-MF-1", "Acme", 1_800_000_000, "", changes, "portfolio", "low", "run/DE-MF-1")
+    shown = FeedPage(Feed(7, "ft_ab…wxyz", 1_800_000_000), GroupPage([EventGroup([event])], None))
+
+    made = atom(shown, public_url="https://watch.example", links=PageLinks("https://a", "https://a", None)).decode()
+
+    assert "<title>Acme: 64 devices registered: D-0, D-1, D-2 and 61 more</title>" in made
+    assert "device registered: D-49 (049)" in made

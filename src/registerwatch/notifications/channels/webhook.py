@@ -8,6 +8,7 @@ import msgspec
 from registerwatch.clock import iso_utc
 from registerwatch.net.addresses import target as checked_address
 from registerwatch.net.safe_http import SafeHttpClient
+from registerwatch.notifications.channels import HandOver
 from registerwatch.notifications.channels.webhook_signature import headers, new_secret
 from registerwatch.notifications.models import AttemptResult, EventType, Notification, Target
 from registerwatch.register.models import field_doc
@@ -26,7 +27,12 @@ class WebhookChannel:
     """The contract's webhooks. `service` is the word in the headers' names."""
 
     name = "webhook"
+    title = "Webhook"
+    example = "https://hooks.example.org/registerwatch"
+    address_is_secret = False
     pauses = PAUSES
+    gathers_seconds = 0
+    sends_once = False
 
     def __init__(self, http_client: SafeHttpClient, *, service: str, user_agent: str, allow_private: bool) -> None:
         self._http_client = http_client
@@ -50,11 +56,18 @@ class WebhookChannel:
         """An event of the body, in JSON."""
         return event_json(event)
 
-    def render(self, notification: Notification, events: Sequence[str]) -> str:
+    def render(self, target: Target, notification: Notification, events: Sequence[str]) -> str:  # the protocol's
         """The body, in JSON."""
         return body_of(notification, events)
 
-    async def attempt(self, target: Target, notification: Notification, body: str, now: int) -> AttemptResult:
+    async def attempt(
+        self,
+        target: Target,
+        notification: Notification,
+        body: str,
+        now: int,
+        hand_over: HandOver,  # a receiver may get a delivery twice, with the same id
+    ) -> AttemptResult:
         """Post the body, signed with every secret that is valid now."""
         content = body.encode()
         secrets = target.valid_secrets(now)

@@ -9,7 +9,7 @@ from registerwatch.clock import iso_utc
 from registerwatch.notifications.feeds.models import FeedPage
 from registerwatch.register.identifiers import kind
 from registerwatch.watches.causes import EventGroup
-from registerwatch.watches.event_rules import told
+from registerwatch.watches.event_rules import headlines, told
 from registerwatch.watches.models import OVERDUE_AFTER, HealthState, Watch
 
 ATOM = "http://www.w3.org/2005/Atom"
@@ -21,6 +21,8 @@ HEALTH_TITLES = {
 }
 MAX_SUBJECTS = 100
 """Watches that an entry names."""
+MAX_HEADLINES = 10
+"""Changes that a title tells."""
 
 _IMPOSSIBLE = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that no XML document can hold."""
@@ -63,7 +65,7 @@ def _entry(feed: ElementTree.Element, group: EventGroup, public_url: str) -> Non
     name = f"cause/{group.cause}" if group.cause else f"event/{event.id}"
     lines = [told(change) for change in group.changes]
     _text(entry, "id", f"tag:{urlsplit(public_url).hostname},2026:{name}")
-    _text(entry, "title", f"{_title(group)}: {'; '.join(lines)}")
+    _text(entry, "title", f"{_title(group)}: {'; '.join(_headlines(group))}")
     _text(entry, "updated", iso_utc(event.created_at))
     _link(entry, "alternate", _page_of(told_of, public_url), "text/html")
     about = group.most_severe
@@ -99,6 +101,13 @@ def _title(group: EventGroup) -> str:
         return group.newest.label
     own = [event.label for event in group.events if event.subject == group.manufacturer_srn]
     return f"{own[0] if own else f'Manufacturer {group.manufacturer_srn}'} ({len(group.events)} watches)"
+
+
+def _headlines(group: EventGroup) -> list[str]:
+    """What the title tells: the first changes, devices by number."""
+    lines = headlines(group.changes)
+    more = len(lines) - MAX_HEADLINES
+    return [*lines[:MAX_HEADLINES], *([f"and {more:,} more"] if more > 0 else [])]
 
 
 def _subjects(group: EventGroup) -> list[str]:
