@@ -7,16 +7,33 @@ from registerwatch.accounts.notices import AccountNotices
 from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
 from registerwatch.db.secret_cipher import SecretCipher
+from registerwatch.mail.mailer import Mailer
 from registerwatch.net.account_places import AccountPlaces
 from registerwatch.net.safe_http import SafeHttpClient
+from registerwatch.notifications.bounce_mailbox import BounceReader, folder_of
+from registerwatch.notifications.channel_service import ChannelService
+from registerwatch.notifications.channel_upkeep import ChannelUpkeep
 from registerwatch.notifications.channels import Channel
+from registerwatch.notifications.channels.chat import ChatChannel
+from registerwatch.notifications.channels.discord import Discord
+from registerwatch.notifications.channels.email import EmailChannel
+from registerwatch.notifications.channels.mattermost import Mattermost
+from registerwatch.notifications.channels.slack import Slack
+from registerwatch.notifications.channels.teams import Teams
 from registerwatch.notifications.channels.webhook import WebhookChannel
+from registerwatch.notifications.choice_names import ChoiceNames
 from registerwatch.notifications.delivery import DeliveryService
 from registerwatch.notifications.delivery_log import DeliveryLog
+from registerwatch.notifications.mail_pace import MailPace
+from registerwatch.notifications.models import EMAIL
 from registerwatch.notifications.outbox import DeliveryOutbox
 from registerwatch.notifications.target_secrets import TargetSecrets
 from registerwatch.notifications.targets import MAX_TESTS, MAX_TESTS_PER_ACCOUNT, TargetService
+from registerwatch.notifications.undeliverable import UndeliverableAddresses
+from registerwatch.notifications.unsubscribe import UnsubscribeService
 from registerwatch.settings import Settings
+
+CHATS = (Slack(), Teams(), Mattermost(), Discord())
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,17 +43,38 @@ class Notifications:
     secrets: TargetSecrets
     outbox: DeliveryOutbox
     deliveries: DeliveryService
+    """Of every channel but e-mail."""
+    mails: DeliveryService
+    """Of e-mail, which is sent by a worker of its own: a slow mail server delays no other channel."""
     targets: Mapping[str, TargetService]
+    channels: ChannelService
+    unsubscribe: UnsubscribeService
+    choice_names: ChoiceNames
+    upkeep: ChannelUpkeep
     log: DeliveryLog
-    """Of webhooks."""
+    bounce_reader: BounceReader | None
+    """None where no mailbox is set that undeliverable mails come back to."""
 
     @property
     def webhooks(self) -> TargetService:
         """The contract's webhooks."""
         return self.targets[WebhookChannel.name]
 
+    @property
+    def results(self) -> Mapping[str, int]:
+        """Deliveries that have ended in this process, by how."""
+        others = self.mails.results
+        return {result: number + others[result] for result, number in self.deliveries.results.items()}
 
-def build_channels(settings: Settings, http_client: SafeHttpClient) -> Mapping[str, Channel]:
+    @property
+    def undeliverable(self) -> UndeliverableAddresses:
+        """Addresses that mails do not reach."""
+        return self.mails.undeliverable
+
+
+def build_channels(
+    settings: Settings, http_client: SafeHttpClient, mailer: Mailer, clock: Clock
+) -> Mapping[str, Channel]:
     """Every channel by its name: a line each."""
     channels: Sequence[Channel] = (
         WebhookChannel(
@@ -44,6 +82,24 @@ def build_channels(settings: Settings, http_client: SafeHttpClient) -> Mapping[s
             service=settings.service_name,
             user_agent=settings.webhook_user_agent,
             allow_private=settings.webhooks_allow_private,
+        ),
+        EmailChannel(
+            mailer,
+            clock,
+            public_url=settings.public_url,
+            bounce_address=settings.bounce_address,
+            note=settings.source_note,
+        ),
+        *(
+            ChatChannel(
+                each,
+                http_client,
+                public_url=settings.public_url,
+                user_agent=settings.webhook_user_agent,
+                allow_private=settings.webhooks_allow_private,
+                note=settings.source_note,
+            )
+            for each in CHATS
         ),
     )
     return {channel.name: channel for channel in channels}
@@ -56,19 +112,35 @@ def build_notifications(
     http_client: SafeHttpClient,
     notices: AccountNotices,
     cipher: SecretCipher,
+    mailer: Mailer,
 ) -> Notifications:
     """The use cases over one database."""
-    channels = build_channels(settings, http_client)
+    channels = build_channels(settings, http_client, mailer, clock)
     secrets = TargetSecrets(database, cipher)
-    deliveries = DeliveryService(database, clock, channels, secrets)
+    email = {name: each for name, each in channels.items() if name == EMAIL}
+    others = {name: each for name, each in channels.items() if name != EMAIL}
+    deliveries = DeliveryService(database, clock, others, secrets)
+    mails = DeliveryService(database, clock, email, secrets, pace=MailPace(settings.mail_per_minute))
     places = AccountPlaces(most=MAX_TESTS, most_per_account=MAX_TESTS_PER_ACCOUNT)
+    targets = {
+        name: TargetService(database, clock, mails if name in email else deliveries, each, places, notices, secrets)
+        for name, each in channels.items()
+    }
     return Notifications(
         secrets=secrets,
         outbox=DeliveryOutbox(database, clock, channels),
         deliveries=deliveries,
-        targets={
-            name: TargetService(database, clock, deliveries, each, places, notices, secrets)
-            for name, each in channels.items()
-        },
-        log=DeliveryLog(database, WebhookChannel.name, secrets),
+        mails=mails,
+        targets=targets,
+        channels=ChannelService(database, clock, channels, targets, notices, secrets),
+        unsubscribe=UnsubscribeService(database, clock, secrets),
+        choice_names=ChoiceNames(database),
+        upkeep=ChannelUpkeep(database, clock, mailer, public_url=settings.public_url),
+        log=DeliveryLog(database, secrets),
+        bounce_reader=_bounce_reader(settings, mails),
     )
+
+
+def _bounce_reader(settings: Settings, mails: DeliveryService) -> BounceReader | None:
+    url = settings.bounce_imap_url
+    return None if url is None else BounceReader(folder_of(url.get_secret_value()), mails.undeliverable)
