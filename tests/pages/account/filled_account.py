@@ -6,8 +6,11 @@ The service must have `REGISTRATIONS` in its copy, and in its register.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from sqlalchemy import insert
+
 from registerwatch.accounts.credentials import credential_of
 from registerwatch.accounts.models import Caller
+from registerwatch.db.tables import users, webhooks
 from registerwatch.watches import event_repository
 from registerwatch.watches.diff import FieldChange
 from registerwatch.watches.event_repository import NewEvent
@@ -82,6 +85,7 @@ async def filled_account(harness: ServiceHarness, domain: str = "acme.example") 
     await _people(harness, caller, domain)
     member = await harness.sign_in(f"member@{domain}", MEMBERS_PASSWORD)
     await _targets(harness, owner)
+    await _email_target(harness, caller, domain)
     watches = await _watches(harness, owner, caller)
     await _events(harness, caller, watches)
     await _real_changes(harness, owner)
@@ -106,7 +110,29 @@ async def _targets(harness: ServiceHarness, owner: NewAccount) -> None:
         assert (await harness.post("/v1/webhooks", owner.session, url=url)).status_code == 200
     for each in (await harness.get_list(owner.session, "webhooks"))[:1] * 2:
         await harness.post(f"/v1/webhooks/{each['id']}/test", owner.session)
+    named = {"name": SCRIPT, "choice": {"frequency": "weekly", "severity": "high"}}
+    path, headers = "/v1/channels/1", {"Authorization": f"Bearer {owner.session}"}
+    assert (await harness.client.patch(path, json=named | {"paused": True}, headers=headers)).status_code == 200
+    assert (await harness.client.patch(path, json={"paused": False}, headers=headers)).status_code == 200
     assert (await harness.post("/v1/feeds", owner.session)).status_code == 200
+
+
+async def _email_target(harness: ServiceHarness, caller: Caller, domain: str) -> None:
+    """The e-mail of another member, whether or not this service sends e-mail."""
+    email = f"colleague@{domain}"
+    await harness.service.accounts.members.add_user(caller, email, MEMBERS_PASSWORD)
+    user = next(each for each in await harness.rows(users) if each["email"] == email)
+    values = {
+        "account_id": caller.account.id,
+        "user_id": user["id"],
+        "channel": "email",
+        "url": email,
+        "secret": "made up",
+        "is_first": False,
+        "created_at": harness.now,
+    }
+    async with harness.database.transaction() as connection:
+        await connection.execute(insert(webhooks).values(values))
 
 
 async def _watches(harness: ServiceHarness, owner: NewAccount, caller: Caller) -> list[Watch]:
@@ -131,8 +157,8 @@ async def _events(harness: ServiceHarness, caller: Caller, watches: Sequence[Wat
         for number, watch in enumerate(watches[: len(HOSTILE)]):
             text = HOSTILE[number]
             new = [
-                NewEvent(caller.account.id, watch.id, watch.subject, text[:80], text, [change], f"b{number}", False)
-                for change in _changes(text)
+                NewEvent(caller.account.id, watch.id, watch.subject, text[:80], text, changes, f"b{number}", False)
+                for changes in [*([change] for change in _changes(text)), _devices(text)]
             ]
             await event_repository.add_events(connection, new, harness.now - number * DAY)
 
@@ -146,6 +172,13 @@ def _changes(text: str) -> Iterator[FieldChange]:
     yield FieldChange("cert_expiry", "2027-01-01", "2029-01-01", certificate=text)
     yield FieldChange("certificate", text, f"{text} 2", certificate=text)
     yield FieldChange("device_total", "1", "2")
+    yield FieldChange("cert_refused", "", text)
+    yield FieldChange("cert_ends", "2027-01-31", "in 7 days", certificate=text)
+
+
+def _devices(text: str) -> list[FieldChange]:
+    named = [FieldChange("device_off_market", "", text, device=f"{text}{number}") for number in range(7)]
+    return [FieldChange("devices_off_market", "", "1234"), *named]
 
 
 async def _real_changes(harness: ServiceHarness, owner: NewAccount) -> None:

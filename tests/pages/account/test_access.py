@@ -77,6 +77,7 @@ LEVELS: Mapping[str, Level] = {
     "GET /login/oidc/back": PUBLIC,
     "GET /app": USER,
     "POST /app/confirm-address": USER,
+    "POST /app/mails-on": USER,
     "GET /app/events": USER,
     "POST /app/events": USER,
     "GET /app/events.csv": USER,
@@ -105,10 +106,24 @@ LEVELS: Mapping[str, Level] = {
     "POST /app/feeds": OWNER,
     "GET /app/feeds/{feed_id}/end": OWNER,
     "POST /app/feeds/{feed_id}/end": OWNER,
+    "GET /app/notifications": USER,
+    "POST /app/notifications": OWNER,
+    "POST /app/notifications/email": USER,
+    "POST /app/notifications/pause": OWNER,
+    "GET /app/notifications/{channel_id}": OWNER,
+    "POST /app/notifications/{channel_id}": OWNER,
+    "POST /app/notifications/{channel_id}/off": OWNER,
+    "POST /app/notifications/{channel_id}/pause": OWNER,
+    "POST /app/notifications/{channel_id}/test": OWNER,
+    "GET /app/notifications/{channel_id}/remove": OWNER,
+    "POST /app/notifications/{channel_id}/remove": OWNER,
+    "GET /app/notifications/{channel_id}/deliveries/{delivery_id}/payload.json": OWNER,
+    "POST /app/notifications/{channel_id}/deliveries/{delivery_id}/resend": OWNER,
     "GET /app/webhooks": USER,
     "POST /app/webhooks": OWNER,
     "GET /app/webhooks/{webhook_id}": OWNER,
     "POST /app/webhooks/{webhook_id}/secret": OWNER,
+    "POST /app/webhooks/{webhook_id}/rounds": OWNER,
     "POST /app/webhooks/{webhook_id}/test": OWNER,
     "GET /app/webhooks/{webhook_id}/rotate": OWNER,
     "POST /app/webhooks/{webhook_id}/rotate": OWNER,
@@ -275,7 +290,7 @@ async def test_members_are_refused_what_owners_may_and_change_nothing(filled: Si
     assert filled.harness.all_rows() == before
 
 
-SECRET = re.compile(r"(?:rw|us|ft|whsec)_[\w-]{20,}")
+SECRET = re.compile(r"(?:rw|us|ft)_[\w-]{20,}|whsec_[\w+/-]{20,}")
 
 
 async def test_no_page_shows_a_member_any_secret(filled: Site) -> None:
@@ -407,6 +422,7 @@ FORMS_OF_ANYBODY = {
     "POST /password/reset",
     "POST /account/confirm",
     "POST /account/invitation",
+    "POST /mail/unsubscribe/{token}",
 }
 """Forms that need no session: what lets in is a mailed link, or nothing."""
 

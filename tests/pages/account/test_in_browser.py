@@ -11,7 +11,7 @@ from tests.pages.account.filled_account import PASSWORD, REGISTRATIONS, FilledAc
 from tests.pages.account.page_walk import State, page_routes
 from tests.pages.account.visited_account import visited_states
 from tests.pages.browser_site import Served, complaints, new_page, served_site
-from tests.pages.page_checks import problems, problems_at_first_sight
+from tests.pages.page_checks import add_axe, problems, problems_at_first_sight
 
 
 @pytest.fixture(scope="module")
@@ -126,6 +126,7 @@ def test_a_browser_finds_nothing_wrong_with_any_page_of_the_account(
     """The last test here: forms are sent that take things away."""
     states = served.portal.call(visited_states, served.harness, account)
     page, found = new_page(context), []
+    add_axe(page)
     for state, is_whole in chosen(states, served):
         show(page, state)
         seen = problems(page) if is_whole else problems_at_first_sight(page)

@@ -7,7 +7,7 @@ from registerwatch.accounts.audit import Action
 from registerwatch.accounts.clients import UNKNOWN_CLIENT
 from registerwatch.accounts.credentials import credential_of
 from registerwatch.accounts.proof import PROOF_SECONDS
-from registerwatch.accounts.session_opening import SESSION_SECONDS
+from registerwatch.accounts.sign_in import SESSION_SECONDS
 from registerwatch.db.tables import users
 from registerwatch.errors import WrongPassword
 from tests.pages.account.pages_client import STRONG_PASSWORD, PagesClient

@@ -2,6 +2,7 @@
 
 import pytest
 
+from registerwatch.register.store.documents import CHANGED, REVISION
 from tests.billing.plain_provider import SETTINGS
 from tests.pages.account.filled_account import PASSWORD, REGISTRATIONS, filled_account
 from tests.pages.account.page_walk import PageWalk
@@ -15,6 +16,8 @@ pytestmark = pytest.mark.anyio
 MAX_STATEMENTS = 12
 BEGINNINGS = ("BEGIN", "COMMIT", "ROLLBACK", "SET ", "PRAGMA")
 """Of statements that ask for nothing."""
+OF_INDEX_LOOP = (REVISION, CHANGED.format("?", "?"))
+"""What the index loop asks for beside any page, whenever its turn comes."""
 
 
 async def test_no_page_needs_more_than_twelve_statements(site: SiteMaker) -> None:
@@ -28,7 +31,8 @@ async def test_no_page_needs_more_than_twelve_statements(site: SiteMaker) -> Non
         for state in walk.states.values():
             with counted_statements() as sent:
                 await owner.get(state.address)
-            counts[state.address] = len([each for each in sent if not each.startswith(BEGINNINGS)])
+            asked = [each for each in sent if not each.startswith(BEGINNINGS) and each not in OF_INDEX_LOOP]
+            counts[state.address] = len(asked)
 
     assert len(counts) > 40
     assert {address: count for address, count in counts.items() if count > MAX_STATEMENTS} == {}

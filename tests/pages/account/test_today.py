@@ -1,8 +1,12 @@
 """The first page of the account, from an empty account to one with news and failures."""
 
 import pytest
+from sqlalchemy import insert
 
+from registerwatch.accounts.credentials import credential_of
+from registerwatch.db.tables import webhooks
 from registerwatch.mail.mailer import NoMailer
+from registerwatch.notifications.bounce_report import BounceKind
 from registerwatch.pages.account.today import SHOWN_EVENTS
 from registerwatch.pages.account.today_view import NEW_ACCOUNT_SECONDS
 from tests.pages.account.pages_client import STRONG_PASSWORD, PagesClient
@@ -21,7 +25,7 @@ async def test_a_new_account_is_told_its_first_steps_until_they_are_done(
     assert "First steps" in fresh.main
     assert "Done" not in fresh.main
     assert f"We have sent a link to {EMAIL}." in fresh.main
-    assert "There is no e-mail for changes yet." in fresh.main
+    assert "They also come to people and programs" in fresh.main
     assert "You watch nothing yet" in fresh.main
     assert "0 of 25 watches" in fresh.main
     assert fresh.link("Import it") == "/app/import"
@@ -33,7 +37,7 @@ async def test_a_new_account_is_told_its_first_steps_until_they_are_done(
     await harness.post("/v1/feeds", owner_pages.session)
     page = await owner_pages.page("/app")
     assert page.main.count("✓ Done") == 2
-    assert "✓ Done Send changes to other programs: by feed" in page.main
+    assert "✓ Done Let changes reach you: by feed" in page.main
     assert "Nothing that you have not seen. All events" in page.main
     member = PagesClient(harness)
     await harness.post("/v1/users", owner_pages.session, email="member@acme.example", password=STRONG_PASSWORD)
@@ -44,7 +48,7 @@ async def test_a_new_account_is_told_its_first_steps_until_they_are_done(
     for_member = await member.page("/app")
     assert accessibility_problems(for_member) == []
     assert "We have sent a link to member@acme.example." in for_member.main
-    assert "Send changes" not in for_member.main
+    assert "Let changes reach you" not in for_member.main
     await member.client.aclose()
 
     other = PagesClient(harness)
@@ -90,12 +94,12 @@ async def test_news_and_failures_are_listed_with_how_fresh_all_of_it_is(
     assert page.title == f"({unseen}) Today · Registerwatch"
     assert f"Unseen changes {unseen} 1 high, {unseen - 1} low" in page.main
     assert "Watches 4 3 read, 1 unknown to the register" in page.main
-    assert "Webhooks that fail 1 Of 1" in page.main
+    assert "Channels that fail 1 Of 1" in page.main
     assert f"{SHOWN_EVENTS} of {unseen} that you have not seen: high first" in page.main
     rows = page.main.partition("that you have not seen")[2]
     assert rows.index("Market status: ") < rows.index("and 2 more") < rows.index("Version of the record: ")
     assert '<img src=x>"=1+1' in page.main
-    assert page.link("hooks.acme.example").startswith("/app/webhooks/")
+    assert page.link("hooks.acme.example").startswith("/app/notifications/")
     assert "1 watch whose last read failed or was not whole." in page.main
     assert page.facts["Your watches"].endswith("Not read yet: 1")
     assert page.facts["Last recheck"].startswith("None yet")
@@ -139,3 +143,37 @@ async def test_where_no_mail_is_set_up_no_address_is_to_be_confirmed(
 
     assert "Confirm your address" not in (await owner_pages.page("/app")).main
     assert (await owner_pages.page("/app/settings")).facts["E-mail address"] == EMAIL
+
+
+async def test_a_user_whose_mails_came_back_is_told_and_turns_them_on(
+    harness: ServiceHarness, owner_pages: PagesClient
+) -> None:
+    caller = await harness.service.accounts.sessions.caller(credential_of(None, owner_pages.session))
+    secret = harness.service.notifications.secrets.sealed(caller.account.id, "a secret")
+    own = {"account_id": caller.account.id, "user_id": caller.user_id, "channel": "email", "url": "", "secret": secret}
+    async with harness.database.transaction() as connection:
+        await connection.execute(insert(webhooks).values(own | {"is_first": False, "created_at": harness.now}))
+    assert "You get no mails about changes" not in (await owner_pages.page("/app")).main
+    await harness.service.notifications.undeliverable.apply_to_address(EMAIL, BounceKind.PERMANENT, "5.1.1")
+
+    told = await owner_pages.page("/app")
+    assert accessibility_problems(told) == []
+    assert "You get no mails about changes" in told.main
+    assert "Mails to this address came back as undeliverable (5.1.1). Since" in told.main
+    assert f"none is sent to {EMAIL}." in told.main
+    assert "You get no mails about changes" not in (await _other_owner(harness)).main
+
+    later = await owner_pages.follow(await owner_pages.post("/app/mails-on"))
+    assert "Mails about changes are sent to you again." in later.main
+    assert "You get no mails about changes" not in later.main
+    trail = (await owner_pages.page("/app/audit")).main
+    assert "mails turned off" in trail.lower()
+    assert "mails turned on" in trail.lower()
+
+
+async def _other_owner(harness: ServiceHarness) -> Markup:
+    other = PagesClient(harness)
+    await other.sign_up("other@acme.example")
+    page = await other.page("/app")
+    await other.client.aclose()
+    return page

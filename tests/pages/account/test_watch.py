@@ -1,26 +1,27 @@
 """The page of one watch, walked through its states."""
 
-from datetime import date
-
 import pytest
 from sqlalchemy import update
 
 from registerwatch.accounts.credentials import credential_of
 from registerwatch.accounts.models import Caller
 from registerwatch.db.tables import watches
-from registerwatch.pages.account.watch_view import DOCUMENTATION, QUALITY, what_it_proves
-from registerwatch.pages.public.certificates import shown_certificates
-from registerwatch.register.models import Certificate
+from registerwatch.watches import event_repository
+from registerwatch.watches.diff import FieldChange
+from registerwatch.watches.event_repository import NewEvent
 from registerwatch.watches.observe import NO_CERTIFICATES
+from registerwatch.watches.options import WatchOptions
 from registerwatch.watches.timeline import PAGE_LENGTH
 from tests.pages.account.pages_client import PagesClient
 from tests.pages.markup import Markup, accessibility_problems
-from tests.support.harness import ServiceHarness
+from tests.register.certificate_rows import a_certificate, a_refusal, note_walk, store_certificates
+from tests.support.harness import SRN, ServiceHarness
 from tests.support.statements import counted_statements
 
 pytestmark = pytest.mark.anyio
 LONG = "Catheter for the temporary drainage of urine, sterile, with a coating"
 HOSTILE = '<b>"=1+1</b>\u202e'
+OPTIONS = ("notifies", "portfolio", "certificates")
 
 
 async def caller_of(pages: PagesClient) -> Caller:
@@ -223,24 +224,59 @@ async def test_before_its_first_read_a_watch_shows_what_the_copy_has(
     await harness.finish_background_work()
 
 
-@pytest.mark.parametrize(
-    ("code", "words"),
-    [
-        ("MDR_QUALITY_MANAGEMENT_SYSTEM", QUALITY),
-        ("refdata.certificate-mdr-type.quality-management-system", QUALITY),
-        ("MDR_TECHNICAL_DOCUMENTATION", DOCUMENTATION),
-        (
-            "refdata.legacy.mdd-certificate-type.ii-ex-4",
-            "The manufacturer’s quality system, without the design of this device",
-        ),
-        ("MDD_II_4", "The design of this device"),
-        ("MDD_V", "The quality system of production"),
-        ("AIMDD_V", ""),
-        ("something-new", ""),
-        ("", ""),
-    ],
-)
-def test_what_was_examined_is_told_by_the_kind_of_a_certificate(code: str, words: str) -> None:
-    [shown] = shown_certificates([Certificate("Z-1", type_code=code)], date(2026, 11, 22))
+async def test_the_watch_of_a_manufacturer_has_options_and_names_its_devices(
+    harness: ServiceHarness, owner_pages: PagesClient
+) -> None:
+    address = await watch_of(owner_pages, SRN)
+    caller, watch_id = await caller_of(owner_pages), int(address.rpartition("/")[2])
+    named = [FieldChange("device_off_market", "", HOSTILE, device=f"04{number}") for number in range(50)]
+    changes = [FieldChange("devices_off_market", "", "51"), *named]
+    new = NewEvent(caller.account.id, watch_id, SRN, "Acme", "", changes, "b", False)
+    async with harness.database.transaction() as connection:
+        await event_repository.add_events(connection, [new], harness.now)
 
-    assert what_it_proves(shown) == words
+    page = await owner_pages.page(address)
+    assert "and 1 more" in page.main
+    assert len([each for each in page.all("a") if (each.attributes.get("href") or "").startswith("/d/04")]) == 50
+    assert ["checked" in page.one("input", name=name).attributes for name in OPTIONS] == [True] * 3
+    assert accessibility_problems(page) == []
+
+    page = await owner_pages.follow(await owner_pages.post(address, name="", tags="", notes="", certificates="yes"))
+    assert ["checked" in page.one("input", name=name).attributes for name in OPTIONS] == [False, False, True]
+    assert "Without its devices" in page.main
+    watch = await harness.watch(caller, SRN)
+    assert watch.options == WatchOptions(notifies=False, portfolio=False)
+    await harness.finish_background_work()
+
+
+async def test_the_form_of_a_device_keeps_the_options_that_it_does_not_show(
+    harness: ServiceHarness, owner_pages: PagesClient
+) -> None:
+    [device] = harness.unique_devices(1)
+    page = await owner_pages.page(await watch_of(owner_pages, device.primary_di))
+
+    hidden = {each["name"]: each["value"] for each in page.all("input", type="hidden")}
+
+    assert {name: hidden.get(name) for name in OPTIONS} == {"notifies": None, "portfolio": "yes", "certificates": "yes"}
+    await harness.finish_background_work()
+
+
+async def test_the_watch_of_a_manufacturer_shows_the_certificates_of_that_manufacturer(
+    harness: ServiceHarness, owner_pages: PagesClient
+) -> None:
+    [device] = harness.unique_devices(1)
+    address = await watch_of(owner_pages, device.manufacturer.srn)
+    before = await owner_pages.page(address)
+    await note_walk(harness.database)
+    rows = [a_certificate(number, srn=device.manufacturer.srn, actor_name=HOSTILE) for number in range(12)]
+    refused = a_refusal(1, srn=device.manufacturer.srn, reference=HOSTILE)
+    await store_certificates(harness.database, *rows, a_certificate(77), refused=(refused,))
+
+    page = await owner_pages.page(address)
+
+    assert "Not read yet. The register’s list of certificates has not been read yet." in before.main
+    assert accessibility_problems(page) == []
+    assert len([row for row in page.rows if row[0].startswith("Z-25-0")]) == 10
+    assert "10 of 12 certificates, those in force first" in page.main
+    assert page.link("More on its public page") == f"/a/{device.manufacturer.srn}#certificates"
+    assert HOSTILE.replace("\u202e", "") in page.main

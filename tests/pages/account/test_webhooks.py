@@ -7,7 +7,7 @@ from registerwatch.accounts.proof import PROOF_SECONDS
 from tests.notifications.steps import queue_change, queue_deliveries
 from tests.pages.account.pages_client import STRONG_PASSWORD, PagesClient
 from tests.pages.markup import Markup, accessibility_problems
-from tests.support.harness import WEBHOOK_URL, ServiceHarness
+from tests.support.harness import WEBHOOK_URL, ServiceHarness, auth_headers
 
 pytestmark = pytest.mark.anyio
 
@@ -122,6 +122,42 @@ async def test_the_log_is_filtered_by_outcome_and_a_delivery_goes_out_again(
         assert (await owner_pages.get(f"/app/webhooks/1?{bad}")).status_code == 400
 
 
+async def test_a_webhook_that_is_added_here_tries_again_in_rounds_until_it_is_told_not_to(
+    harness: ServiceHarness, owner_pages: PagesClient
+) -> None:
+    owner = await owner_of(harness, owner_pages)
+    await harness.post("/v1/webhooks", owner_pages.session, url=WEBHOOK_URL)
+    assert "it has failed" in (await owner_pages.page("/app/webhooks/1")).main, "the contract says three attempts"
+    await owner_pages.post("/app/webhooks/1/delete", **SURE)
+    added = await owner_pages.follow(await owner_pages.post("/app/webhooks", form="a token", url=WEBHOOK_URL))
+    assert "tried again after 5 and 30 minutes" in added.main
+
+    harness.receivers.answers[HOST] = [503] * 6
+    await queue_change(harness, owner)
+    await harness.deliver_due()
+    waits = await owner_pages.page("/app/webhooks/2")
+    assert accessibility_problems(waits) == []
+    assert waits.rows[0][2] == "Failed so far tried again at 15 Jan 2027, 08:05"
+    assert "data-poll" not in waits.one("section", id="log").attributes, "nothing happens for minutes"
+    answer = await harness.client.get("/v1/webhooks/2/deliveries", headers=auth_headers(owner_pages.session))
+    [listed] = answer.json()["deliveries"]
+    assert (listed["ok"], listed["attempts"], listed["again_at"]) == (None, 3, "2027-01-15T08:05:01Z")
+    off = await owner_pages.follow(await owner_pages.post("/app/webhooks/2/rounds", rounds="off"))
+    assert "What waits for its round is tried once more" in off.main
+    assert "it has failed" in off.main
+
+    [row] = off.rows
+    sent = await owner_pages.follow(await owner_pages.post(off.all("form")[-1]["action"], **SURE))
+    assert "Send now" in row[4]
+    assert [each[2] for each in sent.rows] == ["Under way"]
+    await harness.deliver_due()
+    assert [each[2] for each in (await owner_pages.page("/app/webhooks/2")).rows] == ["Failed"]
+    assert len({each.content for each in harness.receivers.requests}) == 1
+    [noted] = [each for each in await harness.service.accounts.members.trail(owner) if "rounds" in each.subject]
+    assert noted.subject == f"{WEBHOOK_URL}: rounds off"
+    assert (await owner_pages.post("/app/webhooks/9/rounds", rounds="on")).status_code == 404
+
+
 async def test_members_see_which_hosts_get_changes_and_strangers_nothing(
     harness: ServiceHarness, owner_pages: PagesClient
 ) -> None:
@@ -134,11 +170,11 @@ async def test_members_see_which_hosts_get_changes_and_strangers_nothing(
     assert "token=secret" not in (await owner_pages.get("/app/webhooks")).text
     for path in ("/app/webhooks/1", "/app/webhooks/1/rotate", "/app/webhooks/1/delete"):
         assert (await owner_pages.get(path)).status_code == 403
-    for path in ("", "/1/secret", "/1/test", "/1/rotate", "/1/delete", "/1/deliveries/whd_x/resend"):
+    for path in ("", "/1/secret", "/1/test", "/1/rotate", "/1/rounds", "/1/delete", "/1/deliveries/whd_x/resend"):
         assert (await owner_pages.post(f"/app/webhooks{path}", url=WEBHOOK_URL)).status_code == 403
 
     await owner_pages.sign_up("stranger@other.example")
     for path in ("/app/webhooks/1", "/app/webhooks/1/delete", "/app/webhooks/1/deliveries/whd_x/payload.json"):
         assert (await owner_pages.get(path)).status_code == 404
-    for path in ("secret", "test", "rotate"):
+    for path in ("secret", "test", "rotate", "rounds"):
         assert (await owner_pages.post(f"/app/webhooks/1/{path}", **SURE)).status_code == 404

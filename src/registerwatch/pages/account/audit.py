@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 from starlette.requests import Request
 from starlette.responses import Response
 
-from registerwatch.accounts.audit import OPERATOR, PAYMENT_PROVIDER, UNKNOWN_PERSON, AuditEntry
+from registerwatch.accounts.audit import MAIL_SERVER, OPERATOR, PAYMENT_PROVIDER, UNKNOWN_PERSON, AuditEntry
 from registerwatch.accounts.audit_pages import ActionGroup, actions_of
 from registerwatch.accounts.audit_trail import TrailFilter
 from registerwatch.accounts.validation import one_line
@@ -142,7 +142,9 @@ async def _actors(request: Request, visitor: Visitor, chosen: str) -> list[str]:
     """Who can be chosen: users and keys that there are, and others who act; whoever is chosen already."""
     profile = await service_of(request).accounts.members.profile(visitor.caller)
     known = [*(user.email for user in profile.users), *(key.prefix for key in profile.keys)]
-    return list(dict.fromkeys([*([chosen] if chosen else []), *known, OPERATOR, PAYMENT_PROVIDER, UNKNOWN_PERSON]))
+    return list(
+        dict.fromkeys([*([chosen] if chosen else []), *known, OPERATOR, PAYMENT_PROVIDER, MAIL_SERVER, UNKNOWN_PERSON])
+    )
 
 
 def _row(entry: AuditEntry) -> Row:

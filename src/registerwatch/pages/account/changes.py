@@ -1,11 +1,13 @@
 """Changes of an event as people read them: a name for the field, before, after, and which words differ."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from registerwatch.watches.diff import EXPIRY, FieldChange
-from registerwatch.watches.event_rules import field_name, most_severe_first
+from registerwatch.watches.event_rules import NUMBERS, field_name, most_severe_first, told
+from registerwatch.watches.expiry_marks import ENDS
 from registerwatch.watches.models import EventSeverity
+from registerwatch.watches.news_changes import NUMBER_OF
 from registerwatch.watches.word_difference import WordDifference, word_difference
 
 DATES = frozenset({EXPIRY, "status_date"})
@@ -15,9 +17,10 @@ SEVERITY_TONES = {EventSeverity.HIGH: "bad", EventSeverity.MEDIUM: "warn", Event
 
 @dataclass(frozen=True, slots=True)
 class ShownChange:
-    """One changed field."""
+    """One changed field, or a number of devices with those of them that the event names."""
 
     change: FieldChange
+    devices: Sequence[FieldChange] = ()
 
     @property
     def difference(self) -> WordDifference | None:
@@ -35,10 +38,32 @@ class ShownChange:
         """Whether both values are dates."""
         return self.change.field in DATES
 
+    @property
+    def is_end(self) -> bool:
+        """Whether it tells how near the end of a certificate is: a date, and words."""
+        return self.change.field == ENDS
+
+    @property
+    def number(self) -> int | None:
+        """Of how many devices it tells, None where it does not."""
+        is_number = self.change.field in NUMBERS and self.change.new.isdecimal()
+        return int(self.change.new) if is_number else None
+
+    @property
+    def sentence(self) -> str:
+        """All of it but the names, where it reads as a sentence; empty where it is a value before and one now."""
+        text = told(self.change) if self.is_end or self.number is not None else ""
+        return text[:1].upper() + text[1:]
+
 
 def shown_changes(changes: Iterable[FieldChange]) -> list[ShownChange]:
-    """Changes, those that matter most first."""
-    return [ShownChange(each) for each in most_severe_first(changes)]
+    """Changes, those that matter most first. Devices go with their number."""
+    ordered = most_severe_first(changes)
+    fields = {change.field for change in ordered}
+    named: dict[str, list[FieldChange]] = {}
+    for change in ordered:
+        named.setdefault(NUMBER_OF.get(change.field, ""), []).append(change)
+    return [ShownChange(each, named.get(each.field, ())) for each in ordered if NUMBER_OF.get(each.field) not in fields]
 
 
 def severity_tone(severity: str) -> str:

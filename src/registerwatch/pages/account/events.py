@@ -38,7 +38,7 @@ DONE = {
 VIEWS = {EventView.UNSEEN: "Unseen", EventView.ALL: "All", EventView.ARCHIVED: "Archived"}
 HEADER = (
     *("Event", "Time (UTC)", "Time", "Time zone", "Severity", "About", "Watch", "UDI-DI or SRN"),
-    *("Certificate", "Field", "Before", "After", "Seen by you", "Archived (UTC)"),
+    *("Certificate", "Field", "Before", "After", "Seen by you", "Archived (UTC)", "Device"),
 )
 
 router = account_pages()
@@ -209,7 +209,7 @@ def _lines_of(listed: ListedEvent, visitor: Visitor) -> list[Row]:
     about += [event.label, event.subject]
     archived = iso_utc(listed.archived_at) if listed.archived_at is not None else ""
     end: list[Cell] = ["yes" if listed.is_seen else "no", archived]
-    changes: list[list[Cell]] = [
-        [each.certificate, field_name(each.field), each.old, each.new] for each in event.changes
+    changes: list[tuple[list[Cell], Cell]] = [
+        ([each.certificate, field_name(each.field), each.old, each.new], each.device) for each in event.changes
     ]
-    return [[*about, *change, *end] for change in changes or [["", "", "", ""]]]
+    return [[*about, *change, *end, device] for change, device in changes or [(["", "", "", ""], "")]]

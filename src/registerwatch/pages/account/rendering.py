@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlsplit
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -10,6 +10,7 @@ from starlette.responses import RedirectResponse, Response
 from registerwatch.accounts.validation import one_line
 from registerwatch.pages.account.next_page import HOME
 from registerwatch.pages.account.visitor import Visitor
+from registerwatch.pages.addresses import with_more
 from registerwatch.pages.rendering import FRAGMENT_HEADER, count, isolated, unindexed_page
 from registerwatch.web.injection import service_of
 
@@ -24,6 +25,7 @@ SECTIONS = (
 )
 """The navigation: name, address, words."""
 ACCOUNT_SECTIONS = (
+    ("notifications", "/app/notifications", "Notifications"),
     ("webhooks", "/app/webhooks", "Webhooks"),
     ("feeds", "/app/feeds", "Feeds"),
     ("keys", "/app/keys", "API keys"),
@@ -70,16 +72,15 @@ def app_page(
 
 def redirect_to(address: str, *, done: str = "", n: int | None = None, named: str = "") -> Response:
     """The answer to a form: the browser gets a page, so that reloading it sends nothing again."""
-    told = {name: value for name, value in (("done", done), ("n", n), ("named", named)) if value not in ("", None)}
-    separator = "&" if "?" in address else "?"
-    return RedirectResponse(address + (separator + urlencode(told) if told else ""), 303)
+    told = ("done", done), ("n", "" if n is None else str(n)), ("named", named)
+    return RedirectResponse(with_more(address, told), 303)
 
 
 def say_welcome(response: Response) -> None:
     """Let the page that a new user is redirected to say that a link was mailed; the first page says so anyway."""
     address = response.headers.get("location", HOME)
     if urlsplit(address).path != HOME:
-        response.headers["location"] = address + ("&" if "?" in address else "?") + f"{WELCOME}=1"
+        response.headers["location"] = with_more(address, [(WELCOME, "1")])
 
 
 def fragment_asked(request: Request) -> str | None:

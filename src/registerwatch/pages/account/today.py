@@ -1,12 +1,19 @@
 """The first page of the account: what is new, what does not work, how fresh all of it is."""
 
+from collections.abc import Sequence
+
 from starlette.requests import Request
 from starlette.responses import Response
 
 from registerwatch.accounts.plans import PlanName
 from registerwatch.bootstrap import Service
+from registerwatch.notifications.channel_models import ListedChannel
+from registerwatch.notifications.channel_state import tells_somebody
+from registerwatch.notifications.models import EMAIL
+from registerwatch.notifications.undeliverable import undeliverable_of
 from registerwatch.pages.account.changes import severity_tone, shown_changes
 from registerwatch.pages.account.confirm_address import MAILED
+from registerwatch.pages.account.mails_came_back import MAILS_ON
 from registerwatch.pages.account.rendering import app_page
 from registerwatch.pages.account.router import account_pages
 from registerwatch.pages.account.today_view import NEW_ACCOUNT_SECONDS, FirstSteps, Today
@@ -25,25 +32,33 @@ async def today(request: Request, service: InjectedService, visitor: SignedIn) -
     caller, now = visitor.caller, service.clock.now()
     overview = await service.watches.overview.read(caller)
     must_confirm = await service.accounts.confirmations.is_open(caller)
-    webhooks = await service.notifications.webhooks.all(caller.account.id)
+    listed = await service.notifications.channels.of_account(caller)
+    channels = listed.channels
+    has_feed = bool(await service.feeds.all(caller)) if _asks_for_feeds(service, visitor, channels) else False
     view = Today(
         now=int(now),
         overview=overview,
         unseen=await service.watches.marks.most_severe_unseen(caller, SHOWN_EVENTS),
-        webhooks=len(webhooks),
-        failing_webhooks=[each for each in webhooks if each.last_ok is False],
+        channels=len([each for each in channels if _is_shown(each, visitor)]),
+        failing_channels=[each for each in channels if _is_shown(each, visitor) and each.needs_care],
+        paused_until=listed.paused_until,
+        is_nobody_told=not (has_feed or tells_somebody([each.target for each in channels])),
         copy=await service.records.state(),
         must_confirm=must_confirm,
-        steps=await _first_steps(service, visitor, overview, has_webhook=bool(webhooks), is_confirmed=not must_confirm),
+        steps=await _first_steps(
+            service, visitor, overview, channels, has_feed=has_feed, is_confirmed=not must_confirm
+        ),
     )
     return app_page(
         request,
         visitor,
         "account/today.html",
         section="today",
-        done=MAILED,
+        done=MAILED | MAILS_ON,
         view=view,
+        sends_mail=service.accounts.confirmations.can_mail,
         shown=SHOWN,
+        undeliverable=undeliverable_of([each.target for each in channels], caller.user_id),
         is_trial=caller.account.plan.name is PlanName.TRIAL,
         shown_changes=shown_changes,
         severity_tone=severity_tone,
@@ -51,11 +66,17 @@ async def today(request: Request, service: InjectedService, visitor: SignedIn) -
 
 
 async def _first_steps(
-    service: Service, visitor: Visitor, overview: WatchOverview, *, has_webhook: bool, is_confirmed: bool
+    service: Service,
+    visitor: Visitor,
+    overview: WatchOverview,
+    channels: Sequence[ListedChannel],
+    *,
+    has_feed: bool,
+    is_confirmed: bool,
 ) -> FirstSteps | None:
     """What a new account does first; None where it has done it all or is not new. Members confirm and watch."""
     caller, can_mail = visitor.caller, service.accounts.confirmations.can_mail
-    if service.clock.now() - caller.account.created_at > NEW_ACCOUNT_SECONDS:
+    if not _is_new(service, visitor):
         return None
     if not visitor.is_owner:
         steps = FirstSteps(can_mail, is_confirmed, watches=overview.total > 0)
@@ -64,8 +85,24 @@ async def _first_steps(
         can_mail,
         is_confirmed,
         watches=overview.total > 0,
-        has_webhook=has_webhook,
-        has_feed=bool(await service.feeds.all(caller)),
+        has_email=any(each.target.channel == EMAIL for each in channels),
+        has_channel=any(each.target.channel != EMAIL for each in channels),
+        has_feed=has_feed,
         has_colleague=len(await service.accounts.members.users(caller)) > 1,
     )
     return None if steps.are_done else steps
+
+
+def _is_new(service: Service, visitor: Visitor) -> bool:
+    return service.clock.now() - visitor.caller.account.created_at <= NEW_ACCOUNT_SECONDS
+
+
+def _asks_for_feeds(service: Service, visitor: Visitor, channels: Sequence[ListedChannel]) -> bool:
+    """Whether the page depends on whether there are feeds."""
+    is_told = tells_somebody([each.target for each in channels])
+    return not is_told or (visitor.is_owner and _is_new(service, visitor))
+
+
+def _is_shown(listed: ListedChannel, visitor: Visitor) -> bool:
+    """Whether somebody may know of a channel: members do not of others' addresses."""
+    return visitor.is_owner or listed.target.user_id in (None, visitor.caller.user_id)

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from urllib.parse import urlsplit
 
-from registerwatch.notifications.models import Target
+from registerwatch.notifications.channel_models import ListedChannel
+from registerwatch.pages.account.choice_words import place_of
 from registerwatch.pages.account.watch_rows import STATES
 from registerwatch.pages.account.watch_standing import Badge, certificates_of
 from registerwatch.register.store.records import CopyState
@@ -29,14 +29,17 @@ class FirstSteps:
     is_confirmed: bool
     """Whether the address of who looks needs no link any more."""
     watches: bool
-    has_webhook: bool = False
+    has_email: bool = False
+    has_channel: bool = False
+    """Whether a program or a chat of the account is told."""
     has_feed: bool = False
     has_colleague: bool = False
 
     @property
     def channels(self) -> str:
         """What changes are sent by, in words; empty where by nothing."""
-        return " and ".join(words for words, there in (("webhook", self.has_webhook), ("feed", self.has_feed)) if there)
+        there = ("e-mail", self.has_email), ("channel", self.has_channel), ("feed", self.has_feed)
+        return ", ".join(words for words, is_there in there if is_there)
 
     @property
     def are_done(self) -> bool:
@@ -51,9 +54,12 @@ class Today:
     now: int
     overview: WatchOverview
     unseen: UnseenEvents
-    webhooks: int
-    failing_webhooks: Sequence[Target]
-    """Those whose last delivery failed."""
+    channels: int
+    failing_channels: Sequence[ListedChannel]
+    """Those that need somebody's care."""
+    paused_until: int | None
+    """Until when all channels wait; None where they do not."""
+    is_nobody_told: bool
     copy: CopyState
     must_confirm: bool
     """Whether the address of who looks is still to be confirmed."""
@@ -91,6 +97,6 @@ class Today:
         return f"{count:,}" if count < MAX_COUNTED else f"{MAX_COUNTED:,} or more"
 
     @staticmethod
-    def host(target: Target) -> str:
-        """Where a webhook leads, without what its address may keep secret."""
-        return urlsplit(target.url).hostname or target.url
+    def called(listed: ListedChannel) -> str:
+        """What a channel is called, or where it leads, without what its address may keep secret."""
+        return listed.target.name or place_of(listed.target)

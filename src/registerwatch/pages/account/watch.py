@@ -15,10 +15,13 @@ from registerwatch.pages.account.rendering import app_page, redirect_to
 from registerwatch.pages.account.router import account_pages
 from registerwatch.pages.account.row_ids import RowId
 from registerwatch.pages.account.visitor import SignedIn, Visitor
-from registerwatch.pages.account.watch_view import WatchView, what_it_proves
+from registerwatch.pages.account.watch_view import WatchView
 from registerwatch.pages.forms import Form, form_of
 from registerwatch.pages.public.device import DeviceView
+from registerwatch.pages.public.listed_certificates import MAX_BESIDE, section_of_actor
+from registerwatch.register.certificate_kinds import what_was_examined
 from registerwatch.register.devices import ServedDevice
+from registerwatch.register.identifiers import is_actor_of_devices
 from registerwatch.watches.event_selection import EventSelection, EventView, row_id
 from registerwatch.watches.options import MAX_NOTES_LENGTH, WatchOptions, notes_of
 from registerwatch.watches.tags import tags_of_text
@@ -38,7 +41,8 @@ DONE = {
     "read-failed": "It could not be read just now. The reason stands below; what was read before is kept.",
     "read-unasked": "The register was not asked: its limit of requests is used up for now. Try again in a minute.",
 }
-NOTIFIES = "notifies"
+OPTIONS = ("notifies", "portfolio", "certificates")
+"""Check boxes of the form."""
 
 router = account_pages()
 _served = msgspec.json.Decoder(ServedDevice)
@@ -55,7 +59,8 @@ async def change(request: Request, watch_id: RowId, service: InjectedService, vi
     """Set name, tags, notes and options. Where something is wrong, what was typed stays."""
     form = await form_of(request)
     problems = _problems(form)
-    edit = WatchEdit(form["name"], form["tags"], form["notes"], WatchOptions(notifies=bool(form[NOTIFIES])))
+    options = WatchOptions(**{name: bool(form[name]) for name in OPTIONS})
+    edit = WatchEdit(form["name"], form["tags"], form["notes"], options)
     if not problems:
         try:
             if not await service.watches.details.change(visitor.caller, watch_id, edit):
@@ -142,7 +147,7 @@ async def _page(
         edit=edit or WatchEdit(name, ", ".join(details.tags), details.notes, details.options),
         problems=problems or {},
         max_notes_length=MAX_NOTES_LENGTH,
-        what_it_proves=what_it_proves,
+        what_was_examined=what_was_examined,
         severity_tone=severity_tone,
     )
 
@@ -161,7 +166,10 @@ async def _view(
     else:
         actor = await service.documents.actor(subject)
     is_real = service.settings.reads_real_register
-    return WatchView(details, now, visitor.zone, before, device, actor, is_real, unseen)
+    certificates = None
+    if is_actor_of_devices(subject) and details.watch.kind == "srn":
+        certificates = await section_of_actor(service, subject, most=MAX_BESIDE)
+    return WatchView(details, now, visitor.zone, before, device, actor, is_real, unseen, certificates)
 
 
 def _problems(form: Form) -> dict[str, str]:

@@ -11,8 +11,8 @@ from registerwatch.pages.account.watch_standing import Badge, certificate_badge,
 from registerwatch.pages.addresses import actor_address, device_address
 from registerwatch.pages.countries import country_name
 from registerwatch.pages.public.actor import ROLES
-from registerwatch.pages.public.certificates import ShownCertificate
 from registerwatch.pages.public.device import EUDAMED_DEVICE, DeviceView
+from registerwatch.pages.public.listed_certificates import CertificateSection
 from registerwatch.register.codes import label
 from registerwatch.register.store.documents import StoredActor
 from registerwatch.watches.event_search_repository import ListedEvent
@@ -25,24 +25,6 @@ from registerwatch.watches.watch_details import WatchDetails
 
 LAST_READ_FAILED, READ_IN_PART = ("Last read failed", "warn"), ("Read in part", "warn")
 """Of a watch that was read within three days."""
-
-QUALITY = "The manufacturer’s quality system for a group of devices, not this device alone"
-DOCUMENTATION = "The technical documentation of this device or of its group"
-TYPE = "A sample of this type of device"
-PROOFS = {
-    "quality-management-system": QUALITY,
-    "quality-assurance": QUALITY,
-    "technical-documentation": DOCUMENTATION,
-    "type-examination": TYPE,
-    "product-verification": "Each device or batch was examined",
-    "mdd-ii-ex-4": "The manufacturer’s quality system, without the design of this device",
-    "mdd-ii-4": "The design of this device",
-    "mdd-iii": TYPE,
-    "mdd-iv": "Each device or batch was examined",
-    "mdd-v": "The quality system of production",
-    "mdd-vi": "The quality system of the final inspection",
-}
-"""What a notified body examined for a certificate, by the end of the register's code of its kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +60,8 @@ class WatchView:
     reads_real_register: bool = False
     unseen: Sequence[ListedEvent] = ()
     """The newest events of the watch that the user has not seen: one more than a page of the timeline has, at most."""
+    certificates: CertificateSection | None = None
+    """Of a manufacturer that is watched, None of anything else."""
 
     @property
     def watch(self) -> Watch:
@@ -192,13 +176,6 @@ class WatchView:
         unseen_ids = {each.event.id for each in self.unseen}
         days = self.details.timeline.by_day(self.zone)
         return [(each.day, [_shown(entry, unseen_ids) for entry in each.entries]) for each in days]
-
-
-def what_it_proves(certificate: ShownCertificate) -> str:
-    """What a notified body examined for a certificate of this kind; empty for a kind that is not known."""
-    code = certificate.certificate.type_code.lower().replace("_", "-").replace("certificate-type.", "")
-    ends = (words for end, words in PROOFS.items() if code == end or code.endswith((f".{end}", f"-{end}")))
-    return next(ends, "")
 
 
 def _shown(entry: TimelineEntry, unseen_ids: Collection[int]) -> ShownEntry:

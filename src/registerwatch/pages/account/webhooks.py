@@ -37,7 +37,7 @@ async def add(request: Request, service: InjectedService, visitor: OwnerSignedIn
     await require_proof(request, visitor, form, "Add a webhook")
     try:
         async with sent_once(service, visitor, form):
-            added = await service.notifications.webhooks.add(visitor.caller, form["url"])
+            added = await service.notifications.webhooks.add(visitor.caller, form["url"], repeats=True)
     except SentBefore:
         return redirect_to("/app/webhooks")
     except (InvalidInput, CapReached) as error:
@@ -69,6 +69,19 @@ async def test(request: Request, service: InjectedService, visitor: OwnerSignedI
     except Overloaded as error:
         return await log_page(request, visitor, webhook_id, 503, problem=str(error))
     return redirect_to(f"/app/webhooks/{webhook_id}?tested={result.delivery_id}")
+
+
+@router.post("/app/webhooks/{webhook_id:int}/rounds")
+async def choose_rounds(
+    request: Request, service: InjectedService, visitor: OwnerSignedIn, webhook_id: RowId
+) -> Response:
+    """Switch rounds on or off."""
+    repeats = (await form_of(request))["rounds"] == "on"
+    try:
+        await service.notifications.webhooks.set_repeats(visitor.caller, webhook_id, repeats=repeats)
+    except InvalidInput:
+        return webhook_is_gone(request, visitor)
+    return redirect_to(f"/app/webhooks/{webhook_id}", done="rounds-on" if repeats else "rounds-off")
 
 
 @router.get("/app/webhooks/{webhook_id:int}/rotate")

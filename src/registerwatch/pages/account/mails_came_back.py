@@ -1,0 +1,21 @@
+"""Sending a user mails about changes again, after they were turned off as they came back."""
+
+from starlette.responses import Response
+
+from registerwatch.pages.account.next_page import HOME
+from registerwatch.pages.account.rendering import redirect_to
+from registerwatch.pages.account.router import account_pages
+from registerwatch.pages.account.visitor import SignedIn
+from registerwatch.web.injection import InjectedService
+
+MAILS_ON = {"mails-on": "Mails about changes are sent to you again."}
+"""The message of the page that has the form."""
+
+router = account_pages()
+
+
+@router.post("/app/mails-on")
+async def turn_on(service: InjectedService, visitor: SignedIn) -> Response:
+    """Turn them on, and go back."""
+    await service.notifications.undeliverable.turn_on(visitor.caller)
+    return redirect_to(HOME, done="mails-on")
