@@ -23,6 +23,11 @@ OPEN = (
     "GET /v1/refresh",
     "GET /v1/devices/{udi}",
     "GET /v1/actors/{srn}",
+    "GET /v1/actors/{srn}/certificates",
+    "GET /v1/certificates",
+    "GET /v1/certificates/{id}",
+    "GET /v1/devices/{udi}/history",
+    "GET /v1/actors/{srn}/history",
     "GET /health",
     "GET /live",
     "GET /ready",
@@ -33,6 +38,7 @@ OPEN = (
     "POST /v1/password/forgot",
     "POST /v1/password/reset",
     "POST /v1/billing/webhook",
+    "POST /v1/mail/bounces",
 )
 BY_KEY = (
     "POST /v1/logout",
@@ -63,6 +69,13 @@ BY_KEY = (
     "POST /v1/webhooks/{id}/rotate",
     "GET /v1/webhooks/{id}/deliveries",
     "POST /v1/webhooks/{id}/deliveries/{delivery}/resend",
+    "GET /v1/channels",
+    "POST /v1/channels",
+    "GET /v1/channels/{id}",
+    "PATCH /v1/channels/{id}",
+    "DELETE /v1/channels/{id}",
+    "POST /v1/channels/{id}/test",
+    "GET /v1/channels/{id}/deliveries",
     "GET /v1/feeds",
     "POST /v1/feeds",
     "DELETE /v1/feeds/{id}",
@@ -85,6 +98,7 @@ NOTHING_CAN_BE_WRONG = {
     "DELETE /v1/sessions",
     "DELETE /v1/sessions/{id}",
     "GET /v1/webhooks",
+    "GET /v1/channels",
     "GET /v1/feeds",
     "POST /v1/logout",
     "POST /v1/sync",
@@ -98,6 +112,8 @@ REFUSES_MORE = {
     "POST /v1/trial",
     "POST /v1/keys",
     "GET /v1/audit",
+    "GET /v1/devices/{udi}/history",
+    "GET /v1/actors/{srn}/history",
     "POST /v1/password/forgot",
     "POST /v1/password/reset",
     "POST /v1/users",
@@ -115,16 +131,22 @@ REFUSES_MORE = {
     "POST /v1/webhooks/{id}/rotate",
     "GET /v1/webhooks/{id}/deliveries",
     "POST /v1/webhooks/{id}/deliveries/{delivery}/resend",
+    "POST /v1/channels",
+    "GET /v1/channels/{id}",
+    "PATCH /v1/channels/{id}",
+    "POST /v1/channels/{id}/test",
+    "GET /v1/channels/{id}/deliveries",
     "POST /v1/feeds",
     "POST /v1/billing/confirm",
     "POST /v1/billing/cancel",
     "POST /v1/billing/resume",
     "POST /v1/billing/portal",
     "POST /v1/billing/webhook",
+    "POST /v1/mail/bounces",
 }
 """Operations that refuse, rightly, some of what fits the description: an address that takes no mail or no posts or
 that somebody has, an end that is over, two places of a list to begin at, a token or an id that nobody has, a body that
-nobody signed, a subscription that is not there, one more than a cap allows."""
+nobody signed, a report without the operator's secret, a subscription that is not there, one more than a cap allows."""
 AnyCase = Case[Any]
 Operation = APIOperation[Any, Any, Any, Any]
 MODES = (GenerationMode.POSITIVE, GenerationMode.NEGATIVE)
@@ -146,8 +168,11 @@ def address(served: tuple[str, ServiceHarness]) -> str:
 
 
 def _asks_for_something(case: AnyCase) -> bool:
-    """Whether a search has a query or a filter, which a description of parameters cannot demand."""
+    """Whether a search or a list has a query or a filter, which a description of parameters cannot demand."""
     query = case.query or {}
+    if case.operation.label == "GET /v1/certificates":
+        filters = [value for name, value in query.items() if name not in ("limit", "after")]
+        return any(str(value).strip() for value in filters if value != [])
     return case.operation.label != "GET /v1/search" or bool(
         str(query.get("q", "")).strip() or query.get("status") or query.get("risk")
     )
@@ -228,7 +253,12 @@ def test_answers_about_an_account_that_has_everything_are_as_described(
     ask("POST /v1/webhooks/{id}/deliveries/{delivery}/resend", {}, id=webhook, delivery=delivery)
     ask("POST /v1/webhooks/{id}/rotate", {}, id=webhook)
     assert ask("GET /v1/webhooks/{id}/deliveries", id=webhook)["deliveries"]
-    for what in ("watches", "events", "webhooks", "feeds"):
+    channel = ask("POST /v1/channels", {"channel": "webhook", "url": "http://127.0.0.1:9/"})["channel"]["id"]
+    ask("PATCH /v1/channels/{id}", {"choice": {"frequency": "weekly"}, "paused": True}, id=channel)
+    ask("POST /v1/channels/{id}/test", {}, id=channel)
+    ask("GET /v1/channels/{id}", id=channel)
+    assert ask("GET /v1/channels/{id}/deliveries", id=channel)["deliveries"]
+    for what in ("watches", "events", "webhooks", "channels", "feeds"):
         assert ask(f"GET /v1/{what}")[what]
     session = ask("POST /v1/billing/checkout", {"plan": "operator"})["session_id"]
     harness.provider.pay(session)

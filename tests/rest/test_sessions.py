@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import text
 
 from registerwatch.accounts.credentials import credential_of
-from registerwatch.accounts.session_opening import SESSION_SECONDS
+from registerwatch.accounts.sign_in import SESSION_SECONDS
 from registerwatch.clock import iso_utc
 from registerwatch.mail.mailer import NoMailer
 from tests.accounts.second_factors import app_of

@@ -32,6 +32,7 @@ WATCH_FIELDS = {
     "last_sync",
     "last_error",
     "health",
+    "options",
     "created_at",
 }
 INSTANT = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"
@@ -157,6 +158,25 @@ async def test_a_name_is_kept_by_syncs_and_goes_with_events(harness: ServiceHarn
     assert (await harness.get_list(owner.api_key, "watches"))[0]["label"] == "Ward 3"
 
 
+async def test_options_are_set_one_by_one_and_leave_the_name(harness: ServiceHarness, owner: NewAccount) -> None:
+    [watch] = await harness.post_watches(owner.api_key, UNWATCHED)
+    address = f"/v1/watches/{watch['id']}"
+    assert watch["options"] == {"portfolio": True, "certificates": True, "notifies": True}
+
+    off = await send(harness, "PATCH", address, owner.api_key, options={"portfolio": False})
+    both = await send(harness, "PATCH", address, owner.api_key, label="Ward 3", options={"notifies": False, "later": 1})
+    neither = await send(harness, "PATCH", address, owner.api_key, options={})
+
+    assert off.json() == {"watch": {**watch, "options": {**watch["options"], "portfolio": False}}}
+    changed = {"portfolio": False, "certificates": True, "notifies": False}
+    assert both.json() == neither.json() == {"watch": {**watch, "label": "Ward 3", "options": changed}}
+    unusable: list[dict[str, Any]] = [{}, {"options": None}, {"options": {"portfolio": "no"}}, {"options": []}]
+    for wrong in [*unusable, {"label": "", "options": {}}]:
+        response = await send(harness, "PATCH", address, owner.api_key, **wrong)
+        assert response.status_code == 400, wrong
+    assert (await harness.get_list(owner.api_key, "watches"))[0]["options"] == changed
+
+
 async def test_a_long_name_is_cut_at_80_characters(harness: ServiceHarness, owner: NewAccount) -> None:
     [watch] = await harness.post_watches(owner.api_key, UNWATCHED)
 
@@ -219,12 +239,14 @@ async def test_an_event_has_every_field_of_the_contract(harness: ServiceHarness,
     assert set(event) == {"id", "watch_id", "subject", "label", "created_at", "summary", "changes"} | {
         "kind",
         "severity",
+        "visible_at",
     }
     assert event["kind"] == "record"
     assert event["watch_id"] == watch["id"]
     assert change in event["changes"]
     assert f"status: {change['old']} → {change['new']}" in event["summary"]
     assert event["created_at"] > watch["created_at"]
+    assert watch["created_at"] < event["visible_at"] <= event["created_at"]
     assert answer["events"] == [{name: event[name] for name in ("subject", "label", "summary", "changes")}]
 
 

@@ -360,7 +360,7 @@ async def test_deliveries_are_described_as_they_are_sent(harness: ServiceHarness
     assert set(description["webhooks"]) == {"watch.changed", "watch.test"}
     operation = description["webhooks"]["watch.test"]["post"]
     names = {each["name"].lower() for each in operation["parameters"]}
-    assert names == {name for name in sent.headers if name.startswith("x-")}
+    assert names == {name for name in sent.headers if name.startswith(("x-", "webhook-"))}
     assert operation["requestBody"]["content"]["application/json"]["schema"]["$ref"].endswith("/DeliveryBody")
     body = schemas["DeliveryBody"]
     jsonschema_rs.validate({**body, "components": description["components"]}, json.loads(sent.body))

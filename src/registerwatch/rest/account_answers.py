@@ -148,7 +148,10 @@ class AuditLine(Answer):
     created_at: Annotated[str, instant("UTC.")]
     actor: Annotated[
         str,
-        doc("E-mail address of a user, a masked API key, `operator`, `payment provider` or `unknown`.", EXAMPLE_EMAIL),
+        doc(
+            "E-mail address of a user, a masked API key, `operator`, `payment provider`, `mail server` or `unknown`.",
+            EXAMPLE_EMAIL,
+        ),
     ]
     action: Annotated[str, doc("What was done.", "key created")]
     subject: Annotated[str, doc("To whom or what; can be empty.", "rw_ab…wxyz (ERP)")]

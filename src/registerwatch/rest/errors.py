@@ -16,7 +16,7 @@ from registerwatch.web.injection import address_of, service_of
 from registerwatch.web.rate_limits import noted_headers
 from registerwatch.web.refusal_log import DenialLog
 from registerwatch.web.request_ids import HEADER as REQUEST_ID_HEADER
-from registerwatch.web.request_ids import current_request_id
+from registerwatch.web.request_ids import current_request_id, loggable_path
 from registerwatch.web.responses import INTERNAL, NO_DATABASE, error_response
 from registerwatch.web.security_headers import NOTHING_ALLOWED, security_headers
 
@@ -84,10 +84,10 @@ class _Answers:
         if status == 403:
             self._note_denial(request, error.code)
         if isinstance(error, DatabaseUnavailable):
-            log.error("the database is out of reach", path=request.url.path, error=message)
+            log.error("the database is out of reach", path=loggable_path(request.url.path), error=message)
             message = NO_DATABASE
         if isinstance(error, SecretUnreadable):
-            log.error("a stored secret cannot be read", path=request.url.path, error=message)
+            log.error("a stored secret cannot be read", path=loggable_path(request.url.path), error=message)
             message = UNREADABLE
         if isinstance(error, RateLimited):
             headers["Retry-After"] = str(error.retry_after)
@@ -108,7 +108,7 @@ class _Answers:
         return self._answer(request, str(error.detail), error.status_code, InvalidInput.code, error.headers)
 
     async def unexpected(self, request: Request, error: Exception) -> Response:
-        log.error("unexpected error", path=request.url.path, exc_info=error)
+        log.error("unexpected error", path=loggable_path(request.url.path), exc_info=error)
         headers = {**security_headers(service_of(request).settings), **noted_headers(request.scope)}  # no middleware
         headers[REQUEST_ID_HEADER] = current_request_id() or ""
         if request.url.path.startswith(JSON_PATHS):

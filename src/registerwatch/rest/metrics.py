@@ -19,6 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from registerwatch.bootstrap import Service
 from registerwatch.register.sources.budget_parts import RequestPriority
 from registerwatch.rest.index_health import index_metrics
+from registerwatch.rest.status_answers import latency_metrics, status_metrics
 from registerwatch.watches.models import HealthState
 from registerwatch.web.injection import InjectedService
 from registerwatch.web.responses import NOT_CACHED
@@ -62,6 +63,8 @@ async def metrics(request: Request, service: InjectedService) -> Response:
     if not _is_near(request):
         raise HTTPException(404)
     families = [_requests(request.app.state.request_counts), *await _families(service)]
+    families += status_metrics(await service.register_status.status())
+    families += latency_metrics(await service.event_latencies.of_last_hour())
     if request.app.state.has_index:
         families += await index_metrics(service.indexer)
     registry = CollectorRegistry()
@@ -91,7 +94,8 @@ async def _families(service: Service) -> list[Metric]:
         CounterMetricFamily(
             "registerwatch_refreshes_dropped", "Background refreshes that were dropped.", service.refresher.dropped
         ),
-        _by_result("registerwatch_deliveries", "Deliveries that have ended.", service.notifications.deliveries.results),
+        _by_result("registerwatch_deliveries", "Deliveries that have ended.", service.notifications.results),
+        *await _mail_families(service),
         GaugeMetricFamily("registerwatch_deliveries_waiting", "Deliveries that have not ended.", waiting),
         GaugeMetricFamily(
             "registerwatch_deliveries_waiting_seconds", "Since when the oldest of them is due.", _age(oldest, now)
@@ -113,6 +117,22 @@ async def _families(service: Service) -> list[Metric]:
     ]
 
 
+async def _mail_families(service: Service) -> list[Metric]:
+    undeliverable = service.notifications.undeliverable
+    bounces = CounterMetricFamily("registerwatch_bounces", "Reports of undeliverable mails.", labels=("kind",))
+    for kind, number in undeliverable.counts.items():
+        bounces.add_metric((kind,), number)
+    return [
+        _by_result("registerwatch_mails", "Mails about changes that have ended.", service.notifications.mails.results),
+        bounces,
+        GaugeMetricFamily(
+            "registerwatch_addresses_undeliverable",
+            "Addresses that get no mails about changes, as mails came back.",
+            await undeliverable.paused(),
+        ),
+    ]
+
+
 def _requests(counts: RequestCounts) -> CounterMetricFamily:
     family = CounterMetricFamily("registerwatch_requests", "HTTP requests.", labels=("method", "route", "status"))
     for (method, route, status), number in sorted(counts.items()):
@@ -120,7 +140,7 @@ def _requests(counts: RequestCounts) -> CounterMetricFamily:
     return family
 
 
-def _by_result(name: str, about: str, results: dict[str, int]) -> CounterMetricFamily:
+def _by_result(name: str, about: str, results: Mapping[str, int]) -> CounterMetricFamily:
     family = CounterMetricFamily(name, about, labels=("result",))
     for result, number in results.items():
         family.add_metric((result,), number)

@@ -15,6 +15,7 @@ from registerwatch.errors import DatabaseUnavailable
 from registerwatch.register.sources.source import CertificateSearch
 from registerwatch.rest.description import answer, error, operation_id
 from registerwatch.rest.index_health import HealthIndex, index_health
+from registerwatch.rest.status_answers import HealthRegisterChecks, HealthSweeps, health_checks, health_sweeps
 from registerwatch.web.answers import Answer, doc, instant, iso_or_none
 from registerwatch.web.forwarded_headers import ForwardedHeaders
 from registerwatch.web.injection import InjectedService
@@ -116,6 +117,15 @@ class Health(Answer):
     )
     index: Annotated[HealthIndex | None, doc("The search index of this node, null while the copy cannot be read.")]
     register: Annotated[HealthRegister, doc("Reading the register.")]
+    sweeps: Annotated[HealthSweeps | None, doc("How far the sweeps are, null while the database cannot be read.")]
+    checks: Annotated[
+        HealthRegisterChecks | None,
+        doc(
+            "What was verified of how the register answers, daily and at each new build; null while the database cannot"
+            " be read. A change leaves `status` as it is: what is stored is served, and nothing is stored from a list"
+            " that relies on what changed."
+        ),
+    ]
     proxy: Annotated[HealthProxy, doc("Reverse proxies in front of the service, as this process knows them.")]
     addresses: Annotated[
         Literal["confirmed-by-mail", "not-proven"],
@@ -168,8 +178,9 @@ async def health_of(service: Service, forwarded: ForwardedHeaders) -> Health:
     problems = {**await service.health.problems(), "index": service.indexer.fault()}
     try:
         copy, index, last_read_at = await _contents(service)
+        register_status = await service.register_status.status()
     except DatabaseUnavailable as failure:
-        copy, index, last_read_at = None, None, None
+        copy, index, last_read_at, register_status = None, None, None, None
         problems["database"] = problems.get("database") or failure.summary
     error = _sentence(problems)
     return Health(
@@ -183,6 +194,8 @@ async def health_of(service: Service, forwarded: ForwardedHeaders) -> Health:
         register=HealthRegister(
             iso_or_none(last_read_at), dict(service.refresher.results), service.eudamed.certificate_search
         ),
+        sweeps=health_sweeps(register_status) if register_status else None,
+        checks=health_checks(register_status) if register_status else None,
         proxy=HealthProxy(forwarded.are_trusted, forwarded.warning),
         addresses="confirmed-by-mail" if service.accounts.confirmations.can_mail else "not-proven",
     )

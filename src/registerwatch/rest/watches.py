@@ -7,7 +7,7 @@ from msgspec import UNSET, Meta, UnsetType
 from pydantic import Field
 from starlette.responses import Response
 
-from registerwatch.errors import PeriodEnded
+from registerwatch.errors import InvalidInput, PeriodEnded
 from registerwatch.register.identifiers import MAX_LENGTH
 from registerwatch.rest.auth import ActiveAccount, Reader, WatchEditor
 from registerwatch.rest.description import (
@@ -23,13 +23,26 @@ from registerwatch.rest.routers import account_router
 from registerwatch.watches.event_listing import EventFilter
 from registerwatch.watches.expiring import expiring, unsure
 from registerwatch.watches.models import EventKind, EventSeverity, Expiring
+from registerwatch.watches.options import OptionChange
 from registerwatch.web.answers import Answer, Done, doc
 from registerwatch.web.injection import InjectedService, counted
 from registerwatch.web.rate_limits import Limit
 from registerwatch.web.responses import NOT_CACHED, json_response, private_response
-from registerwatch.web.watch_answers import UDI, EventList, OneWatch, SyncAnswer, WatchList, WatchObject
+from registerwatch.web.watch_answers import (
+    CERTIFICATES,
+    NOTIFIES,
+    PORTFOLIO,
+    UDI,
+    EventList,
+    OneWatch,
+    SyncAnswer,
+    WatchList,
+    WatchObject,
+)
 
 router = account_router("watches")
+
+NOTHING_TO_CHANGE = "Send `label`, `options` or both."
 
 
 class WatchRequest(RequestBody):
@@ -42,12 +55,21 @@ class WatchRequest(RequestBody):
     )
 
 
-class LabelRequest(RequestBody):
-    """A name for a watch."""
+class OptionsRequest(RequestBody):
+    """Options of a watch; those that are left out stay as they are."""
 
-    label: str = Field(
-        description="At most 80 characters.", examples=["Scanner, ward 3"], json_schema_extra={"minLength": 1}
+    portfolio: bool | None = Field(None, strict=True, description=PORTFOLIO, examples=[True])
+    certificates: bool | None = Field(None, strict=True, description=CERTIFICATES, examples=[True])
+    notifies: bool | None = Field(None, strict=True, description=NOTIFIES, examples=[True])
+
+
+class WatchChange(RequestBody):
+    """What is changed of a watch: its name, its options or both."""
+
+    label: str | None = Field(
+        None, description="At most 80 characters.", examples=["Scanner, ward 3"], json_schema_extra={"minLength": 1}
     )
+    options: OptionsRequest | None = Field(None, description="What the watch tells, and whether it is sent.")
 
 
 class EventParameters(PageParameters):
@@ -104,10 +126,15 @@ async def add_watch(body: WatchRequest, service: InjectedService, caller: Active
     return private_response(OneWatch(WatchObject.of(watch, service.clock.now())))
 
 
-@router.patch("/v1/watches/{id}", summary="Name a watch", responses=answer(OneWatch) | BAD_REQUEST | EXPIRED)
-async def rename_watch(id: RowId, body: LabelRequest, service: InjectedService, caller: ActiveAccount) -> Response:  # noqa: A002
-    """Later syncs keep the name."""
-    watch = await service.watches.service.rename(caller, row_id(id), body.label)
+@router.patch(
+    "/v1/watches/{id}", summary="Name a watch, set its options", responses=answer(OneWatch) | BAD_REQUEST | EXPIRED
+)
+async def change_watch(id: RowId, body: WatchChange, service: InjectedService, caller: ActiveAccount) -> Response:  # noqa: A002
+    """Later syncs keep the name. An option that is switched on tells what is found from then on."""
+    if body.label is None and body.options is None:
+        raise InvalidInput(NOTHING_TO_CHANGE)
+    options = None if body.options is None else OptionChange(**body.options.model_dump())
+    watch = await service.watches.service.change(caller, row_id(id), label=body.label, options=options)
     return private_response(OneWatch(WatchObject.of(watch, service.clock.now())))
 
 

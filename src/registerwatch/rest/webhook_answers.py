@@ -79,6 +79,9 @@ class DeliveryObject(Answer):
     status: Annotated[int | None, doc("HTTP status of the last answer, null when there was none.", 200)]
     error: Annotated[str, doc("Why the last attempt failed, or empty.", EXAMPLE_FAILURE)]
     body: Annotated[str | None, doc("What is sent, to the byte; null before the first attempt.", '{"id":"whd_…"}')]
+    again_at: Annotated[str | UnsetType, instant("UTC; there where it failed and is tried again: from when on.")] = (
+        UNSET
+    )
 
     @classmethod
     def of(cls, delivery: Delivery) -> "DeliveryObject":
@@ -93,6 +96,7 @@ class DeliveryObject(Answer):
             status=delivery.status,
             error=delivery.error,
             body=delivery.body,
+            again_at=UNSET if delivery.again_at is None else iso_utc(delivery.again_at),
         )
 
 

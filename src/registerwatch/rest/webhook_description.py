@@ -14,6 +14,14 @@ SIGNATURE = (
     "`sha256=` and the HMAC-SHA256 of timestamp, dot and body in hex; two, with a space between, for a day after a new"
     " secret."
 )
+STANDARD_SIGNATURE = (
+    "`v1,` and the signature of Standard Webhooks in base64; two, with a space between, for a day after a new secret."
+)
+OLDER = "Not there where the only valid secret was made by a release before these headers."
+ACCEPTED = (
+    "Accepted. Any other answer, a redirect too, is tried again, three times in all; then in rounds where the page of"
+    " the webhook says so."
+)
 EVENT_EXAMPLE = {
     "id": 17,
     "subject": "04012345678901",
@@ -43,30 +51,44 @@ def _example(kind: EventType) -> dict[str, Any]:
 
 
 def _delivery(kind: EventType, service_name: str) -> dict[str, Any]:
+    return {
+        "tags": ["webhooks"],
+        "operationId": f"receive_{kind.name.lower()}",
+        "summary": SUMMARIES[kind],
+        "description": "Posted to each saved address; `/docs/webhooks` says how to verify the signature.",
+        "parameters": [*_service_headers(kind, service_name), *_standard_headers()],
+        "requestBody": {"required": True, "content": {"application/json": {"schema": BODY, "example": _example(kind)}}},
+        "responses": {"2XX": {"description": ACCEPTED}},
+    }
+
+
+def _service_headers(kind: EventType, service_name: str) -> list[dict[str, Any]]:
+    """Those of the contract."""
     headers = {
         "Timestamp": ("Unix seconds, part of what is signed.", "1795837080"),
         "Signature": (SIGNATURE, "sha256=…"),
         "Event": ("As `type` in the body.", kind.value),
         "Delivery": ("As `id` in the body.", "whd_…"),
     }
+    return [_header(f"X-{service_name}-{name}", *told, required=True) for name, told in headers.items()]
+
+
+def _standard_headers() -> list[dict[str, Any]]:
+    """Those of Standard Webhooks."""
+    headers = {
+        "webhook-id": ("As `id` in the body.", "whd_…"),
+        "webhook-timestamp": ("Unix seconds, part of what is signed.", "1795837080"),
+        "webhook-signature": (STANDARD_SIGNATURE, "v1,…"),
+    }
+    return [_header(name, f"{about} {OLDER}", example, required=False) for name, (about, example) in headers.items()]
+
+
+def _header(name: str, about: str, example: str, *, required: bool) -> dict[str, Any]:
     return {
-        "tags": ["webhooks"],
-        "operationId": f"receive_{kind.name.lower()}",
-        "summary": SUMMARIES[kind],
-        "description": "Posted to each saved address; `/docs/webhooks` says how to verify the signature.",
-        "parameters": [
-            {
-                "name": f"X-{service_name}-{name}",
-                "in": "header",
-                "required": True,
-                "description": about,
-                "schema": {"type": "string"},
-                "example": example,
-            }
-            for name, (about, example) in headers.items()
-        ],
-        "requestBody": {"required": True, "content": {"application/json": {"schema": BODY, "example": _example(kind)}}},
-        "responses": {
-            "2XX": {"description": "Accepted. Any other answer, a redirect too, is tried again, three times in all."}
-        },
+        "name": name,
+        "in": "header",
+        "required": required,
+        "description": about,
+        "schema": {"type": "string"},
+        "example": example,
     }

@@ -68,8 +68,8 @@ class SrnArguments(msgspec.Struct):
     " manufacturer's devices), words of the trade, device or manufacturer name (the last word may be a beginning), then"
     " catalogue references. Gives `results` (udi, trade_name, manufacturer_name, manufacturer_srn, status, risk_class),"
     " `total` of all that match, and `match`, which says what the query was taken for. Nothing found: try fewer or"
-    " other words. Names in other languages are found once a device was read in full, as get_device does. Use"
-    " get_device for certificates.",
+    " other words. `certificates` is there where the query is the number of certificates. Names in other languages are"
+    " found once a device was read in full, as get_device does. Use get_device for the certificates of a device.",
     SearchArguments,
     asks_register=False,
 )
@@ -106,7 +106,11 @@ async def get_device(arguments: UdiArguments, context: ToolContext) -> ToolResul
     "Read an actor",
     "Read one actor of the EU register (manufacturer, authorised representative, importer, producer of procedure packs)"
     " by its SRN. Gives name, country, status, the number of its registered devices (`device_total`) and the first 20"
-    " of them. An empty `name` with `error` means that there is no such actor or that the register could not be read."
+    " of them, and `certificates`: the manufacturer's certificates that were registered last (`newest`, at most 20),"
+    " their `total`, and `state`, which says whether an empty list means that the register lists none (`complete`) or"
+    " that it was not read yet or could not be read. `expiry: null` means that a certificate has no end date. A"
+    " manufacturer's certificate is no proof for a device that its scope does not name. An empty `name` with `error`"
+    " means that there is no such actor or that the register could not be read."
     " `complete: false` means that only records of its devices were read, not its own: say so, and call again in a"
     " moment.",
     SrnArguments,

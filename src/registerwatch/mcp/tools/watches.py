@@ -10,8 +10,9 @@ from registerwatch.db.row_pages import MAX_ROW_ID
 from registerwatch.mcp.tools.registry import NoArguments, ToolContext, ToolResult, payload, text_argument, tool
 from registerwatch.register.identifiers import MAX_LENGTH
 from registerwatch.watches.event_listing import EventFilter
-from registerwatch.watches.event_rules import FIELDS
+from registerwatch.watches.event_rules import FIELDS, NUMBERS
 from registerwatch.watches.models import EventKind, EventSeverity
+from registerwatch.watches.news_changes import NUMBER_OF
 from registerwatch.web.rate_limits import Limit
 from registerwatch.web.watch_answers import EventList, SyncAnswer, WatchList, WatchObject
 
@@ -29,6 +30,12 @@ _After = Annotated[
 
 def _choices(known: type[StrEnum], description: str) -> msgspec.Meta:
     return msgspec.Meta(description=description, extra_json_schema={"items": {"enum": [each.value for each in known]}})
+
+
+def _explained_fields() -> list[str]:
+    """`cert_expiry is the certificate expiry`, of each field that is called something else than its name says."""
+    named = {name: field for name, field in FIELDS.items() if name not in {*NUMBER_OF, *NUMBERS}}
+    return [f"{name} is the {field.name}" for name, field in named.items() if name.replace("_", " ") != field.name]
 
 
 class SubjectArguments(msgspec.Struct):
@@ -129,7 +136,9 @@ class ChangesArguments(msgspec.Struct):
     f"List changes of watched devices and actors. Without arguments the newest {MAX_CHANGES}, newest first: subject,"
     " time, kind, severity, a summary and each field with its old and new value. With arguments the payload has `next`"
     " and `more` too: call again with `after` set to `next` to go on, and set to 0 to begin with the first change."
-    f" Fields: {', '.join(f'{name} is the {field.name}' for name, field in FIELDS.items() if name != field.name)}."
+    f" Fields: {', '.join(_explained_fields())}."
+    " Of a watched manufacturer devices_registered, devices_off_market and devices_on_market have numbers in `new`, and"
+    " device_registered, device_off_market and device_on_market name the first devices, with the UDI-DI in `device`."
     " Does not ask the register." + _WITH_KEY,
     ChangesArguments,
     scope=Scope.READ,
