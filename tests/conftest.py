@@ -28,6 +28,9 @@ RECORDS = Path(__file__).parents[2] / "shared" / "records" / "devices.jsonl.gz"
 settings.register_profile("full", deadline=None)  # a property does not fail because the machine is busy
 settings.load_profile("full")
 
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # else each of hundreds of processes compiles everything anew
+sys.dont_write_bytecode = False
+
 gc.freeze()
 gc.set_threshold(50_000, 20, 50)  # thousands of services are built and dropped here: looking at them took a sixth of it
 
@@ -54,23 +57,41 @@ TOGETHER = (
 """Tests that share something that takes long to make: of several workers one runs all of them."""
 
 NOT_QUICK = (
+    "accounts/test_invariants.py",
     "accounts/test_passkeys.py",
+    "accounts/test_password_reset.py",
     "accounts/test_provider_sign_in.py",
     "attacks",
     "bench",
     "commands",
     "journeys",
+    "mail/test_mailer.py",
+    "mail/test_sessions.py",
     "mcp",
+    "notifications/feeds/test_pages.py",
+    "notifications/test_mails.py",
     "pages",
     "register/ingest/test_bulk_load.py",
+    "register/ingest/test_certificate_sweep.py",
+    "register/ingest/test_refresh.py",
+    "register/search/test_damaged_index.py",
+    "register/test_impossible_values.py",
     "rest",
     "standins",
     "test_clock.py",
     "watches/test_event_marks.py",
     "watches/test_fair_recheck.py",
     "watches/test_import_xlsx.py",
+    "watches/test_news_interleaving.py",
+    "watches/test_readers_and_the_budget.py",
+    "watches/test_reading_within_the_budget.py",
+    "watches/test_recheck_turns.py",
+    "watches/test_sweep.py",
+    "watches/test_sweep_truth.py",
+    "watches/test_sync.py",
     "watches/test_sync_runs.py",
     "web/test_http_limits.py",
+    "web/test_request_framing.py",
     "web/test_security_headers.py",
     "web/test_states_of_knowledge.py",
 )

@@ -18,9 +18,13 @@ from registerwatch.pages.sitemap import Sitemap
 from registerwatch.rest import (
     account,
     billing,
+    certificates,
+    channels,
     errors,
     feeds,
+    history,
     imports,
+    mail_bounces,
     metrics,
     open_sessions,
     register,
@@ -44,6 +48,8 @@ from registerwatch.web.route_table import install_route_table
 from registerwatch.web.security_headers import security_headers
 
 ROUTERS = (
+    certificates.router,  # before that of actors, which takes any path below theirs
+    history.router,  # before the routes of devices and actors, whose codes may have slashes
     register.router,
     sessions.router,
     account.router,
@@ -51,7 +57,9 @@ ROUTERS = (
     watches.router,
     imports.router,
     webhooks.router,
+    channels.router,
     billing.router,
+    mail_bounces.router,
     feeds.router,
     system.liveness,
     system.router,

@@ -34,30 +34,50 @@ from registerwatch.notifications.feeds.service import FeedService
 from registerwatch.notifications.targets import MAX_TESTS
 from registerwatch.notifications.wiring import Notifications, build_notifications
 from registerwatch.register.actors import ActorService
+from registerwatch.register.certificate_service import CertificateService
 from registerwatch.register.devices import DeviceService
+from registerwatch.register.history_service import HistoryService
 from registerwatch.register.ingest.bulk_load import BulkLoader
+from registerwatch.register.ingest.certificate_sweep import CertificateSweep
 from registerwatch.register.ingest.daily_load import DailyLoad
+from registerwatch.register.ingest.device_sweep import DeviceSweeper
 from registerwatch.register.ingest.refresh import Refresher
+from registerwatch.register.ingest.register_checks import RegisterChecks
+from registerwatch.register.ingest.register_status import RegisterStatusReader
+from registerwatch.register.ingest.scoped_devices import ScopedDevices
+from registerwatch.register.ingest.sweep_turn import SweepAdapters
 from registerwatch.register.refresh_service import RefreshService
 from registerwatch.register.search.index import SearchIndex
 from registerwatch.register.search.indexer import Indexer
+from registerwatch.register.search.manufacturer_devices import ManufacturerDevices
 from registerwatch.register.search.queries import SearchService
 from registerwatch.register.sources.budget_parts import RequestPriority
-from registerwatch.register.sources.data_lake import DataLakeClient
+from registerwatch.register.sources.checks import SourceChecks
+from registerwatch.register.sources.data_lake import DataLakeChecks, DataLakeClient
+from registerwatch.register.sources.eudamed.certificate_lists import PAGE_SIZE, EudamedCertificateLists
+from registerwatch.register.sources.eudamed.checks import EudamedChecks
 from registerwatch.register.sources.eudamed.client import EudamedClient
+from registerwatch.register.sources.eudamed.device_listing import EudamedDeviceListing
 from registerwatch.register.sources.record_file import RecordFile
 from registerwatch.register.sources.request_budget import RequestBudget
 from registerwatch.register.sources.requests import RegisterHttpClient, RetryPolicy
 from registerwatch.register.sources.source import BulkSource
+from registerwatch.register.store.certificate_queries import CertificateQueries
 from registerwatch.register.store.documents import DocumentReader
 from registerwatch.register.store.open_documents import open_documents
 from registerwatch.register.store.records import RecordStore
 from registerwatch.settings import Settings
+from registerwatch.watches.event_latency import EventLatencies
 from registerwatch.watches.observe import WatchObserver
+from registerwatch.watches.watched_devices import DevicesOfAccounts
 from registerwatch.watches.wiring import Watches, build_watches
 
 if TYPE_CHECKING:
     from registerwatch.accounts.provider_client import ProviderClient
+
+
+CERTIFICATE_SWEEP_SECONDS = 3600
+"""The list of all certificates is read once in so long; less often where sweeps are set to be rarer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,14 +95,21 @@ class Service:
     """Sources that list all their records, by what `copy fill --source` calls them."""
     budget: RequestBudget
     eudamed: EudamedClient
+    register_checks: RegisterChecks
+    register_status: RegisterStatusReader
+    event_latencies: EventLatencies
     refresher: Refresher
     devices: DeviceService
     actors: ActorService
+    certificates: CertificateService
+    history: HistoryService
     refresh: RefreshService
     search: SearchService
+    device_sweep: DeviceSweeper
     bulk_loader: BulkLoader
     daily_load: DailyLoad | None
     """None where the copy is filled by hand alone."""
+    certificate_sweep: CertificateSweep
     accounts: Accounts
     watches: Watches
     notifications: Notifications
@@ -124,8 +151,9 @@ def build_service(
     provider: PaymentProvider | None = None,
     receivers: Connections | None = None,
     resolver: DnsResolver | None = None,
+    page_size: int = PAGE_SIZE,
 ) -> Service:
-    """Build the adapters. Nothing is opened yet. Tests bring adapters of their own."""
+    """Build the adapters. Nothing is opened yet. Tests bring adapters of their own, and lists of few rows a page."""
     clock = clock or SystemClock()
     database = Database(settings.database_address)
     documents = open_documents(settings.database_address)
@@ -138,7 +166,7 @@ def build_service(
     mailer = mailer or mailer_of(settings, clock)
     notices = AccountNotices(clock, mailer, public_url=settings.public_url)
     cipher = SecretCipher(settings.secrets_keys)
-    notifications = build_notifications(settings, database, clock, http_client, notices, cipher)
+    notifications = build_notifications(settings, database, clock, http_client, notices, cipher, mailer)
     copy = RecordStore(database, WatchObserver(notifications.outbox))
     http = httpx2.AsyncClient(
         transport=transport, limits=httpx2.Limits(max_connections=20, max_keepalive_connections=5)
@@ -156,12 +184,31 @@ def build_service(
     index = SearchIndex(settings.index_dir)
     indexer = Indexer(documents, index)
     billing = build_billing(settings, database, clock, provider)
-    bulk_sources: list[BulkSource] = [DataLakeClient(requests, settings.datalake_url), register]
+    data_lake = DataLakeClient(requests, settings.datalake_url)
+    checks: list[SourceChecks] = [EudamedChecks(requests, settings.register_url, clock)]
+    if settings.mirror == "datalake":
+        checks.append(DataLakeChecks(data_lake))
+    register_checks = RegisterChecks(database, clock, checks)
+    bulk_sources: list[BulkSource] = [data_lake, register]
     by_name = {source.load_name: source for source in bulk_sources}
     bulk_loader = BulkLoader(database, copy, clock)
     fresh_for = settings.cache_hours * 3600
+    certificate_queries = CertificateQueries(database)
+    certificates = CertificateService(certificate_queries)
     devices = DeviceService(documents, refresher, clock, fresh_for)
-    actors = ActorService(documents, index, refresher, clock, fresh_for, indexer.problem)
+    watches = build_watches(settings, database, clock, copy, refresher, notifications.outbox)
+    listing = EudamedDeviceListing(register.interface, page_size=page_size)
+    sweep = SweepAdapters(
+        database,
+        copy,
+        listing,
+        watches.sweep_targets,
+        watches.news,
+        register_checks,
+        ManufacturerDevices(documents, index),
+        clock,
+    )
+    actors = ActorService(documents, index, refresher, clock, fresh_for, indexer.problem, certificates)
     return Service(
         settings=settings,
         clock=clock,
@@ -173,13 +220,28 @@ def build_service(
         bulk_sources=by_name,
         budget=budget,
         eudamed=register,
+        register_checks=register_checks,
+        register_status=RegisterStatusReader(database, clock, copy, bulk_loader, register_checks),
+        event_latencies=EventLatencies(database, clock),
         refresher=refresher,
         devices=devices,
         actors=actors,
+        certificates=certificates,
+        history=HistoryService(database, clock),
         refresh=RefreshService(refresher, devices, actors, indexer.catch_up_where_near),
-        search=SearchService(documents, index, indexer.problem),
+        device_sweep=DeviceSweeper(sweep, interval=settings.sweep_interval),
+        search=SearchService(documents, index, indexer.problem, certificate_queries),
         bulk_loader=bulk_loader,
-        daily_load=_daily_load(settings, bulk_loader, by_name, clock),
+        daily_load=_daily_load(settings, bulk_loader, by_name, clock, register_checks),
+        certificate_sweep=CertificateSweep(
+            database,
+            EudamedCertificateLists(requests, settings.register_url, page_size=page_size),
+            clock,
+            watches.news,
+            register_checks,
+            ScopedDevices(copy, DevicesOfAccounts()),
+            every=max(CERTIFICATE_SWEEP_SECONDS, settings.sweep_interval),
+        ),
         accounts=build_accounts(
             settings,
             database,
@@ -191,7 +253,7 @@ def build_service(
             cipher=cipher,
             provider=_openid_provider(settings, clock),
         ),
-        watches=build_watches(settings, database, clock, copy, refresher, notifications.outbox),
+        watches=watches,
         notifications=notifications,
         feeds=FeedService(database, clock, notices),
         billing=billing,
@@ -222,11 +284,15 @@ def _openid_provider(settings: Settings, clock: Clock) -> "ProviderClient | None
 
 
 def _daily_load(
-    settings: Settings, bulk_loader: BulkLoader, sources: Mapping[str, BulkSource], clock: Clock
+    settings: Settings,
+    bulk_loader: BulkLoader,
+    sources: Mapping[str, BulkSource],
+    clock: Clock,
+    checks: RegisterChecks,
 ) -> DailyLoad | None:
     if settings.mirror == "off":
         return None
-    return DailyLoad(bulk_loader, sources[settings.mirror], clock, hour=settings.mirror_hour)
+    return DailyLoad(bulk_loader, sources[settings.mirror], clock, hour=settings.mirror_hour, checks=checks)
 
 
 def _folders(settings: Settings, database: Database) -> set[Path]:
@@ -288,15 +354,34 @@ def _background(service: Service) -> list[asyncio.Task[None]]:
     """The loops whose work is shared: any number of processes may run them."""
     interval = service.settings.recheck_interval
     tasks = [
-        asyncio.create_task(loops.prune(service.accounts.pruner, service.notifications.deliveries), name="prune"),
+        asyncio.create_task(
+            loops.prune(service.accounts.pruner, service.notifications.deliveries, service.history.pruner), name="prune"
+        ),
         asyncio.create_task(
             loops.delete_old_trials(service.accounts.old_trials, service.schedule), name="delete old trials"
         ),
         asyncio.create_task(loops.deliver(service.notifications.deliveries), name="deliver"),
+        asyncio.create_task(loops.send_mails(service.notifications.mails), name="send mails"),
         asyncio.create_task(loops.recheck(service.watches.recheck, service.schedule, interval), name="recheck"),
+        asyncio.create_task(loops.check_register(service.register_checks, service.schedule), name="register checks"),
+        asyncio.create_task(
+            loops.look_after_channels(service.notifications.upkeep, service.schedule), name="look after channels"
+        ),
+        asyncio.create_task(loops.tell_expiring(service.watches.expiry, service.schedule), name="tell expiring"),
     ]
+    if service.settings.sweep:
+        tasks.append(
+            asyncio.create_task(loops.sweep_devices(service.device_sweep, service.schedule), name="sweep devices")
+        )
     if service.daily_load is not None:
         tasks.append(asyncio.create_task(loops.load_daily(service.daily_load), name="daily load"))
+    if service.settings.sweep:
+        tasks.append(asyncio.create_task(loops.sweep_certificates(service.certificate_sweep), name="certificate sweep"))
+        scopes = loops.read_scopes(service.certificate_sweep, service.schedule)
+        tasks.append(asyncio.create_task(scopes, name="certificate scopes"))
+    if service.notifications.bounce_reader is not None:
+        bounces = loops.read_bounces(service.notifications.bounce_reader, service.schedule)
+        tasks.append(asyncio.create_task(bounces, name="read bounces"))
     if service.billing.payments is not None:
         upkeep = loops.sync_subscriptions(service.billing.payments.upkeep, service.schedule)
         tasks.append(asyncio.create_task(upkeep, name="sync subscriptions"))

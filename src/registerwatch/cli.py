@@ -12,6 +12,7 @@ from registerwatch.commands import (
     copy,
     database,
     demo,
+    mail,
     payment,
     register,
     serve,
@@ -35,6 +36,7 @@ app.command("backup")(backup.back_up)
 app.command("demo")(demo.demo)
 app.command("settings")(settings.show)
 app.add_typer(register.app, name="register")
+app.add_typer(mail.app, name="mail")
 app.add_typer(payment.app, name="payment")
 app.add_typer(copy.app, name="copy")
 app.add_typer(accounts.app, name="accounts")

@@ -114,6 +114,12 @@ class MailNotSent(RegisterwatchError):
     code = "mail-not-sent"
 
 
+class MailboxUnreadable(RegisterwatchError):
+    """The mailbox of undeliverable mails cannot be read. The message is for the operator, without the password."""
+
+    code = "mailbox-unreadable"
+
+
 class NoSuchAccount(RegisterwatchError):
     """The operator named an account that does not exist."""
 

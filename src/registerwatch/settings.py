@@ -11,7 +11,7 @@ from base64 import b64decode
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from email_validator import EmailNotValidError, validate_email
 from pydantic import Field, SecretStr, ValidationError, ValidationInfo, field_validator
@@ -23,6 +23,9 @@ from registerwatch.errors import ConfigurationError
 PREFIX = "REGISTERWATCH_"
 EUDAMED_URL = "https://ec.europa.eu/tools/eudamed/api"
 SECRETS_KEY_BYTES = 32
+MIN_DKIM_KEY_BITS = 1024
+MAX_BOUNCE_LOCAL_PART = 31
+"""Of the 64 signs of a local part, the plus and a token of 32 take the others."""
 PAYMENT_API_URL = "https://api.stripe.com"
 EUDAMED_DATALAKE_URL = "https://api.datalake.sante.service.ec.europa.eu/eudamed"
 
@@ -81,6 +84,36 @@ class Settings(BaseSettings):
     mail_from: str = Field(
         "", description="Sender of mails, `Registerwatch <service@example.org>`. Needed with `SMTP_URL`."
     )
+    dkim_key: SecretStr | None = Field(
+        None,
+        description="RSA private key (PEM, of `openssl genrsa 2048`) that mails are signed with by DKIM. Default: the "
+        "mail server signs them, or nobody.",
+    )
+    dkim_selector: str = Field(
+        "",
+        validate_default=True,
+        description="Under which name its public key stands in DNS, `<selector>._domainkey.<domain>`. Needed with "
+        "`DKIM_KEY`.",
+    )
+    dkim_domain: str = Field("", description="Domain that signs. Default: that of `MAIL_FROM`.")
+    mail_per_minute: int = Field(
+        300, ge=1, le=1_000_000, description="Most mails about changes in a minute, over all processes."
+    )
+    bounce_address: str = Field(
+        "",
+        description="Address that undeliverable mails come back to, `bounces@example.org`; the part after its plus, "
+        "`bounces+…@example.org`, says whose mail it was. Default: they come back to `MAIL_FROM`.",
+    )
+    bounce_imap_url: SecretStr | None = Field(
+        None,
+        description="Mailbox that they come back to, `imaps://user:password@host/INBOX`: what is unread there is read "
+        "and marked as read. Default: nobody reads it.",
+    )
+    bounce_webhook_secret: SecretStr | None = Field(
+        None,
+        description="Secret that a mail provider sends along when it posts undeliverable addresses to "
+        "`/v1/mail/bounces`. Default: nothing is received there.",
+    )
     service_name: str = Field(
         DEFAULT_SERVICE_NAME,
         description="Name in outgoing webhooks: of their headers, `X-Service-Signature`, and `User-Agent`.",
@@ -89,6 +122,12 @@ class Settings(BaseSettings):
         600, ge=1, le=86_400, description="Seconds between two rechecks over the whole fleet."
     )
     recheck_watches_per_run: int = Field(15, ge=1, le=100_000, description="Most subjects that one recheck reads.")
+    sweep: bool = Field(
+        True, description="Whether listings of the register are read to find what changed of watches (`on` or `off`)."
+    )
+    sweep_interval: int = Field(
+        600, ge=1, le=86_400, description="Seconds within which the devices of a manufacturer are listed once at most."
+    )
     sync_time_limit: float = Field(60.0, gt=0, le=600, description="Seconds that a sync may take.")
     webhooks_allow_private: bool = Field(
         False,
@@ -255,6 +294,45 @@ class Settings(BaseSettings):
             raise ValueError(f"must hold an e-mail address: {error}") from None
         return value
 
+    @field_validator("dkim_key")
+    @classmethod
+    def _signing_key(cls, value: SecretStr | None) -> SecretStr | None:
+        if value is not None and not _is_signing_key(value.get_secret_value()):
+            raise ValueError("must be an RSA private key of 1024 bits or more in PEM, of `openssl genrsa 2048`")
+        return value
+
+    @field_validator("dkim_selector", "dkim_domain")
+    @classmethod
+    def _dns_name(cls, value: str, others: ValidationInfo) -> str:
+        if value and not re.fullmatch(r"(?:[a-z0-9_-]{1,63}\.)*[a-z0-9_-]{1,63}", value, flags=re.IGNORECASE):
+            raise ValueError("must be a name in DNS: letters, digits, hyphens and dots")
+        if not value and others.field_name == "dkim_selector" and others.data.get("dkim_key") is not None:
+            raise ValueError(f"is needed with {PREFIX}DKIM_KEY")
+        return value
+
+    @field_validator("bounce_address")
+    @classmethod
+    def _receives_bounces(cls, value: str) -> str:
+        problem = _problem_of_bounce_address(value) if value else None
+        if problem is not None:
+            raise ValueError(problem)
+        return value
+
+    @field_validator("bounce_imap_url")
+    @classmethod
+    def _mailbox(cls, value: SecretStr | None) -> SecretStr | None:
+        problem = _problem_of_imap_url(value.get_secret_value()) if value is not None else None
+        if problem is not None:
+            raise ValueError(problem)
+        return value
+
+    @field_validator("bounce_webhook_secret")
+    @classmethod
+    def _long_secret(cls, value: SecretStr | None) -> SecretStr | None:
+        if value is not None and not re.fullmatch(r"[A-Za-z0-9_-]{16,200}", value.get_secret_value()):
+            raise ValueError("must have 16 letters and digits or more, such as of `openssl rand -hex 32`")
+        return value
+
     @property
     def database_address(self) -> str:
         """The database URL with its password, SQLite in the data folder by default."""
@@ -393,4 +471,46 @@ def _trouble_with_mail_server(url: str) -> str | None:
         return "must end with the port; signs such as / # ? in a password are written as %2F %23 %3F"
     if bool(parts.username) != bool(parts.password):
         return "must name a user and a password, or neither"
+    return None
+
+
+def _is_signing_key(pem: str) -> bool:
+    from cryptography.exceptions import UnsupportedAlgorithm  # takes a moment to load, which few need
+    from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
+    from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
+    try:
+        key = load_pem_private_key(pem.encode(), None)
+    except (ValueError, TypeError, UnsupportedAlgorithm):
+        return False
+    return isinstance(key, RSAPrivateKey) and key.key_size >= MIN_DKIM_KEY_BITS
+
+
+def _problem_of_bounce_address(address: str) -> str | None:
+    try:
+        validate_email(address, check_deliverability=False, globally_deliverable=False)
+    except EmailNotValidError as error:
+        return f"must hold an e-mail address: {error}"
+    local_part = address.rpartition("@")[0]
+    if not address.isascii() or "+" in local_part or len(local_part) > MAX_BOUNCE_LOCAL_PART:
+        return f"must have at most {MAX_BOUNCE_LOCAL_PART} plain signs and no plus before its @"
+    return None
+
+
+def _problem_of_imap_url(url: str) -> str | None:
+    """What is wrong with an IMAP URL, in words that repeat nothing of it."""
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port
+    except ValueError:
+        return "must be like imaps://user:password@host/INBOX, with signs such as / # @ : in a password written as %2F"
+    if parts.scheme != "imaps":
+        return "must begin with imaps://"
+    if not host or port == 0 or not parts.username or not parts.password or parts.query or parts.fragment:
+        return "must name user, password and host; signs such as / # ? in a password are written as %2F %23 %3F"
+    if not unquote(parts.username + parts.password).isprintable():
+        return "must have no control characters in user and password"
+    folder = unquote(parts.path)
+    if not (folder.isascii() and folder.isprintable()) or any(sign in folder for sign in '"\\'):
+        return "must name a folder in plain ASCII"
     return None

@@ -99,11 +99,13 @@ class ReceivedRequest:
 class MemoryReceivers:
     """Every host there is: keeps what arrives, and answers 200 or what `answers` says.
 
-    An answer is a status, or an error instead of one. A host in `delays` answers when its event is set.
+    An answer is a status, or an error instead of one, with the host's `headers`. A host in `delays` answers when its
+    event is set.
     """
 
     requests: list[ReceivedRequest] = field(default_factory=list)
     answers: defaultdict[str, list[int | Exception]] = field(default_factory=lambda: defaultdict(list))
+    headers: dict[str, dict[str, str]] = field(default_factory=dict)
     delays: dict[str, asyncio.Event] = field(default_factory=dict)
     in_progress: Counter[str] = field(default_factory=Counter)
     max_in_progress: Counter[str] = field(default_factory=Counter)
@@ -126,7 +128,7 @@ class MemoryReceivers:
         answer = self.answers[host].pop(0) if self.answers[host] else 200
         if isinstance(answer, Exception):
             raise answer
-        return httpcore2.Response(answer, content=b"ok")
+        return httpcore2.Response(answer, headers=list(self.headers.get(host, {}).items()), content=b"ok")
 
     def at(self, host: str) -> list[ReceivedRequest]:
         """What arrived at one host."""

@@ -252,10 +252,13 @@ class ServiceHarness:
 
     async def deliver_due(self) -> int:
         """Send everything that is due, one delivery after the other; how many there were."""
-        claimed = await self.deliveries.claim()
-        for each in claimed:
-            await self.deliveries.store([await self.deliveries.deliver(each)])
-        return len(claimed)
+        number = 0
+        for worker in (self.deliveries, self.service.notifications.mails):
+            claimed = await worker.claim()
+            for each in claimed:
+                await worker.store([await worker.deliver(each)])
+            number += len(claimed)
+        return number
 
     # Rows
 
@@ -371,6 +374,7 @@ def harness_settings(database_url: str, data_dir: Path, **overrides: object) -> 
         "register_requests_per_minute": 100_000,
         "register_timeout": 5.0,
         "rate_limits": False,
+        "sweep": False,
         **overrides,
     }
     return Settings(**values)  # type: ignore[arg-type]  # values are checked by the settings

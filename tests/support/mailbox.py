@@ -55,7 +55,8 @@ class Received:
     @property
     def text(self) -> str:
         """The text, decoded, with plain line ends."""
-        return str(self.message.get_content()).replace("\r\n", "\n")
+        plain = cast("EmailMessage", self.message.get_body(("plain",)))
+        return str(plain.get_content()).replace("\r\n", "\n")
 
 
 @dataclass

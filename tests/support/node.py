@@ -13,6 +13,7 @@ import pytest
 TESTS = Path(__file__).parents[1]
 PINS = TESTS / "mcp" / "node"
 GENERATORS = TESTS / "clients" / "node"
+RECEIVER = TESTS / "notifications" / "node"
 """Folders with `package.json`, its lock file and what is run beside them."""
 
 OLDEST = 20

@@ -1,7 +1,7 @@
 """Everything that is stored, to compare before with after. By the bare drivers: tests do this thousands of times."""
 
 import sqlite3
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import closing
 from typing import Any
 
@@ -29,12 +29,11 @@ class TableRows:
         """Every row of some tables, as the driver gives it, in the order of their keys."""
         if self._database.sqlite_path is not None:
             with closing(sqlite3.connect(self._database.sqlite_path)) as connection:
-                return _rows(connection.execute, tables)
+                return _rows(connection, tables)
         if self._server is None:
             address = self._database.url.render_as_string(hide_password=False)
             self._server = psycopg.connect(address, autocommit=True)
-        server = self._server
-        return _rows(lambda statement: server.execute(statement.encode()), tables)
+        return _rows_at_once(self._server, tables)
 
     def close(self) -> None:
         """End the connection, if there is one."""
@@ -48,10 +47,26 @@ def copy_rows(database: Database) -> dict[str, Rows]:
         return tables.read(COPY)
 
 
-def _rows(execute: Callable[[str], Any], tables: Iterable[str]) -> dict[str, Rows]:
+def _rows(connection: sqlite3.Connection, tables: Iterable[str]) -> dict[str, Rows]:
+    return {name: _as_dicts(connection.execute(_all_of(name))) for name in tables}
+
+
+def _rows_at_once(server: psycopg.Connection, tables: Iterable[str]) -> dict[str, Rows]:
+    """The same of PostgreSQL, where dozens of tables are asked for in one message."""
+    names = list(tables)
+    cursor = server.execute("; ".join(map(_all_of, names)).encode(), prepare=False)
     rows = {}
-    for name in tables:
-        found = execute(f"SELECT * FROM {name} ORDER BY {_ORDERS[name]}")
-        columns = [each[0] for each in found.description]
-        rows[name] = [dict(zip(columns, row, strict=True)) for row in found]
+    for name in names:
+        rows[name] = _as_dicts(cursor)
+        cursor.nextset()
     return rows
+
+
+def _all_of(table: str) -> str:
+    return f"SELECT * FROM {table} ORDER BY {_ORDERS[table]}"
+
+
+def _as_dicts(found: sqlite3.Cursor | psycopg.Cursor) -> Rows:
+    assert found.description is not None
+    columns = [each[0] for each in found.description]
+    return [dict(zip(columns, row, strict=True)) for row in found.fetchall()]

@@ -1,5 +1,7 @@
 """The loops of the background: what each does, and how often. All go on until cancelled, whatever fails in between."""
 
+import asyncio
+
 import structlog
 
 from registerwatch.accounts.credential_uses import CredentialUses
@@ -9,15 +11,35 @@ from registerwatch.background.run_forever import run_forever
 from registerwatch.billing.cancellation import SubscriptionUpkeep
 from registerwatch.db.run_uncancelled import run_uncancelled
 from registerwatch.db.schedule import Schedule
-from registerwatch.notifications.delivery import DeliveryService
-from registerwatch.notifications.worker import DeliveryWorker
+from registerwatch.notifications.bounce_mailbox import BounceReader
+from registerwatch.notifications.channel_upkeep import ChannelUpkeep
+from registerwatch.notifications.delivery import MAX_MAILS_AT_ONCE, DeliveryService
+from registerwatch.notifications.worker import IDLE_MAIL_SECONDS, DeliveryWorker
+from registerwatch.register.ingest.certificate_sweep import CertificateSweep
 from registerwatch.register.ingest.daily_load import DailyLoad
+from registerwatch.register.ingest.device_sweep import SIDE_BY_SIDE, DeviceSweeper
+from registerwatch.register.ingest.register_checks import RegisterChecks
 from registerwatch.register.search.indexer import Indexer
+from registerwatch.register.store.history_prune import HistoryPruner
+from registerwatch.watches.expiry import ExpiryService
 from registerwatch.watches.recheck import RecheckService
 
 INDEX_SECONDS = 0.5
 DAILY_LOAD_SECONDS = 60.0
 RECHECK_LOOK_SECONDS = 5.0
+SWEEP_QUEUE_SECONDS = 60.0
+SWEEP_LOOK_SECONDS = 5.0
+REGISTER_CHECKS_SECONDS = 300.0
+REGISTER_CHECKS_LOOK_SECONDS = 60.0
+CERTIFICATES_LOOK_SECONDS = 30.0
+SCOPES_SECONDS = 60.0
+SCOPES_LOOK_SECONDS = 20.0
+EXPIRY_SECONDS = 600.0
+EXPIRY_LOOK_SECONDS = 30.0
+CHANNELS_SECONDS = 600.0
+CHANNELS_LOOK_SECONDS = 60.0
+BOUNCES_SECONDS = 60.0
+BOUNCES_LOOK_SECONDS = 15.0
 SUBSCRIPTIONS_SECONDS = 60.0
 SUBSCRIPTIONS_LOOK_SECONDS = 10.0
 PRUNE_SECONDS = 3600.0
@@ -54,13 +76,96 @@ async def recheck(recheck_service: RecheckService, schedule: Schedule, every: fl
     await run_forever(run, every=min(RECHECK_LOOK_SECONDS, every), problem="watches could not be rechecked")
 
 
+async def sweep_devices(sweeper: DeviceSweeper, schedule: Schedule) -> None:
+    """Sweep the manufacturers that are due, a few side by side, and bring the queue up to what is watched."""
+
+    async def refresh() -> None:
+        if await schedule.claim("sweep queue", SWEEP_QUEUE_SECONDS):
+            await sweeper.refresh_queue()
+
+    problem = "the devices of manufacturers could not be swept"
+    await asyncio.gather(
+        run_forever(refresh, every=SWEEP_LOOK_SECONDS, problem="the queue of the sweep could not be refreshed"),
+        *(run_forever(sweeper.take_due_turns, every=SWEEP_LOOK_SECONDS, problem=problem) for _ in range(SIDE_BY_SIDE)),
+    )
+
+
+async def check_register(checks: RegisterChecks, schedule: Schedule) -> None:
+    """Look at how the register answers, where that is due, in every slot that this process claims. It begins a minute
+    after the start, when others have had their requests.
+    """
+
+    async def run() -> None:
+        if await schedule.claim("register checks", REGISTER_CHECKS_SECONDS):
+            await checks.run_where_due()
+
+    await asyncio.sleep(REGISTER_CHECKS_LOOK_SECONDS)
+    await run_forever(run, every=REGISTER_CHECKS_LOOK_SECONDS, problem="the register could not be checked")
+
+
+async def sweep_certificates(sweep: CertificateSweep) -> None:
+    """Read the list of all certificates whenever that is due."""
+    await run_forever(
+        sweep.run_where_due, every=CERTIFICATES_LOOK_SECONDS, problem="the list of certificates could not be read"
+    )
+
+
+async def read_scopes(sweep: CertificateSweep, schedule: Schedule) -> None:
+    """Read some scopes of certificates in every minute that this process claims."""
+
+    async def run() -> None:
+        if await schedule.claim("certificate scopes", SCOPES_SECONDS):
+            await sweep.read_due_scopes()
+
+    await run_forever(run, every=SCOPES_LOOK_SECONDS, problem="scopes of certificates could not be read")
+
+
+async def tell_expiring(expiry: ExpiryService, schedule: Schedule) -> None:
+    """Tell ends of certificates, in every slot of ten minutes that this process claims."""
+
+    async def run() -> None:
+        if await schedule.claim("expiry", EXPIRY_SECONDS):
+            await expiry.run()
+
+    await run_forever(run, every=EXPIRY_LOOK_SECONDS, problem="ends of certificates could not be told")
+
+
 async def deliver(deliveries: DeliveryService) -> None:
     """Claim and deliver what is due. When cancelled, deliveries under way are finished first."""
-    worker = DeliveryWorker(deliveries)
+    await _deliver(DeliveryWorker(deliveries), "deliveries could not be made")
+
+
+async def send_mails(mails: DeliveryService) -> None:
+    """The same with mails, few at a time."""
+    worker = DeliveryWorker(mails, MAX_MAILS_AT_ONCE, IDLE_MAIL_SECONDS)
+    await _deliver(worker, "mails about changes could not be sent")
+
+
+async def _deliver(worker: DeliveryWorker, problem: str) -> None:
     try:
-        await run_forever(worker.step, every=0.0, problem="deliveries could not be made")
+        await run_forever(worker.step, every=0.0, problem=problem)
     finally:
         await run_uncancelled(worker.end())
+
+
+async def read_bounces(reader: BounceReader, schedule: Schedule) -> None:
+    """Read what came back as undeliverable, in every minute that this process claims."""
+
+    async def run() -> None:
+        if await schedule.claim("bounces", BOUNCES_SECONDS):
+            await reader.run()
+
+    await run_forever(run, every=BOUNCES_LOOK_SECONDS, problem="undeliverable mails could not be read")
+
+
+async def look_after_channels(upkeep: ChannelUpkeep, schedule: Schedule) -> None:
+    """Tell owners of failing channels, and pause some, in every slot of ten minutes that this process claims."""
+
+    async def run() -> None:
+        if await schedule.claim("channels", CHANNELS_SECONDS):
+            await upkeep.run()
+
+    await run_forever(run, every=CHANNELS_LOOK_SECONDS, problem="failing channels could not be told")
 
 
 async def sync_subscriptions(upkeep: SubscriptionUpkeep, schedule: Schedule) -> None:
@@ -83,11 +188,11 @@ async def delete_old_trials(old_trials: OldTrialService, schedule: Schedule) -> 
     await run_forever(run, every=OLD_TRIALS_LOOK_SECONDS, problem="old trials could not be deleted")
 
 
-async def prune(pruner: AccountPruner, deliveries: DeliveryService) -> None:
+async def prune(pruner: AccountPruner, deliveries: DeliveryService, history: HistoryPruner) -> None:
     """Delete expired rows at once and then every hour."""
 
     async def run() -> None:
-        deleted = await pruner.prune() + await deliveries.forget(DELIVERIES_KEPT_SECONDS)
+        deleted = await pruner.prune() + await deliveries.forget(DELIVERIES_KEPT_SECONDS) + await history.prune()
         if deleted:
             log.info("deleted expired rows", rows=deleted)
 

@@ -52,6 +52,7 @@ async def _run(folder: Path, *, port: int, devices: int, seed: int) -> None:
         datalake_url=f"http://127.0.0.1:{register_port}/datalake",
         register_requests_per_minute=100_000,
         recheck_interval=60,
+        sweep_interval=20,
         **payments.settings(),
     )
     logs.set_up(settings.log_format)

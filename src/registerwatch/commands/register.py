@@ -1,18 +1,55 @@
-"""`registerwatch register …`: the stand-in register."""
+"""`registerwatch register …`: looking at how the register answers, and the stand-in register."""
 
+import asyncio
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+if TYPE_CHECKING:
+    from registerwatch.register.ingest.check_rules import KnownChecks
+    from registerwatch.settings import Settings
+
 app = typer.Typer(
-    help="The stand-in register, which speaks EUDAMED's interface over made-up or given records.", no_args_is_help=True
+    help="How the register answers now, and the stand-in, which speaks its interface over made-up or given records.",
+    no_args_is_help=True,
 )
 
 
 @app.callback()
 def _group() -> None:
-    """The stand-in register."""
+    """The register and the stand-in."""
+
+
+@app.command("check")
+def check_register() -> None:
+    """Look now whether the register answers as the service relies on, as the background does every day."""
+    from registerwatch import logs
+    from registerwatch.commands.contact import warn_without_contact
+    from registerwatch.register.ingest.register_status import CheckState, state_of
+    from registerwatch.settings import load_settings
+
+    settings = load_settings()
+    logs.set_up(settings.log_format)
+    warn_without_contact(settings)
+    known = asyncio.run(_check(settings))
+    for name, check in known.items():
+        told = check.reason if check.unanswered_since is not None else check.found
+        typer.echo(f"{state_of(check).value:<11} {name.value:<26} {told}".rstrip())
+    if any(state_of(check) is not CheckState.FINE for check in known.values()):
+        raise typer.Exit(1)
+
+
+async def _check(settings: "Settings") -> "KnownChecks":
+    from registerwatch.bootstrap import build_service
+    from registerwatch.db.migrate import upgrade
+
+    service = build_service(settings)
+    try:
+        await upgrade(service.database)
+        return await service.register_checks.run()
+    finally:
+        await service.close()
 
 
 @app.command("serve")

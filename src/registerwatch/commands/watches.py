@@ -1,4 +1,4 @@
-"""`registerwatch watches …`: rechecking now."""
+"""`registerwatch watches …`: rechecking and sweeping now."""
 
 import asyncio
 
@@ -7,7 +7,10 @@ import typer
 from registerwatch import logs
 from registerwatch.bootstrap import build_service
 from registerwatch.commands.contact import warn_without_contact
+from registerwatch.commands.progress import bar
 from registerwatch.db.migrate import upgrade
+from registerwatch.register.ingest.certificate_sweep import SweepResult as CertificateSweepResult
+from registerwatch.register.ingest.device_sweep import SweepSummary
 from registerwatch.settings import Settings, load_settings
 from registerwatch.watches.recheck import RecheckResult
 
@@ -27,6 +30,39 @@ def recheck() -> None:
     warn_without_contact(settings)
     done = asyncio.run(_recheck(settings))
     typer.echo(f"{done.tried} subjects tried, {done.found} read. What changed goes out from `serve` or `work`.")
+
+
+@app.command("sweep")
+def sweep() -> None:
+    """Sweep now: list the devices of all watched manufacturers, and all certificates, as the background does."""
+    settings = load_settings()
+    logs.set_up(settings.log_format)
+    warn_without_contact(settings)
+    done, certificates = asyncio.run(_sweep(settings))
+    typer.echo(
+        f"{done.manufacturers:,} manufacturers, {done.requests:,} lists read: {done.differing:,} watched subjects"
+        f" differed, {done.news:,} changes of what manufacturers have registered."
+    )
+    for srn, problem in sorted(done.problems.items()):
+        typer.echo(f"{srn} could not be swept: {problem}", err=True)
+    if certificates is None:
+        typer.echo("Certificates are being listed by another process.")
+    elif certificates.problem:
+        typer.echo(f"Certificates could not be listed completely: {certificates.problem}", err=True)
+    else:
+        typer.echo(f"{certificates.listed:,} certificates listed, {certificates.news:,} changes of them.")
+    raise typer.Exit(1 if done.problems or (certificates and certificates.problem) else 0)
+
+
+async def _sweep(settings: Settings) -> tuple[SweepSummary, CertificateSweepResult | None]:
+    service = build_service(settings)
+    await upgrade(service.database)
+    try:
+        with bar("swept") as advance:
+            devices = await service.device_sweep.sweep_all(advance)
+        return devices, await service.certificate_sweep.run_where_due(every=0)
+    finally:
+        await service.close()
 
 
 async def _recheck(settings: Settings) -> RecheckResult:
