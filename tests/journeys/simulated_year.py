@@ -1,8 +1,8 @@
 """A simulated year of watching, in injected time, over the stand-in register.
 
 Two nodes serve one database. By a seed the register changes, between requests too; requests fail in every way; accounts
-expire and come back, watches come and go; syncs, rechecks, refreshes by strangers and fills alternate, and reads that
-were held up end after later ones. Every step is judged.
+expire and come back, watches come and go; syncs, rechecks, sweeps, refreshes by strangers and fills alternate, and what
+was held up ends after what began later. Every step is judged.
 """
 
 import asyncio
@@ -26,18 +26,26 @@ from registerwatch.register.outcomes import RegisterFailure
 from registerwatch.register.sources.budget_parts import RequestPriority
 from registerwatch.register.sources.requests import RetryPolicy
 from registerwatch.watches.models import Watch
+from registerwatch.watches.options import OptionChange
 from registerwatch.watches.service import WatchService
 from registerwatch_standins.register.app import create_app
 from registerwatch_standins.register.faults import Kind
 from registerwatch_standins.register.filters import DeviceFilter
 from registerwatch_standins.register.generated import GeneratedWorld
 from registerwatch_standins.register.identifiers import sibling_udi_di
+from registerwatch_standins.register.records import CertificateListing
 from registerwatch_standins.register.transport import InProcessTransport
 from registerwatch_standins.register.world import BRUSSELS, World
+from tests.journeys.device_certificates import DeviceCertificates
 from tests.journeys.event_checks import FORMER_WORDS, EventChecks, Outcome
 from tests.journeys.event_readers import EventReaders
+from tests.journeys.expiry_checks import ExpiryChecks
+from tests.journeys.history_checks import HistoryChecks
+from tests.journeys.manufacturers_past import ManufacturersPast
+from tests.journeys.news_checks import CERTIFICATES, PORTFOLIO, NewsChecks
 from tests.journeys.register_changes import RegisterChanges
 from tests.journeys.register_reads import Hold, RegisterReads, is_srn, row_fields
+from tests.journeys.year_sweeps import YearSweeps
 from tests.support.fakes import SteppedClock, quick_passwords
 from tests.support.harness import harness_settings
 
@@ -72,13 +80,29 @@ class Plan:
     odd_probes: float = 0.25
     changes: float = 4.0
     basic_udi_filter_works: bool = True
+    sweeps: bool = True
+    """Whether lists of devices and certificates are swept, and change accordingly."""
+    scopes: bool = False
+    """Whether scopes of certificates name devices."""
+    keeps_journal: bool = False
+    """Whether history is held against what was stored after each step. Then nobody puts the clock."""
+    page_size: int = 4
+    """Rows of a page of these lists: few, so that pages shift."""
+
+
+class _WorldWithoutScopes(GeneratedWorld):
+    """A register whose certificates name no device."""
+
+    def scope(self, row: CertificateListing) -> tuple[str, ...]:
+        """Nothing, whatever the certificate covers."""
+        return ()
 
 
 @asynccontextmanager
 async def year_over(database_url: str, folder: Path, plan: Plan) -> AsyncIterator["Year"]:
     """A year that is about to begin over an empty database."""
     clock = SteppedClock(BEGINS)
-    world = GeneratedWorld(
+    world = (GeneratedWorld if plan.scopes else _WorldWithoutScopes)(
         plan.devices,
         plan.seed,
         future_codes=True,
@@ -94,8 +118,9 @@ async def year_over(database_url: str, folder: Path, plan: Plan) -> AsyncIterato
         basic_udi_filter_works=works,
     )
     register = create_app(world, reads, basic_udi_filter_works=works, datalake_lag=timedelta(hours=8))
-    nodes = [_node(database_url, folder / f"node-{number}", clock, reads, register) for number in range(2)]
-    nodes.append(_node(database_url, folder / "short", clock, reads, register, requests_per_minute=SHORT_BUDGET))
+    build = partial(_node, database_url, clock=clock, reads=reads, register=register, page_size=plan.page_size)
+    nodes = [build(folder / f"node-{number}") for number in range(2)]
+    nodes.append(build(folder / "short", requests_per_minute=SHORT_BUDGET))
     await upgrade(nodes[0].database)
     try:
         yield Year(plan, nodes, world, reads, clock)
@@ -107,10 +132,11 @@ async def year_over(database_url: str, folder: Path, plan: Plan) -> AsyncIterato
 def _node(
     database_url: str,
     data_dir: Path,
+    *,
     clock: SteppedClock,
     reads: RegisterReads,
     register: object,
-    *,
+    page_size: int,
     requests_per_minute: int = 100_000,
 ) -> Service:
     data_dir.mkdir(parents=True)
@@ -129,6 +155,7 @@ def _node(
         transport=reads.transport(inner, is_short=is_short),
         retry_policies=PATIENT,
         passwords=quick_passwords(),
+        page_size=page_size,
     )
 
 
@@ -142,7 +169,9 @@ class Year:
         self._nodes, self._short = nodes[:2], nodes[2]
         self._rng = Random(f"year {plan.seed}")
         self._database = nodes[0].database
-        self.checks = EventChecks(world, self._database, reads)
+        self.checks = EventChecks(
+            world, self._database, reads, certificates=DeviceCertificates(world) if plan.scopes else None
+        )
         self._readers = EventReaders()
         self._accounts: list[int] = []
         self._of_actors: set[int] = set()
@@ -150,6 +179,22 @@ class Year:
         self._subjects: list[str] = []
         self._written = 0
         self._changes = RegisterChanges(world, self._rng)
+        self._past = ManufacturersPast(world)
+        self.news = NewsChecks(self.checks, self._past, self._database)
+        self._sweeps = YearSweeps(
+            self._nodes,
+            self._rng,
+            reads,
+            clock,
+            self.checks,
+            self.news,
+            ExpiryChecks(self._database),
+            changing=self._changing_between,
+            change_lists=self._change_lists,
+            meanwhile=self._while_held,
+        )
+        self.checks.judge_news = self._sweeps.judge
+        self._history = HistoryChecks(self._database, Random(f"history {plan.seed}"))
 
     async def run(self) -> Outcome:
         """Let the year pass, judge all of it. Raises `WrongYear`."""
@@ -163,6 +208,8 @@ class Year:
             self.checks.outcome.steps[name] += 1
             await steps[name][1]()
             await self.checks.agree()
+            if self._plan.keeps_journal:
+                await self._history.note(self._subjects, self._clock.now())
             for account in self._accounts:
                 await self._readers.read_page(self._nodes[-1].watches.service, self._caller(account))
         await self._end()
@@ -185,8 +232,18 @@ class Year:
             "overtaken read": (4, self._overtaken_read),
             "crossed reads": (3, self._crossed_reads),
             "former words": (1, self._former_words),
-            "clock": (5, self._put_clock),
+            "clock": (0 if self._plan.keeps_journal else 5, self._put_clock),
             "short sync": (7 if self._plan.basic_udi_filter_works else 0, self._short_sync),
+            **(self._sweep_steps() if self._plan.sweeps else {}),
+        }
+
+    def _sweep_steps(self) -> dict[str, tuple[int, Callable[[], Awaitable[None]]]]:
+        return {
+            "device sweep": (24, self._sweeps.device_sweep),
+            "certificate sweep": (14, self._sweeps.certificate_sweep),
+            "scopes": (4, self._sweeps.scopes),
+            "ends": (8, self._sweeps.look_for_ends),
+            "options": (4, self._set_options),
         }
 
     # Beginning and end
@@ -201,6 +258,9 @@ class Year:
         unknown = [sibling_udi_di(each, 9_999) for each in chosen[:3]]
         actors = [*rng.sample(srns, min(len(srns), 8)), *represented[:2], "DE-MF-999999999"]
         self._subjects = [*chosen, *unknown, *actors]
+        if plan.sweeps:
+            self._changes.manufacturers = [each for each in actors if each in srns]
+        self._past.note(srns, self._reads.steps)
         for number in range(plan.accounts):
             async with self._database.transaction() as connection:
                 opened = await repository.add_account(
@@ -224,21 +284,31 @@ class Year:
         self._clock.move(2 * DAY)
         for account in self._accounts:
             await self._set_active(account, is_active=True)
+        if self._plan.sweeps:
+            await self._sweeps.sweep_all()
         for last in (False, True):
             for account in self._accounts:
                 synced = await self._nodes[0].watches.sync.sync(self._caller(account))
                 ids = [event.id for event in synced.events]
                 await self.checks.settle(sync_of=account, listed=ids)
                 assert not (last and ids), "the calm end tells something twice"
+        if self._plan.sweeps:
+            told = self.checks.outcome.events
+            await self._sweeps.sweep_all()
+            assert self.checks.outcome.events == told, "the calm end is swept twice, and tells something twice"
+            self.news.agree_with_world()
         await self.checks.agree()
         self.checks.agree_with_world()
+        if self.checks.certificates is not None and self._plan.basic_udi_filter_works:
+            self.checks.certificates.agree_with_world(each for each in self.checks.told if not is_srn(each[1]))
+        await self._history.compare()
         callers = {account: self._caller(account) for account in self._accounts}
         await self._readers.check(self._nodes[0].watches.service, callers)
 
     def _outcome(self) -> Outcome:
         outcome = self.checks.outcome
         outcome.world_changes, outcome.requests = self._world.change_log.written, self._reads.requests
-        outcome.kinds = self._changes.made
+        outcome.kinds, outcome.histories = self._changes.made, self._history.compared
         outcome.faults = {f"{kind}: {mode}": count for (kind, mode), count in sorted(self._reads.faults.items())}
         return outcome
 
@@ -291,25 +361,59 @@ class Year:
         if account is None:
             return
         subjects = {self._subject_for(account) for _ in range(4)}
-        for subject in subjects:
+        caller, node = self._caller(account), self._node().watches
+        await node.imports.add_all(caller, "udi\n" + "\n".join(sorted(subjects)))
+        added = subjects.intersection(watch.subject for watch in await node.service.all(caller))
+        for subject in added:  # what looks mistyped is added where the copy has it
             self.checks.told.setdefault((account, subject), None)
-        await self._node().watches.imports.add_all(self._caller(account), "udi\n" + "\n".join(sorted(subjects)))
-        await self.checks.adopt(account, subjects)
+        await self.checks.adopt(account, added)
+        await self.checks.settle()
 
     async def _remove(self) -> None:
         service, caller, watch = await self._any_watch()
         if watch is not None:
             await service.remove(caller, watch.id)
             self.checks.forget((caller.account.id, watch.subject))
+            self.news.forget((caller.account.id, watch.subject))
+
+    async def _set_options(self) -> None:
+        """A watch of a manufacturer is to tell of its devices or certificates no more, or again."""
+        service, caller, watch = await self._any_watch(of_manufacturers=True)
+        if watch is not None and caller.account.id in self.checks.active:
+            log, is_on = self._rng.choice((PORTFOLIO, CERTIFICATES)), self._rng.random() < 0.6
+            await service.change(caller, watch.id, options=OptionChange(**{log: is_on}))
+            self.news.switch((caller.account.id, watch.subject), log, is_on=is_on)
+            await self.checks.settle()
 
     async def _rename(self) -> None:
         service, caller, watch = await self._any_watch()
         if watch is not None:
             await service.rename(caller, watch.id, f"ours {self._rng.random()}")
 
-    async def _any_watch(self) -> tuple[WatchService, Caller, Watch | None]:
+    def _change_lists(self, srn: str) -> None:
+        """What lists show of a manufacturer changes, or of certificates."""
+        if srn:
+            self._changes.change_markets(srn)
+        else:
+            self._changes.change_certificates()
+        self._note_changes()
+
+    async def _while_held(self, node: Service, srn: str, shown: Sequence[str]) -> None:
+        """What happens while a sweep is held up: its manufacturer gets another status, and others read what it was
+        shown, and something else.
+        """
+        self._changes.change_status(srn)
+        self._change_world(1)
+        self._clock.move(2)
+        watched = sorted({udi for _, udi in self.checks.told}.intersection(shown))
+        other = next(each for each in self._nodes if each is not node)
+        for subject in [*self._rng.sample(watched, min(3, len(watched))), self._rng.choice(self._subjects)]:
+            await self._refresh(other, subject)
+        self._clock.move(2)
+
+    async def _any_watch(self, *, of_manufacturers: bool = False) -> tuple[WatchService, Caller, Watch | None]:
         caller, service = self._caller(self._rng.choice(self._accounts)), self._node().watches.service
-        found = await service.all(caller)
+        found = [each for each in await service.all(caller) if not of_manufacturers or is_srn(each.subject)]
         return service, caller, self._rng.choice(found) if found else None
 
     async def _fill_from_datalake(self) -> None:
@@ -466,6 +570,7 @@ class Year:
         for srn in {each.srn for each in written if each.primary_di is None}:
             udis |= {record.primary_di for record in self._world.search(DeviceFilter(srn=srn), 0, 10_000)[1]}
         self.checks.note_world(sorted(udis))
+        self._past.note(sorted({each.srn for each in written}), self._reads.steps)
 
 
 _OF_A_DEVICE: tuple[Kind, ...] = ("search", "detail", "basic", "certificates")

@@ -15,9 +15,9 @@ from tests.journeys.simulated_year import Plan, year_over
 pytestmark = pytest.mark.anyio
 
 PLANS: tuple[tuple[str, Plan], ...] = (
-    ("sqlite", Plan(seed=4)),
-    ("sqlite", Plan(seed=5, steps=60, basic_udi_filter_works=False)),
-    ("postgresql", Plan(seed=3, steps=60)),
+    ("sqlite", Plan(seed=4, steps=60)),
+    ("sqlite", Plan(seed=5, steps=35, basic_udi_filter_works=False, keeps_journal=True, scopes=True)),
+    ("postgresql", Plan(seed=3, steps=30, keeps_journal=True, scopes=True)),
 )
 if "YEAR_PLAN" in os.environ:
     PLANS = ((os.environ.get("YEAR_DATABASE", "sqlite"), msgspec.json.decode(os.environ["YEAR_PLAN"], type=Plan)),)
@@ -32,4 +32,5 @@ async def test_a_year_tells_every_true_change_once_and_nothing_else(
     if "YEAR_OUTCOME" in os.environ:
         Path(os.environ["YEAR_OUTCOME"]).write_bytes(msgspec.json.encode(outcome))
     assert outcome.events > plan.steps / 2
-    assert len(outcome.faults) > 30, "requests of all kinds failed in many ways"
+    assert len(outcome.faults) > min(30, plan.steps), "requests of all kinds failed in many ways"
+    assert outcome.turns.total() > plan.steps / 4, "lists were swept"

@@ -1,0 +1,142 @@
+"""Judges what watches of devices were told of certificates in a year in which scopes of certificates name devices.
+
+Scopes are read apart from devices, so no single read says what has to be told. Of every certificate this is asked: each
+told value was true since the one before, watches know nothing else than what they were told, and in the calm end they
+know what the register lists.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from registerwatch_standins.register.world import World
+from tests.journeys.expected_events import EXPIRY, NUMBER, STATUS, FieldChange, WatchedCertificate
+from tests.journeys.register_reads import answering, certificates_of
+
+Watcher = tuple[int, str]
+Entry = tuple[str, str, str]
+"""Number, expiry and status in words."""
+FIELDS = (NUMBER, EXPIRY, STATUS)
+FOR_EVER = 10**12
+
+
+class WrongCertificates(AssertionError):
+    """A watch of a device was told of a certificate what is not so, or not told what is."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What a watch knows. A first search and first scopes are a baseline, which is no news."""
+
+    entries: Counter[Entry]
+    is_searched: bool
+    is_scoped: bool
+
+
+class DeviceCertificates:
+    """What every watch of a device was told of certificates."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._past: dict[str, list[tuple[int, frozenset[Entry]]]] = {}
+        self._known: dict[Watcher, _Known] = {}
+        self._since: dict[tuple[Watcher, str, str], int] = {}
+        """From when on what was told last of a field of a number has been true."""
+        self._numbers: dict[str, list[tuple[int, Counter[str]]]] = {}
+        """How many certificates of each number the answering records had."""
+        self._baselines: dict[Watcher, int] = {}
+        """When watches had no baseline for the last time."""
+        self._judged_at = 0
+
+    def note(self, udi: str, step: int) -> None:
+        """Note what the register lists for a UDI-DI now, by all of its records."""
+        entries: set[Entry] = set()
+        records = self._world.by_primary_di(udi)
+        for record in records:
+            entries.update(_entry(each) for each in certificates_of(self._world, record).values())
+        past = self._past.setdefault(udi, [])
+        if not past or past[-1][1] != entries:
+            past.append((step, frozenset(entries)))
+        listed = certificates_of(self._world, answering(records)).values() if records else ()
+        self._numbers.setdefault(udi, []).append((step, Counter(each.number for each in listed)))
+
+    def judge(self, told: Iterable[tuple[Watcher, FieldChange]], snapshots: Mapping[Watcher, Any], step: int) -> None:
+        """Judge the changes of a step, and what watches know after it."""
+        changes: dict[Watcher, list[FieldChange]] = {}
+        for watcher, change in told:
+            self._judge_truth(watcher, change)
+            changes.setdefault(watcher, []).append(change)
+        for watcher, snapshot in snapshots.items():
+            if watcher not in self._known:
+                self._baselines[watcher] = self._judged_at
+            self._judge_known(watcher, _known(snapshot), changes.get(watcher, []))
+        self._judged_at = step
+
+    def forget(self, watcher: Watcher) -> None:
+        """Nobody watches that any more."""
+        self._known.pop(watcher, None)
+        self._since = {key: since for key, since in self._since.items() if key[0] != watcher}
+
+    def agree_with_world(self, watchers: Iterable[Watcher]) -> None:
+        """Whoever watches a device knows all its certificates as they are."""
+        for watcher in watchers:
+            records, known = self._world.by_primary_di(watcher[1]), self._known.get(watcher)
+            for each in certificates_of(self._world, answering(records)).values() if records and known else ():
+                entry = _entry(each)
+                alike = [other for other in known.entries if other[0] == entry[0]] if known else []
+                if not any(other[2] == entry[2] and entry[1] in ("", other[1]) for other in alike):
+                    raise WrongCertificates(f"{watcher} knows {alike}, but the register lists {entry}")
+
+    def _judge_truth(self, watcher: Watcher, change: FieldChange) -> None:
+        name, old, new, number = change
+        if name == NUMBER and not old and not self._came(watcher[1], number, self._baselines.get(watcher, 0)):
+            raise WrongCertificates(f"{watcher}: {change}, but it was listed at the baseline")
+        since, past = self._since.get((watcher, number, name), 0), self._past.get(watcher[1], [])
+        place = FIELDS.index(name)
+        for (began, entries), (ended, _) in zip(past, [*past[1:], (FOR_EVER, None)], strict=True):
+            if ended > since and any(each[0] == number and each[place] == new for each in entries):
+                self._since[watcher, number, name] = max(since, began)
+                return
+        raise WrongCertificates(f"{watcher}: {change} was not so since {since}: {past[-4:]}")
+
+    def _came(self, udi: str, number: str, since: int) -> bool:
+        """Whether a certificate of a number came to those of the answering record after a moment."""
+        past = self._numbers.get(udi, [])
+        states = pairwise([(0, Counter[str]()), *past])
+        return any(after[number] > before[number] for (_, before), (step, after) in states if step > since)
+
+    def _judge_known(self, watcher: Watcher, now: _Known | None, changes: Sequence[FieldChange]) -> None:
+        before = self._known.get(watcher)
+        if now is None:
+            self._known.pop(watcher, None)
+            return
+        self._known[watcher] = now
+        if before is None or (before.is_searched, before.is_scoped) != (now.is_searched, now.is_scoped):
+            return
+        come, numbers = now.entries - before.entries, {change[3] for change in changes}
+        if silent := [entry for entry in come if entry[0] not in numbers]:
+            raise WrongCertificates(f"{watcher} was not told of {silent}: {changes}")
+        if len(changes) == 1 and not come:
+            raise WrongCertificates(f"{watcher} was told {changes}, which it knew: {before.entries}")
+        for name, old, new, number in changes:
+            value = {name: new, NUMBER: number}
+            is_passing = any(each[:2] == (name, new) and each[3] == number for each in changes)
+            if not (is_passing or any(_fits(entry, value) for entry in now.entries)):
+                raise WrongCertificates(f"{watcher} was told {name} {old} → {new} of {number}, and knows {now.entries}")
+
+
+def _fits(entry: Entry, value: Mapping[str, str]) -> bool:
+    return all(entry[FIELDS.index(name)] == wanted for name, wanted in value.items())
+
+
+def _entry(certificate: WatchedCertificate) -> Entry:
+    return certificate.number, certificate.expiry, certificate.status.words
+
+
+def _known(snapshot: Any) -> _Known | None:
+    if snapshot is None or snapshot.get("certs") is None:
+        return None
+    entries = Counter((entry[0], (*entry, "", "")[2], (*entry, "", "", "")[3]) for entry in snapshot["certs"])
+    return _Known(entries, bool(snapshot.get("searched")), bool(snapshot.get("scoped")))

@@ -1,0 +1,49 @@
+"""Compares what history says of records at moments of a simulated year with what was stored then.
+
+The journal is kept between the steps of the year, when no read is under way. It needs a clock that nobody puts back:
+else an instant is no moment.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from random import Random
+from typing import Any
+
+from registerwatch.db.engine import Database
+from registerwatch.register.store.history_reader import HistoryReader
+from registerwatch.register.store.record_history import RecordHistory
+from tests.journeys.event_checks import WrongYear
+from tests.journeys.register_reads import is_srn
+
+States = Mapping[str, Any]
+EACH_STEP = 4
+"""Subjects that are noted after a step."""
+
+
+class HistoryChecks:
+    """What was stored of subjects after steps, by instant."""
+
+    def __init__(self, database: Database, rng: Random) -> None:
+        self._reader = HistoryReader(database)
+        self._rng = rng
+        self._journal: defaultdict[str, dict[int, States]] = defaultdict(dict)
+        self.compared = 0
+
+    async def note(self, subjects: Sequence[str], now: float) -> None:
+        """Note some subjects as they are stored now."""
+        for subject in self._rng.sample(subjects, min(EACH_STEP, len(subjects))):
+            history = await self._history(subject)
+            self._journal[subject][int(now)] = {uuid: each.state for uuid, each in history.records.items()}
+
+    async def compare(self) -> None:
+        """Hold the history of every subject against the journal."""
+        for subject, noted in self._journal.items():
+            history = await self._history(subject)
+            for instant, states in noted.items():
+                said = history.as_of(instant)
+                if not said.is_dropped and said.states != states:
+                    raise WrongYear(f"{subject} is said to have been {said.states} at {instant}, but it was {states}")
+                self.compared += not said.is_dropped
+
+    async def _history(self, subject: str) -> RecordHistory:
+        return await (self._reader.actor(subject) if is_srn(subject) else self._reader.device(subject))

@@ -1,0 +1,144 @@
+"""What the register listed of each manufacturer in a simulated year: devices, certificates, refused applications.
+
+Moments are steps of the year (`RegisterReads.steps`).
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import TypeVar
+
+from registerwatch_standins.register.filters import CertificateFilter, DeviceFilter
+from registerwatch_standins.register.world import World
+
+ON = "on-the-market"
+EVERYTHING = 10_000
+FOR_EVER = 10**12
+
+MarketStates = Mapping[str, bool | None]
+"""Whether a UDI-DI is on the market, None where no latest record tells."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListedCertificate:
+    """What the certificate search says of a certificate. The status is in words."""
+
+    body: str
+    number: str
+    revision: str
+    status: str
+    expiry: str
+
+
+Value = Callable[[ListedCertificate], object]
+State = TypeVar("State")
+
+
+@dataclass
+class _Past:
+    markets: list[tuple[int, MarketStates]] = field(default_factory=list)
+    certificates: list[tuple[int, Mapping[str, ListedCertificate]]] = field(default_factory=list)
+    """By ulid."""
+
+
+class ManufacturersPast:
+    """The past of every manufacturer that was noted."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._past: defaultdict[str, _Past] = defaultdict(_Past)
+        self.refused: dict[str, tuple[str, int]] = {}
+        """Manufacturer and moment of refused applications, by reference."""
+
+    def note(self, srns: Iterable[str], step: int) -> None:
+        """Note what is listed of these manufacturers now."""
+        for srn in srns:
+            past = self._past[srn]
+            _append(past.markets, step, _market_states(self._world, srn))
+            _append(past.certificates, step, _certificates(self._world, srn))
+        for each in self._world.refusals(0, EVERYTHING)[1]:
+            self.refused.setdefault(each.reference, (each.manufacturer.srn, step))
+
+    # Devices
+
+    def devices(self, srn: str) -> MarketStates:
+        """The devices that are listed now."""
+        markets = self._past[srn].markets
+        return markets[-1][1] if markets else {}
+
+    def listed_since(self, srn: str, udi: str) -> int | None:
+        """When a device was listed first."""
+        return next((step for step, states in self._past[srn].markets if udi in states), None)
+
+    def market_states(self, srn: str, udi: str, since: int, until: int = FOR_EVER) -> Iterator[tuple[int, bool | None]]:
+        """Each state that a device had between two moments, with the moment at which it began."""
+        for step, states in _during(self._past[srn].markets, since, until):
+            if udi in states:
+                yield step, states[udi]
+
+    # Certificates
+
+    def certificates(self, srn: str) -> Mapping[str, ListedCertificate]:
+        """The certificates that are listed now, by ulid."""
+        past = self._past[srn].certificates
+        return past[-1][1] if past else {}
+
+    def versions(self, srn: str, since: int = 0, until: int = FOR_EVER) -> Iterator[tuple[int, str, ListedCertificate]]:
+        """What certificates were between two moments: since when, the ulid, and what it was."""
+        for step, rows in _during(self._past[srn].certificates, since, until):
+            for ulid, row in rows.items():
+                yield step, ulid, row
+
+    def is_mere_twin(self, srn: str, ulid: str) -> bool:
+        """Whether a certificate was at no moment anything but what another one is."""
+        states = [rows for _, rows in self._past[srn].certificates if ulid in rows]
+        return all(any(row == rows[ulid] for other, row in rows.items() if other != ulid) for rows in states)
+
+    def entries(self, srn: str, number: str, value: Value, wanted: object, since: int, *, is_new: bool = False) -> int:
+        """How often a certificate of this number came to a value after a moment; twins are not counted as `is_new`."""
+        past, times = self._past[srn].certificates, 0
+        none: Mapping[str, ListedCertificate] = {}
+        for (_, before), (step, after) in pairwise([(0, none), *past]):
+            for ulid, row in after.items() if step > since else ():
+                old = before.get(ulid)
+                if row.number == number and value(row) == wanted and not (is_new and self.is_mere_twin(srn, ulid)):
+                    times += old is None or old.number != number or value(old) != wanted
+        return times
+
+
+def _append(past: list[tuple[int, State]], step: int, now: State) -> None:
+    if not past or past[-1][1] != now:
+        past.append((step, now))
+
+
+def _during(past: Sequence[tuple[int, State]], since: int, until: int) -> Iterator[tuple[int, State]]:
+    """What was so between two moments, with its beginning."""
+    for place, (began, state) in enumerate(past):
+        ended = past[place + 1][0] if place + 1 < len(past) else FOR_EVER
+        if ended > since and began <= until:
+            yield began, state
+
+
+def _market_states(world: World, srn: str) -> MarketStates:
+    states: dict[str, bool | None] = {}
+    for record in world.search(DeviceFilter(srn=srn), 0, EVERYTHING)[1]:
+        before = states.setdefault(record.primary_di, None)
+        if record.latest_version:
+            states[record.primary_di] = bool(before) or record.status == ON
+    return states
+
+
+def _certificates(world: World, srn: str) -> Mapping[str, ListedCertificate]:
+    rows = world.search_certificates(CertificateFilter(actor_srn=srn), 0, EVERYTHING)[1]
+    return {
+        row.ulid: ListedCertificate(
+            row.certificate.notified_body,
+            row.certificate.number,
+            row.certificate.revision or "",
+            row.certificate.status.replace("-", " ").capitalize(),
+            row.certificate.expiry or "",
+        )
+        for row in rows
+        if row.latest_version
+    }
