@@ -7,7 +7,7 @@ this is asked: that it follows what was told before, and that it was true since 
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,6 +16,7 @@ from sqlalchemy import select
 from registerwatch.db.engine import Database
 from registerwatch.db.tables import events, watches
 from registerwatch_standins.register.world import World
+from tests.journeys.device_certificates import DeviceCertificates
 from tests.journeys.expected_events import (
     EXPIRY,
     NUMBER,
@@ -30,6 +31,7 @@ from tests.journeys.expected_events import (
     WatchedCertificate,
     expected,
     kept,
+    plain,
 )
 from tests.journeys.register_reads import (
     Memory,
@@ -52,6 +54,7 @@ Snapshots = dict[Watcher, Snapshot]
 
 FORMER_WORDS = {"On the EU market": "Placed on the EU market"}
 """How an earlier release is said to have written a status: the same code in other words."""
+ENDS = "cert_ends"
 _CERTIFICATE_FIELDS = frozenset({NUMBER, EXPIRY, STATUS})
 _DEVICE_FIELDS = ("status", "status_date", "trade_name", "risk_class", "reference", "manufacturer_status", "version")
 _FIELDS = (*_DEVICE_FIELDS, "name", "device_total")
@@ -79,15 +82,34 @@ class Outcome:
     steps: Counter[str] = field(default_factory=Counter)
     kinds: Counter[str] = field(default_factory=Counter)
     """Changes that were made in the register, by their kind."""
+    news: Counter[str] = field(default_factory=Counter)
+    """Changes that sweeps and ends of certificates told, by their field."""
+    histories: int = 0
+    """States of records that history told as they were stored."""
+    turns: Counter[str] = field(default_factory=Counter)
+    """Turns of the device sweep and sweeps of certificates, by how they ended."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """An event as it is stored."""
+    """An event as it is stored. A change of a manufacturer's device names that in the place of a certificate."""
 
     id: int
     watcher: Watcher
     changes: Sequence[FieldChange]
+
+
+def is_news(event: Stored) -> bool:
+    """Whether an event tells what sweeps found of a manufacturer, or the end of a certificate."""
+    fields = {change[0] for change in event.changes}
+    if is_srn(event.watcher[1]):
+        return fields.isdisjoint(_FIELDS)
+    return fields == {ENDS}
+
+
+async def _nothing_to_tell(news: Sequence[Stored]) -> None:
+    if news:
+        raise WrongYear(f"told for nothing: {news}")
 
 
 @dataclass
@@ -119,6 +141,10 @@ class EventChecks:
     """Every certificate that a read brought, by UDI-DI."""
     _part_told_at: dict[Watcher, int] = field(default_factory=dict)
     _last_event: int = 0
+    certificates: DeviceCertificates | None = None
+    """Judges certificates of devices apart from what a read saw, where scopes tell of them too."""
+    judge_news: Callable[[Sequence[Stored]], Awaitable[None]] = _nothing_to_tell
+    """Judges events that tell news, which no read brings."""
 
     def note_world(self, udis: Iterable[str]) -> None:
         """Note what the register says now of these UDI-DIs."""
@@ -127,11 +153,15 @@ class EventChecks:
             records = self.world.by_primary_di(udi)
             if records:
                 self._past.setdefault(udi, []).append((self.requests.steps, all_fields(answering(records))))
+            if self.certificates is not None:
+                self.certificates.note(udi, self.requests.steps)
 
     def forget(self, watcher: Watcher) -> None:
         """Nobody watches that any more."""
         del self.told[watcher]
         self._since = {key: since for key, since in self._since.items() if key[0] != watcher}
+        if self.certificates is not None:
+            self.certificates.forget(watcher)
 
     async def settle(
         self,
@@ -147,11 +177,14 @@ class EventChecks:
         """
         new = await self._new_events()
         queues: dict[Watcher, list[Stored]] = defaultdict(list)
-        for event in new:
+        news = [event for event in new if is_news(event)]
+        for event in await self._without_certificates([event for event in new if event not in news]):
             queues[event.watcher].append(event)
+        await self.judge_news(news)
         reads, self.requests.finished = self.requests.finished, []
+        self._note_listed(reads)
         self._note_rows(reads)
-        mixed = any(self._part_came_after(read) or read.subject in self.parts for read in reads)
+        mixed = any(self._part_came_after(read) or read.subject in self.parts or read.of("detail") for read in reads)
         snapshots = await self._snapshots() if mixed else {}
         for read in reads:
             self._judge(read, queues, snapshots)
@@ -161,6 +194,20 @@ class EventChecks:
         self._judge_lists(new, is_recheck=is_recheck, sync_of=sync_of, listed=listed, is_short=is_short)
         self._part_at.update(dict.fromkeys(self.parts, self.requests.steps))
         self.parts, self._part_ends = {}, {}
+
+    async def _without_certificates(self, told: Sequence[Stored]) -> Sequence[Stored]:
+        """The events of a step, without changes of certificates where those are judged apart."""
+        if self.certificates is None:
+            return told
+        devices = [event for event in told if not is_srn(event.watcher[1])]
+        changes = [(event.watcher, each) for event in devices for each in event.changes]
+        snapshots = {
+            each: snapshot for each, snapshot in (await self._stored_snapshots()).items() if not is_srn(each[1])
+        }
+        of_certificates = [each for each in changes if each[1][0] in _CERTIFICATE_FIELDS]
+        self.certificates.judge(of_certificates, snapshots, self.requests.steps)
+        left = [replace(e, changes=[each for each in e.changes if each[0] not in _CERTIFICATE_FIELDS]) for e in told]
+        return [event for event in left if event.changes]
 
     async def adopt(self, account_id: int, subjects: Iterable[str]) -> None:
         """Judge the baselines that an import took from the copy: nothing that was never said."""
@@ -205,7 +252,7 @@ class EventChecks:
                 raise WrongYear(f"{watcher} was never read")
             if wrong := {name: value for name, value in now.items() if value.words and value != told.fields.get(name)}:
                 raise WrongYear(f"{watcher} was told {told.fields}, but the register says {wrong}")
-            is_searched = records and self.requests.filter_works
+            is_searched = records and self.requests.filter_works and self.certificates is None
             certificates = certificates_of(self.world, answering(records)) if is_searched else {}
             for key, each in certificates.items():
                 alike = [known for name, known in (told.certificates or {}).items() if name[:2] == key[:2]]
@@ -223,6 +270,8 @@ class EventChecks:
         seen, memory_before = None, self._memory.before()
         if not (is_late and uses_earlier_read):
             seen = seen_of(read, Memory() if is_late else self._memory)
+            if seen is not None and self.certificates is not None:
+                seen = Seen(seen.fields, unsettled=seen.unsettled)
             if seen is not None:
                 self._certificates.setdefault(read.subject, []).extend(seen.brought.items())
             if read.is_said_to_be_stored != (seen is not None):
@@ -241,14 +290,27 @@ class EventChecks:
         if self._part_came_after(read) and not self._was_stored(read.subject, seen, snapshots):
             self._memory = memory_before
         for watcher in self._watchers(read.subject):
+            settled = self._settled(watcher, seen, queues[watcher], snapshots) if seen.unsettled else seen
             if self._part_came_after(read):
-                self._judge_overtaken(watcher, read, seen, queues[watcher], snapshots[watcher])
+                self._judge_overtaken(watcher, read, settled, queues[watcher], snapshots[watcher])
             elif read.subject in self.parts:
-                self._judge_mixed(watcher, seen, queues[watcher], snapshots[watcher])
+                self._judge_mixed(watcher, settled, queues[watcher], snapshots[watcher])
             else:
-                self._judge_exactly(watcher, seen, queues[watcher])
-            for name in () if self._part_came_after(read) else seen.fields:
+                self._judge_exactly(watcher, settled, queues[watcher])
+            for name in () if self._part_came_after(read) else seen.fields.keys() - seen.unsettled:
                 self._since[watcher, name] = max(self._since.get((watcher, name), 0), read.began)
+
+    def _settled(self, watcher: Watcher, seen: Seen, queue: Sequence[Stored], snapshots: Snapshots) -> Seen:
+        """What a read saw, with fields that a detail tells which is older than its row: nothing, or what was true since
+        what was told before.
+        """
+        fields = dict(seen.fields)
+        for name in seen.unsettled:
+            changes = [change for event in queue[:1] for change in event.changes if change[0] == name]
+            fields[name] = self._true_since(watcher, name, changes[0][2]) if changes else Value("", "")
+            if self.told[watcher] is None:
+                fields[name] = plain((snapshots[watcher] or {}).get(name))
+        return replace(seen, fields=fields)
 
     def _was_stored(self, subject: str, seen: Seen, snapshots: Snapshots) -> bool:
         """Whether a read that a part overtook was stored all the same, by what its watchers know."""
@@ -256,10 +318,15 @@ class EventChecks:
 
     def _certificates_were_stored(self, subject: str, seen: Seen, snapshots: Snapshots) -> bool:
         """Whether a read beside which a part was stored was stored too, as far as its certificates tell."""
+        if self.certificates is not None:
+            return self._was_stored(subject, seen, snapshots)
         watchers = self._watchers(subject)
         stored = [_counted(_certificates_in(snapshots[each] or {})) for each in watchers]
         after = [_counted(kept(self.told[each], seen).certificates) for each in watchers]
-        return not watchers or any(one == other for one, other in zip(stored, after, strict=True))
+        listed = [_has_listed(snapshots[each], kept(self.told[each], seen)) for each in watchers]
+        return not watchers or any(
+            one == other and is_so for one, other, is_so in zip(stored, after, listed, strict=True)
+        )
 
     def _judge_exactly(self, watcher: Watcher, seen: Seen, queue: list[Stored]) -> None:
         told = self.told[watcher]
@@ -370,6 +437,14 @@ class EventChecks:
                 ends = {record.primary_di: read.ended for record in devices.truth[1]}
                 self._part_ends.update((udi, max(end, self._part_ends.get(udi, 0))) for udi, end in ends.items())
 
+    def _note_listed(self, reads: Sequence[Read]) -> None:
+        """The rows that sweeps stored. Of a device that was read after its row, the row is not stored."""
+        rows, self.requests.listed = self.requests.listed, []
+        read_at = {read.subject: read.began for read in reads if read.is_said_to_be_stored}
+        for row in rows:
+            if read_at.get(row.udi, 0) < row.at:
+                self.parts[row.udi] = row.fields
+
     # Lists
 
     def _judge_lists(
@@ -404,6 +479,15 @@ class EventChecks:
         return [Stored(row.id, (row.account_id, row.subject), _changes(row.changes)) for row in rows]
 
     async def _snapshots(self) -> Snapshots:
+        """What watches know, without certificates where those are judged apart."""
+        apart = () if self.certificates is None else ("certs", "searched", "scoped")
+        stored = await self._stored_snapshots()
+        return {
+            watcher: None if snapshot is None else {name: snapshot[name] for name in snapshot if name not in apart}
+            for watcher, snapshot in stored.items()
+        }
+
+    async def _stored_snapshots(self) -> Snapshots:
         async with self.database.reading() as connection:
             rows = await connection.execute(select(watches.c.account_id, watches.c.subject, watches.c.snapshot))
             return {(row[0], row[1]): json.loads(row[2]) if row[2] else None for row in rows}
@@ -415,7 +499,14 @@ def _says(snapshot: Snapshot, told: Told | None) -> bool:
         return snapshot is None and told is None
     stored = {name: value.words for name, value in _fields_in(snapshot).items()}
     words = {name: value.words for name, value in told.fields.items() if value.words}
-    return stored == words and _counted(_certificates_in(snapshot)) == _counted(told.certificates)
+    is_searched = bool(snapshot.get("searched")) == told.searched or told.certificates is None
+    return stored == words and is_searched and _counted(_certificates_in(snapshot)) == _counted(told.certificates)
+
+
+def _has_listed(snapshot: Snapshot, told: Told) -> bool:
+    """Whether a stored snapshot takes as many certificates for listed as were: those that are gone stay in it."""
+    listed = [entry for entry in (snapshot or {}).get("certs") or () if not entry[5]]
+    return len(listed) == len(told.listed)
 
 
 def _counted(certificates: Certificates | None) -> Counter[tuple[CertificateName, WatchedCertificate]] | None:
@@ -445,7 +536,10 @@ def _fields_in(snapshot: dict[str, Any]) -> dict[str, Value]:
 
 
 def _changes(text: str) -> list[FieldChange]:
-    return [(each["field"], _now(each["old"]), each["new"], each.get("certificate") or "") for each in json.loads(text)]
+    return [
+        (each["field"], _now(each["old"]), each["new"], each.get("certificate") or each.get("device") or "")
+        for each in json.loads(text)
+    ]
 
 
 def _now(words: str) -> str:

@@ -49,6 +49,8 @@ class Seen:
     """Those that the device's own record lists, which is read every time."""
     brought: Certificates = field(default_factory=dict)
     """Every certificate that the read brought, where they could not be read in full too."""
+    unsettled: frozenset[str] = frozenset()
+    """Fields of which only a detail tells that is older than its row: what was told later may be kept instead."""
 
 
 @dataclass(frozen=True, slots=True)

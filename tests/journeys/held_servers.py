@@ -10,13 +10,13 @@ import os
 import random
 import threading
 from abc import abstractmethod
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Self
+from typing import Any, Self
 
 import httpx2
 
@@ -150,11 +150,56 @@ class Register:
         self.references = {udi: [] for udi in self.uuids}
         return list(self.uuids)
 
+    def manufacturers(self, number: int) -> "list[Manufacturer]":
+        """Those that have the most devices in a sample."""
+        records = httpx2.get(f"{self.url}/_control/sample", params={"n": 200}).json()["records"]
+        uuids = {record["manufacturer"]["srn"]: record["uuid"] for record in records}
+        sizes = Counter(record["manufacturer"]["srn"] for record in records)
+        return [Manufacturer(self.url, srn, uuids[srn]) for srn, _ in sizes.most_common(number)]
+
     def change(self, udi: str, reference: str) -> None:
         """Give a device another catalogue reference."""
         order = {"uuid": self.uuids[udi], "fields": {"reference": reference}}
         httpx2.post(f"{self.url}/_control/change", json=order).raise_for_status()
         self.references[udi].append(reference)
+
+
+@dataclass(slots=True)
+class Manufacturer:
+    """A manufacturer of the stand-in register, and what was made of its devices and certificates, in order."""
+
+    register_url: str
+    srn: str
+    uuid: str
+    """Of one of its devices, which is on the market at first."""
+    certificate: str = ""
+    """The uuid of one of its certificates, which is issued at first."""
+    registered: list[str] = field(default_factory=list)
+    """UDI-DIs."""
+    certificates: list[str] = field(default_factory=list)
+    """Numbers."""
+
+    def begin(self) -> None:
+        """Bring it to where changes begin."""
+        self._post("change", uuid=self.uuid, fields={"status": "on-the-market"})
+        self.certificate = self._post("certificate", srn=self.srn, fields={"number": "Z-FIRST"})["uuid"]
+
+    def add(self, number: str) -> None:
+        """Another device and another certificate come."""
+        self.registered.append(self._post("registration", uuid=self.uuid)["primary_di"])
+        self._post("certificate", srn=self.srn, fields={"number": number})
+        self.certificates.append(number)
+
+    def turn(self, *, is_on: bool) -> None:
+        """The device leaves the market or comes back, and the certificate is suspended or issued again."""
+        market = "on-the-market" if is_on else "no-longer-on-the-market"
+        self._post("change", uuid=self.uuid, fields={"status": market})
+        self._post("certificate", uuid=self.certificate, fields={"status": "issued" if is_on else "suspended"})
+
+    def _post(self, what: str, **order: object) -> dict[str, Any]:
+        answer = httpx2.post(f"{self.register_url}/_control/{what}", json=order).raise_for_status()
+        found: dict[str, Any] = answer.json()
+        return found
 
 
 @contextmanager

@@ -1,14 +1,24 @@
 """What changes in the register in a simulated year, beside the stand-in's own random changes."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from datetime import date, timedelta
 from random import Random
 from uuid import UUID
 
 from msgspec.structs import replace
 
+from registerwatch_standins.register.certificate_world import CertificateFields
+from registerwatch_standins.register.filters import CertificateFilter, DeviceFilter
 from registerwatch_standins.register.random_changes import make_random_changes
-from registerwatch_standins.register.records import DIRECTIVES, Certificate, Registration
+from registerwatch_standins.register.records import (
+    ACTOR_STATUSES,
+    CERTIFICATE_STATUSES,
+    DIRECTIVES,
+    Certificate,
+    CertificateListing,
+    Registration,
+)
 from registerwatch_standins.register.world import World
 
 MAX_RECORDS = 4
@@ -24,10 +34,12 @@ class RegisterChanges:
         """Keys of records that came beside others, and may go."""
         self.made: Counter[str] = Counter()
         """Changes by their kind."""
+        self.manufacturers: Sequence[str] = ()
+        """Those whose devices and certificates change; none leaves that out."""
 
     def make(self, times: int, devices: Sequence[str]) -> None:
         """Make some changes of these devices."""
-        kinds = {
+        kinds: dict[Callable[[Sequence[str]], None], int] = {
             self._change_any: 16,
             self._change_records: 6,
             self._change_twins: 4,
@@ -37,6 +49,8 @@ class RegisterChanges:
             self._hold_detail: 3,
             self._release_details: 2,
         }
+        if self.manufacturers:
+            kinds |= self._kinds_of_manufacturers()
         for _ in range(times):
             change = self._rng.choices(list(kinds), list(kinds.values()))[0]
             self.made[change.__name__.strip("_").replace("_", " ")] += 1
@@ -154,6 +168,120 @@ class RegisterChanges:
             srn = records[0].manufacturer.srn
             name = (self._world.actor(srn) or records[0].manufacturer).name
             self._world.change_actor(srn, name=f"{name.split(' No.')[0]} No. {self._rng.randrange(1_000)}")
+
+    # What is listed of manufacturers
+
+    def _kinds_of_manufacturers(self) -> dict[Callable[[Sequence[str]], None], int]:
+        return {
+            self._register_device: 5,
+            self._change_market: 4,
+            self._list_certificate: 2,
+            self._change_listed: 4,
+            self._twin_certificate: 1,
+            self._unlist_certificate: 1,
+            self._refuse_application: 1,
+            self._change_version_keys: 1,
+        }
+
+    def change_markets(self, srn: str) -> None:
+        """Some devices of a manufacturer leave the market, others come back."""
+        for record in self._world.search(DeviceFilter(srn=srn), 0, 1_000)[1]:
+            if self._rng.random() < 0.7:
+                other = "no-longer-on-the-market" if record.status == "on-the-market" else "on-the-market"
+                self._world.change(record.uuid, status=other)
+
+    def change_status(self, srn: str) -> None:
+        """A manufacturer gets another status, which rows of its devices show without a new version."""
+        if (actor := self._world.actor(srn)) is not None:
+            status = self._rng.choice([each for each in ACTOR_STATUSES if each != actor.status])
+            self._world.change_actor(srn, status=status)
+
+    def change_certificates(self) -> None:
+        """Some listed certificates change."""
+        for _ in range(3):
+            self._change_listed(())
+
+    def _register_device(self, devices: Sequence[str]) -> None:
+        """A new device of a manufacturer, under a new UDI-DI."""
+        rows = self._world.search(DeviceFilter(srn=self._rng.choice(self.manufacturers)), 0, 1)[1]
+        if rows:
+            udi = f"{self._rng.randrange(10**14):014d}"
+            new = replace(rows[0], uuid=self._uuid(), primary_di=udi, version_number=1, latest_version=True)
+            self._world.register(new)
+
+    def _change_market(self, devices: Sequence[str]) -> None:
+        """A device of a manufacturer leaves the market or comes back, all its latest records or one of them."""
+        rows = self._world.search(DeviceFilter(srn=self._rng.choice(self.manufacturers)), 0, 1_000)[1]
+        if rows:
+            udi = self._rng.choice(rows).primary_di
+            status = self._rng.choice(("on-the-market", "no-longer-on-the-market"))
+            records = self._world.by_primary_di(udi)
+            for record in records if self._rng.random() < 0.7 else records[:1]:
+                self._world.change(record.uuid, status=status)
+
+    def _list_certificate(self, devices: Sequence[str]) -> None:
+        """A new certificate of a manufacturer, sometimes of a device; sometimes the next revision of another one."""
+        srn, rng = self._rng.choice(self.manufacturers), self._rng
+        records = self._world.search(DeviceFilter(srn=srn), 0, 50)[1]
+        covered = [each.basic_udi for each in rng.sample(records, 1) if each.basic_udi] if rng.random() < 0.3 else []
+        expiry = rng.choice((self._day(), self._soon(), None))
+        row = self._any_listed(srn)
+        if row is not None and rng.random() < 0.3:
+            old = row.certificate
+            self._world.list_certificate(
+                srn,
+                number=old.number,
+                revision=f"R{rng.randrange(10**6)}",
+                notified_body=old.notified_body,
+                expiry=expiry,
+            )
+        else:
+            self._world.list_certificate(srn, basic_udis=covered, number=f"L-{rng.randrange(10**9)}", expiry=expiry)
+
+    def _change_listed(self, devices: Sequence[str]) -> None:
+        """A listed certificate gets another status, another end, another revision, or loses its end."""
+        row, rng = self._any_listed(), self._rng
+        if row is not None:
+            changes: list[CertificateFields] = [
+                {"status": rng.choice(CERTIFICATE_STATUSES)},
+                {"status": rng.choice(CERTIFICATE_STATUSES)},
+                {"expiry": self._day()},
+                {"expiry": self._soon()},
+                {"revision": f"R{rng.randrange(10**6)}"},
+                {"expiry": None},
+            ]
+            self._world.change_certificate(row.uuid, **rng.choice(changes))
+
+    def _twin_certificate(self, devices: Sequence[str]) -> None:
+        """A certificate is listed once more."""
+        row = self._any_listed()
+        if row is not None:
+            self._world.twin_certificate(row.uuid)
+
+    def _unlist_certificate(self, devices: Sequence[str]) -> None:
+        """A certificate is listed no more."""
+        row = self._any_listed()
+        if row is not None:
+            self._world.unlist_certificate(row.uuid)
+
+    def _refuse_application(self, devices: Sequence[str]) -> None:
+        """An application of a manufacturer is refused."""
+        srn = self._rng.choice(self.manufacturers)
+        self._world.refuse_application(srn)
+
+    def _change_version_keys(self, devices: Sequence[str]) -> None:
+        """From now on a new version of a certificate keeps its uuid, or comes under another one."""
+        self._world.certificate_versions = self._rng.choice(("same-uuid", "new-uuid", "new-uuid-beside-old"))
+
+    def _any_listed(self, srn: str | None = None) -> CertificateListing | None:
+        wanted = CertificateFilter(actor_srn=srn or self._rng.choice(self.manufacturers))
+        rows = [row for row in self._world.search_certificates(wanted, 0, 1_000)[1] if row.latest_version]
+        return self._rng.choice(rows) if rows else None
+
+    def _soon(self) -> str:
+        """A day of the next months."""
+        today = date.fromisoformat(self._world.now()[:10])
+        return (today + timedelta(days=self._rng.randint(0, 150))).isoformat()
 
     def _uuid(self) -> str:
         return str(UUID(int=self._rng.getrandbits(128), version=4))

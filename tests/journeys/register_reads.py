@@ -1,12 +1,12 @@
 """Makes requests to the register fail, and notes what each read was truly answered.
 
 It is part of the stand-in, so that it knows the world at the moment of each answer and shares nothing with the product
-but the name of the task that reads: `refresh SUBJECT`.
+but the name of the task that reads: `refresh SUBJECT`. The year runs its sweeps in tasks named `sweep …`.
 """
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from random import Random
@@ -31,6 +31,7 @@ from tests.journeys.expected_events import (
 )
 
 READ = "refresh "
+SWEEP = "sweep "
 PROBE = "RW-CONTROL-00000000"
 BELIEVED = 21_000_000
 """Bytes of a huge answer; one that is no larger than the largest that is read would be an answer like any other."""
@@ -38,7 +39,7 @@ BELIEVED = 21_000_000
 _EVERY: tuple[Mode, ...] = get_args(Mode)
 _OF_PAGES: frozenset[Mode] = frozenset({"empty-page", "ignored-filter", "wrong-rows"})
 _UNFILTERED: frozenset[Mode] = frozenset({"ignored-filter", "wrong-rows"})
-_PAGES: frozenset[Kind] = frozenset({"search", "actor-search", "certificates"})
+_PAGES: frozenset[Kind] = frozenset({"search", "actor-search", "certificates", "refusals"})
 _IN_FORCE = frozenset({"mdr", "ivdr"})
 _ODD: tuple[Mode, ...] = ("ignored-filter", "wrong-rows")
 """Answers to the control probe of a filter that filters, which it cannot have given."""
@@ -103,6 +104,34 @@ class Read:
         return self.questions.get((kind, PROBE))
 
 
+@dataclass(frozen=True, slots=True)
+class ListedRow:
+    """A row of a device that a sweep was shown, and when, in steps."""
+
+    udi: str
+    fields: Mapping[str, Value]
+    at: int
+
+
+@dataclass
+class SweepHold:
+    """Stops a sweep before one of its requests, or `after` it was answered, once `skip` others were sent.
+
+    With `last_of` only a request of this kind counts that shows the end of a list, or the record of a certificate; with
+    `of` only one that asks for one of these SRNs or UDI-DIs.
+    """
+
+    task_name: str
+    skip: int
+    after: bool
+    last_of: Kind | None = None
+    of: Collection[str] = ()
+    key: str = ""
+    """What the request asked for that was held up: an SRN or a UDI-DI, empty where it lists everything."""
+    has_come: asyncio.Event = field(default_factory=asyncio.Event)
+    may_go: asyncio.Event = field(default_factory=asyncio.Event)
+
+
 @dataclass
 class Hold:
     """Stops the next read of a subject before its first request of a kind, until it may go on."""
@@ -141,6 +170,9 @@ class RegisterReads(Faults):
         self.between: Callable[[], None] = lambda: None
         """What happens in the world before a request is answered while no other one is."""
         self.holds: list[Hold] = []
+        self.sweep_hold: SweepHold | None = None
+        self.listed: list[ListedRow] = []
+        """Rows that sweeps were shown since somebody looked."""
         self._answering = 0
 
     def transport(self, inner: httpx2.AsyncBaseTransport, *, is_short: bool = False) -> httpx2.AsyncBaseTransport:
@@ -148,12 +180,13 @@ class RegisterReads(Faults):
         return _ObservedTransport(self, inner, is_short)
 
     @asynccontextmanager
-    async def answering(self, path: str, *, is_short: bool) -> AsyncIterator[None]:
+    async def answering(self, target: str, *, is_short: bool) -> AsyncIterator[None]:
         """A request is answered in the block: held before it, after a change of the world."""
         read = self._read()
         if read is not None:
             read.is_short = is_short
-            await self._hold_up(read, kind_of(path))
+            await self._hold_up(read, kind_of(target.partition("?")[0]))
+        await self._hold_up_sweep(target, after=False)
         if not self._answering:
             self.between()
         self._answering += 1
@@ -161,11 +194,13 @@ class RegisterReads(Faults):
             yield
         finally:
             self._answering -= 1
+        await self._hold_up_sweep(target, after=True)
 
     def take(self, kind: Kind, target: str) -> Rule | None:
         """The fault of this request, if it has one."""
         key, read = _key(kind, target), self._read()
-        share = self.share * (3 if kind == "certificates" else 1)  # the one question whose failure fails no read
+        is_searched = kind == "certificates" and key  # the one question whose failure fails no read
+        share = self.share * (3 if is_searched else 1)
         mode = self._rng.choice(self._possible(kind, key)) if self._rng.random() < share else None
         if kind == "certificates" and key == PROBE:
             mode = self._rng.choice(_ODD) if self._rng.random() < self.odd_probes else mode
@@ -177,6 +212,8 @@ class RegisterReads(Faults):
         if read is not None:
             read.questions[kind, key] = Question(self._truth(kind, key), mode)
             read.asked_at = self._now()
+        elif kind == "search" and mode is None and key not in ("", PROBE) and self._is_sweep():
+            self._note_listed(key, target)
         return None if mode is None else Rule(kind, mode, size=BELIEVED)
 
     def _read(self) -> Read | None:
@@ -208,6 +245,55 @@ class RegisterReads(Faults):
                 hold.has_come.set()
                 await hold.may_go.wait()
 
+    async def _hold_up_sweep(self, target: str, *, after: bool) -> None:
+        hold, task = self.sweep_hold, asyncio.current_task()
+        if hold is None or hold.after is not after or task is None or task.get_name() != hold.task_name:
+            return
+        kind = kind_of(target.partition("?")[0])
+        if hold.of and _key(kind, target) not in hold.of:
+            return
+        if hold.last_of is not None and not (kind == hold.last_of and self._is_last(kind, target)):
+            return
+        if hold.skip:
+            hold.skip -= 1
+            return
+        hold.key = _key(kind, target)
+        hold.has_come.set()
+        await hold.may_go.wait()
+
+    def _is_last(self, kind: Kind, target: str) -> bool:
+        """Whether a request shows the end of what it asks for."""
+        key = _key(kind, target)
+        if key == PROBE or kind == "certificate":
+            return key != PROBE
+        page, size = (int(_asked(target)[name]) for name in ("page", "size"))
+        if kind == "certificates":
+            total = self._world.search_certificates(CertificateFilter(), 0, 1)[0]
+        else:
+            total = self._world.search(_wanted(key), 0, 1)[0]
+        return (page + 1) * size >= total
+
+    def manufacturer_of(self, key: str) -> str:
+        """The manufacturer of which a request asked; empty where it asked for none."""
+        found = [] if is_srn(key) else self._world.by_primary_di(key)
+        return found[0].manufacturer.srn if found else key if is_srn(key) else ""
+
+    def is_alone(self, udi: str) -> bool:
+        """Whether a UDI-DI has one record, under a regulation: then its row proves what it tells."""
+        found = self._world.by_primary_di(udi)
+        return len(found) == 1 and found[0].legislation in _IN_FORCE
+
+    def _is_sweep(self) -> bool:
+        task = asyncio.current_task()
+        return task is not None and task.get_name().startswith(SWEEP)
+
+    def _note_listed(self, key: str, target: str) -> None:
+        """Note the rows of a page, or of a UDI-DI, that a sweep is about to be shown."""
+        page, size = (int(_asked(target)[name]) for name in ("page", "size"))
+        self.steps += 1
+        for record in self._world.search(_wanted(key), page * size, size)[1]:
+            self.listed.append(ListedRow(record.primary_di, row_fields(record), self.steps))
+
     def _possible(self, kind: Kind, key: str) -> list[Mode]:
         """Ways to fail that a reader can tell from an answer.
 
@@ -225,6 +311,8 @@ class RegisterReads(Faults):
             owners = {each.manufacturer.srn for each in self._world.search_certificates(CertificateFilter(), 0, 3)[1]}
             if len(owners) <= 1:
                 modes.remove("wrong-rows")
+        if kind in ("certificates", "refusals") and not key:
+            modes = [mode for mode in modes if mode != "wrong-rows"]  # fewer rows of a list are a shorter list
         if kind == "search" and is_srn(key) and key[3:5] not in _NAMED:
             modes.remove("wrong-rows")
         return modes
@@ -253,7 +341,8 @@ class _ObservedTransport(httpx2.AsyncBaseTransport):
         self._reads, self._inner, self._is_short = reads, inner, is_short
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        async with self._reads.answering(request.url.path, is_short=self._is_short):
+        target = f"{request.url.path}?{request.url.query.decode()}"
+        async with self._reads.answering(target, is_short=self._is_short):
             return await self._inner.handle_async_request(request)
 
 
@@ -328,7 +417,8 @@ def certificates_of(world: World, record: Registration) -> dict[CertificateKey, 
 
 def _searched(world: World, basic_udi: str) -> dict[CertificateKey, WatchedCertificate]:
     found = world.search_certificates(CertificateFilter(basic_udi=basic_udi), 0, 100)[1]
-    return keyed((_name(each.certificate), _certificate(each.certificate)) for each in found)
+    latest = [each.certificate for each in found if each.latest_version]
+    return keyed((_name(each), _certificate(each)) for each in latest)
 
 
 def _actor_seen(read: Read) -> Seen | None:
@@ -364,7 +454,10 @@ def _device_seen(read: Read, memory: Memory) -> Seen | None:
         return None
     told = detail.truth if detail else None
     fields = row_fields(row)
+    unsettled: frozenset[str] = frozenset()
     if told is not None:
+        if told.version_number < row.version_number:
+            unsettled = frozenset(name for name in ("reference", "trade_name") if not fields[name].words)
         fields["reference"] = plain(row.reference or told.reference)
         fields["trade_name"] = plain(row.trade_name or told.trade_name)
         memory.details[row.uuid] = plain(told.status_date), told.version_number
@@ -377,7 +470,7 @@ def _device_seen(read: Read, memory: Memory) -> Seen | None:
     if certificates is not None:
         names = {key[:2] for key in listed}
         memory.searched[row.uuid] = {key: each for key, each in certificates.items() if key[:2] not in names}
-    return Seen(fields, certificates, searched, frozenset(listed), {**listed, **(certificates or {})})
+    return Seen(fields, certificates, searched, frozenset(listed), {**listed, **(certificates or {})}, unsettled)
 
 
 def _certificates_read(read: Read, record: Registration, memory: Memory) -> tuple[Certificates | None, bool]:
@@ -413,13 +506,22 @@ def _readable(code: str) -> str:
 
 def _key(kind: Kind, target: str) -> str:
     """What a request asks for: an identifier, a uuid, the control probe's value."""
-    path, _, query = target.partition("?")
-    if kind in ("detail", "basic"):
+    path = target.partition("?")[0]
+    if kind in ("detail", "basic", "certificate"):
         return path.rpartition("/")[2]
     if kind == "actor":
         return path.split("/")[-2]
-    asked = dict(each.partition("=")[::2] for each in query.split("&"))
+    asked = _asked(target)
     return next((asked[name] for name in ("primaryDi", "srn", "basicUdi") if name in asked), "")
+
+
+def _asked(target: str) -> dict[str, str]:
+    """The query of a request."""
+    return dict(each.partition("=")[::2] for each in target.partition("?")[2].split("&"))
+
+
+def _wanted(key: str) -> DeviceFilter:
+    return DeviceFilter(srn=key) if is_srn(key) else DeviceFilter(primary_di=key)
 
 
 def is_srn(subject: str) -> bool:
