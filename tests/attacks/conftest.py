@@ -1,5 +1,6 @@
 """The services that are attacked: one on each database for all attacks of a module."""
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,12 +20,14 @@ def length(request: pytest.FixtureRequest) -> Length:
 
 @pytest.fixture(scope="module", params=["sqlite", "postgresql"])
 def any_database_url(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """An empty database of each kind, for all tests of a module."""
+    """An empty database of each kind at the present schema, for all tests of a module."""
     if request.param == "sqlite":
-        yield f"sqlite:///{tmp_path_factory.mktemp('attacked') / 'registerwatch.db'}"
+        path = tmp_path_factory.mktemp("attacked") / "registerwatch.db"
+        shutil.copyfile(request.getfixturevalue("sqlite_template"), path)
+        yield f"sqlite:///{path}"
         return
-    server: postgresql.Cluster = request.getfixturevalue("postgresql_server")
-    with server.new_database() as url:
+    server: postgresql.Cluster = request.getfixturevalue("postgresql_template")
+    with server.new_database("template") as url:
         yield url
 
 

@@ -46,7 +46,7 @@ class Length:
         return full if self.is_timed else short
 
 
-SHORT = Length(1.0, is_timed=False)
+SHORT = Length(0.2, is_timed=False)
 FULL = Length(10.0, is_timed=True)
 
 

@@ -8,7 +8,7 @@ import pytest
 from bench.figures import Section
 from bench.setup import Setup
 
-from bench import accounts, databases, mixed, reads, run, tools
+from bench import accounts, databases, mixed, news, news_world, pages, reads, run, tools
 
 PARTS = [name for name in run.IN_TURN if name != "year"]
 
@@ -17,7 +17,7 @@ PARTS = [name for name in run.IN_TURN if name != "year"]
 def setup() -> Iterator[Setup]:
     """A tiny size, in a folder that PostgreSQL's user reaches: pytest's own are closed to everybody else."""
     with tempfile.TemporaryDirectory(prefix="registerwatch-bench-") as folder:
-        yield Setup(Path(folder), 300, rounds=1, seconds=1, requests=10, minutes=0.1)
+        yield Setup(Path(folder), 300, rounds=1, seconds=0.5, requests=10, minutes=0.05)
 
 
 @pytest.fixture(scope="session")
@@ -29,4 +29,7 @@ def sections(setup: Setup) -> Iterator[dict[str, Section]]:
         for part in (databases, mixed):
             patch.setattr(part, "READ_ACTORS", 3)
         patch.setattr(accounts, "BURST", 5)
+        patch.setattr(news_world, "DEVICES", 100_000)
+        patch.setattr(news, "READERS_A_MINUTE", 0.5)
+        patch.setattr(pages, "SAMPLES", 3)
         yield {each.part: each for each in run.measured([setup], PARTS)}

@@ -27,11 +27,16 @@ TRIES: Mapping[str, tuple[int, Mapping[str, object] | None]] = {
     "POST /v1/webhooks/{id}/rotate": (400, {}),
     "GET /v1/webhooks/{id}/deliveries": (400, None),
     "POST /v1/webhooks/{id}/deliveries/{delivery}/resend": (400, {}),
+    "GET /v1/channels/{id}": (400, None),
+    "PATCH /v1/channels/{id}": (400, {"paused": True}),
+    "DELETE /v1/channels/{id}": (200, None),
+    "POST /v1/channels/{id}/test": (400, {}),
+    "GET /v1/channels/{id}/deliveries": (400, None),
     "DELETE /v1/feeds/{id}": (200, None),
     "DELETE /v1/sessions/{id}": (200, None),
 }
 """The status of a stranger's request, and what is sent with it."""
-LISTS = ("me", "audit", "sessions", "watches", "events", "expiring", "webhooks", "feeds")
+LISTS = ("me", "audit", "sessions", "watches", "events", "expiring", "webhooks", "channels", "feeds")
 PUBLIC = {"status", "error", "type", "channel", "body", "kind", "role", "plan", "snapshot", "changes"}
 """Columns whose texts are the register's or the same for everybody."""
 
@@ -81,7 +86,7 @@ def texts_of(company: Company, rows: Rows) -> set[str]:
         for name, value in row.items()
         if isinstance(value, str) and len(value) > 5 and name not in PUBLIC
     }
-    once = set(re.findall(r"(?:rw|us|ft|whsec|whd)_[\w-]{20,}", company.told))
+    once = set(re.findall(r"(?:rw|us|ft|whd)_[\w-]{20,}|whsec_[\w+/-]{20,}", company.told))
     return stored | once | {company.owner.session, company.owner.api_key}
 
 
@@ -106,7 +111,7 @@ async def two(start_service: ServiceStarter) -> AsyncIterator[Two]:
 def addresses(label: str, of: Rows, own: Rows) -> list[str]:
     """A route's paths with every id of an account; where a path takes two ids, also with the caller's own first one."""
     path = label.partition(" ")[2]
-    table = {"keys": "api_keys"}.get(path.split("/")[2], path.split("/")[2])
+    table = {"keys": "api_keys", "channels": "webhooks"}.get(path.split("/")[2], path.split("/")[2])
     if table == "sessions":
         return [path.replace("{id}", public_id(row["digest"])) for row in of[table]]
     if "{delivery}" not in path:
