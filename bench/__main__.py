@@ -32,7 +32,9 @@ def bench(
     watches: Annotated[int, Option(help="Watches of the simulated year.", min=10)] = 1_000,
     days: Annotated[int, Option(help="Days of the simulated year.", min=1)] = 365,
     workdir: Annotated[Path | None, Option(help="Folder that keeps records and copies for the next run.")] = None,
-    write: Annotated[bool, Option("--report", help="Three sizes, `mixed` too, written into --docs.")] = False,
+    write: Annotated[
+        bool, Option("--report", help="Three sizes, `mixed` and `news` too, written into --docs.")
+    ] = False,
     source: Annotated[Path | None, Option("--from", help="Measure nothing: write the report of these figures.")] = None,
     docs: Annotated[Path, Option(help="Folder of the documentation.")] = DOCS,
 ) -> None:
@@ -41,7 +43,7 @@ def bench(
         report.write(report.from_json(source.read_bytes()), docs)
         return
     chosen = _sizes(sizes or (REPORTED_SIZES if write else str(USUAL_SIZE)))
-    parts = _parts(only or ",".join([*PARTS, *(["mixed"] if write else [])]))
+    parts = _parts(only or ",".join([*PARTS, *(["mixed", "news"] if write else [])]))
     how = (seed, rounds, seconds, requests, minutes, watches, days)
     with ExitStack() as stack:
         folder = workdir or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="registerwatch-bench-")))

@@ -66,7 +66,7 @@ def _rows(setup: Setup, sides: Sides, what: str, requests: Sequence[Request]) ->
     yield Row(f"{what}: cost of a request", cost, {PEER: other}, goal)
 
 
-def _rate(port: int, pids: Sequence[int], requests: Sequence[Request], seconds: int, connections: int) -> Figure:
+def _rate(port: int, pids: Sequence[int], requests: Sequence[Request], seconds: float, connections: int) -> Figure:
     before = sum(map(computed_seconds, pids))
     figure = rate(port, requests, seconds, connections)
     cost = (sum(map(computed_seconds, pids)) - before) * 1e3 / float(figure.details["samples"])

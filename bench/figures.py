@@ -18,10 +18,14 @@ class Figure:
 
     @property
     def text(self) -> str:
-        """The figure as a table shows it; of latencies p50, p99, the longest, how many; of rates p50 and p99 beside."""
+        """The figure as a table shows it; of latencies p50, p99, the longest, how many; of
+        minutes p50 and p95; of rates p50 and p99 beside.
+        """
         if self.unit == "ms":
             asked = f" ({int(self.details['requests']):,})" if "requests" in self.details else ""
             return " / ".join([number(self.value), *self._details("p99", "max")]) + f" ms{asked}"
+        if self.unit == "min":
+            return " / ".join([number(self.value), *self._details("p95")]) + " min"
         if self.unit in COUNTED:
             return f"{self.value:,.0f} {self.unit}"
         times = " / ".join(self._details("p50_ms", "p99_ms"))

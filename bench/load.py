@@ -2,10 +2,12 @@
 
 import http.client
 import json
+import signal
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import closing
+from math import ceil
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -91,14 +93,14 @@ def tool_call(name: str, **arguments: object) -> Request:
     return post("/mcp", call)
 
 
-def rate(port: int, requests: Sequence[Request], seconds: int, connections: int = CONNECTIONS) -> Figure:
+def rate(port: int, requests: Sequence[Request], seconds: float, connections: int = CONNECTIONS) -> Figure:
     """Requests per second of `wrk` on the load's core, over kept-alive connections. Raises `ProcessFailed`."""
-    options = ["-t1", f"-c{connections}", f"-d{seconds}s", f"--timeout={TIMEOUT_SECONDS}s", "-s", str(SCRIPT)]
+    options = ["-t1", f"-c{connections}", f"-d{ceil(seconds)}s", f"--timeout={TIMEOUT_SECONDS}s", "-s", str(SCRIPT)]
     with tempfile.NamedTemporaryFile() as file, pinned(LOAD_CORE):
         file.write(b"\0".join(map(_as_sent, requests)))
         file.flush()
         command = ["wrk", *options, f"http://127.0.0.1:{port}", "--", file.name]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        done = _wrk(command, seconds)
     if done.returncode != 0:
         raise ProcessFailed(f"wrk failed:\n{done.stdout}{done.stderr}")
     found = json.loads(done.stdout.splitlines()[-1])
@@ -106,6 +108,18 @@ def rate(port: int, requests: Sequence[Request], seconds: int, connections: int 
         raise ProcessFailed(f"{found['failures']} of {found['samples']} requests failed:\n{done.stdout}{done.stderr}")
     details = {name: found[name] for name in ("p50_ms", "p99_ms", "max", "samples")}
     return Figure(found["samples"] / found["seconds"], "requests/s", {**details, "connections": connections})
+
+
+def _wrk(command: Sequence[str], seconds: float) -> subprocess.CompletedProcess[str]:
+    """Run wrk for so long. It is told whole seconds; where they are more, it is interrupted, and tells what it has."""
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    with process:
+        try:
+            output, errors = process.communicate(timeout=seconds if seconds < ceil(seconds) else None)
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGINT)
+            output, errors = process.communicate()
+    return subprocess.CompletedProcess(command, process.returncode, output, errors)
 
 
 def _as_sent(request: Request) -> bytes:

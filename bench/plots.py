@@ -15,6 +15,8 @@ Lines = Mapping[str, Sequence[tuple[float, float]]]
 STYLE: Any = {"font.size": 9, "svg.fonttype": "none", "svg.hashsalt": "bench"}
 TICKS = FuncFormatter(lambda value, _: f"{value:g}" if value < 1_000 else EngFormatter(sep="")(value))
 MEMORY = "mixed-memory"
+NEWS = "news-minutes"
+NEWS_TITLE = "Changes told within so many minutes, about 10,500 watches, simulated"
 PLOTS = f"""
 growth-search|Search for the worst common word, p50|ms|search|common word, no filter
 growth-reads|Device reads, one core|requests/s|reads|device, 200
@@ -38,7 +40,18 @@ def write(report: Report, folder: Path) -> dict[str, str]:
         if any(len(points) > 1 for points in lines.values()):
             _draw(folder / f"{name}.svg", title, unit, lines)
             written[name] = title
+    if courses := _news(report):
+        _draw(folder / f"{NEWS}.svg", NEWS_TITLE, "% of changes", courses)
+        written[NEWS] = NEWS_TITLE
     return written
+
+
+def _news(report: Report) -> Lines:
+    """The course of each kind of news at the middle number of watches, and that of the recheck alone."""
+    rows = [row for section in report.of("news").values() for row in section.rows if "10,500 watches" in row.what]
+    lines = {row.what.partition(",")[0]: _points(0, row.ours) for row in rows}
+    rechecked = next((row.peers[name] for row in rows for name in row.peers if row.peers[name]), None)
+    return {**lines, "any change, by the recheck alone": _points(0, rechecked)} if rechecked else lines
 
 
 def _points(size: int, figure: Figure) -> list[tuple[float, float]]:
@@ -52,9 +65,14 @@ def _draw(path: Path, title: str, unit: str, lines: Lines) -> None:
         drawing = Drawing(figsize=(7.2, 3.6), layout="constrained")
         axes = drawing.subplots()
         for name, points in lines.items():
-            axes.plot(*zip(*points, strict=True), marker="" if path.stem == MEMORY else "o", markersize=4, label=name)
+            axes.plot(
+                *zip(*points, strict=True), marker="" if path.stem in (MEMORY, NEWS) else "o", markersize=4, label=name
+            )
         if path.stem == MEMORY:
             axes.set(ylim=(0, None), xlabel="seconds")
+        elif path.stem == NEWS:
+            axes.set(xscale="log", ylim=(0, 100), xlabel="minutes (logarithmic)")
+            axes.xaxis.set_major_formatter(TICKS)
         else:
             sizes = sorted({size for points in lines.values() for size, _ in points})
             axes.set(xscale="log", yscale="log", xlabel="generated records (logarithmic)", xticks=sizes)

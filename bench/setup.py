@@ -52,7 +52,7 @@ class Setup:
     devices: int
     seed: int = 1
     rounds: int = 3
-    seconds: int = 5  # length of a round of reads or logins
+    seconds: float = 5  # length of a round of reads or logins
     requests: int = 300  # requests of a round of one search
     minutes: float = 3.0  # minutes of mixed load on each database
     watches: int = 1_000  # watches of the simulated year
@@ -68,8 +68,8 @@ class Setup:
         """How requests per second are measured, in a sentence."""
         return (
             f"Shown are requests/s and p50 / p99 under that load. Load: wrk, {CONNECTIONS} kept-alive connections "
-            f"unless told otherwise, no pipelining, {self.seconds} s a round, median of {self.rounds} rounds, ours and "
-            "what is beside it in turn on the same core, the load on the other one."
+            f"unless told otherwise, no pipelining, {self.seconds:g} s a round, median of {self.rounds} rounds, ours"
+            " and what is beside it in turn on the same core, the load on the other one."
         )
 
     def path(self, name: str) -> Path:

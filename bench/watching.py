@@ -14,6 +14,7 @@ from httpcore2 import AsyncConnectionPool
 from sqlalchemy import text
 
 from bench.bare import serving
+from bench.certificates import certificate_sweep
 from bench.figures import Figure, Goal, Row, Section, latencies
 from bench.processes import LOAD_CORE, SERVER_CORE, pinned
 from bench.setup import Setup, remove_database, timed
@@ -67,8 +68,8 @@ BODY = body_of(Notification("whd_bench", EventType.CHANGED, 0, "owner@example.or
 
 
 def measure(setup: Setup) -> Section:
-    """Store changed records of watched devices, then deliver to a local receiver."""
-    rows = [*_one_change(setup), _many_changes(setup), _deliveries(setup)]
+    """Store changed records of watched devices, sweep all certificates, then deliver to a local receiver."""
+    rows = [*_one_change(setup), _many_changes(setup), certificate_sweep(setup), _deliveries(setup)]
     return Section("watching", "Watching and delivering", rows)
 
 

@@ -27,7 +27,7 @@ def measure(setup: Setup) -> Section:
         "accounts": min(MAX_ACCOUNTS, max(2, watches // 50)),
         "watches": watches,
         "devices": max(100, watches // 2),
-        "changes": 3 + watches / 100,
+        "changes": 4 + watches / 100,
     }
     environment = os.environ | {"YEAR_PLAN": msgspec.json.encode(plan).decode(), "YEAR_OUTCOME": str(told)}
     with timed(f"{days} days with {watches:,} watches"):
