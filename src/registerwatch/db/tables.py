@@ -48,6 +48,7 @@ devices = Table(
     Column("detail_read_at", BigInteger, doc="the same of the detail, null if never read or read before 0011"),
     Column("certs_read_at", BigInteger, doc="the same of the certificates, all of them; null as with the detail"),
     Column("first_seen_at", BigInteger, doc="read_at of the read that stored it first, null if before 0021"),
+    Column("certs_revision", BigInteger, doc="revision of the read that brought the certificates; null before 0027"),
     UniqueConstraint("primary_di", "uuid", name="uq_devices_primary_di_uuid"),
 )
 
@@ -117,6 +118,13 @@ certificates = Table(  # every certificate that the register's certificate searc
     ),
     Column("first_seen_at", BigInteger, nullable=False, doc="began the walk that listed it first"),
     Column("seen_at", BigInteger, nullable=False, doc="began the walk that listed it last"),
+    Column(
+        "listed_revision",
+        BigInteger,
+        nullable=False,
+        server_default="0",
+        doc="copy_state.revision before the walk that showed its latest version last",
+    ),
     Column(
         "unlisted_at", BigInteger, doc="began the first complete walk that did not list it, null while it is listed"
     ),
@@ -221,6 +229,9 @@ portfolio_devices = Table(  # the devices of watched manufacturers as they were 
     Column("status_code", Text, nullable=False, doc="the register's full code, or empty"),
     Column("is_latest", Boolean, nullable=False),
     Column("walk", BigInteger, nullable=False, doc="number of the last walk that listed it"),
+    Column(
+        "changed_walk", BigInteger, nullable=False, server_default="0", doc="number of the walk that found it as it is"
+    ),
     Column("on_market", Boolean, doc="what the last complete walk found of its UDI-DI, null where it told nothing"),
     Index("ix_portfolio_devices_primary_di", "srn", "primary_di"),
 )

@@ -32,7 +32,7 @@ async def test_the_longest_values_fit_into_every_index(database: Database) -> No
     )
 
     async with database.transaction() as connection:
-        await store.write_certificates(connection, [WrittenCertificate(longest, None, 1)], 1)
+        await store.write_certificates(connection, [WrittenCertificate(longest, None, 1)], 1, since=0)
         await store.write_scopes(connection, {"A": ReadScopes([Scope(words(MAX_LENGTH))], 1, 2)})
         found = await store.stored_certificates(connection)
 

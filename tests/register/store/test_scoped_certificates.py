@@ -2,8 +2,10 @@
 
 from typing import Any
 
-from registerwatch.register.models import Certificate
-from registerwatch.register.store.scoped_certificates import with_scoped
+import pytest
+
+from registerwatch.register.models import Certificate, CertificatePlace
+from registerwatch.register.store.scoped_certificates import READ_NOW, with_scoped
 
 
 def a_certificate(number: str = "Z-1", **differs: Any) -> Certificate:
@@ -13,39 +15,82 @@ def a_certificate(number: str = "Z-1", **differs: Any) -> Certificate:
 SCOPED = a_certificate(scoped=True, status="Suspended", expiry="2031-01-01")
 
 
+LONG_AGO, SEARCHED, STORED, NOW = 1, 5, 8, 9
+"""Revisions of the copy."""
+
+
+def joined(
+    own: tuple[Certificate, ...],
+    *scoped: Certificate,
+    listed: int = NOW,
+    searched: int = SEARCHED,
+    before: tuple[Certificate, ...] | None = None,
+) -> tuple[Certificate, ...]:
+    before = own if before is None else before
+    return with_scoped(own, dict.fromkeys(scoped, listed), before=before, stored_at=STORED, searched_at=searched)
+
+
 def test_what_only_a_scope_names_stands_beside_the_others() -> None:
     other = a_certificate("Z-2")
 
-    assert with_scoped((other,), [SCOPED]) == (SCOPED, other)
-    assert with_scoped(
-        (
-            other,
-            SCOPED,
-        ),
-        [],
-    ) == (other,), "it names the device no more"
-    assert with_scoped((SCOPED,), [SCOPED]) == (SCOPED,)
+    assert joined((other,), SCOPED) == (SCOPED, other)
+    assert joined((other, SCOPED)) == (other,), "it names the device no more"
+    assert joined((SCOPED,), SCOPED) == (SCOPED,)
+    assert joined((SCOPED,), SCOPED, listed=LONG_AGO) == (SCOPED,)
 
 
-def test_a_certificate_of_two_places_is_one_and_says_what_was_read_of_the_device() -> None:
-    for listed_in in ("record", "search"):
-        own = a_certificate(listed_in=listed_in)
-        assert with_scoped((own,), [SCOPED]) == (own,)
+@pytest.mark.parametrize("listed_in", ["record", "search"])
+def test_a_certificate_of_two_places_is_one_and_says_what_was_read_of_the_device(listed_in: CertificatePlace) -> None:
+    own = a_certificate(listed_in=listed_in)
+
+    assert joined((own,), SCOPED, searched=READ_NOW) == (own,)
+
+
+def test_a_certificate_of_an_unknown_body_is_the_one_that_the_list_has() -> None:
     unknown_body = a_certificate(notified_body="")
-    assert with_scoped((unknown_body,), [SCOPED]) == (unknown_body,)
+
+    assert joined((unknown_body,), SCOPED, searched=READ_NOW) == (unknown_body,)
 
 
-def test_one_that_an_earlier_search_found_is_as_the_list_has_it_now() -> None:
+def test_one_that_an_earlier_search_found_is_as_a_younger_list_has_it() -> None:
     found, now = a_certificate(), a_certificate(status="Suspended", expiry="2031-01-01")
     unconfirmed = a_certificate(confirmed=False, unconfirmed_since="2026-11-21T03:38:00Z")
 
-    assert with_scoped((found,), [SCOPED], are_newer=True) == (now,)
-    assert with_scoped((unconfirmed,), [SCOPED]) == (now,), "the list confirms it"
+    assert joined((found,), SCOPED) == (now,)
+    assert joined((unconfirmed,), SCOPED) == (now,), "the list confirms it"
     record = a_certificate(listed_in="record")
-    assert with_scoped((record,), [SCOPED], are_newer=True) == (record,), "the record says what it says"
+    assert joined((record,), SCOPED) == (record,), "the record says what it says"
 
 
-def test_of_twins_in_the_list_nobody_knows_which_one_a_search_found() -> None:
+def test_a_list_that_may_be_older_than_the_search_replaces_nothing_that_the_search_found() -> None:
+    found, unconfirmed = a_certificate(), a_certificate(confirmed=False, unconfirmed_since="2026-11-21T03:38:00Z")
+    next_revision = a_certificate(revision="2")
+
+    assert joined((found,), SCOPED, listed=LONG_AGO) == (found,)
+    assert joined((unconfirmed,), SCOPED, listed=LONG_AGO) == (unconfirmed,)
+    assert joined((next_revision,), SCOPED, listed=LONG_AGO) == (next_revision,), "nor does it stand beside"
+
+
+def test_a_younger_list_may_have_the_next_revision_of_what_a_search_found() -> None:
+    found, after = a_certificate(), a_certificate(scoped=True, revision="2", expiry="2032-01-01")
+
+    assert joined((found,), after) == (a_certificate(revision="2", expiry="2032-01-01"),)
+
+
+def test_what_a_read_no_longer_found_comes_back_only_by_a_list_that_is_younger() -> None:
+    found = a_certificate(expiry="2033-01-01")
+
+    assert joined((), SCOPED, before=(found,), searched=READ_NOW, listed=LONG_AGO) == ()
+    assert joined((), SCOPED, before=(), searched=READ_NOW, listed=LONG_AGO) == (), "nor at the next read"
+    assert joined((), SCOPED, before=(), searched=READ_NOW, listed=STORED) == (SCOPED,)
+
+
+@pytest.mark.parametrize("is_listed_twice", [True, False])
+def test_of_twins_nobody_knows_which_one_a_search_found(is_listed_twice: bool) -> None:
     found, twin = a_certificate(), a_certificate(scoped=True, status="Withdrawn")
+    other = a_certificate(status="Withdrawn")
 
-    assert with_scoped((found,), [SCOPED, twin], are_newer=True) == (found,)
+    if is_listed_twice:
+        assert joined((found,), SCOPED, twin) == (found,)
+    else:
+        assert joined((found, other), SCOPED) == (found, other)

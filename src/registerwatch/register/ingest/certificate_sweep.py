@@ -85,6 +85,8 @@ class _Walked:
     bodies: Sequence[NotifiedBody]
     bodies_problem: str
     """Why the notified bodies could not be read, or empty."""
+    since: int
+    """The revision of the copy before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +98,7 @@ class _Compared:
     bodies: Sequence[NotifiedBody]
     ends: Sequence[WalkEnd]
     has_baseline: bool
+    since: int
 
 
 class CertificateSweep:
@@ -164,6 +167,7 @@ class CertificateSweep:
 
     async def _walk(self, lease: WalkLease) -> _Walked:
         until = self._clock.monotonic() + SWEEP_SECONDS
+        since = await self._devices.revision()
         bodies: Sequence[NotifiedBody] = ()
         problem = await self._checks.problem(CheckedList.NOTIFIED_BODIES) or ""
         try:
@@ -173,7 +177,7 @@ class CertificateSweep:
             problem = failure.reason
         refusals = await self._walk_list(CheckedList.REFUSALS, self._source.refusals, lease, until)
         certificates = await self._walk_list(CheckedList.CERTIFICATES, self._source.certificates, lease, until)
-        return _Walked(certificates, refusals, bodies, problem)
+        return _Walked(certificates, refusals, bodies, problem, since)
 
     async def _walk_list(
         self, listing: CheckedList, read: "Callable[..., Awaitable[ListPage[Row]]]", lease: WalkLease, until: float
@@ -213,6 +217,7 @@ class CertificateSweep:
                 _end_of_bodies(lease.began_at, walked.bodies, bodies_problem),
             ),
             CERTIFICATES in had,
+            walked.since,
         )
 
     async def _read_scopes(
@@ -249,7 +254,8 @@ class CertificateSweep:
         named = await named_by(connection, touched)
         await store.write_bodies(connection, compared.bodies, walk_at)
         await store.note_seen(connection, CERTIFICATES, certificates.seen, walk_at)
-        await store.write_certificates(connection, certificates.written, walk_at)
+        await store.note_shown(connection, certificates.shown, compared.since)
+        await store.write_certificates(connection, certificates.written, walk_at, since=compared.since)
         await store.unlist(connection, CERTIFICATES, certificates.unlisted, walk_at)
         await store.note_seen(connection, REFUSALS, refusals.seen, walk_at)
         await store.write_refusals(connection, [each.row for each in refusals.written], walk_at)

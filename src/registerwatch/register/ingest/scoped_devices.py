@@ -17,6 +17,10 @@ class ScopedDevices:
     def __init__(self, copy: RecordStore, watched: WatchedDevices) -> None:
         self._copy, self._watched = copy, watched
 
+    async def revision(self) -> int:
+        """The revision of the copy: what is listed from now on is younger than every device that it has."""
+        return await self._copy.revision()
+
     async def renew(
         self, connection: AsyncConnection, basic_udis: Collection[str], *, read_at: int, now: int, source: str
     ) -> None:

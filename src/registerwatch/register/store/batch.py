@@ -24,7 +24,7 @@ from registerwatch.register.models import (
 from registerwatch.register.observation import DeviceObservation
 from registerwatch.register.store.changed_fields import device_changes
 from registerwatch.register.store.history import RecordChange
-from registerwatch.register.store.scoped_certificates import DeviceScopes, with_scoped
+from registerwatch.register.store.scoped_certificates import READ_NOW, DeviceScopes, with_scoped
 
 Key = tuple[str, str]
 """UDI-DI and uuid, which together identify a record."""
@@ -58,6 +58,8 @@ class StoredRow:
     detail_read_at: int | None = None
     certs_read_at: int | None = None
     """When the read that brought the certificates began, None where they were never read in full."""
+    certs_revision: int = 0
+    """The revision at which that was stored."""
 
     listed_as: "StoredRow | None" = None
     """The row while the register listed the record, where it was delisted just now."""
@@ -138,6 +140,7 @@ class _Merged:
             delisted_at=self.delisted_at,
             detail_read_at=read_at if reading.brings_detail else before.detail_read_at if before else None,
             certs_read_at=read_at if reading.brings_certificates else before.certs_read_at if before else None,
+            certs_revision=READ_NOW if reading.brings_certificates else before.certs_revision if before else 0,
         )
 
 
@@ -183,7 +186,10 @@ class Batch:
     def renew_scoped(self, row: StoredRow) -> None:
         """Bring the certificates of a stored record, which was not read now, up to what scopes say now."""
         old = from_document(row.device_json)
-        device = msgspec.structs.replace(old, certs=with_scoped(old.certs, self._scopes.of(old), are_newer=True))
+        certs = with_scoped(
+            old.certs, self._scopes.of(old), before=old.certs, stored_at=row.revision, searched_at=row.certs_revision
+        )
+        device = msgspec.structs.replace(old, certs=certs)
         if device == old:
             return
         self._add_row(device, replace(row, device_json=document(device).decode()), row, old)
@@ -265,6 +271,7 @@ class Batch:
                 row.delisted_at,
                 row.detail_read_at,
                 row.certs_read_at,
+                self.revision if row.certs_revision == READ_NOW else row.certs_revision,
                 self.read_at,
             )
         )
@@ -304,7 +311,14 @@ def _merged(reading: DeviceReading, row: StoredRow | None, scopes: DeviceScopes,
     if device is None:
         return None
     if reading.completeness is not Completeness.SOME:
-        device = msgspec.structs.replace(device, certs=with_scoped(device.certs, scopes.of(device)))
+        certs = with_scoped(
+            device.certs,
+            scopes.of(device),
+            before=before.certs if before else (),
+            stored_at=row.revision if row else 0,
+            searched_at=READ_NOW if reading.brings_certificates else row.certs_revision if row else 0,
+        )
+        device = msgspec.structs.replace(device, certs=certs)
     latest = is_latest(_precedence(row), reading)
     precedence = RecordPrecedence(device.uuid, latest, device.legislation_code, device.version or 0)
     return _Merged(reading, device, document(device).decode(), precedence, delisted_at, row)

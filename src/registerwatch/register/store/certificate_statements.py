@@ -20,9 +20,10 @@ _WHOLE = f"{', '.join(OF_CERTIFICATE)}, last_expiry, unlisted_at"
 CERTIFICATES = text(f"SELECT {_WHOLE} FROM certificates")
 WRITTEN = (*OF_CERTIFICATE, "last_expiry", "plain_number")
 UPSERT_CERTIFICATE = text(
-    f"INSERT INTO certificates ({', '.join(WRITTEN)}, first_seen_at, seen_at, scopes_due_at)"
-    f" VALUES (:{', :'.join(WRITTEN)}, :walk_at, :walk_at, 0)"
-    f" ON CONFLICT (id) DO UPDATE SET {_updates(WRITTEN[1:])}, seen_at = excluded.seen_at, unlisted_at = NULL,"
+    f"INSERT INTO certificates ({', '.join(WRITTEN)}, first_seen_at, seen_at, listed_revision, scopes_due_at)"
+    f" VALUES (:{', :'.join(WRITTEN)}, :walk_at, :walk_at, :since, 0)"
+    f" ON CONFLICT (id) DO UPDATE SET {_updates(WRITTEN[1:])}, seen_at = excluded.seen_at,"
+    " listed_revision = excluded.listed_revision, unlisted_at = NULL,"
     " scopes_due_at = CASE WHEN :is_changed THEN 0 ELSE certificates.scopes_due_at END"
 )
 SEEN, UNLIST = (
@@ -33,6 +34,9 @@ SEEN, UNLIST = (
         for table in ("certificates", "refusals")
     }
     for column in ("seen_at", "unlisted_at")
+)
+SHOWN = text("UPDATE certificates SET listed_revision = :since WHERE id IN :ids").bindparams(
+    bindparam("ids", expanding=True)
 )
 REFUSALS = text(f"SELECT {', '.join(OF_REFUSAL)}, unlisted_at FROM refusals")
 UPSERT_REFUSAL = text(
@@ -74,7 +78,7 @@ NAMED = text("SELECT DISTINCT basic_udi FROM certificate_scopes WHERE certificat
 NAMING = text(
     "SELECT scope.basic_udi, certificate.srn, certificate.number, certificate.revision, certificate.expiry,"
     " certificate.valid_from, certificate.issue_date, certificate.status_code, certificate.type_code,"
-    " certificate.notified_body, body.name"
+    " certificate.notified_body, certificate.listed_revision, body.name"
     " FROM certificate_scopes AS scope JOIN certificates AS certificate ON certificate.id = scope.certificate_id"
     " LEFT JOIN notified_bodies AS body ON body.number = certificate.notified_body"
     " WHERE scope.basic_udi IN :basic_udis AND certificate.srn IN :srns AND certificate.unlisted_at IS NULL"

@@ -83,8 +83,13 @@ async def stored_bodies(connection: AsyncConnection) -> dict[str, str]:
     return {row.number: row.name for row in (await connection.execute(statements.BODIES)).all()}
 
 
-async def write_certificates(connection: AsyncConnection, written: Sequence[WrittenCertificate], walk_at: int) -> None:
-    """Store certificates that a walk listed: new, changed, or back. Scopes of changed ones become due."""
+async def write_certificates(
+    connection: AsyncConnection, written: Sequence[WrittenCertificate], walk_at: int, *, since: int
+) -> None:
+    """Store certificates that a walk listed: new, changed, or back. Scopes of changed ones become due.
+
+    `since` is the revision of the copy before the walk.
+    """
     rows = [
         {
             **msgspec.structs.asdict(each.certificate),
@@ -92,6 +97,7 @@ async def write_certificates(connection: AsyncConnection, written: Sequence[Writ
             "plain_number": plain_number(each.certificate.number),
             "walk_at": walk_at,
             "is_changed": each.is_changed,
+            "since": since,
         }
         for each in written
     ]
@@ -120,6 +126,12 @@ async def note_seen(connection: AsyncConnection, table: ListedTable, ids: Sequen
     """Note that a walk listed these stored records."""
     for batch in _batches(ids):
         await connection.execute(statements.SEEN[table], {"ids": batch, "walk_at": walk_at})
+
+
+async def note_shown(connection: AsyncConnection, ids: Sequence[str], since: int) -> None:
+    """Note that a walk, before which the copy had the revision `since`, showed these as they are stored."""
+    for batch in _batches(ids):
+        await connection.execute(statements.SHOWN, {"ids": batch, "since": since})
 
 
 async def unlist(connection: AsyncConnection, table: ListedTable, ids: Sequence[str], walk_at: int) -> None:

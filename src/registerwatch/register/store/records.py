@@ -304,6 +304,7 @@ def _row(row: Row[Any]) -> StoredRow:
         row.delisted_at,
         row.detail_read_at,
         row.certs_read_at,
+        row.certs_revision or 0,
     )
 
 
@@ -317,8 +318,15 @@ def _known_device(row: Row[Any], since: int, scopes: DeviceScopes) -> DeviceObse
     """A stored device with what scopes say now: its document may be from before."""
     were_searched = row.certs_read_at is not None and row.certs_read_at > since
     device = from_document(row.document)
+    certs = with_scoped(
+        device.certs,
+        scopes.of(device),
+        before=device.certs,
+        stored_at=row.revision,
+        searched_at=row.certs_revision or 0,
+    )
     return DeviceObservation(
-        msgspec.structs.replace(device, certs=with_scoped(device.certs, scopes.of(device), are_newer=True)),
+        msgspec.structs.replace(device, certs=certs),
         certificates_read=True,
         searched=were_searched,
         scoped=device.manufacturer_srn in scopes.known,

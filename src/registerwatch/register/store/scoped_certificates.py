@@ -1,10 +1,12 @@
 """Certificates whose own scope names a device, beside those that are found by its Basic UDI-DI.
 
-The record's own list and a search that was just read say more about the device, so they go before. A certificate that
-an earlier search found and a scope names is one, and as the list of all certificates has it. A certificate of another
-manufacturer names nothing: anybody's scope can have any Basic UDI-DI.
+The record's own list and the search say more about the device, so they go before. A certificate that an earlier search
+found and a scope names is one, and as the list of all certificates has it where that list was read after the search:
+clocks do not prove it, revisions of the copy do. A certificate of another manufacturer names nothing: anybody's scope
+can have any Basic UDI-DI.
 """
 
+import sys
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,32 +16,53 @@ from sqlalchemy import Row
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.register.codes import label
-from registerwatch.register.models import Certificate, Device
+from registerwatch.register.models import Certificate, Device, may_be_same_body
 from registerwatch.register.store import certificate_statements as statements
+
+READ_NOW = sys.maxsize
+"""In place of a revision: what is being stored now."""
 
 
 @dataclass(frozen=True, slots=True)
 class DeviceScopes:
-    """What scopes say of some devices: certificates by manufacturer and Basic UDI-DI. `known` are manufacturers whose
-    scopes were all read.
+    """What scopes say of some devices: certificates by manufacturer and Basic UDI-DI, each with the revision that the
+    copy had before the list was read that showed it so. `known` are manufacturers whose scopes were all read.
     """
 
-    certificates: Mapping[tuple[str, str], Sequence[Certificate]] = field(default_factory=dict)
+    certificates: Mapping[tuple[str, str], Mapping[Certificate, int]] = field(default_factory=dict)
     known: Collection[str] = frozenset()
 
-    def of(self, device: Device) -> Sequence[Certificate]:
-        """The listed certificates of its manufacturer whose scope names the device."""
-        return self.certificates.get((device.manufacturer_srn, device.basic_udi), ())
+    def of(self, device: Device) -> Mapping[Certificate, int]:
+        """The listed certificates of its manufacturer whose scope names the device, and from when the list is."""
+        return self.certificates.get((device.manufacturer_srn, device.basic_udi), {})
 
 
 def with_scoped(
-    certificates: tuple[Certificate, ...], scoped: Sequence[Certificate], *, are_newer: bool = False
+    certificates: tuple[Certificate, ...],
+    scoped: Mapping[Certificate, int],
+    *,
+    before: Sequence[Certificate],
+    stored_at: int,
+    searched_at: int,
 ) -> tuple[Certificate, ...]:
-    """The certificates of a device with those whose scope names it, which `are_newer` where the device was not read."""
+    """The certificates of a device with those whose scope names it.
+
+    `before` are those that are stored, since the revision `stored_at`; `searched_at` is the revision of the search that
+    the device's own are from, 0 where there was none. A list that is not proven to be younger than that search replaces
+    nothing that the search found. One that is not proven to be younger than what is stored brings no certificate back
+    that the device had of its own and has no more.
+    """
     if not scoped and not any(each.scoped for each in certificates):
         return certificates
-    own = [_as_listed(each, scoped, is_newer=are_newer) for each in certificates if not each.scoped]
-    further = [each for each in scoped if not any(each.is_like(other) for other in own)]
+    found = [each for each in certificates if not each.scoped]
+    own = [_as_listed(each, found, scoped, searched_at) for each in found]
+    further = [
+        each
+        for each, listed_at in scoped.items()
+        if not any(each.is_like(other) for other in own)
+        and (listed_at >= searched_at or not any(_has_number_of(each, other) for other in own))
+        and (listed_at >= stored_at or _was_scoped(each, before))
+    ]
     return tuple(sorted([*own, *further], key=lambda each: each.order))
 
 
@@ -49,13 +72,14 @@ async def device_scopes(connection: AsyncConnection, devices: Sequence[Device]) 
     srns = {device.manufacturer_srn for device in devices if device.manufacturer_srn}
     if not codes or not srns:
         return DeviceScopes()
-    found: dict[tuple[str, str], list[Certificate]] = {}
+    found: dict[tuple[str, str], dict[Certificate, int]] = {}
     for row in (await connection.execute(statements.NAMING, {"basic_udis": list(codes), "srns": list(srns)})).all():
-        found.setdefault((row.srn, row.basic_udi), []).append(_certificate(row))
+        named = found.setdefault((row.srn, row.basic_udi), {})
+        certificate = _certificate(row)
+        named[certificate] = max(row.listed_revision, named.get(certificate, 0))
     unknown = set((await connection.execute(statements.UNREAD_SCOPES, {"srns": list(srns)})).scalars())
     has_list = (await connection.execute(statements.HAS_LIST)).first() is not None
-    certificates = {named: list(dict.fromkeys(each)) for named, each in found.items()}
-    return DeviceScopes(certificates, frozenset(srns - unknown) if has_list else frozenset())
+    return DeviceScopes(found, frozenset(srns - unknown) if has_list else frozenset())
 
 
 async def named_by(connection: AsyncConnection, ids: Sequence[str]) -> set[str]:
@@ -67,13 +91,33 @@ async def named_by(connection: AsyncConnection, ids: Sequence[str]) -> set[str]:
     return found
 
 
-def _as_listed(certificate: Certificate, scoped: Sequence[Certificate], *, is_newer: bool) -> Certificate:
-    """A certificate that an earlier search found, as the list of all certificates has it now."""
-    alike = [each for each in scoped if each.is_like(certificate)]
-    if certificate.listed_in == "record" or len(alike) != 1 or (certificate.confirmed and not is_newer):
+def _as_listed(
+    certificate: Certificate, found: Sequence[Certificate], scoped: Mapping[Certificate, int], searched_at: int
+) -> Certificate:
+    """A certificate that an earlier search found, as a younger list has it: the same one, else its next revision.
+
+    Of several that are alike nobody knows which one is meant.
+    """
+    for is_same in (Certificate.is_like, _has_number_of):
+        listed = [each for each in scoped if is_same(certificate, each)]
+        if listed:
+            break
+    else:
         return certificate
-    name = alike[0].notified_body_name or certificate.notified_body_name
-    return msgspec.structs.replace(alike[0], listed_in="search", scoped=False, notified_body_name=name)
+    is_one = len(listed) == 1 and sum(is_same(certificate, each) for each in found) == 1
+    if certificate.listed_in == "record" or not is_one or scoped[listed[0]] < searched_at:
+        return certificate
+    name = listed[0].notified_body_name or certificate.notified_body_name
+    return msgspec.structs.replace(listed[0], listed_in="search", scoped=False, notified_body_name=name)
+
+
+def _has_number_of(one: Certificate, other: Certificate) -> bool:
+    return one.number == other.number and may_be_same_body(one.notified_body, other.notified_body)
+
+
+def _was_scoped(certificate: Certificate, before: Sequence[Certificate]) -> bool:
+    """Whether only its scope named the device before, under this revision or another one."""
+    return any(each.scoped and _has_number_of(certificate, each) for each in before)
 
 
 def _certificate(row: Row[Any]) -> Certificate:

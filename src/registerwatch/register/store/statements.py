@@ -29,6 +29,7 @@ WRITTEN = (
     "delisted_at",
     "detail_read_at",
     "certs_read_at",
+    "certs_revision",
 )
 """Columns of `devices` that every change writes."""
 INSERTED = (*WRITTEN, "first_seen_at")
@@ -44,7 +45,8 @@ KNOWN = text(
 )
 OF_ACTOR = "srn, name, country, status_code, device_total, complete, read_at, reads"
 FRESH_DEVICES = text(
-    "SELECT document, read_at, certs_read_at FROM devices WHERE primary_di IN :subjects AND is_current"
+    "SELECT document, revision, read_at, certs_read_at, certs_revision FROM devices"
+    " WHERE primary_di IN :subjects AND is_current"
     " AND delisted_at IS NULL AND detail_version = version_number AND document_version >= :document_version"
     " AND read_at > :since"
 ).bindparams(bindparam("subjects", expanding=True))
