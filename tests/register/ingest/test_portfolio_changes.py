@@ -24,12 +24,13 @@ def a_listing(
     is_latest: bool = True,
     is_listed: bool = True,
     was_on_market: bool | None = True,
+    is_settled: bool = True,
 ) -> StoredListing:
-    return StoredListing(udi, status_code, is_latest, is_listed, was_on_market)
+    return StoredListing(udi, status_code, is_latest, is_listed, was_on_market, is_settled)
 
 
-def change_of(*rows: StoredListing) -> PortfolioChange | None:
-    return judged(rows).changes.get("1")
+def change_of(*rows: StoredListing, is_one_page: bool = False) -> PortfolioChange | None:
+    return judged(rows, is_one_page=is_one_page).changes.get("1")
 
 
 def test_a_device_leaves_the_market_when_none_of_its_latest_records_is_on_it() -> None:
@@ -46,7 +47,7 @@ def test_what_a_list_does_not_tell_changes_nothing() -> None:
     assert change_of(a_listing("")) is None
     assert change_of(a_listing(OFF), a_listing("")) is None
     assert change_of(a_listing(OFF, was_on_market=None)) is None
-    assert judged([a_listing(OFF, was_on_market=None)]).on_market == {"1": False}
+    assert judged([a_listing(OFF, was_on_market=None)], is_one_page=False).on_market == {"1": False}
 
 
 def test_a_record_that_replaces_another_one_has_its_standing() -> None:
@@ -54,6 +55,19 @@ def test_a_record_that_replaces_another_one_has_its_standing() -> None:
 
     assert change_of(gone, new) is PortfolioChange.OFF_MARKET
     assert change_of(gone, a_listing(ON, was_on_market=None)) is None
+
+
+def test_records_that_pages_showed_one_after_the_other_prove_that_none_is_on_the_market_when_two_walks_found_it() -> (
+    None
+):
+    before, after = a_listing(OFF), a_listing(OFF, is_settled=False)
+
+    assert change_of(before, after) is None, "the first one may have come on the market since its page was read"
+    assert judged([before, after], is_one_page=False).on_market == {}
+    assert change_of(before, before) is PortfolioChange.OFF_MARKET
+    assert change_of(before, after, is_one_page=True) is PortfolioChange.OFF_MARKET
+    assert change_of(after) is PortfolioChange.OFF_MARKET, "one record is read at one moment"
+    assert change_of(a_listing(ON, was_on_market=False), after) is PortfolioChange.ON_MARKET
 
 
 def test_a_udi_di_is_newly_registered_once_however_many_records_it_has() -> None:
@@ -86,7 +100,7 @@ class Walks:
         for uuid in shown:
             self._show(uuid, *register[uuid])
         if set(shown) == set(register):
-            judgement = judged(list(self.rows.values()))
+            judgement = judged(list(self.rows.values()), is_one_page=True)
             self.told += judgement.changes.items()
             listed = {row.udi for row in self.rows.values() if row.is_listed}
             self.rows = {
@@ -103,11 +117,11 @@ class Walks:
             self.told += [(row.udi, PortfolioChange.REGISTERED) for row in new]
         before = self.rows.get(uuid)
         was = before.was_on_market if before is not None else None
-        self.rows[uuid] = StoredListing(udi, status_code, is_latest, True, was)
+        self.rows[uuid] = StoredListing(udi, status_code, is_latest, True, was, False)
 
 
 def standing(register: Register, udi: str) -> bool | None:
-    return is_on_market([StoredListing(*each, True, None) for each in register.values() if each[0] == udi])
+    return is_on_market([StoredListing(*each, True, None, False) for each in register.values() if each[0] == udi])
 
 
 @PROPERTY

@@ -22,7 +22,7 @@ async def changes(database: Database, walk: int, *rows: ListedDevice) -> dict[st
     """What a complete walk with these rows tells of the market."""
     async with database.transaction() as connection:
         await portfolio.store_rows(connection, SRN, rows, walk)
-        judgement = judged(await portfolio.listings_to_judge(connection, SRN, walk))
+        judgement = judged(await portfolio.listings_to_judge(connection, SRN, walk), is_one_page=True)
         await portfolio.note_markets(connection, SRN, judgement.on_market)
     return dict(judgement.changes)
 

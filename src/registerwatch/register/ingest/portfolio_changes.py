@@ -1,7 +1,9 @@
 """What the lists of a manufacturer's devices tell, one compared with those before. Pure.
 
 A UDI-DI may have several records. It is newly registered when no list had it before; it is on the market when one of
-its latest records is. A row that is missing tells nothing: lists shift while they are read, and leave rows out.
+its latest records is. A row that is missing tells nothing: lists shift while they are read, and leave rows out. Pages
+are read one after the other: where several records of a UDI-DI are on several pages, two walks have to find that none
+of them is on the market.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -37,10 +39,11 @@ def newly_registered(rows: Iterable[ListedDevice], known: Collection[str]) -> li
     return list(new.values())
 
 
-def judged(rows: Sequence[StoredListing]) -> MarketJudgement:
+def judged(rows: Sequence[StoredListing], *, is_one_page: bool) -> MarketJudgement:
     """What a walk that listed every record tells of the market, from all stored rows of some UDI-DIs.
 
     A UDI-DI whose standing the list does not tell keeps what was found before. The first standing is no change.
+    `is_one_page` tells that all records were listed at the same moment.
     """
     by_udi: dict[str, list[StoredListing]] = {}
     for row in rows:
@@ -49,7 +52,7 @@ def judged(rows: Sequence[StoredListing]) -> MarketJudgement:
     changes: dict[str, PortfolioChange] = {}
     for udi, of_udi in by_udi.items():
         found, before = is_on_market(of_udi), _found_before(of_udi)
-        if found is None:
+        if found is None or not (found or is_one_page or _is_of_one_moment(of_udi)):
             continue
         on_market[udi] = found
         if before is not None and before is not found:
@@ -63,6 +66,14 @@ def is_on_market(rows: Iterable[StoredListing]) -> bool | None:
     if StatusFilter.ON.code in codes:
         return True
     return None if not codes or "" in codes else False
+
+
+def _is_of_one_moment(rows: Iterable[StoredListing]) -> bool:
+    """Whether the records of a UDI-DI were at one moment what a walk found: one record is, several that did not change
+    since the walk before were. Else one may have come on the market after its page, before another one left it.
+    """
+    listed = [row for row in rows if row.is_listed]
+    return len(listed) == 1 or all(row.is_settled for row in listed)
 
 
 def _found_before(rows: Iterable[StoredListing]) -> bool | None:

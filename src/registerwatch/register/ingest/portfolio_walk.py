@@ -47,9 +47,11 @@ async def store_page(
     return StoredPage(len(rows) - again, len(news))
 
 
-async def end_complete_walk(connection: AsyncConnection, sweep: DeviceSweep, *, began_at: int, now: int) -> int:
+async def end_complete_walk(
+    connection: AsyncConnection, sweep: DeviceSweep, *, is_one_page: bool, began_at: int, now: int
+) -> int:
     """Tell which devices came on the market or left it, after a walk that listed every device; how many did."""
-    judgement = judged(await portfolio.listings_to_judge(connection, sweep.srn, sweep.walk))
+    judgement = judged(await portfolio.listings_to_judge(connection, sweep.srn, sweep.walk), is_one_page=is_one_page)
     await portfolio.note_markets(connection, sweep.srn, judgement.on_market)
     await portfolio.forget_replaced(connection, sweep.srn, sweep.walk)
     names = await stored_names(connection, list(judgement.changes))

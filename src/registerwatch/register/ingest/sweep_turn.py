@@ -226,7 +226,9 @@ class SweepTurn:
         after, is_complete = sweep_steps.after_page(sweep, step, page, await self._known(connection, answer))
         if is_complete:
             began_at = sweep.walk_began_at or now
-            news += await portfolio_walk.end_complete_walk(connection, sweep, began_at=began_at, now=now)
+            news += await portfolio_walk.end_complete_walk(
+                connection, sweep, is_one_page=step == PageStep(0), began_at=began_at, now=now
+            )
         return after, news
 
     async def _known(self, connection: AsyncConnection, answer: _Answer) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import case, delete, func, insert, select, update
+from sqlalchemy import and_, case, delete, func, insert, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -33,7 +33,7 @@ class ListedDevice:
 @dataclass(frozen=True, slots=True)
 class StoredListing:
     """A stored row. `is_listed` tells that the present walk has listed it, `was_on_market` what was last found of its
-    UDI-DI, None where nothing was.
+    UDI-DI, None where nothing was; `is_settled` that an earlier walk found it as it is now.
     """
 
     udi: str
@@ -41,6 +41,7 @@ class StoredListing:
     is_latest: bool
     is_listed: bool
     was_on_market: bool | None
+    is_settled: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +72,21 @@ async def store_rows(connection: AsyncConnection, srn: str, rows: Sequence[Liste
             "status_code": row.status_code,
             "is_latest": row.is_latest,
             "walk": walk,
+            "changed_walk": walk,
         }
         for row in sorted(rows, key=lambda row: row.uuid)
     ]
     added = (postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert)(portfolio_devices)
     told = {name: added.excluded[name] for name in ("primary_di", "status_code", "is_latest", "walk")}
     is_same = portfolio_devices.c.primary_di == added.excluded.primary_di
-    columns = {**told, "on_market": case((is_same, portfolio_devices.c.on_market))}
+    is_as_before = and_(
+        *(portfolio_devices.c[name] == added.excluded[name] for name in ("primary_di", "status_code", "is_latest"))
+    )
+    columns = {
+        **told,
+        "on_market": case((is_same, portfolio_devices.c.on_market)),
+        "changed_walk": case((is_as_before, portfolio_devices.c.changed_walk), else_=added.excluded.changed_walk),
+    }
     await connection.execute(added.on_conflict_do_update(index_elements=["srn", "uuid"], set_=columns), values)
 
 
@@ -105,7 +114,8 @@ async def listings_to_judge(connection: AsyncConnection, srn: str, walk: int) ->
     is_on = case((table.status_code == StatusFilter.ON.code, True), else_=False)
     differs = table.srn == srn, table.walk == walk, table.is_latest, table.on_market.is_distinct_from(is_on)
     udis = select(table.primary_di).where(*differs)
-    rows = select(table.primary_di, table.status_code, table.is_latest, table.walk == walk, table.on_market)
+    is_listed, is_settled = table.walk == walk, table.changed_walk < walk
+    rows = select(table.primary_di, table.status_code, table.is_latest, is_listed, table.on_market, is_settled)
     found = rows.where(table.srn == srn, table.primary_di.in_(udis))
     return [StoredListing(*row) for row in await connection.execute(found)]
 
