@@ -126,8 +126,8 @@ class EventChecks:
     """Events that no sync has listed, by account."""
     parts: dict[str, Any] = field(default_factory=dict)
     """UDI-DIs of which a part was told in this step."""
-    _part_ends: dict[str, int] = field(default_factory=dict)
-    """When actors' reads of this step that told parts ended, by UDI-DI."""
+    _of_actors: set[str] = field(default_factory=set)
+    """UDI-DIs of which an actor's read of this step told a part."""
     outcome: Outcome = field(default_factory=Outcome)
     _memory: Memory = field(default_factory=Memory)
     _past: dict[str, list[tuple[int, dict[str, Value]]]] = field(default_factory=dict)
@@ -193,7 +193,7 @@ class EventChecks:
             raise WrongYear(f"told for nothing: {left}")
         self._judge_lists(new, is_recheck=is_recheck, sync_of=sync_of, listed=listed, is_short=is_short)
         self._part_at.update(dict.fromkeys(self.parts, self.requests.steps))
-        self.parts, self._part_ends = {}, {}
+        self.parts, self._of_actors = {}, set()
 
     async def _without_certificates(self, told: Sequence[Stored]) -> Sequence[Stored]:
         """The events of a step, without changes of certificates where those are judged apart."""
@@ -324,8 +324,10 @@ class EventChecks:
         stored = [_counted(_certificates_in(snapshots[each] or {})) for each in watchers]
         after = [_counted(kept(self.told[each], seen).certificates) for each in watchers]
         listed = [_has_listed(snapshots[each], kept(self.told[each], seen)) for each in watchers]
+        searched = [bool((snapshots[each] or {}).get("searched")) or not seen.searched for each in watchers]
         return not watchers or any(
-            one == other and is_so for one, other, is_so in zip(stored, after, listed, strict=True)
+            one == other and has_listed and was_searched
+            for one, other, has_listed, was_searched in zip(stored, after, listed, searched, strict=True)
         )
 
     def _judge_exactly(self, watcher: Watcher, seen: Seen, queue: list[Stored]) -> None:
@@ -340,8 +342,11 @@ class EventChecks:
         return self._part_at.get(read.subject, 0) > read.began
 
     def _part_came_beside(self, read: Read) -> bool:
-        """Whether an actor's read of the same step may have stored a part while this read went on."""
-        return self._part_ends.get(read.subject, 0) > read.began
+        """Whether an actor's read of the same step may have stored a part while this read went on.
+
+        A read begins before its first request, with a look at the copy: so no order of requests tells it.
+        """
+        return read.subject in self._of_actors
 
     def _judge_overtaken(
         self, watcher: Watcher, read: Read, seen: Seen, queue: list[Stored], snapshot: Snapshot
@@ -434,8 +439,7 @@ class EventChecks:
             devices = read.of("search").get(read.subject) if is_srn(read.subject) else None
             if devices is not None and devices.fault is None:
                 self.parts.update((record.primary_di, row_fields(record)) for record in devices.truth[1])
-                ends = {record.primary_di: read.ended for record in devices.truth[1]}
-                self._part_ends.update((udi, max(end, self._part_ends.get(udi, 0))) for udi, end in ends.items())
+                self._of_actors.update(record.primary_di for record in devices.truth[1])
 
     def _note_listed(self, reads: Sequence[Read]) -> None:
         """The rows that sweeps stored. Of a device that was read after its row, the row is not stored."""

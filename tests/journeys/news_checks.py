@@ -20,11 +20,8 @@ from tests.journeys.expected_events import FieldChange
 from tests.journeys.manufacturers_past import ListedCertificate, ManufacturersPast
 from tests.journeys.register_reads import is_srn
 
-OF_ONE = {
-    "device_registered": "devices_registered",
-    "device_off_market": "devices_off_market",
-    "device_on_market": "devices_on_market",
-}
+REGISTERED, OFF_MARKET, ON_MARKET = "device_registered", "device_off_market", "device_on_market"
+OF_ONE = {REGISTERED: "devices_registered", OFF_MARKET: "devices_off_market", ON_MARKET: "devices_on_market"}
 NUMBER, REVISION, STATUS, EXPIRY, REFUSED = "certificate", "cert_revision", "cert_status", "cert_expiry", "cert_refused"
 VALUES: dict[str, Callable[[ListedCertificate], str]] = {
     NUMBER: lambda each: each.number,
@@ -47,6 +44,8 @@ class Reader:
     changes: list[FieldChange] = field(default_factory=list)
     true_since: dict[str, int] = field(default_factory=dict)
     """From when on what was told last of a device has been true."""
+    unnamed: Counter[str] = field(default_factory=Counter)
+    """How many devices were told without a name, by kind."""
 
     def told_of(self, field_name: str, about: str) -> list[FieldChange]:
         """What was told of a field of a device or a certificate, in order."""
@@ -182,7 +181,7 @@ class NewsChecks:
         if reader is None or (event.watcher, log) in self._silent:
             raise WrongYear(f"{log} was told to a watch without a baseline, or whose option is off: {event}")
         if log == PORTFOLIO:
-            self._judge_counts(event)
+            reader.unnamed += self._judge_counts(event)
         for change in event.changes:
             if change[0] in OF_ONE:
                 self._judge_device(event.watcher, reader, change)
@@ -192,23 +191,31 @@ class NewsChecks:
                 raise WrongYear(f"nobody knows this field: {event}")
             reader.changes.append(change)
 
-    def _judge_counts(self, event: Stored) -> None:
+    def _judge_counts(self, event: Stored) -> Counter[str]:
+        """How many devices of each kind the event counts and does not name."""
         named = Counter(OF_ONE[change[0]] for change in event.changes if change[0] in OF_ONE)
         told = {change[0]: int(change[2]) for change in event.changes if change[0] not in OF_ONE}
-        if sum(told.values()) <= MAX_NAMED and named != told:
+        unnamed = Counter({kind: told.get(of, 0) - named[of] for kind, of in OF_ONE.items()})
+        if (
+            named.keys() - told.keys()
+            or named.total() != min(sum(told.values()), MAX_NAMED)
+            or min(unnamed.values()) < 0
+        ):
             raise WrongYear(f"{told} were told, and {named} were named: {event}")
+        return unnamed
 
     def _judge_device(self, watcher: Watcher, reader: Reader, change: FieldChange) -> None:
         kind, _, _, udi = change
         srn, listed_since = watcher[1], self._past.listed_since(watcher[1], udi)
         if listed_since is None:
             raise WrongYear(f"{watcher} was told of {udi}, which was never listed")
-        if kind == "device_registered":
+        if kind == REGISTERED:
             if listed_since <= reader.since or reader.told_of(kind, udi):
                 raise WrongYear(f"{watcher} was told that {udi} was registered, which it knew, since {reader.since}")
             return
-        is_on = kind == "device_on_market"
-        if (before := _market_told(reader, udi)) is is_on:
+        is_on = kind == ON_MARKET
+        before = _market_told(reader, udi)
+        if before is is_on and not reader.unnamed[OFF_MARKET if is_on else ON_MARKET]:
             raise WrongYear(f"{watcher}: {change} was told twice")
         known = {state for _, state in self._past.market_states(srn, udi, reader.since, reader.set_at)}
         if before is None and listed_since <= reader.since and not known & {not is_on, None}:
@@ -261,14 +268,21 @@ class NewsChecks:
 
     def _check_devices(self, watcher: Watcher, reader: Reader) -> None:
         srn = watcher[1]
+        unnamed = Counter(reader.unnamed)
         for udi, is_on in self._past.devices(srn).items():
             listed_since = self._past.listed_since(srn, udi) or 0
-            if listed_since > reader.set_at and not reader.told_of("device_registered", udi):
-                raise WrongYear(f"{watcher} was not told that {udi} was registered at {listed_since}: {reader}")
+            if listed_since > reader.set_at and not reader.told_of(REGISTERED, udi):
+                unnamed[REGISTERED] -= 1
+                if unnamed[REGISTERED] < 0:
+                    raise WrongYear(f"{watcher} was not told that {udi} was registered at {listed_since}: {reader}")
             told = _market_told(reader, udi)
             known = {state for _, state in self._past.market_states(srn, udi, reader.since, reader.set_at)}
             is_known = listed_since > reader.since or bool(known & {is_on, None}) if told is None else told is is_on
             if is_on is not None and not is_known:
+                kind = ON_MARKET if is_on else OFF_MARKET
+                unnamed[kind] -= 1
+                if unnamed[kind] >= 0:
+                    continue
                 raise WrongYear(f"{watcher} was told that {udi} is {told}, but it is {is_on}: {known}")
 
     def _check_certificates(self, watcher: Watcher, reader: Reader) -> None:
@@ -312,5 +326,5 @@ class NewsChecks:
 
 def _market_told(reader: Reader, udi: str) -> bool | None:
     """What was told last of a device."""
-    kinds = [each[0] for each in reader.changes if each[3] == udi and each[0] != "device_registered"]
-    return kinds[-1] == "device_on_market" if kinds else None
+    kinds = [each[0] for each in reader.changes if each[3] == udi and each[0] != REGISTERED]
+    return kinds[-1] == ON_MARKET if kinds else None
