@@ -91,9 +91,15 @@ class ManufacturersPast:
                 yield step, ulid, row
 
     def is_mere_twin(self, srn: str, ulid: str) -> bool:
-        """Whether a certificate was at no moment anything but what another one is."""
+        """Whether a certificate was at no moment anything but what another one is that came before it.
+
+        Of those that came at the same moment, one counts as the first.
+        """
+        came: dict[str, tuple[int, str]] = {}
+        for step, rows in self._past[srn].certificates:
+            came |= {other: (step, other) for other in rows.keys() - came.keys()}
         states = [rows for _, rows in self._past[srn].certificates if ulid in rows]
-        return all(any(row == rows[ulid] for other, row in rows.items() if other != ulid) for rows in states)
+        return all(any(row == rows[ulid] for other, row in rows.items() if came[other] < came[ulid]) for rows in states)
 
     def entries(self, srn: str, number: str, value: Value, wanted: object, since: int, *, is_new: bool = False) -> int:
         """How often a certificate of this number came to a value after a moment; twins are not counted as `is_new`."""
