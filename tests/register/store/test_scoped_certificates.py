@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from registerwatch.register.models import Certificate, CertificatePlace
-from registerwatch.register.store.scoped_certificates import READ_NOW, with_scoped
+from registerwatch.register.store.scoped_certificates import StoredCertificates, with_scoped
 
 
 def a_certificate(number: str = "Z-1", **differs: Any) -> Certificate:
@@ -23,11 +23,15 @@ def joined(
     own: tuple[Certificate, ...],
     *scoped: Certificate,
     listed: int = NOW,
-    searched: int = SEARCHED,
+    is_searched: bool = False,
     before: tuple[Certificate, ...] | None = None,
+    stored: int = STORED,
 ) -> tuple[Certificate, ...]:
-    before = own if before is None else before
-    return with_scoped(own, dict.fromkeys(scoped, listed), before=before, stored_at=STORED, searched_at=searched)
+    known = StoredCertificates(own if before is None else before, stored, SEARCHED)
+    joined = with_scoped(own, dict.fromkeys(scoped, listed), known, is_searched=is_searched)
+    missing = [each for each in scoped if not any(each.is_like(other) for other in joined.certificates)]
+    assert joined.has_all_scoped is not bool(missing)
+    return joined.certificates
 
 
 def test_what_only_a_scope_names_stands_beside_the_others() -> None:
@@ -43,13 +47,13 @@ def test_what_only_a_scope_names_stands_beside_the_others() -> None:
 def test_a_certificate_of_two_places_is_one_and_says_what_was_read_of_the_device(listed_in: CertificatePlace) -> None:
     own = a_certificate(listed_in=listed_in)
 
-    assert joined((own,), SCOPED, searched=READ_NOW) == (own,)
+    assert joined((own,), SCOPED, is_searched=True) == (own,)
 
 
 def test_a_certificate_of_an_unknown_body_is_the_one_that_the_list_has() -> None:
     unknown_body = a_certificate(notified_body="")
 
-    assert joined((unknown_body,), SCOPED, searched=READ_NOW) == (unknown_body,)
+    assert joined((unknown_body,), SCOPED, is_searched=True) == (unknown_body,)
 
 
 def test_one_that_an_earlier_search_found_is_as_a_younger_list_has_it() -> None:
@@ -80,9 +84,10 @@ def test_a_younger_list_may_have_the_next_revision_of_what_a_search_found() -> N
 def test_what_a_read_no_longer_found_comes_back_only_by_a_list_that_is_younger() -> None:
     found = a_certificate(expiry="2033-01-01")
 
-    assert joined((), SCOPED, before=(found,), searched=READ_NOW, listed=LONG_AGO) == ()
-    assert joined((), SCOPED, before=(), searched=READ_NOW, listed=LONG_AGO) == (), "nor at the next read"
-    assert joined((), SCOPED, before=(), searched=READ_NOW, listed=STORED) == (SCOPED,)
+    assert joined((), SCOPED, before=(found,), is_searched=True, listed=LONG_AGO) == ()
+    assert joined((), SCOPED, before=(), is_searched=True, listed=LONG_AGO) == (), "nor at the next read"
+    assert joined((), SCOPED, before=(), is_searched=True, listed=STORED) == (SCOPED,)
+    assert joined((), SCOPED, before=(), is_searched=True, listed=LONG_AGO, stored=0) == (SCOPED,), "nothing was read"
 
 
 @pytest.mark.parametrize("is_listed_twice", [True, False])

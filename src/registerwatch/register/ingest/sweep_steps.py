@@ -15,6 +15,8 @@ DOUBT_SECONDS = 24 * 3600
 """So long a first list is not believed that has far fewer devices than are known."""
 FEWER = "The register lists {total} of this manufacturer's devices, of which {known} are known: not believed yet."
 
+UNSETTLED = "Of some devices several records were listed one after the other: they are listed once more."
+
 UNREADABLE = "Rows of its list of devices that cannot be read: {number}."
 MAX_UNREADABLE = 100
 """A walk with more of them has not listed everything."""
@@ -42,12 +44,14 @@ class SearchStep:
 class ListedPage:
     """What a page showed: the count of all records, whether it is the last one, how many records the walk has listed by
     now, and how many of them this page was the first to list. The count of the walk is None where nobody needs it.
+    `is_unsettled` tells that a first list may show records of a device as they were at different moments.
     """
 
     total: int
     is_last: bool
     listed: int | None = None
     new: int = 0
+    is_unsettled: bool = False
 
 
 Step = PageStep | SearchStep
@@ -97,6 +101,8 @@ def after_page(sweep: DeviceSweep, step: PageStep, page: ListedPage, known: int 
     problem = UNREADABLE.format(number=len(sweep.unreadable.split())) if sweep.unreadable else ""
     if lists_too_few(after, page, known):
         problem = FEWER.format(total=page.total, known=known)
+    elif page.is_unsettled and not problem:
+        problem = UNSETTLED
     return replace(ended(after, is_complete=has_all), problem=problem), has_all
 
 
@@ -106,7 +112,7 @@ def is_complete(sweep: DeviceSweep, page: ListedPage, known: int | None) -> bool
     """
     if page.total == 0 and (sweep.watched or known or sweep.complete_at is not None):
         return False
-    if lists_too_few(sweep, page, known):
+    if lists_too_few(sweep, page, known) or page.is_unsettled:
         return False
     return sweep.is_steady and page.listed is not None and page.listed + unnamed(sweep) == page.total
 

@@ -222,7 +222,13 @@ class SweepTurn:
             )
             is_near_end = page.is_last or step.is_again
             listed = await portfolio.count_listed(connection, sweep.srn, sweep.walk) if is_near_end else None
-            page, news = replace(page, listed=listed, new=stored.new), stored.news
+            is_unsettled = (
+                self._makes_baseline
+                and is_near_end
+                and step != PageStep(0)
+                and await portfolio.has_unsettled(connection, sweep.srn, sweep.walk)
+            )
+            page, news = replace(page, listed=listed, new=stored.new, is_unsettled=is_unsettled), stored.news
         after, is_complete = sweep_steps.after_page(sweep, step, page, await self._known(connection, answer))
         if is_complete:
             began_at = sweep.walk_began_at or now

@@ -24,7 +24,7 @@ from registerwatch.register.models import (
 from registerwatch.register.observation import DeviceObservation
 from registerwatch.register.store.changed_fields import device_changes
 from registerwatch.register.store.history import RecordChange
-from registerwatch.register.store.scoped_certificates import READ_NOW, DeviceScopes, with_scoped
+from registerwatch.register.store.scoped_certificates import READ_NOW, DeviceScopes, StoredCertificates, with_scoped
 
 Key = tuple[str, str]
 """UDI-DI and uuid, which together identify a record."""
@@ -74,6 +74,12 @@ class StoredRow:
         """Whether the register itself was read in full at the version that is stored, so that nothing lags in it."""
         return self.detail_version is not None and self.detail_version == self.precedence.version_number
 
+    def certificates_of(self, device: Device) -> StoredCertificates:
+        """The certificates of the device that this row has."""
+        return StoredCertificates(
+            device.certs, self.revision if self.detail_version is not None else 0, self.certs_revision
+        )
+
     def delisted(self, read_at: int) -> "StoredRow":
         """The same row, of a record that the register listed no more at `read_at`."""
         if self.delisted_at is not None:
@@ -92,6 +98,8 @@ class _Merged:
     precedence: RecordPrecedence
     delisted_at: int | None
     before: StoredRow | None
+    has_all_scoped: bool
+    """Whether every certificate whose scope names the device is among its own."""
 
     @property
     def is_part(self) -> bool:
@@ -186,10 +194,8 @@ class Batch:
     def renew_scoped(self, row: StoredRow) -> None:
         """Bring the certificates of a stored record, which was not read now, up to what scopes say now."""
         old = from_document(row.device_json)
-        certs = with_scoped(
-            old.certs, self._scopes.of(old), before=old.certs, stored_at=row.revision, searched_at=row.certs_revision
-        )
-        device = msgspec.structs.replace(old, certs=certs)
+        joined = with_scoped(old.certs, self._scopes.of(old), row.certificates_of(old), is_searched=False)
+        device = msgspec.structs.replace(old, certs=joined.certificates)
         if device == old:
             return
         self._add_row(device, replace(row, device_json=document(device).decode()), row, old)
@@ -226,7 +232,7 @@ class Batch:
                     result.device,
                     has_all,
                     has_all and result.reading.searched,
-                    scoped=has_all and result.device.manufacturer_srn in self._scopes.known,
+                    scoped=has_all and result.has_all_scoped and self._scopes.are_known(result.device),
                 )
             )
         elif not (is_alone and result.proves_its_part):
@@ -310,18 +316,14 @@ def _merged(reading: DeviceReading, row: StoredRow | None, scopes: DeviceScopes,
         device = before  # all that it brings is that the record is listed
     if device is None:
         return None
+    has_all_scoped = False
     if reading.completeness is not Completeness.SOME:
-        certs = with_scoped(
-            device.certs,
-            scopes.of(device),
-            before=before.certs if before else (),
-            stored_at=row.revision if row else 0,
-            searched_at=READ_NOW if reading.brings_certificates else row.certs_revision if row else 0,
-        )
-        device = msgspec.structs.replace(device, certs=certs)
+        stored = row.certificates_of(before) if row and before else StoredCertificates()
+        joined = with_scoped(device.certs, scopes.of(device), stored, is_searched=reading.brings_certificates)
+        device, has_all_scoped = msgspec.structs.replace(device, certs=joined.certificates), joined.has_all_scoped
     latest = is_latest(_precedence(row), reading)
     precedence = RecordPrecedence(device.uuid, latest, device.legislation_code, device.version or 0)
-    return _Merged(reading, device, document(device).decode(), precedence, delisted_at, row)
+    return _Merged(reading, device, document(device).decode(), precedence, delisted_at, row, has_all_scoped)
 
 
 BESIDE_DEVICE = ("is_current", "latest_version", "delisted_at", "has_detail", "has_certificates")

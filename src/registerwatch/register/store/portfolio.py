@@ -120,6 +120,20 @@ async def listings_to_judge(connection: AsyncConnection, srn: str, walk: int) ->
     return [StoredListing(*row) for row in await connection.execute(found)]
 
 
+async def has_unsettled(connection: AsyncConnection, srn: str, walk: int) -> bool:
+    """Whether several records of some UDI-DI, none of them on the market, were not found so by an earlier walk."""
+    table = portfolio_devices.c
+    is_on = case((and_(table.is_latest, table.status_code == StatusFilter.ON.code), 1), else_=0)
+    unsettled = (
+        select(table.primary_di)
+        .where(table.srn == srn, table.walk == walk)
+        .group_by(table.primary_di)
+        .having(func.count() > 1, func.max(is_on) == 0, func.max(table.changed_walk) == walk)
+        .limit(1)
+    )
+    return (await connection.execute(unsettled)).first() is not None
+
+
 async def note_markets(connection: AsyncConnection, srn: str, on_market: Mapping[str, bool]) -> None:
     """Store which UDI-DIs were found on the market."""
     table = portfolio_devices

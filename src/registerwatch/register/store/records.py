@@ -39,7 +39,12 @@ from registerwatch.register.store.batch import Batch, DeviceChange, Key, StoredR
 from registerwatch.register.store.changed_fields import actor_changes
 from registerwatch.register.store.history import HistoryKind, RecordChange, note_changes
 from registerwatch.register.store.names import stored_names
-from registerwatch.register.store.scoped_certificates import DeviceScopes, device_scopes, with_scoped
+from registerwatch.register.store.scoped_certificates import (
+    DeviceScopes,
+    StoredCertificates,
+    device_scopes,
+    with_scoped,
+)
 
 DETAIL_SECONDS = 7 * 24 * 3600
 """A stored detail is read again after so long: dates in it can change without a new version."""
@@ -318,18 +323,13 @@ def _known_device(row: Row[Any], since: int, scopes: DeviceScopes) -> DeviceObse
     """A stored device with what scopes say now: its document may be from before."""
     were_searched = row.certs_read_at is not None and row.certs_read_at > since
     device = from_document(row.document)
-    certs = with_scoped(
-        device.certs,
-        scopes.of(device),
-        before=device.certs,
-        stored_at=row.revision,
-        searched_at=row.certs_revision or 0,
-    )
+    stored = StoredCertificates(device.certs, row.revision, row.certs_revision or 0)
+    joined = with_scoped(device.certs, scopes.of(device), stored, is_searched=False)
     return DeviceObservation(
-        msgspec.structs.replace(device, certs=certs),
+        msgspec.structs.replace(device, certs=joined.certificates),
         certificates_read=True,
         searched=were_searched,
-        scoped=device.manufacturer_srn in scopes.known,
+        scoped=joined.has_all_scoped and scopes.are_known(device),
     )
 
 

@@ -36,34 +36,56 @@ class DeviceScopes:
         """The listed certificates of its manufacturer whose scope names the device, and from when the list is."""
         return self.certificates.get((device.manufacturer_srn, device.basic_udi), {})
 
+    def are_known(self, device: Device) -> bool:
+        """Whether the scopes of all certificates of its manufacturer were read."""
+        return device.manufacturer_srn in self.known
+
+
+@dataclass(frozen=True, slots=True)
+class StoredCertificates:
+    """The certificates of a device as they are stored since the revision `stored_at`, 0 where it was never read in
+    full. `searched_at` is the revision of the search that they are from, 0 where there was none.
+    """
+
+    certificates: Sequence[Certificate] = ()
+    stored_at: int = 0
+    searched_at: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class JoinedCertificates:
+    """The certificates of a device with those whose scope names it; `has_all_scoped` tells that none is left out."""
+
+    certificates: tuple[Certificate, ...]
+    has_all_scoped: bool
+
 
 def with_scoped(
     certificates: tuple[Certificate, ...],
     scoped: Mapping[Certificate, int],
+    before: StoredCertificates,
     *,
-    before: Sequence[Certificate],
-    stored_at: int,
-    searched_at: int,
-) -> tuple[Certificate, ...]:
-    """The certificates of a device with those whose scope names it.
+    is_searched: bool,
+) -> JoinedCertificates:
+    """The certificates of a device, which `is_searched` for now or not, with those whose scope names it.
 
-    `before` are those that are stored, since the revision `stored_at`; `searched_at` is the revision of the search that
-    the device's own are from, 0 where there was none. A list that is not proven to be younger than that search replaces
-    nothing that the search found. One that is not proven to be younger than what is stored brings no certificate back
-    that the device had of its own and has no more.
+    A list that is not proven to be younger than the search replaces nothing that the search found. One that is not
+    proven to be younger than what is stored brings no certificate back that the device had of its own and has no more.
     """
     if not scoped and not any(each.scoped for each in certificates):
-        return certificates
+        return JoinedCertificates(certificates, has_all_scoped=True)
+    searched_at = READ_NOW if is_searched else before.searched_at
     found = [each for each in certificates if not each.scoped]
     own = [_as_listed(each, found, scoped, searched_at) for each in found]
+    others = [each for each in scoped if not any(each.is_like(other) for other in own)]
     further = [
         each
-        for each, listed_at in scoped.items()
-        if not any(each.is_like(other) for other in own)
-        and (listed_at >= searched_at or not any(_has_number_of(each, other) for other in own))
-        and (listed_at >= stored_at or _was_scoped(each, before))
+        for each in others
+        if (scoped[each] >= searched_at or not any(_has_number_of(each, other) for other in own))
+        and (scoped[each] >= before.stored_at or _was_scoped(each, before.certificates))
     ]
-    return tuple(sorted([*own, *further], key=lambda each: each.order))
+    joined = tuple(sorted([*own, *further], key=lambda each: each.order))
+    return JoinedCertificates(joined, has_all_scoped=len(further) == len(others))
 
 
 async def device_scopes(connection: AsyncConnection, devices: Sequence[Device]) -> DeviceScopes:
