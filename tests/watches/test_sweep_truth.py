@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from registerwatch.db.tables import portfolio_news
+from registerwatch.db.tables import device_sweeps, portfolio_news
 from registerwatch_standins.register.faults import Mode
 from registerwatch_standins.register.records import Registration
 from tests.support.harness import ServiceHarness
-from tests.watches.sweep_steps import INTERVAL, OFF, ON, a_manufacturer, sweep, told, turns
+from tests.watches.sweep_steps import INTERVAL, OFF, ON, a_manufacturer, register_more, sweep, told, turns
 
 pytestmark = pytest.mark.anyio
 
@@ -88,6 +88,64 @@ async def broken_off_now_and_then(harness: ServiceHarness, rng: Random) -> None:
     await turns(harness)
 
 
+async def swept_twice(harness: ServiceHarness) -> None:
+    """What one walk alone does not prove of devices with several records, a second one does."""
+    for _ in range(2):
+        await sweep(harness)
+
+
+async def two_records_far_apart(harness: ServiceHarness) -> tuple[str, list[str]]:
+    """A manufacturer's first device, whose second record came so much later that another page lists it. The first
+    record is on the market, the second is not.
+    """
+    like = a_manufacturer(harness)
+    first, *_ = register_more(harness, like, 301, status=ON)
+    last = harness.world.register(replace(first, uuid="00000000-0000-4000-8000-000000009999", status=OFF))
+    return like.manufacturer.srn, [first.uuid, last.uuid]
+
+
+async def test_records_of_a_device_that_change_between_two_pages_are_not_taken_for_a_device_that_left_the_market(
+    harness: ServiceHarness,
+) -> None:
+    srn, (first, last) = await two_records_far_apart(harness)
+    owner = await harness.sign_up()
+    await harness.post_watches(owner.api_key, srn)
+    await sweep(harness)
+
+    def change_both() -> None:
+        harness.world.change(last, status=ON)
+        harness.world.change(first, status=OFF)
+
+    harness.faults.before("search", change_both, contains="page=1&")
+    await swept_twice(harness)
+    assert await told(harness, owner.api_key) == []
+
+    harness.world.change(last, status=OFF)
+    await swept_twice(harness)
+    assert await told(harness, owner.api_key) == [{"devices_off_market": 1}]
+
+
+async def test_a_first_list_that_shows_records_of_a_device_at_two_moments_is_no_baseline(
+    harness: ServiceHarness,
+) -> None:
+    srn, (first, last) = await two_records_far_apart(harness)
+    owner = await harness.sign_up()
+    await harness.post_watches(owner.api_key, srn)
+
+    def change_both() -> None:
+        harness.world.change(last, status=ON)
+        harness.world.change(first, status=OFF)
+
+    harness.faults.before("search", change_both, contains="page=1&")
+    await sweep(harness)
+    [row] = await harness.rows(device_sweeps)
+    assert row["complete_at"] is None
+    await swept_twice(harness)
+    [row] = await harness.rows(device_sweeps)
+    assert row["complete_at"] is not None
+    assert await told(harness, owner.api_key) == []
+
+
 async def test_every_registration_and_every_change_of_the_market_is_told_once(
     harness: ServiceHarness, rng: Random
 ) -> None:
@@ -108,10 +166,10 @@ async def test_every_registration_and_every_change_of_the_market_is_told_once(
         harness.faults.clear()
         harness.clock.move(rng.choice([0, 400]))
     harness.to_register.rewrites.clear()
-    await sweep(harness)
+    await swept_twice(harness)
     for status in (ON, OFF, ON):  # where turns are broken off is not the same each time, so chance may leave out a kind
         harness.world.change(maker.devices[0].uuid, status=status)
-        await sweep(harness)
+        await swept_twice(harness)
 
     found = defaultdict[str, list[str]](list)
     for row in await harness.rows(portfolio_news):
