@@ -198,6 +198,9 @@ walks = Table(  # reads of a whole list: certificates, refusals, notified bodies
     Column("listed", BigInteger, nullable=False, doc="records that the last walk saw"),
     Column("total", BigInteger, doc="records that the register counted meanwhile"),
     Column("problem", Text, nullable=False, doc="why the last walk was not complete, or empty"),
+    Column(
+        "unread", Text, nullable=False, server_default="[]", doc="JSON: ids of listed rows that could not be read yet"
+    ),
 )
 
 device_sweeps = Table(  # manufacturers that are watched, or have watched devices

@@ -169,6 +169,33 @@ async def test_the_first_sweep_stores_everything_and_tells_nothing(
     assert await sweep.run_where_due() is None, "the next one is due in an hour"
 
 
+async def test_rows_that_could_not_be_read_are_no_news_when_they_can_be(
+    harness: ServiceHarness, sweep: CertificateSweep
+) -> None:
+    unread, refused = listed(harness)[3], harness.world.refuse_application(listed(harness)[0].manufacturer.srn)
+    fields = {unread.ulid: {"certificateNumber": None}, refused.ulid: {"applicationReferenceNumber": " "}}
+
+    def spoiled(page: Any) -> Any:
+        return page | {"content": [row | fields.get(row["ulid"], {}) for row in page["content"]]}
+
+    for path in ("/certificates/search/", "/applications/search/"):
+        harness.to_register.rewrites[path] = spoiled
+    first = await swept(harness, sweep)
+    again = await swept(harness, sweep)
+    assert [each.problem for each in (first, again)] == ["", ""], "all rows were listed"
+    assert unread.ulid not in await stored(harness)
+
+    harness.to_register.rewrites.clear()
+    await swept(harness, sweep)
+
+    assert unread.ulid in await stored(harness)
+    assert refused.ulid in {row["id"] for row in await harness.rows(refusals)}
+    assert await news_of(harness) == []
+    harness.world.change_certificate(unread.uuid, status="withdrawn")
+    await swept(harness, sweep)
+    assert [(field, new) for field, _, new in await news_of(harness)] == [(STATUS, "Withdrawn")], "from now on it is"
+
+
 async def test_what_changes_between_two_sweeps_is_stored_told_once_and_kept_as_history(
     harness: ServiceHarness, sweep: CertificateSweep, told_watches: ToldWatches
 ) -> None:

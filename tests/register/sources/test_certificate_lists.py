@@ -100,7 +100,7 @@ async def test_rows_that_cannot_be_read_are_left_out_and_counted_once(lists: Lis
     page = await lists(in_turn(ok(a_page(*rows, *broken, broken[0])))).certificates(0)
 
     assert len(page.rows) == 6
-    assert len(page.unreadable) == 4
+    assert (page.named, len(page.unreadable)) == ({"u-8": "ulid-8", "u-9": "ulid-9"}, 2), "two tell whose rows they are"
     with pytest.raises(RegisterFailure, match="unexpected form"):
         await lists(in_turn(ok(a_page(rows[0], *broken)))).certificates(0)
 
@@ -127,11 +127,11 @@ async def test_rows_with_a_number_that_no_index_can_hold_count_as_unreadable(lis
     page = await lists(in_turn(ok(a_page(fits, a_row(5), a_row(6), *too_long)))).certificates(0)
 
     assert [each.uuid for each in page.rows] == ["u-1", "u-5", "u-6"]
-    assert len(page.unreadable) == 3
+    assert len(page.named) == 3
     refused = {"uuid": "r-1", "applicationReferenceNumber": "A", "notifiedBodySrn": "0123"}
     longer = {**refused, "uuid": "r-2", "applicationReferenceNumber": "A" * 201}
     refusals = await lists(in_turn(ok(a_page(refused, longer)))).refusals(0)
-    assert ([each.id for each in refusals.rows], len(refusals.unreadable)) == (["r-1"], 1)
+    assert ([each.id for each in refusals.rows], refusals.named) == (["r-1"], {"r-2": "r-2"})
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ A certificate is told from others by its id (the register's ulid). The rules kee
 - The first complete walk is the baseline: nothing is news before it. Nor is what comes when the list more than doubles:
   then it was not whole before.
 - A version under another key is the same certificate. Rows that are not the latest version change nothing.
+- A record that earlier walks listed and could not read is no news when it can be read.
 - An empty new value is no change. An expiry that vanished and returns is none either.
 - Records that are alike in manufacturer, body, number and revision are twins: one that is identical to another is no
   news, and neither is the same change of several.
@@ -13,7 +14,7 @@ A certificate is told from others by its id (the register's ulid). The rules kee
   twin that is new; as long as nobody knows whether it is missing, the new one waits.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 import msgspec
@@ -62,18 +63,29 @@ class RefusalChanges:
 
 
 def compare_certificates(
-    stored: Mapping[str, StoredCertificate], walked: WalkedList[RegisteredCertificate], *, has_baseline: bool
+    stored: Mapping[str, StoredCertificate],
+    walked: WalkedList[RegisteredCertificate],
+    *,
+    has_baseline: bool,
+    unread: Collection[str] = (),
 ) -> CertificateChanges:
-    """What a walk changes in the stored certificates, which are given by id."""
-    return _Comparison(stored, walked, has_baseline=has_baseline).result
+    """What a walk changes in the stored certificates, which are given by id.
+
+    `unread` are ids that earlier walks listed and could not read: they are not new now that they can be read.
+    """
+    return _Comparison(stored, walked, has_baseline=has_baseline, unread=unread).result
 
 
 def compare_refusals(
-    stored: Mapping[str, tuple[Refusal, bool]], walked: WalkedList[Refusal], *, has_baseline: bool
+    stored: Mapping[str, tuple[Refusal, bool]],
+    walked: WalkedList[Refusal],
+    *,
+    has_baseline: bool,
+    unread: Collection[str] = (),
 ) -> RefusalChanges:
     """What a walk changes in the stored refused applications, which are given by id, each with whether it is listed.
 
-    A new record of an application that is known is no news.
+    A new record of an application that is known is no news. `unread` is as for certificates.
     """
     rows = {each.row.id: each for each in reversed(walked.rows)}
     known = {refusal.identity for refusal, _ in stored.values()}
@@ -85,7 +97,7 @@ def compare_refusals(
             changes.seen.append(number)
         if stored.get(number) != (row, True):
             changes.written.append(listed)
-        if has_baseline and row.srn and number not in stored and row.identity not in known:
+        if has_baseline and row.srn and number not in stored and number not in unread and row.identity not in known:
             change = CertificateChange(REFUSED, "", row.reference)
             changes.news.append(CertificateNews(row.srn, number, (change,), listed.visible_at))
         known.add(row.identity)
@@ -103,8 +115,9 @@ class _Comparison:
         walked: WalkedList[RegisteredCertificate],
         *,
         has_baseline: bool,
+        unread: Collection[str],
     ) -> None:
-        self._stored, self._walked = stored, walked
+        self._stored, self._walked, self._unread = stored, walked, unread
         self._rows = _latest_versions(walked.rows)
         new = sum(number not in stored for number in self._rows)
         self._has_baseline = has_baseline and not is_surge(new, stored=len(stored))
@@ -145,7 +158,7 @@ class _Comparison:
         if not row.is_latest and not self._walked.is_complete:
             return  # its latest version may be on a page that was not seen
         changes: list[CertificateChange] = []
-        if self._has_baseline and row.is_latest:
+        if self._has_baseline and row.is_latest and row.id not in self._unread:
             found = self._changes_of_new(row)
             if found is None:
                 return

@@ -5,7 +5,7 @@ that is killed before has written nothing, and a walk takes a minute, so the nex
 a second transaction, and of what a killed node left in the log when a sweep begins.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import TypeVar
@@ -197,6 +197,7 @@ class CertificateSweep:
             refused = await store.stored_refusals(connection)
             bodies = await store.stored_bodies(connection)
             last = await walks(connection)
+        unread = {name: row.unread for name, row in last.items()}
         had = {name for name, row in last.items() if row.complete_at is not None}
         listed = sum(each.is_listed for each in stored.values())
         problem = implausible(walked.certificates, stored=listed, may_be_empty=False)
@@ -206,14 +207,21 @@ class CertificateSweep:
         return _Compared(
             CertificateChanges()
             if problem
-            else compare_certificates(stored, walked.certificates, has_baseline=CERTIFICATES in had),
+            else compare_certificates(
+                stored,
+                walked.certificates,
+                has_baseline=CERTIFICATES in had,
+                unread=unread.get(CERTIFICATES, ()),
+            ),
             RefusalChanges()
             if refusals_problem
-            else compare_refusals(refused, walked.refusals, has_baseline=REFUSALS in had),
+            else compare_refusals(
+                refused, walked.refusals, has_baseline=REFUSALS in had, unread=unread.get(REFUSALS, ())
+            ),
             () if bodies_problem else walked.bodies,
             (
-                _end(CERTIFICATES, lease.began_at, walked.certificates, problem),
-                _end(REFUSALS, lease.began_at, walked.refusals, refusals_problem),
+                _end(CERTIFICATES, lease.began_at, walked.certificates, problem, unread.get(CERTIFICATES, ())),
+                _end(REFUSALS, lease.began_at, walked.refusals, refusals_problem, unread.get(REFUSALS, ())),
                 _end_of_bodies(lease.began_at, walked.bodies, bodies_problem),
             ),
             CERTIFICATES in had,
@@ -299,9 +307,12 @@ def _read_of(asked: Sequence[AskedScopes]) -> dict[str, ReadScopes]:
     }
 
 
-def _end(name: str, began_at: int, walked: WalkedList[Row], problem: str) -> WalkEnd:
+def _end(name: str, began_at: int, walked: WalkedList[Row], problem: str, unread: Collection[str]) -> WalkEnd:
+    """What came of a walk. `unread` are the ids that were listed and could not be read before it."""
     why = problem or walked.problem
-    return WalkEnd(name, began_at, walked.listed, walked.total, why, is_complete=not why)
+    read = {each.row.id for each in walked.rows}
+    unread = {*unread, *walked.unread.values()} - read
+    return WalkEnd(name, began_at, walked.listed, walked.total, why, is_complete=not why, unread=unread)
 
 
 def _end_of_bodies(began_at: int, bodies: Sequence[NotifiedBody], problem: str) -> WalkEnd:

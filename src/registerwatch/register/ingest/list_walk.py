@@ -5,8 +5,8 @@ is complete where the register counted the same on every page, and as many diffe
 is missing for gone asks for more: that every row could be read.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Generic, Protocol, TypeVar
 
 from registerwatch.clock import Clock
@@ -30,6 +30,10 @@ class Keyed(Protocol):
     def listing_key(self) -> str:
         """What tells rows of the list apart."""
 
+    @property
+    def id(self) -> str:
+        """What tells the record from others, whatever versions of it are listed."""
+
 
 Row = TypeVar("Row", bound=Keyed)
 
@@ -47,13 +51,15 @@ class WalkedList(Generic[Row]):
     """What a walk saw, in the order in which it came, a row that came twice included.
 
     `total` is what the register counted last, None where no page could be read. `problem` says why the walk is not
-    complete, and is empty where it is.
+    complete, and is empty where it is. `unread` are the ids of rows of which nothing else can be read, by uuid;
+    `unreadable` counts the rows without one.
     """
 
     rows: Sequence[Listed[Row]]
     total: int | None = None
     unreadable: int = 0
     problem: str = ""
+    unread: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def is_complete(self) -> bool:
@@ -63,18 +69,19 @@ class WalkedList(Generic[Row]):
     @property
     def proves_absence(self) -> bool:
         """Whether a record that is not among the rows is listed no more: every row was listed and could be read."""
-        return self.is_complete and not self.unreadable
+        return self.is_complete and not self.unreadable and not self.unread
 
     @property
     def listed(self) -> int:
         """How many different rows were seen."""
-        return len({each.row.listing_key for each in self.rows}) + self.unreadable
+        return len({each.row.listing_key for each in self.rows}.union(self.unread)) + self.unreadable
 
 
 async def walk(read_page: Callable[[int], Awaitable[ListPage[Row]]], clock: Clock) -> WalkedList[Row]:
     """Read a list page by page. A page that cannot be read ends the walk; what came before it is told."""
     rows: list[Listed[Row]] = []
     unreadable: set[int] = set()
+    unread: dict[str, str] = {}
     totals: list[int] = []
     page, failure = 0, ""
     try:
@@ -84,13 +91,14 @@ async def walk(read_page: Callable[[int], Awaitable[ListPage[Row]]], clock: Cloc
             answer = await read_page(page)
             rows += [Listed(row, visible_at) for row in answer.rows]
             unreadable |= answer.unreadable
+            unread |= answer.named
             totals.append(answer.total)
             page += 1
             is_last = answer.is_last or len(rows) > 2 * answer.total
     except RegisterFailure as failed:
         failure = failed.reason
-    walked = WalkedList(rows, totals[-1] if totals else None, len(unreadable))
-    return WalkedList(rows, walked.total, walked.unreadable, failure or _incompleteness(totals, walked.listed))
+    walked = WalkedList(rows, totals[-1] if totals else None, len(unreadable), unread=unread)
+    return replace(walked, problem=failure or _incompleteness(totals, walked.listed))
 
 
 def implausible(walked: WalkedList[Row], *, stored: int, may_be_empty: bool) -> str:

@@ -57,8 +57,8 @@ class RecordBatch:
 class ListPage(Generic[Row]):
     """A page of a list that is read from end to end: its rows that can be read, and what the source counts in all.
 
-    `named` are rows of which nothing else can be read: identifiers by uuid. `unreadable` tells the other rows from each
-    other, so that one that comes twice counts once.
+    `named` are rows of which nothing else can be read: identifiers by uuid, of devices the UDI-DI, of certificates and
+    refusals the id. `unreadable` tells the other rows from each other, so that one that comes twice counts once.
     """
 
     rows: list[Row]

@@ -4,9 +4,11 @@ The row of a list is a lease. Its holder renews it while it reads, so a list is 
 that was killed holds it for minutes only.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final
 
+import msgspec
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -21,6 +23,8 @@ LEASE_SECONDS = 600
 RENEW_SECONDS = 60
 RETRY_SECONDS = 600
 """After a walk that was not complete."""
+MAX_UNREAD = 1_000
+"""Rows of a list that could not be read, whose ids are kept."""
 
 
 class LeaseLost(Exception):
@@ -41,11 +45,13 @@ class WalkRow:
     total: int | None
     problem: str
     """Why the last walk that ended was not complete, or empty."""
+    unread: frozenset[str] = frozenset()
+    """Ids of rows that walks listed and none could read yet."""
 
 
 @dataclass(frozen=True, slots=True)
 class WalkEnd:
-    """What came of a walk. `is_complete` tells that it saw the whole list."""
+    """What came of a walk. `is_complete` tells that it saw the whole list; `unread` are as in `WalkRow`."""
 
     name: str
     began_at: int
@@ -53,6 +59,7 @@ class WalkEnd:
     total: int | None
     problem: str
     is_complete: bool
+    unread: Collection[str] = ()
 
 
 class WalkLease:
@@ -120,14 +127,18 @@ async def note_end(connection: AsyncConnection, end: WalkEnd, *, now: int) -> No
             "listed": end.listed,
             "total": end.total,
             "problem": end.problem,
+            "unread": msgspec.json.encode(sorted(end.unread)[:MAX_UNREAD]).decode(),
         },
     )
 
 
 async def walks(connection: AsyncConnection) -> dict[str, WalkRow]:
     """The last walk of every list that was ever read, by name."""
-    return {row.name: WalkRow(*row) for row in (await connection.execute(_WALKS)).all()}
+    rows = (await connection.execute(_WALKS)).all()
+    return {row.name: WalkRow(**{**row._mapping, "unread": _unread.decode(row.unread)}) for row in rows}
 
+
+_unread = msgspec.json.Decoder(frozenset[str])
 
 # A lease or a walk in the far future is of before the clock was put back.
 _IS_TAKEN = text(
@@ -146,14 +157,15 @@ _RENEW = text(
     " WHERE name = :name AND began_at = :began_at AND leased_until = :held AND ended_at IS NULL"
 )
 _END = text(
-    "INSERT INTO walks (name, began_at, ended_at, complete_at, leased_until, listed, total, problem)"
-    " VALUES (:name, :began_at, :ended_at, :complete_at, 0, :listed, :total, :problem)"
+    "INSERT INTO walks (name, began_at, ended_at, complete_at, leased_until, listed, total, problem, unread)"
+    " VALUES (:name, :began_at, :ended_at, :complete_at, 0, :listed, :total, :problem, :unread)"
     " ON CONFLICT (name) DO UPDATE SET began_at = excluded.began_at, ended_at = excluded.ended_at,"
     " complete_at = COALESCE(excluded.complete_at, walks.complete_at), leased_until = 0,"
-    " listed = excluded.listed, total = excluded.total, problem = excluded.problem"
+    " listed = excluded.listed, total = excluded.total, problem = excluded.problem,"
+    " unread = excluded.unread"
 )
 _LOCK = {
     "sqlite": text("SELECT 1 FROM walks WHERE name = :name"),  # a transaction is alone there
     "postgresql": text("SELECT 1 FROM walks WHERE name = :name FOR UPDATE"),
 }
-_WALKS = text("SELECT name, began_at, ended_at, complete_at, listed, total, problem FROM walks")
+_WALKS = text("SELECT name, began_at, ended_at, complete_at, listed, total, problem, unread FROM walks")

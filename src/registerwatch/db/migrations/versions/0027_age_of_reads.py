@@ -1,4 +1,4 @@
-"""Which of two reads of certificates is the younger one; since which walk a record is listed as it is."""
+"""Which of two reads of certificates is the younger one, since which walk a record is listed as it is; unread rows."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -13,4 +13,5 @@ def upgrade() -> None:
     op.add_column("devices", sa.Column("certs_revision", sa.BigInteger))
     changed_walk = sa.Column("changed_walk", sa.BigInteger, nullable=False, server_default="0")
     op.add_column("portfolio_devices", changed_walk)
+    op.add_column("walks", sa.Column("unread", sa.Text, nullable=False, server_default="[]"))
     op.add_column("certificates", sa.Column("listed_revision", sa.BigInteger, nullable=False, server_default="0"))

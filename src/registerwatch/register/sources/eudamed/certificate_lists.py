@@ -16,6 +16,7 @@ from registerwatch.register.sources.budget_parts import RequestPriority
 from registerwatch.register.sources.eudamed import wire
 from registerwatch.register.sources.eudamed.certificate_mapping import (
     certificate_of,
+    key_of,
     notified_body_of,
     refusal_of,
     scopes_of,
@@ -36,6 +37,7 @@ UNREADABLE = "The register's answer has an unexpected form (most rows of a page 
 
 _page = msgspec.json.Decoder(wire.Page[msgspec.Raw])
 _certificate = msgspec.json.Decoder(wire.ListedCertificate)
+_key = msgspec.json.Decoder(wire.ListedKey)
 _refusal = msgspec.json.Decoder(wire.RefusedApplication)
 _record = msgspec.json.Decoder(wire.CertificateRecord)
 _bodies = msgspec.json.Decoder(list[msgspec.Raw])
@@ -128,18 +130,30 @@ def _page_of(
     """The rows of a page that can be read. Raises `RegisterFailure` where most of them cannot."""
     rows: list[Row] = []
     unreadable: set[int] = set()
+    named: dict[str, str] = {}
     reason = ""
     for each in content:
         try:
             row = mapped(decoder.decode(each))
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             row, reason = None, reason or str(error)  # names a place and a type, never the value
-        if row is None:
-            unreadable.add(hash(bytes(each)))
-        else:
+        if row is not None:
             rows.append(row)
-    if len(unreadable) > len(rows):
+        elif (name := _name_of(each)) is not None:
+            named[name[0]] = name[1]
+        else:
+            unreadable.add(hash(bytes(each)))
+    skipped = len(unreadable) + len(named)
+    if skipped > len(rows):
         raise RegisterFailure(UNREADABLE)
-    if unreadable:
-        log.warning("rows cannot be read", skipped=len(unreadable), rows=len(rows), first=reason or "no possible key")
-    return ListPage(rows, total, is_last, frozenset(unreadable))
+    if skipped:
+        log.warning("rows cannot be read", skipped=skipped, rows=len(rows), first=reason or "no possible key")
+    return ListPage(rows, total, is_last, frozenset(unreadable), named)
+
+
+def _name_of(row: msgspec.Raw) -> tuple[str, str] | None:
+    """The uuid and the id of a row that cannot be read, None where they cannot be read either."""
+    try:
+        return key_of(_key.decode(row))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None

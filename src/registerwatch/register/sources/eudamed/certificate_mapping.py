@@ -24,6 +24,12 @@ another one, and PostgreSQL has no indexes of very long values.
 """
 
 
+def key_of(row: wire.ListedKey) -> tuple[str, str] | None:
+    """The uuid and the id of a row, None where it has none."""
+    uuid = _record_key(row.uuid)
+    return (uuid, _record_key(row.ulid) or uuid) if uuid else None
+
+
 def certificate_of(row: wire.ListedCertificate) -> RegisteredCertificate | None:
     """A certificate of a row of the search, None where it has no key or no number, or one that is too long."""
     uuid, number = _record_key(row.uuid), text(row.certificate_number)

@@ -200,6 +200,13 @@ class ListedCertificate(CertificateRow, frozen=True):
     version_number: Version | None = None
 
 
+class ListedKey(Wire, frozen=True):
+    """What tells a row of a list from others, where nothing else of it can be read."""
+
+    ulid: str | None = None
+    uuid: str | None = None
+
+
 class CertificateScope(Wire, frozen=True):
     """A scope of a certificate. Nobody has described the forms of its values, so any are taken."""
 
