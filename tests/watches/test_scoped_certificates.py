@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from registerwatch.accounts.models import Caller
 from registerwatch.db.tables import devices
@@ -16,6 +17,7 @@ from registerwatch_standins.register.records import Registration
 from tests.support.harness import ServiceHarness, ServiceStarter
 
 HOUR = 3600
+ANOTHER_UDI = "04099999999992"
 
 
 @pytest.fixture
@@ -242,3 +244,24 @@ def test_a_scope_that_names_the_device_no_more_ends_nothing() -> None:
     assert (changes, [each.is_gone for each in kept.certs or ()]) == ([], [True])
     assert told(kept, seen(a_scoped())) == []
     assert told(kept, seen(a_scoped(status="Suspended"))) == [("cert_status", "Issued", "Suspended")]
+
+
+@pytest.mark.anyio
+async def test_what_a_sweep_finds_of_a_certificate_of_many_devices_has_one_cause(harness: ServiceHarness) -> None:
+    device = a_device(harness)
+    assert device.basic_udi
+    twin = harness.world.register(replace(device, uuid="00000000-0000-4000-8000-000000000001", primary_di=ANOTHER_UDI))
+    caller = await harness.owner_watching("a@acme.example", device.primary_di, twin.primary_di)
+    codes = (device.basic_udi,)
+    listed = harness.world.list_certificate(device.manufacturer.srn, basic_udis=codes, names_devices=True)
+    await sweep(harness)
+    await read_all_scopes(harness)
+    for udi in (device.primary_di, twin.primary_di):
+        await read(harness, udi)
+
+    harness.world.change_certificate(listed.uuid, status="suspended")
+    await sweep(harness)
+
+    events = await harness.events(caller)
+    assert len(events) == 2
+    assert len({event.cause for event in events} - {None}) == 1, "people are told it once"

@@ -1,12 +1,16 @@
 """What several events have in common, so that people are told it once.
 
 When an actor's status changes in the register, every watched device of that manufacturer has an event of its own, since
-each record repeats the status. Those that one sync or one recheck found have the same cause. So have those of one
-day that tell the end of a certificate, which many devices show, and what a sweep found of a manufacturer.
+each record repeats the status. Those that one sync, recheck or sweep found have the same cause. So have those that tell
+the same of a certificate, which many devices show, those of one day that tell the end of one, and what a sweep found of
+a manufacturer.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
+
+import msgspec
 
 from registerwatch.watches.diff import FieldChange
 from registerwatch.watches.expiry_marks import ENDS
@@ -17,12 +21,19 @@ OF_MANUFACTURER = frozenset({"manufacturer_status", ENDS})
 
 
 def cause_of(run: str, manufacturer_srn: str, changes: Sequence[FieldChange]) -> str | None:
-    """The cause of an event whose every change is one of the manufacturer, None of any other. `run` names the sync or
-    the recheck that found it, whose ever it was.
+    """The cause of an event whose every change is one of the manufacturer, or one of a certificate; None of any other.
+
+    `run` names the sync, the recheck or the sweep that found it, whose ever it was. Of certificates only the same
+    changes have the same cause.
     """
-    if not manufacturer_srn or not all(change.field in OF_MANUFACTURER for change in changes):
+    if not manufacturer_srn:
         return None
-    return f"{run}/{manufacturer_srn}"
+    if all(change.field in OF_MANUFACTURER for change in changes):
+        return f"{run}/{manufacturer_srn}"
+    if all(change.certificate is not None for change in changes):
+        told = blake2b(msgspec.json.encode(sorted(changes, key=msgspec.structs.astuple)), digest_size=8).hexdigest()
+        return f"{run} {told}/{manufacturer_srn}"
+    return None
 
 
 @dataclass(frozen=True, slots=True)
