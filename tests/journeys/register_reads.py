@@ -346,30 +346,34 @@ class _ObservedTransport(httpx2.AsyncBaseTransport):
             return await self._inner.handle_async_request(request)
 
 
+Searched = tuple[str, str]
+"""UDI-DI and Basic UDI-DI of the records that have the same certificates by a search."""
+
+
 @dataclass
 class Memory:
     """What successful reads have brought so far, which later reads build upon."""
 
     details: dict[str, tuple[Value, int]] = field(default_factory=dict)
     """Status dates, and the versions whose details told them, by uuid."""
-    searched: dict[str, Certificates] = field(default_factory=dict)
-    """Certificates of records that the last search brought and their record did not list, by uuid."""
-    unconfirmed: dict[str, dict[CertificateKey, float]] = field(default_factory=dict)
-    """Those of them that a later read could not search for, and since when, by uuid."""
+    searched: dict[Searched, Certificates] = field(default_factory=dict)
+    """Certificates that the last search brought and no record listed."""
+    unconfirmed: dict[Searched, dict[CertificateKey, float]] = field(default_factory=dict)
+    """Those of them that a later read could not search for, and since when."""
 
     def before(self) -> "Memory":
         """What it is now, for who may have to go back to it."""
         return Memory(self.details, dict(self.searched), dict(self.unconfirmed))
 
-    def searched_still(self, uuid: str, now: float) -> Certificates:
-        """What a read that cannot search keeps of a record. It does not keep for ever what nothing confirms."""
-        since = self.unconfirmed.get(uuid, {})
+    def searched_still(self, of: Searched, now: float) -> Certificates:
+        """What a read that cannot search keeps. It does not keep for ever what nothing confirms."""
+        since = self.unconfirmed.get(of, {})
         kept = {
             key: each
-            for key, each in self.searched.get(uuid, {}).items()
+            for key, each in self.searched.get(of, {}).items()
             if int(since.get(key, now)) > int(now) - UNCONFIRMED
         }
-        self.unconfirmed[uuid] = {key: since.get(key, now) for key in kept}
+        self.unconfirmed[of] = {key: since.get(key, now) for key in kept}
         return kept
 
 
@@ -465,11 +469,12 @@ def _device_seen(read: Read, memory: Memory) -> Seen | None:
     assert told is not None or version == row.version_number, f"the detail of {row.uuid} is behind, and not read again"
     certificates, searched = _certificates_read(read, basic.truth, memory)
     listed = _listed(basic.truth)
+    of = read.subject, basic.truth.basic_udi or ""
     if searched:
-        memory.unconfirmed.pop(row.uuid, None)
+        memory.unconfirmed.pop(of, None)
     if certificates is not None:
         names = {key[:2] for key in listed}
-        memory.searched[row.uuid] = {key: each for key, each in certificates.items() if key[:2] not in names}
+        memory.searched[of] = {key: each for key, each in certificates.items() if key[:2] not in names}
     return Seen(fields, certificates, searched, frozenset(listed), {**listed, **(certificates or {})}, unsettled)
 
 
@@ -483,7 +488,7 @@ def _certificates_read(read: Read, record: Registration, memory: Memory) -> tupl
         return (None, False) if search.fault else (together(listed, search.truth), True)
     if read.is_short or (probe is not None and probe.fault and probe.fault not in _UNFILTERED):
         return None, False
-    return together(memory.searched_still(record.uuid, read.asked_at), listed), False
+    return together(memory.searched_still((read.subject, record.basic_udi), read.asked_at), listed), False
 
 
 def _listed(record: Registration) -> dict[CertificateKey, WatchedCertificate]:

@@ -4,6 +4,7 @@ from itertools import permutations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from registerwatch.clock import iso_utc
 from registerwatch.register.sources.eudamed.guards import PROBE_VALUE
@@ -93,6 +94,26 @@ async def test_what_a_search_once_brought_is_marked_until_it_is_confirmed_or_a_m
     assert await sync(harness, owner, 31 * DAY) == [], "one that is left out is no change"
     assert list(await served(harness, record)) == ["D-1"]
     assert await expiring(harness, owner) == {"D-1": True}
+
+
+async def test_a_record_that_answers_again_has_what_was_searched_last_for_another_one_of_its_device(
+    harness: ServiceHarness,
+) -> None:
+    owner, first = await watched(harness, SEARCHED)
+    suspended = replace(SEARCHED, status="suspended")
+    second = replace(first, uuid="00000000-0000-4000-8000-000000000001", version_number=first.version_number + 1)
+    harness.world.change(first.uuid, latest_version=False, certificates=(suspended,))
+    harness.world.register(replace(second, certificates=(suspended,)))
+    assert "cert_status: Issued → Suspended" in (await sync(harness, owner))[0]
+
+    harness.faults.fail("certificates", "ignored-filter")
+    harness.world.change(first.uuid, latest_version=True)
+    harness.world.change(second.uuid, latest_version=False)
+    told = await sync(harness, owner, DAY + 1)
+
+    assert not any("cert_status" in each for each in told)
+    certificate = (await served(harness, first))["Z-2"]
+    assert (certificate["status"], certificate["confirmed"]) == ("Suspended", False)
 
 
 # An odd answer to a control probe

@@ -222,6 +222,8 @@ class DeviceReading(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     Basic UDI-DI record lists and those that were stored: what a search finds later need not be new."""
     keeps_detail: bool = False
     """Whether the fields of the detail are those that were stored, since the detail was left out."""
+    kept_revision: int = 0
+    """The revision of the copy at which those certificates were stored that are kept of an earlier search."""
 
     @property
     def brings_detail(self) -> bool:

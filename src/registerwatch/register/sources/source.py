@@ -27,10 +27,12 @@ class KnownRecord:
     """A stored record, so that a read can leave out what it has.
 
     `detail_version` is the version whose detail is stored, None when a read has to bring the detail.
+    `searched_revision` is the revision of the copy at which a search for its certificates was stored, 0 where none was.
     """
 
     device: Device
     detail_version: int | None
+    searched_revision: int = 0
 
 
 @dataclass(frozen=True, slots=True)

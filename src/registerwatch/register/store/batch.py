@@ -148,7 +148,9 @@ class _Merged:
             delisted_at=self.delisted_at,
             detail_read_at=read_at if reading.brings_detail else before.detail_read_at if before else None,
             certs_read_at=read_at if reading.brings_certificates else before.certs_read_at if before else None,
-            certs_revision=READ_NOW if reading.brings_certificates else before.certs_revision if before else 0,
+            certs_revision=READ_NOW
+            if reading.brings_certificates
+            else max(before.certs_revision if before else 0, reading.kept_revision),
         )
 
 
@@ -319,6 +321,7 @@ def _merged(reading: DeviceReading, row: StoredRow | None, scopes: DeviceScopes,
     has_all_scoped = False
     if reading.completeness is not Completeness.SOME:
         stored = row.certificates_of(before) if row and before else StoredCertificates()
+        stored = replace(stored, searched_at=max(stored.searched_at, reading.kept_revision))
         joined = with_scoped(device.certs, scopes.of(device), stored, is_searched=reading.brings_certificates)
         device, has_all_scoped = msgspec.structs.replace(device, certs=joined.certificates), joined.has_all_scoped
     latest = is_latest(_precedence(row), reading)

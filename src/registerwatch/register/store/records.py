@@ -85,7 +85,10 @@ class RecordStore:
         """
         async with self._database.reading() as connection:
             rows = (await connection.execute(statements.KNOWN, {"udi": udi})).all()
-        return {row.uuid: KnownRecord(from_document(row.document), _known_detail(row, now)) for row in rows}
+        return {
+            row.uuid: KnownRecord(from_document(row.document), _known_detail(row, now), row.certs_revision or 0)
+            for row in rows
+        }
 
     async def store(
         self,

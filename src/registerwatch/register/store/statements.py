@@ -41,7 +41,8 @@ NEWEST = text("SELECT max(revision) FROM devices WHERE primary_di IN :udis").bin
     bindparam("udis", expanding=True)
 )
 KNOWN = text(
-    "SELECT uuid, document, detail_version, detail_read_at, document_version FROM devices WHERE primary_di = :udi"
+    "SELECT uuid, document, detail_version, detail_read_at, document_version, certs_revision FROM devices"
+    " WHERE primary_di = :udi"
 )
 OF_ACTOR = "srn, name, country, status_code, device_total, complete, read_at, reads"
 FRESH_DEVICES = text(

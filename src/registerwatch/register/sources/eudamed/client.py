@@ -279,15 +279,22 @@ class _Read(RegisterRead):
         detail = None if has_detail else await self._detail(row)
         basic = basic or await self._basic_record(row)
         searched = await self._certificates(row, basic)
+        last = None if searched.is_proven else self._last_searched(row, mapping.basic_udi_of(row, basic))
         return mapping.reading_of_device(
             row,
             detail,
             basic,
             searched.rows,
             known.device if known else None,
-            kept=unconfirmed(known.device.certs, self._clock.now()) if known and not searched.is_proven else (),
+            kept=unconfirmed(last.device.certs, self._clock.now()) if last else (),
+            kept_revision=last.searched_revision if last else 0,
             searched=searched.is_proven,
         )
+
+    def _last_searched(self, row: wire.DeviceRow, basic_udi: str) -> KnownRecord | None:
+        """The record of this UDI-DI and Basic UDI-DI for whose certificates was searched last, rather this one."""
+        alike = [each for each in self._known.values() if each.device.basic_udi == basic_udi]
+        return max(alike, key=lambda each: (each.searched_revision, each.device.uuid == row.uuid), default=None)
 
     async def _detail(self, row: wire.DeviceRow) -> wire.DeviceDetail:
         def is_of_row(detail: wire.DeviceDetail) -> None:

@@ -42,6 +42,11 @@ def reading_of_row(row: wire.DeviceRow) -> DeviceReading:
     )
 
 
+def basic_udi_of(row: wire.DeviceRow, basic: wire.BasicUdiRecord) -> str:
+    """The Basic UDI-DI of a device, empty where it has none."""
+    return key(basic.basic_udi.code if basic.basic_udi else None) or key(row.basic_udi)
+
+
 def reading_of_device(
     row: wire.DeviceRow,
     detail: wire.DeviceDetail | None,
@@ -50,13 +55,14 @@ def reading_of_device(
     stored: Device | None,
     *,
     kept: Iterable[Certificate] = (),
+    kept_revision: int = 0,
     searched: bool = True,
 ) -> DeviceReading:
     """The reading of all the requests of one read.
 
     `detail` is None when `stored`, the stored device, already has it at this version. `certificates` is None when the
-    certificate search could not be read; `kept` are stored certificates that stay beside what this read brings, and
-    `searched` is False where there was no search to ask.
+    certificate search could not be read; `kept` are stored certificates that stay beside what this read brings, of a
+    search that was stored at `kept_revision`, and `searched` is False where there was no search to ask.
     """
     known = stored if detail is None else None
     later = stored if detail is not None and _is_behind(detail, row, stored) else None
@@ -66,7 +72,7 @@ def reading_of_device(
     device = Device(
         uuid=key(row.uuid),
         udi=key(row.primary_di),
-        basic_udi=key(basic.basic_udi.code if basic.basic_udi else None) or key(row.basic_udi),
+        basic_udi=basic_udi_of(row, basic),
         trade_name=text(row.trade_name)
         or (later.trade_name if later else "")
         or preferred_name(of_detail["trade_names"]),
@@ -104,6 +110,7 @@ def reading_of_device(
         latest_version=row.latest_version is not False,
         detail_version=_detail_version(row, detail),
         searched=searched and certificates is not None,
+        kept_revision=kept_revision,
         keeps_detail=detail is None,
     )
 
