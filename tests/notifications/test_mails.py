@@ -19,7 +19,7 @@ from registerwatch.notifications.channel_models import NewChannel
 from registerwatch.notifications.channels.email import NOT_PROVEN
 from registerwatch.notifications.delivery import CUT_OFF, LEASE_SECONDS, MAIL_CANDIDATES, MAX_PER_TARGET
 from registerwatch.notifications.models import EMAIL, REPEAT_PAUSES
-from tests.notifications.channels.email_events import RENAMED, SUSPENDED
+from tests.notifications.channels.sample_events import RENAMED, SUSPENDED
 from tests.notifications.mail_steps import mail_user, mail_worker, send_due, tell
 from tests.notifications.steps import queue_change
 from tests.support.certificates import certificate_for

@@ -14,7 +14,7 @@ from registerwatch.notifications.channels.email import EmailChannel
 from registerwatch.notifications.delivery import DeliveryService
 from registerwatch.notifications.models import EMAIL
 from tests.notifications.bounce_messages import GONE, report
-from tests.notifications.channels.email_events import SUSPENDED
+from tests.notifications.channels.sample_events import SUSPENDED
 from tests.notifications.mail_steps import mail_user, send_due, tell
 from tests.support.certificates import certificate_for
 from tests.support.harness import ServiceHarness, ServiceStarter

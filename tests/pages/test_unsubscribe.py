@@ -9,7 +9,7 @@ from registerwatch.accounts.models import Caller
 from registerwatch.notifications.channel_repository import by_id
 from registerwatch.notifications.choices import Choice, Frequency
 from registerwatch.notifications.unsubscribe import BY_LINK
-from tests.notifications.channels.email_events import RENAMED
+from tests.notifications.channels.sample_events import RENAMED
 from tests.notifications.mail_steps import mail_user, mail_worker, send_due, tell
 from tests.support.harness import ServiceHarness
 

@@ -22,7 +22,7 @@ from registerwatch.notifications.wiring import CHATS
 from registerwatch.rest.channels import KINDS
 from registerwatch.watches.diff import FieldChange
 from registerwatch.watches.models import Event
-from tests.notifications.channels.email_events import AT, INACTIVE, PUBLIC_URL, RENAMED, SUSPENDED, a_target, an_event
+from tests.notifications.channels.sample_events import AT, INACTIVE, PUBLIC_URL, RENAMED, SUSPENDED, a_target, an_event
 from tests.support.receiver import Receiver, answer, receiver
 
 HOSTILE = "<!channel> <@U1> @here *b* _i_ `c` [x](https://evil.example) <at>all</at> :smile: & \\ \u202e| ~s~ #x"

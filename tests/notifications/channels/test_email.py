@@ -15,7 +15,7 @@ from registerwatch.notifications.choices import Choice, Frequency
 from registerwatch.notifications.models import AttemptResult, EventType, Notification
 from registerwatch.watches.diff import FieldChange
 from registerwatch.watches.models import Event, EventSeverity
-from tests.notifications.channels.email_events import (
+from tests.notifications.channels.sample_events import (
     AT,
     INACTIVE,
     PUBLIC_URL,

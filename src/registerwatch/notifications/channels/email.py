@@ -15,8 +15,8 @@ from registerwatch.mail.news import texts_of
 from registerwatch.mail.smtp import Failure
 from registerwatch.notifications.bounce_address import envelope_sender
 from registerwatch.notifications.channels import HandOver
-from registerwatch.notifications.channels.email_events import event_in, event_line
-from registerwatch.notifications.channels.email_news import MailAddresses, news_of, only_watch
+from registerwatch.notifications.channels.event_lines import event_in, event_line
+from registerwatch.notifications.channels.event_news import MailAddresses, news_of, only_watch
 from registerwatch.notifications.models import EMAIL, AttemptResult, Notification, Target
 from registerwatch.notifications.unsubscribe_tokens import PATH, token_of
 from registerwatch.watches.models import Event

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from registerwatch.mail.clean_text import clean, unlinked
 from registerwatch.mail.news import NewsBlock, NewsMail, NewsPart, NewsRow, severity_word
-from registerwatch.notifications.channels.email_events import MAX_ROWS, MailedEvent
+from registerwatch.notifications.channels.event_lines import MAX_ROWS, MailedEvent
 from registerwatch.notifications.choices import Choice, Frequency
 from registerwatch.register.identifiers import kind
 from registerwatch.watches.models import EventSeverity
