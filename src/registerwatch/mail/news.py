@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import accumulate
 from textwrap import wrap
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -40,6 +41,11 @@ class NewsPart:
     def compares(self) -> bool:
         """Whether any of the rows has a before."""
         return any(row.before is not None for row in self.rows)
+
+    @property
+    def changes(self) -> int:
+        """How many it tells, with those that are left out; one that tells none is one all the same."""
+        return len(self.rows) + self.more or 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,14 +86,49 @@ class NewsMail:
 
 
 def texts_of(mail: NewsMail) -> tuple[str, str]:
-    """Text and HTML of a mail. Blocks at the end are left out where it would be too long, never the first."""
-    html = _environment(is_html=True).get_template("news.html").render(mail=mail)
-    while (size := len(html.encode())) > MAX_HTML_BYTES and len(mail.blocks) > 1:
-        kept = max(1, min(len(mail.blocks) - 1, len(mail.blocks) * MAX_HTML_BYTES // size))
-        gone = sum(block.changes for block in mail.blocks[kept:])
-        mail = replace(mail, blocks=mail.blocks[:kept], left_out=mail.left_out + gone)
-        html = _environment(is_html=True).get_template("news.html").render(mail=mail)
+    """Text and HTML of a mail. Blocks at the end are left out where it would be too long, and of the only one that is
+    left what was seen before; what is left out is counted.
+    """
+    mail = _cut(mail, _fitting(mail.blocks))
+    html = _html(mail)
+    while (size := len(html.encode())) > MAX_HTML_BYTES and (shorter := _shorter(mail, size)) is not None:
+        mail = shorter
+        html = _html(mail)
     return _environment(is_html=False).get_template("news.txt").render(mail=mail), html
+
+
+def _html(mail: NewsMail) -> str:
+    return _environment(is_html=True).get_template("news.html").render(mail=mail)
+
+
+def _fitting(blocks: Sequence[NewsBlock]) -> int:
+    """How many of the first blocks may fit by their values alone, which HTML makes longer: writing what does not costs
+    half a second.
+    """
+    lengths = (sum(_length(row) for part in block.parts for row in part.rows) for block in blocks)
+    return sum(length <= MAX_HTML_BYTES for length in accumulate(lengths))
+
+
+def _length(row: NewsRow) -> int:
+    return len(row.field) + len(row.before or "") + len(row.after)
+
+
+def _shorter(mail: NewsMail, size: int) -> NewsMail | None:
+    """A mail of so many bytes with less in it; None where it cannot be shorter."""
+    number = len(mail.blocks)
+    if number > 1:
+        return _cut(mail, max(1, min(number - 1, number * MAX_HTML_BYTES // size)))
+    if not mail.blocks or len(mail.blocks[0].parts) == 1:
+        return None
+    *parts, before, last = mail.blocks[0].parts
+    left = replace(before, more=before.more + last.changes)
+    return replace(mail, blocks=[replace(mail.blocks[0], parts=[*parts, left])])
+
+
+def _cut(mail: NewsMail, most: int) -> NewsMail:
+    """Its first blocks, one at least."""
+    kept, gone = mail.blocks[: max(1, most)], mail.blocks[max(1, most) :]
+    return replace(mail, blocks=kept, left_out=mail.left_out + sum(block.changes for block in gone))
 
 
 def severity_word(severity: str) -> str:

@@ -11,7 +11,9 @@ from registerwatch.mail.mailer import NOT_SET_UP, NoMailer
 from registerwatch.mail.memory_mailer import MemoryMailer
 from registerwatch.mail.message import compose, sender_of
 from registerwatch.notifications.channels.email import NO_USER, NOT_PROVEN, EmailChannel
-from registerwatch.notifications.choices import Choice, Frequency
+from registerwatch.notifications.channels.event_lines import event_in, event_line
+from registerwatch.notifications.channels.event_news import MAX_BLOCKS, MailAddresses, news_of
+from registerwatch.notifications.choices import EVERYTHING, Choice, Frequency
 from registerwatch.notifications.models import AttemptResult, EventType, Notification
 from registerwatch.watches.diff import FieldChange
 from registerwatch.watches.models import Event, EventSeverity
@@ -106,6 +108,38 @@ def test_a_long_mail_is_cut_below_what_mail_programs_cut_off_and_counts_the_rest
     assert 1 <= shown < 50
     assert f"{(200 - shown) * 40:,} more changes:\n{PUBLIC_URL}/app/events" in mail.text
     assert "8,000 changes of 200 watches" in mail.subject
+
+
+def test_a_digest_of_ten_thousand_changes_lists_some_and_counts_every_other_one() -> None:
+    changes = [RENAMED, INACTIVE, SUSPENDED]
+    events = [
+        an_event(*changes[: 1 + number % 3], watch=number % 2_500, at=AT + number, label=f"Device {number % 2_500}")
+        for number in range(10_000)
+    ]
+    told = sum(len(event.changes) for event in events)
+    lines = [event_in(event_line(event)) for event in events]
+    news = news_of(lines, EVERYTHING, "UTC", MailAddresses(PUBLIC_URL, ""))
+    mail = mail_about(*events)
+
+    assert len(news.blocks) == MAX_BLOCKS
+    assert [sum(part.changes for part in block.parts) for block in news.blocks] == [
+        block.changes for block in news.blocks
+    ]
+    assert sum(block.changes for block in news.blocks) + news.left_out == told
+    assert mail.subject == f"High: certificate suspended, {told:,} changes of 2,500 watches"
+    (more,) = re.findall(r"([\d,]+) more changes:\n", mail.text)
+    assert int(more.replace(",", "")) >= news.left_out
+    assert len(mail.html.encode()) < 100_000
+
+
+def test_what_one_watch_tells_is_cut_below_what_mail_programs_cut_off_too() -> None:
+    long = [FieldChange("trade_name", "&" * 200, "&" * 200, certificate="&" * 60) for _ in range(15)]
+    mail = mail_about(*(an_event(*long, at=AT + number) for number in range(7)))
+
+    assert len(mail.html.encode()) < 100_000
+    shown = mail.text.count("before: &")
+    (more,) = re.findall(r"and (\d+) more\n", mail.text)
+    assert shown + int(more) == 7 * 15
 
 
 class _Reader(HTMLParser):

@@ -1,4 +1,4 @@
-"""Events as they wait for a mail: in words that people read, cleaned and bounded, in one line of JSON. Pure."""
+"""Events as they wait for a mail or a chat: in words for people, cleaned and bounded, in one line of JSON. Pure."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -23,7 +23,7 @@ MAX_DEVICES = 10
 """Devices that a row names."""
 
 
-class MailedChange(msgspec.Struct, frozen=True, omit_defaults=True, array_like=True):
+class MailedChange(msgspec.Struct, frozen=True, omit_defaults=True, array_like=True, gc=False):
     """A changed field as people read it. `before` is empty for no value, None where there is no before."""
 
     field: str
@@ -31,7 +31,7 @@ class MailedChange(msgspec.Struct, frozen=True, omit_defaults=True, array_like=T
     after: str
 
 
-class MailedEvent(msgspec.Struct, frozen=True, omit_defaults=True):
+class MailedEvent(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """What a mail needs of an event. Kind and severity may be of a later release."""
 
     id: int

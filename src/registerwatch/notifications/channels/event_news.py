@@ -22,7 +22,7 @@ MAX_NAMED = 5
 
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
-_WORST_FIRST = list(EventSeverity)
+_RANKS = {str(severity): rank for rank, severity in enumerate(EventSeverity)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +47,10 @@ def news_of(
     """The mail that tells events; a test where there are none."""
     zone = _zone(zone_name)
     groups = _groups(events)
+    changes = [_changes(group) for group in groups]
     blocks = [_block(group, zone, addresses) for group in groups[:MAX_BLOCKS]]
     return NewsMail(
-        subject=_subject(groups) if groups else "A test of your mails",
+        subject=_subject(groups, sum(changes)) if groups else "A test of your mails",
         blocks=blocks,
         choice=_in_words(choice, zone.key),
         times=f"Times are those of {zone.key}.",
@@ -57,7 +58,7 @@ def news_of(
         events_url=addresses.page("/app/events"),
         choices_url=addresses.page("/app/notifications"),
         unsubscribe_url=addresses.unsubscribe,
-        left_out=sum(_changes(event) for group in groups[MAX_BLOCKS:] for event in group),
+        left_out=sum(changes[MAX_BLOCKS:]),
         note=note,
     )
 
@@ -71,21 +72,25 @@ def only_watch(events: Sequence[MailedEvent]) -> int | None:
 def _groups(events: Iterable[MailedEvent]) -> list[list[MailedEvent]]:
     """Events of one cause together, others by their watch; worst first, of several alike the newest."""
     found: dict[object, list[MailedEvent]] = {}
-    for event in sorted(events, key=lambda each: (rank(each.severity), -each.created_at, -each.id)):
+    for event in events:
         found.setdefault(event.cause or (event.watch_id, event.subject), []).append(event)
-    return list(found.values())
+    groups = [sorted(group, key=_worst_first) for group in found.values()]  # sorting 50,000 at once stops all threads
+    return sorted(groups, key=lambda group: _worst_first(group[0]))
+
+
+def _worst_first(event: MailedEvent) -> tuple[int, int, int]:
+    return rank(event.severity), -event.created_at, -event.id
 
 
 def rank(severity: str) -> int:
     """0 for the worst; one of a later release counts as the worst, so that it is not overlooked."""
-    return _WORST_FIRST.index(EventSeverity(severity)) if severity in _WORST_FIRST else 0
+    return _RANKS.get(severity, 0)
 
 
-def _subject(groups: Sequence[Sequence[MailedEvent]]) -> str:
+def _subject(groups: Sequence[Sequence[MailedEvent]], number: int) -> str:
     """`High: certificate suspended, 3 changes of 2 watches`."""
     worst = groups[0][0]
     watches = {event.watch_id for group in groups for event in group}
-    number = sum(_changes(event) for group in groups for event in group)
     begin = f"{severity_word(worst.severity)}: {worst.brief}"
     label = clean(worst.label, MAX_LABEL_IN_SUBJECT)
     if number == 1:
@@ -100,7 +105,7 @@ def _block(events: Sequence[MailedEvent], zone: ZoneInfo, addresses: MailAddress
     worst = events[0]
     parts = [NewsPart(_seen(each.created_at, zone), _rows(each), each.more) for each in events[:MAX_PARTS]]
     if len(events) > MAX_PARTS:
-        left_out = sum(_changes(each) for each in events[MAX_PARTS:])
+        left_out = _changes(events[MAX_PARTS:])
         parts[-1] = NewsPart(parts[-1].seen, parts[-1].rows, parts[-1].more + left_out)
     return NewsBlock(
         title=worst.label,
@@ -109,7 +114,7 @@ def _block(events: Sequence[MailedEvent], zone: ZoneInfo, addresses: MailAddress
         parts=parts,
         watch_url=addresses.page(f"/app/watches/{worst.watch_id}"),
         record_url=addresses.record(worst.subject),
-        changes=sum(_changes(event) for event in events),
+        changes=_changes(events),
     )
 
 
@@ -128,7 +133,7 @@ def _block_of_cause(events: Sequence[MailedEvent], zone: ZoneInfo, addresses: Ma
         watch_url="",
         record_url=addresses.record(srn),
         about=", ".join(named) + more,
-        changes=sum(_changes(event) for event in events),
+        changes=_changes(events),
     )
 
 
@@ -136,9 +141,9 @@ def _rows(event: MailedEvent) -> list[NewsRow]:
     return [NewsRow(each.field, each.before, each.after) for each in event.changes]
 
 
-def _changes(event: MailedEvent) -> int:
-    """How many changes an event tells; one that tells none is one all the same."""
-    return max(1, len(event.changes) + event.more)
+def _changes(events: Sequence[MailedEvent]) -> int:
+    """How many changes events tell; one that tells none is one all the same."""
+    return sum(len(event.changes) + event.more or 1 for event in events)
 
 
 def _identity(subject: str) -> str:
