@@ -1,5 +1,7 @@
 """What waits: digests until their hour, everything while an account is paused, failed deliveries until their round."""
 
+import asyncio
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -8,11 +10,18 @@ import pytest
 from sqlalchemy import update
 
 from registerwatch.accounts.models import Caller
-from registerwatch.db.tables import accounts, webhooks
+from registerwatch.db.tables import accounts, deliveries, delivery_events, webhooks
 from registerwatch.net.account_places import AccountPlaces
 from registerwatch.notifications.choices import Choice, Frequency
-from registerwatch.notifications.delivery import CUT_OFF, TURNED_OFF, UNWRITTEN, DeliveryService, LeaseLost
-from registerwatch.notifications.models import REPEAT_PAUSES, AttemptResult, Delivery
+from registerwatch.notifications.delivery import (
+    CUT_OFF,
+    LEASE_SECONDS,
+    TURNED_OFF,
+    UNWRITTEN,
+    DeliveryService,
+    LeaseLost,
+)
+from registerwatch.notifications.models import REPEAT_PAUSES, AttemptResult, Delivery, Notification, Target
 from registerwatch.notifications.targets import TargetService
 from registerwatch.watches.tag_repository import add as add_tags
 from tests.notifications.plain_channel import FULL, PlainChannel
@@ -111,6 +120,102 @@ async def test_an_event_that_comes_while_its_digest_is_sent_is_in_the_next_one(
     harness.clock.move(DAY)
     assert await room.deliver() == ["B"]
     assert [each.is_accepted for each in await room.log()] == [True, True]
+
+
+class SlowlyWritten(PlainChannel):
+    """Bodies are written when the test says so."""
+
+    def __init__(self) -> None:
+        super().__init__(pauses=())
+        self.begun, self.may_go_on = threading.Event(), threading.Event()
+
+    def render(self, target: Target, notification: Notification, events: Sequence[str]) -> str:
+        self.begun.set()
+        assert self.may_go_on.wait(30)
+        return super().render(target, notification, events)
+
+
+async def slow_claim(harness: ServiceHarness) -> tuple[SlowlyWritten, "asyncio.Task[str]"]:
+    """A worker that has claimed what is due and is writing its body, and what it sends at the end."""
+    channel = SlowlyWritten()
+    worker = DeliveryService(harness.database, harness.clock, {channel.name: channel})
+
+    async def sent() -> str:
+        (claimed,) = await worker.claim()
+        await worker.store([await worker.deliver(claimed)])
+        return channel.sent[0][1]
+
+    sending = asyncio.create_task(sent())
+    await asyncio.to_thread(channel.begun.wait, 30)
+    return channel, sending
+
+
+async def test_while_a_digest_is_written_all_else_goes_on_and_what_comes_then_is_in_the_next_one(
+    harness: ServiceHarness, room: Room
+) -> None:
+    await room.choose(Choice(frequency=Frequency.DAILY))
+    await room.change("A", batch="1")
+    (waiting,) = await room.log()
+    assert waiting.due_at is not None
+    harness.clock.move(waiting.due_at - harness.now)
+    channel, sending = await slow_claim(harness)
+    harness.clock.move(-10)  # another node, whose clock is behind
+    await room.change("B", batch="2")
+    harness.clock.move(10)
+    channel.may_go_on.set()
+
+    assert await sending == "watch.changed\nrecord A"
+    assert await room.deliver() == []
+    harness.clock.move(DAY)
+    assert await room.deliver() == ["B"]
+
+
+async def test_a_worker_that_is_killed_while_it_writes_a_digest_loses_nothing_of_it(
+    harness: ServiceHarness, room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await room.change("A", batch="a run", due_in=60)
+    await room.change("B", batch="a run", due_in=60)
+    harness.clock.move(60)
+    with monkeypatch.context() as patched:
+        patched.setattr(DeliveryService, "_bodies", lambda *_: 1 // 0)
+        with pytest.raises(ZeroDivisionError):
+            await room.worker.claim()
+    await room.change("C", batch="a run", due_in=60)  # it was claimed: nothing joins it
+    assert await room.deliver() == ["C"]
+    harness.clock.move(LEASE_SECONDS)
+    assert await room.deliver() == ["A B"]
+    assert await harness.rows(delivery_events) == []
+
+
+async def test_a_worker_that_writes_for_longer_than_its_lease_takes_nothing_from_the_one_that_sends(
+    harness: ServiceHarness, room: Room
+) -> None:
+    room.channel.sends_once = True
+    await room.change("A")
+    channel, sending = await slow_claim(harness)
+    channel.sends_once = True
+    harness.clock.move(LEASE_SECONDS)
+    assert await room.deliver() == ["A"]
+    channel.may_go_on.set()
+    with pytest.raises(LeaseLost):
+        await sending
+    (logged,) = await room.log()
+    assert (logged.body, logged.is_accepted) == ("watch.changed\nrecord A", True)
+
+
+async def test_what_joins_a_digest_is_stored_beside_what_waits_there_already(
+    harness: ServiceHarness, room: Room
+) -> None:
+    await room.choose(Choice(frequency=Frequency.DAILY))
+    for subject in "ABC":
+        await room.change(subject, batch=subject)
+    (delivery,) = await harness.rows(deliveries)
+    rows = [(row["delivery_id"], row["events"]) for row in await harness.rows(delivery_events)]
+    assert rows == [(delivery["id"], f"record {subject}") for subject in "ABC"]
+
+    harness.clock.move(DAY)
+    assert await room.deliver() == ["A B C"]
+    assert await harness.rows(delivery_events) == []
 
 
 async def test_a_choice_of_tags_and_watches_leaves_the_rest_out(harness: ServiceHarness, room: Room) -> None:

@@ -731,7 +731,7 @@ deliveries = Table(
     Column("created_at", BigInteger, nullable=False),
     Column("due_at", BigInteger, doc="from when on it may be sent; null when it has ended, well or badly"),
     Column("leased_until", BigInteger, nullable=False, doc="a worker has it until then, 0 when none has"),
-    Column("events", Text, doc="rendered events, one a line; null where the body is written, and for tests"),
+    Column("events", Text, doc="what a node of the release before put in place of delivery_events; to be dropped"),
     Column("body", Text, doc="what is sent, null before the first attempt"),
     Column("attempts", Integer, nullable=False),
     Column("finished_at", BigInteger),
@@ -752,6 +752,16 @@ deliveries = Table(
     Index("ix_deliveries_is_scheduled", "is_scheduled", "due_at"),
     Index("ix_deliveries_batch", "batch"),
 )
+
+delivery_events = Table(
+    "delivery_events",
+    metadata,
+    Column("id", _RowId, primary_key=True, doc="in the order in which they were put"),
+    Column("delivery_id", Text, ForeignKey("deliveries.id", ondelete="CASCADE"), nullable=False),
+    Column("events", Text, nullable=False, doc="rendered events that were put together, one a line"),
+    Index("ix_delivery_events_delivery_id_id", "delivery_id", "id"),
+)
+"""What deliveries tell that have no body yet."""
 
 feeds = Table(
     "feeds",

@@ -17,13 +17,12 @@ from registerwatch.notifications.target_repository import TARGET, target_of
 
 @dataclass(frozen=True, slots=True)
 class WaitingDelivery:
-    """A digest that is not due yet, or what waits until the account's pause ends. Its events have a line each."""
+    """A digest that is not due yet, or what waits until the account's pause ends."""
 
     id: str
     target_id: int
     batch: str
     due_at: int
-    events: str
 
 
 async def of_account(connection: AsyncConnection, account_id: int) -> Sequence[Target]:
@@ -87,15 +86,14 @@ async def waiting(
     connection: AsyncConnection, account_id: int, now: int, target_id: int | None = None
 ) -> Sequence[WaitingDelivery]:
     """What waits for its time, of a target of the account or of all, oldest first. No worker claims it before this
-    transaction ends.
+    transaction ends. What a node of the release before put keeps its time.
     """
-    found = select(
-        deliveries.c.id, deliveries.c.webhook_id, deliveries.c.batch, deliveries.c.due_at, deliveries.c.events
-    ).where(
+    found = select(deliveries.c.id, deliveries.c.webhook_id, deliveries.c.batch, deliveries.c.due_at).where(
         *_unwritten(account_id, target_id),
         deliveries.c.is_scheduled.is_(True),
         deliveries.c.due_at > now,
-        deliveries.c.events.is_not(None),
+        deliveries.c.leased_until == 0,
+        deliveries.c.events.is_(None),
     )
     ordered = found.order_by(deliveries.c.webhook_id, deliveries.c.created_at, deliveries.c.id).with_for_update()
     return [WaitingDelivery(*row) for row in await connection.execute(ordered)]

@@ -17,7 +17,7 @@ from registerwatch.watches.models import Event
 async def with_events(
     connection: AsyncConnection, claimed: Sequence[ClaimedDelivery], channels: Mapping[str, Channel]
 ) -> Sequence[ClaimedDelivery]:
-    """The claimed deliveries, in which those that hold neither a body nor events have their events."""
+    """The claimed deliveries, of which those that have neither a body nor events get their events."""
     batches = [each.delivery.batch for each in claimed if _is_older(each)]
     if not batches:
         return claimed
@@ -32,8 +32,8 @@ def _rendered(
     claimed: ClaimedDelivery, stored: Mapping[tuple[int, str], Sequence[Event]], channel: Channel
 ) -> Sequence[str]:
     events = stored.get((claimed.delivery.account_id, claimed.delivery.batch), ())
-    return [channel.render_event(event) for event in events]
+    return ["\n".join(channel.render_event(event) for event in events)] if events else ()
 
 
 def _is_older(claimed: ClaimedDelivery) -> bool:
-    return claimed.delivery.body is None and claimed.events is None
+    return claimed.delivery.body is None and not claimed.events

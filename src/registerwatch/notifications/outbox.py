@@ -40,6 +40,23 @@ class _Batch:
         return self.due_at > self.now
 
 
+class _Lines:
+    """Rendered events of one put: an event is rendered once for all targets of a channel."""
+
+    def __init__(self, channels: Mapping[str, Channel]) -> None:
+        self._channels = channels
+        self._rendered: dict[tuple[str, int], str] = {}
+
+    def of(self, target: Target, events: Sequence[Event]) -> Sequence[str]:
+        """Events as the channel of a target renders them."""
+        return [self._line(target.channel, event) for event in events]
+
+    def _line(self, channel: str, event: Event) -> str:
+        if (channel, event.id) not in self._rendered:
+            self._rendered[channel, event.id] = self._channels[channel].render_event(event)
+        return self._rendered[channel, event.id]
+
+
 class DeliveryOutbox:
     """Adds events to deliveries, and releases deliveries that were held for the end of a run."""
 
@@ -65,12 +82,13 @@ class DeliveryOutbox:
         tags = await _tags(connection, ready, events)
         pauses = await target_repository.pauses(connection, events.keys())  # behind the lock: a pause takes it, too
         new: list[NewDelivery] = []
+        lines = _Lines(self._channels)
         for target in ready:
             heard = [
                 each for each in events[target.account_id] if target.choice.hears(each, tags.get(each.watch_id, ()))
             ]
             paused_until = pauses.get(target.account_id, 0)
-            new += self._deliveries(target, heard, _Batch(batch, due_at, now), paused_until)
+            new += self._deliveries(target, heard, _Batch(batch, due_at, now), paused_until, lines)
         left = await repository.put(connection, new, now)
         while left:
             left = await repository.put(connection, [self._later(each, now) for each in left], now)
@@ -95,23 +113,22 @@ class DeliveryOutbox:
         return target.paused_at is None and self._channels[target.channel].problem(target) is None
 
     def _deliveries(
-        self, target: Target, events: Sequence[Event], batch: _Batch, paused_until: int
+        self, target: Target, events: Sequence[Event], batch: _Batch, paused_until: int, lines: "_Lines"
     ) -> Iterator[NewDelivery]:
         """The deliveries that events of a target belong to: one at once, one of a digest, or one when a pause ends."""
         at_once = [each for each in events if target.choice.is_told_at_once(each)]
         digest = [each for each in events if not target.choice.is_told_at_once(each)]
         if paused_until > batch.now and events:
             pause = time_of_pause(paused_until)
-            yield NewDelivery(
-                target, pause.batch, pause.due_at, self._rendered(target, events), is_scheduled=pause.is_scheduled
-            )
+            told = lines.of(target, events)
+            yield NewDelivery(target, pause.batch, pause.due_at, told, is_scheduled=pause.is_scheduled)
             return
         if at_once:
             name, due_at = self._at_once(target, batch)
-            yield NewDelivery(target, name, due_at, self._rendered(target, at_once))
+            yield NewDelivery(target, name, due_at, lines.of(target, at_once))
         if digest:
             period = next_period(target.choice, target.time_zone, batch.now)
-            yield NewDelivery(target, period.batch, period.due_at, self._rendered(target, digest), is_scheduled=True)
+            yield NewDelivery(target, period.batch, period.due_at, lines.of(target, digest), is_scheduled=True)
 
     def _at_once(self, target: Target, batch: _Batch) -> tuple[str, int]:
         """What a run found comes with the run. Beside runs, what a channel gathers comes together."""
@@ -127,9 +144,6 @@ class DeliveryOutbox:
             period = next_period(late.target.choice, late.target.time_zone, max(late.due_at, now))
             return replace(late, batch=period.batch, due_at=period.due_at)
         return replace(late, batch=new_batch(), due_at=now, is_scheduled=False)
-
-    def _rendered(self, target: Target, events: Sequence[Event]) -> Sequence[str]:
-        return [self._channels[target.channel].render_event(event) for event in events]
 
     async def _release_later(self, batch: str) -> None:
         while True:

@@ -13,6 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.clock import CLOCK_DIFFERENCE_SECONDS
 from registerwatch.db.tables import accounts, deliveries, users, webhooks
+from registerwatch.notifications import delivery_event_repository
 from registerwatch.notifications.models import (
     PAUSED_AS_FAILING,
     AttemptResult,
@@ -55,14 +56,14 @@ _DELIVERY_COLUMNS = len(_DELIVERY.selected_columns)
 class ClaimedDelivery:
     """A delivery that this worker may send until its lease ends, with its target and the account's address.
 
-    `events` are rendered. It is None where the body is written, and where a node of the release before put it.
+    `events` are rendered, a line each, a text for all that were put together. There are none where the body is written.
     """
 
     delivery: Delivery
     target: Target
     email: str
     leased_until: int
-    events: Sequence[str] | None
+    events: Sequence[str]
 
     @property
     def notification(self) -> Notification:
@@ -100,9 +101,9 @@ class FinishedDelivery:
 
 
 async def put(connection: AsyncConnection, new: Sequence[NewDelivery], now: int) -> Sequence[NewDelivery]:
-    """One delivery of a batch to each target; where there is one, the events are appended to it.
+    """One delivery of a batch to each target; where there is one, it tells the events too.
 
-    Gives those whose delivery has its body already: nothing is appended to that. The others get no body before this
+    Gives those whose delivery was claimed already: nothing is added to that. No worker claims the others before this
     transaction ends.
     """
     rows = [
@@ -116,17 +117,36 @@ async def put(connection: AsyncConnection, new: Sequence[NewDelivery], now: int)
             "now": now,
             "due_at": each.due_at,
             "is_scheduled": each.is_scheduled,
-            "events": "\n".join(each.events),
         }
         for each in new
     ]
     if not rows:
         return ()
     await connection.execute(_PUT, rows)
-    has_body = deliveries.c.batch.in_({each.batch for each in new}), deliveries.c.body.is_not(None)
-    found = await connection.execute(select(deliveries.c.webhook_id, deliveries.c.batch).where(*has_body))
-    begun = {(target_id, batch) for target_id, batch in found}
-    return [each for each in new if (each.target.id, each.batch) in begun]
+    waiting = await _unclaimed(connection, new)
+    joined = {waiting[_place(each)]: each.events for each in new if _place(each) in waiting}
+    await delivery_event_repository.add(connection, joined)
+    return [each for each in new if _place(each) not in waiting]
+
+
+async def _unclaimed(connection: AsyncConnection, new: Sequence[NewDelivery]) -> "Mapping[_Place, str]":
+    """The ids of those deliveries that no worker has claimed, where new ones belong."""
+    found = select(deliveries.c.webhook_id, deliveries.c.batch, deliveries.c.id).where(
+        deliveries.c.batch.in_({each.batch for each in new}),
+        deliveries.c.webhook_id.in_({each.target.id for each in new}),
+        deliveries.c.body.is_(None),
+        deliveries.c.leased_until == 0,
+        deliveries.c.due_at.is_not(None),
+    )
+    return {(target_id, batch): delivery_id for target_id, batch, delivery_id in await connection.execute(found)}
+
+
+_Place = tuple[int, str]
+"""Id of a target, and a batch: where there is one delivery."""
+
+
+def _place(new: NewDelivery) -> _Place:
+    return new.target.id, new.batch
 
 
 async def add_test(connection: AsyncConnection, target: Target, notification: Notification, body: str) -> None:
@@ -213,11 +233,18 @@ async def claim(
     return [_claimed_of(row, lease_until) for row in await connection.execute(found)]
 
 
-async def set_bodies(connection: AsyncConnection, bodies: Mapping[str, str]) -> None:
-    """Store what is sent, by the deliveries' ids, so that every attempt sends the same."""
-    if bodies:
-        rows = [{"delivery_id": delivery_id, "content": body} for delivery_id, body in bodies.items()]
-        await connection.execute(_SET_BODY, rows)
+async def set_bodies(connection: AsyncConnection, bodies: Mapping[str, str], leased_until: int) -> None:
+    """Store what is sent, by the ids of deliveries, so that every attempt sends the same. Those that were claimed anew
+    meanwhile, or have a body, stay as they are.
+    """
+    if not bodies:
+        return
+    rows = [
+        {"delivery_id": delivery_id, "content": body, "leased_until": leased_until}
+        for delivery_id, body in sorted(bodies.items())
+    ]
+    await connection.execute(_SET_BODY, rows)
+    await delivery_event_repository.forget_written(connection, bodies.keys())
 
 
 async def hand_over(connection: AsyncConnection, delivery_id: str, leased_until: int, now: int) -> bool:
@@ -310,13 +337,15 @@ async def waiting(connection: AsyncConnection) -> tuple[int, int | None]:
 _PUT = text(
     "INSERT INTO deliveries"
     " (id, account_id, webhook_id, channel, type, batch, created_at, due_at, is_scheduled, leased_until, attempts,"
-    " error, events)"
-    " VALUES (:id, :account_id, :webhook_id, :channel, :type, :batch, :now, :due_at, :is_scheduled, 0, 0, '', :events)"
-    " ON CONFLICT (webhook_id, batch) DO UPDATE SET events = deliveries.events || '\n' || excluded.events"
-    " WHERE deliveries.body IS NULL"  # PostgreSQL locks the row in either case
+    " error)"
+    " VALUES (:id, :account_id, :webhook_id, :channel, :type, :batch, :now, :due_at, :is_scheduled, 0, 0, '')"
+    " ON CONFLICT (webhook_id, batch) DO UPDATE SET error = '' WHERE FALSE"  # PostgreSQL locks the row all the same
 )
 
-_SET_BODY = text("UPDATE deliveries SET body = :content, events = NULL WHERE id = :delivery_id")
+_SET_BODY = text(
+    "UPDATE deliveries SET body = :content, events = NULL"
+    " WHERE id = :delivery_id AND leased_until = :leased_until AND body IS NULL"
+)
 _FINISH = text(
     "UPDATE deliveries SET due_at = :again_at, leased_until = 0, attempts = attempts + :attempts,"
     " finished_at = CASE WHEN :has_ended THEN CAST(:now AS BIGINT) END,"
@@ -375,5 +404,5 @@ def _delivery_of(row: Row[*tuple[Any, ...]]) -> Delivery:
 
 
 def _claimed_of(row: Row[*tuple[Any, ...]], leased_until: int) -> ClaimedDelivery:
-    events = None if row.events is None else row.events.split("\n")
+    events = () if row.events is None else (row.events,)
     return ClaimedDelivery(_delivery_of(row), target_of(row[_DELIVERY_COLUMNS + 2 :]), row.email, leased_until, events)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registerwatch.notifications import channel_repository, repository
+from registerwatch.notifications import channel_repository, delivery_event_repository, repository
 from registerwatch.notifications.channel_repository import WaitingDelivery
 from registerwatch.notifications.choices import Frequency, is_of_digest, next_period
 from registerwatch.notifications.models import Target
@@ -69,10 +69,10 @@ async def move(
         of_target = [each for each in waiting if each.target_id == target_id]
         if not of_target:
             continue
-        events = [line for each in of_target for line in each.events.split("\n")]
-        joined = NewDelivery(target, time.batch, time.due_at, events, is_scheduled=time.is_scheduled)
+        joined = NewDelivery(target, time.batch, time.due_at, (), is_scheduled=time.is_scheduled)
         ids = [each.id for each in of_target]
         if await repository.put(connection, [joined], now):
             await channel_repository.set_due(connection, target.account_id, ids, time.due_at)
         else:
+            await delivery_event_repository.move(connection, target.account_id, ids, target_id, time.batch)
             await channel_repository.forget(connection, target.account_id, ids)
