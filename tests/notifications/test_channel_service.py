@@ -20,6 +20,7 @@ from registerwatch.notifications.choices import Choice, Frequency
 from registerwatch.notifications.delivery import DeliveryService
 from registerwatch.notifications.models import EMAIL, Delivery
 from registerwatch.notifications.targets import TargetService
+from registerwatch.notifications.user_time_zones import UserTimeZones
 from registerwatch.watches.tag_repository import add as add_tags
 from tests.notifications.plain_channel import FULL, PlainChannel
 from tests.notifications.steps import queue_change
@@ -125,6 +126,31 @@ async def test_what_waits_for_a_digest_goes_out_at_the_earlier_of_its_time_and_t
     await rooms.choose(room, Choice())
     assert await rooms.deliver() == ["D"]
     assert [each.is_accepted for each in await rooms.log(room)] == [True] * 3
+
+
+async def test_a_digest_of_a_user_who_changes_their_time_zone_goes_out_at_the_earlier_of_its_time_and_the_new_one(
+    rooms: Rooms,
+) -> None:
+    zones = UserTimeZones(rooms.harness.database, rooms.harness.clock)
+    mails = await rooms.add(Choice(frequency=Frequency.DAILY, hour=8), EMAIL)
+    room = await rooms.add(Choice(frequency=Frequency.DAILY, hour=8))
+    await rooms.change("A")
+    await zones.set(rooms.caller, "America/New_York")
+    await rooms.change("B")
+    rooms.harness.clock.move(2 * HOUR)
+    assert await rooms.deliver() == ["A B", "A"]  # the first is the room's, which has a zone of its own
+    rooms.harness.clock.move(5 * HOUR)  # 13:00 UTC, 08:00 in New York
+    assert await rooms.deliver() == ["B"]
+
+    await rooms.change("C")
+    await zones.set(rooms.caller, "Europe/Berlin")
+    await rooms.change("D")
+    rooms.harness.clock.move(18 * HOUR)  # 07:00 UTC, 08:00 in Berlin
+    assert await rooms.deliver() == ["C D"]
+    assert (len(await rooms.log(mails)), len(await rooms.log(room))) == (3, 2)
+
+    with pytest.raises(InvalidInput, match="no such time zone"):
+        await zones.set(rooms.caller, "Mars/Olympus")
 
 
 async def test_what_waits_for_a_target_that_is_turned_off_or_paused_is_dropped(rooms: Rooms) -> None:

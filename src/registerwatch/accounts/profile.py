@@ -1,4 +1,4 @@
-"""What people set about themselves and their account: the time zone of pages, the name of the account."""
+"""What people set about themselves and their account: the name of the account, and which time zones there are."""
 
 from functools import cache
 from zoneinfo import available_timezones
@@ -6,7 +6,6 @@ from zoneinfo import available_timezones
 from registerwatch.accounts import repository
 from registerwatch.accounts.audit import Action
 from registerwatch.accounts.models import Caller
-from registerwatch.accounts.second_factors import user_of
 from registerwatch.accounts.validation import MAX_NAME_LENGTH, one_line
 from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
@@ -36,17 +35,11 @@ def time_zones() -> tuple[str, ...]:
 
 
 class ProfileService:
-    """Changes what a user and an account are called and shown by."""
+    """Changes what an account is called."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
         self._clock = clock
-
-    async def set_time_zone(self, caller: Caller, zone: str) -> None:
-        """Show times to the caller in a zone from now on. Raises `InvalidInput` for one that is not offered."""
-        found = zone_of(zone)
-        async with self._database.transaction() as connection:
-            await repository.set_time_zone(connection, caller.account.id, user_of(caller), found)
 
     async def rename_account(self, caller: Caller, name: str) -> None:
         """Give the account another name. The surface checks whether the caller may. Raises `InvalidInput`."""

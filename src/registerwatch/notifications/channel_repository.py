@@ -31,9 +31,15 @@ async def of_account(connection: AsyncConnection, account_id: int) -> Sequence[T
     return [target_of(row) for row in await connection.execute(found)]
 
 
+async def of_user(connection: AsyncConnection, account_id: int, user_id: int) -> Sequence[Target]:
+    """The targets of a user of the account, oldest first."""
+    found = TARGET.where(webhooks.c.account_id == account_id, webhooks.c.user_id == user_id)
+    return [target_of(row) for row in await connection.execute(found.order_by(webhooks.c.id))]
+
+
 async def with_pause(connection: AsyncConnection, account_id: int) -> tuple[Sequence[Target], int | None]:
-    """The same, and until when the account's notifications wait or waited last, in one statement if there is a target;
-    None where they never do.
+    """The account's targets of every channel, and until when its notifications wait or waited last, in one statement if
+    there is a target; None where they never do.
     """
     of_accounts = TARGET.add_columns(accounts.c.paused_until).join(accounts, accounts.c.id == webhooks.c.account_id)
     found = await connection.execute(of_accounts.where(webhooks.c.account_id == account_id).order_by(webhooks.c.id))

@@ -122,7 +122,7 @@ class ChannelService:
             if columns:
                 await channel_repository.change(connection, caller.account.id, target_id, columns)
             after = await self._visible(connection, caller, target_id)
-            await self._reschedule(connection, before, after, now)
+            await waiting_deliveries.reschedule(connection, before, after, now)
             if said := channel_trail.difference(before, after):
                 await channel_trail.note(connection, caller, f"{shown_name(after)}: {said}", now)
         return self._listed(after, caller)
@@ -232,15 +232,6 @@ class ChannelService:
             columns |= {"paused_at": paused_at, "paused_reason": ""}
             columns |= {} if change.is_paused else {"failing_since": None}
         return columns
-
-    async def _reschedule(self, connection: AsyncConnection, before: Target, after: Target, now: int) -> None:
-        if not after.is_on:
-            await channel_repository.drop_waiting(connection, after.account_id, after.id, now)
-        elif (after.choice, after.time_zone) != (before.choice, before.time_zone):
-            time = waiting_deliveries.time_of_choice(after, now)
-            waiting = await channel_repository.waiting(connection, after.account_id, now, after.id)
-            late = waiting_deliveries.too_late(waiting, time)
-            await waiting_deliveries.move(connection, {after.id: after}, late, time, now)
 
     async def _require_place(self, connection: AsyncConnection, caller: Caller, channel: Channel) -> None:
         if channel.name == EMAIL:

@@ -1,4 +1,4 @@
-"""Moving what waits to another time: when a choice changes, and when an account is paused or goes on."""
+"""Moving what waits to another time: when a choice or a time zone changes, and when an account is paused or goes on."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -52,6 +52,18 @@ def too_late(waiting: Sequence[WaitingDelivery], time: NewTime) -> Sequence[Wait
 def held_by_pause(waiting: Sequence[WaitingDelivery], time: NewTime) -> Sequence[WaitingDelivery]:
     """What would go out before a pause ends, and what waits for another end of it."""
     return [each for each in waiting if each.batch != time.batch and (is_of_pause(each) or each.due_at < time.due_at)]
+
+
+async def reschedule(connection: AsyncConnection, before: Target, after: Target, now: int) -> None:
+    """Let the digest of a changed target go out at the earlier of its time and the new one, and drop what waits for a
+    target that was turned off or paused. The caller has locked it.
+    """
+    if not after.is_on:
+        await channel_repository.drop_waiting(connection, after.account_id, after.id, now)
+    elif (after.choice, after.time_zone) != (before.choice, before.time_zone):
+        time = time_of_choice(after, now)
+        waiting = await channel_repository.waiting(connection, after.account_id, now, after.id)
+        await move(connection, {after.id: after}, too_late(waiting, time), time, now)
 
 
 async def move(

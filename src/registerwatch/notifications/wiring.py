@@ -31,6 +31,7 @@ from registerwatch.notifications.target_secrets import TargetSecrets
 from registerwatch.notifications.targets import MAX_TESTS, MAX_TESTS_PER_ACCOUNT, TargetService
 from registerwatch.notifications.undeliverable import UndeliverableAddresses
 from registerwatch.notifications.unsubscribe import UnsubscribeService
+from registerwatch.notifications.user_time_zones import UserTimeZones
 from registerwatch.settings import Settings
 
 CHATS = (Slack(), Teams(), Mattermost(), Discord())
@@ -49,6 +50,7 @@ class Notifications:
     targets: Mapping[str, TargetService]
     channels: ChannelService
     unsubscribe: UnsubscribeService
+    time_zones: UserTimeZones
     choice_names: ChoiceNames
     upkeep: ChannelUpkeep
     log: DeliveryLog
@@ -134,6 +136,7 @@ def build_notifications(
         targets=targets,
         channels=ChannelService(database, clock, channels, targets, notices, secrets),
         unsubscribe=UnsubscribeService(database, clock, secrets),
+        time_zones=UserTimeZones(database, clock),
         choice_names=ChoiceNames(database),
         upkeep=ChannelUpkeep(database, clock, mailer, public_url=settings.public_url),
         log=DeliveryLog(database, secrets),

@@ -98,7 +98,7 @@ async def set_time_zone(request: Request, service: InjectedService, visitor: Sig
     """Show times in another zone."""
     zone = (await form_of(request))["zone"]
     try:
-        await service.accounts.profiles.set_time_zone(visitor.caller, zone)
+        await service.notifications.time_zones.set(visitor.caller, zone)
     except InvalidInput as error:
         return _time_zone_page(request, visitor, zone, 400, problem=str(error))
     return redirect_to(ADDRESS, done="zone")
