@@ -142,6 +142,14 @@ def test_what_one_watch_tells_is_cut_below_what_mail_programs_cut_off_too() -> N
     assert shown + int(more) == 7 * 15
 
 
+def test_names_in_scripts_from_right_to_left_turn_nothing_beside_them_in_gmail_and_outlook_too() -> None:
+    mail = mail_about(an_event(RENAMED, label="מסיכה"))
+
+    assert '<span dir="auto">מסיכה</span>' in mail.html
+    assert '<span dir="auto">Low:<wbr> trade name Zolid HT+ (מסיכה)</span>' in mail.html
+    assert "<bdi>" not in mail.html  # both drop this element
+
+
 class _Reader(HTMLParser):
     """Finds the links of a page, and what none of ours has."""
 
@@ -157,7 +165,6 @@ class _Reader(HTMLParser):
 
 OWN_TAGS = {"html", "head", "meta", "title", "style", "body", "table", "tr", "td", "th", "caption", "p", "h1", "h2"} | {
     "a",
-    "bdi",
     "br",
     "span",
     "wbr",
