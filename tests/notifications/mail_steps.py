@@ -9,7 +9,7 @@ from registerwatch.accounts import repository as account_repository
 from registerwatch.accounts.models import Caller, Role
 from registerwatch.db.tables import users
 from registerwatch.mail.mailer import Mailer
-from registerwatch.notifications import channel_repository
+from registerwatch.notifications import target_repository
 from registerwatch.notifications.channels import Channel
 from registerwatch.notifications.channels.email import EmailChannel
 from registerwatch.notifications.choices import EVERYTHING, Choice
@@ -41,7 +41,7 @@ async def mail_user(
         await connection.execute(update(users).where(users.c.id == user_id).values(proven))
         columns = {"channel": EMAIL, "url": email, "secret": SECRET, "user_id": user_id}
         columns |= columns_of(choice=choice, repeats=True)
-        return await channel_repository.add(connection, account_id, columns, harness.now)
+        return await target_repository.add(connection, account_id, columns, harness.now)
 
 
 def email_channel(harness: ServiceHarness, mailer: Mailer) -> Mapping[str, Channel]:

@@ -6,8 +6,8 @@ import httpx2
 import pytest
 
 from registerwatch.accounts.models import Caller
-from registerwatch.notifications.channel_repository import by_id
 from registerwatch.notifications.choices import Choice, Frequency
+from registerwatch.notifications.target_repository import by_id
 from registerwatch.notifications.unsubscribe import BY_LINK
 from tests.notifications.channels.sample_events import RENAMED
 from tests.notifications.mail_steps import mail_user, mail_worker, send_due, tell

@@ -11,15 +11,8 @@ from tests.support.harness import NewAccount, ServiceHarness
 async def add_webhook(harness: ServiceHarness, caller: Caller) -> int:
     """Give the account a webhook."""
     async with harness.database.transaction() as connection:
-        return await target_repository.add(
-            connection,
-            caller.account.id,
-            channel="webhook",
-            url="https://a.example",
-            secret="whsec_1",
-            is_first=True,
-            now=0,
-        )
+        columns = {"channel": "webhook", "url": "https://a.example", "secret": "whsec_1", "is_first": True}
+        return await target_repository.add(connection, caller.account.id, columns, 0)
 
 
 async def take_awaiting(harness: ServiceHarness, caller: Caller) -> list[str]:

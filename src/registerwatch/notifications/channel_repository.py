@@ -1,13 +1,12 @@
-"""The SQL of targets of every channel, and of what waits for them. Each function but one takes the id of their account.
+"""The SQL of an account's targets over all channels, and of what waits for them. Each function but one takes its id.
 
 Functions run in the transaction of the connection that they are given.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from sqlalchemy import ColumnElement, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, delete, func, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.db.tables import accounts, deliveries, webhooks
@@ -48,32 +47,12 @@ async def with_pause(connection: AsyncConnection, account_id: int) -> tuple[Sequ
     return [target_of(row[:-1]) for row in rows], until
 
 
-async def by_id(connection: AsyncConnection, account_id: int, target_id: int) -> Target | None:
-    """A target of the account."""
-    found = TARGET.where(webhooks.c.account_id == account_id, webhooks.c.id == target_id)
-    row = (await connection.execute(found)).one_or_none()
-    return target_of(row) if row is not None else None
-
-
 async def lock(connection: AsyncConnection, account_id: int, target_id: int | None = None) -> None:
     """Nobody puts deliveries to a target of the account, or to any of them, before this transaction ends."""
     locked = select(webhooks.c.id).where(webhooks.c.account_id == account_id)
     if target_id is not None:
         locked = locked.where(webhooks.c.id == target_id)
     await connection.execute(locked.order_by(webhooks.c.id).with_for_update())
-
-
-async def add(connection: AsyncConnection, account_id: int, values: Mapping[str, Any], now: int) -> int:
-    """Add a target with these columns. Its id."""
-    row = {"account_id": account_id, "is_first": False, "created_at": now, **values}
-    added: int = (await connection.execute(insert(webhooks).values(row).returning(webhooks.c.id))).scalar_one()
-    return added
-
-
-async def change(connection: AsyncConnection, account_id: int, target_id: int, values: Mapping[str, Any]) -> None:
-    """Set these columns of a target of the account."""
-    of_target = webhooks.c.account_id == account_id, webhooks.c.id == target_id
-    await connection.execute(update(webhooks).where(*of_target).values(values))
 
 
 async def paused_until(connection: AsyncConnection, account_id: int) -> int | None:

@@ -100,7 +100,7 @@ class ChannelService:
             await locked(connection, caller)
             await self._require_place(connection, caller, channel)
             columns |= columns_of(choice=await self._checked(connection, caller, new.choice))
-            target_id = await channel_repository.add(connection, caller.account.id, columns, now)
+            target_id = await target_repository.add(connection, caller.account.id, columns, now)
             target = await self._visible(connection, caller, target_id)
             await channel_trail.note(connection, caller, f"{shown_name(target)}: added", now)
             notices = await self._told(connection, caller, target, "added")
@@ -120,7 +120,7 @@ class ChannelService:
             before = await self._visible(connection, caller, target_id)
             columns = await self._changed_columns(connection, caller, before, change)
             if columns:
-                await channel_repository.change(connection, caller.account.id, target_id, columns)
+                await target_repository.change(connection, caller.account.id, target_id, columns)
             after = await self._visible(connection, caller, target_id)
             await waiting_deliveries.reschedule(connection, before, after, now)
             if said := channel_trail.difference(before, after):
@@ -242,7 +242,7 @@ class ChannelService:
             raise CapReached(f"An account has at most {MAX_TARGETS} {channel.name} addresses.")
 
     async def _visible(self, connection: AsyncConnection, caller: Caller, target_id: int) -> Target:
-        target = await channel_repository.by_id(connection, caller.account.id, target_id)
+        target = await target_repository.by_id(connection, caller.account.id, target_id)
         if target is not None and access_to(target, caller) is not Access.NONE:
             return target
         raise InvalidInput(NO_SUCH) if caller.role is Role.OWNER else OwnerOnly(OWNERS_ONLY)

@@ -19,7 +19,7 @@ from registerwatch.db.engine import Database
 from registerwatch.errors import MailNotSent
 from registerwatch.mail.mailer import Mailer
 from registerwatch.mail.texts import channels_failing
-from registerwatch.notifications import channel_repository
+from registerwatch.notifications import channel_repository, target_repository
 from registerwatch.notifications.models import PAUSED_AS_FAILING, Target
 from registerwatch.notifications.target_changes import shown_name
 
@@ -123,11 +123,11 @@ class ChannelUpkeep:
             if await account_repository.lock_account(connection, target.account_id) is None:
                 return
             await channel_repository.lock(connection, target.account_id, target.id)
-            present = await channel_repository.by_id(connection, target.account_id, target.id)
+            present = await target_repository.by_id(connection, target.account_id, target.id)
             if present is None or present.paused_at is not None or not is_given_up(present, now):
                 return
             paused = {"paused_at": now, "paused_reason": PAUSED_AS_FAILING}
-            await channel_repository.change(connection, target.account_id, target.id, paused)
+            await target_repository.change(connection, target.account_id, target.id, paused)
             await channel_repository.drop_waiting(connection, target.account_id, target.id, now)
             await account_repository.note(
                 connection,

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from registerwatch.db.engine import Database
-from registerwatch.notifications import channel_repository, delivery_log_repository, repository
+from registerwatch.notifications import delivery_log_repository, repository, target_repository
 from registerwatch.notifications.models import Delivery, LogCounts, LoggedDelivery, Outcome, Target
 from registerwatch.notifications.target_secrets import TargetSecrets
 
@@ -36,7 +36,7 @@ class DeliveryLog:
         target. The first page has the number 1.
         """
         async with self._database.reading() as connection:
-            target = await channel_repository.by_id(connection, account_id, target_id)
+            target = await target_repository.by_id(connection, account_id, target_id)
             if target is None:
                 return None
             counts = await delivery_log_repository.counts(connection, account_id, target_id)

@@ -66,54 +66,23 @@ async def of_account(connection: AsyncConnection, account_id: int, channel: str)
     return [target_of(row) for row in rows]
 
 
-async def by_id(connection: AsyncConnection, account_id: int, channel: str, target_id: int) -> Target | None:
-    """A target of the account in a channel."""
-    found = TARGET.where(*_is_target(account_id, target_id), webhooks.c.channel == channel)
+async def by_id(connection: AsyncConnection, account_id: int, target_id: int) -> Target | None:
+    """A target of the account."""
+    found = TARGET.where(*_is_target(account_id, target_id))
     row = (await connection.execute(found)).one_or_none()
     return target_of(row) if row is not None else None
 
 
-async def add(
-    connection: AsyncConnection,
-    account_id: int,
-    *,
-    channel: str,
-    url: str,
-    secret: str,
-    is_first: bool,
-    repeats: bool = False,
-    now: int,
-) -> int:
-    """Add a target. Its id."""
-    values = {
-        "account_id": account_id,
-        "channel": channel,
-        "url": url,
-        "secret": secret,
-        "is_first": is_first,
-        "repeats": repeats,
-        "created_at": now,
-    }
-    added: int = (await connection.execute(insert(webhooks).values(values).returning(webhooks.c.id))).scalar_one()
+async def add(connection: AsyncConnection, account_id: int, values: Mapping[str, Any], now: int) -> int:
+    """Add a target with these columns. Its id."""
+    row = {"account_id": account_id, "is_first": False, "created_at": now, **values}
+    added: int = (await connection.execute(insert(webhooks).values(row).returning(webhooks.c.id))).scalar_one()
     return added
 
 
-async def set_url(connection: AsyncConnection, account_id: int, target_id: int, url: str) -> None:
-    """Another address with the same secret."""
-    await connection.execute(update(webhooks).where(*_is_target(account_id, target_id)).values(url=url))
-
-
-async def set_repeats(connection: AsyncConnection, account_id: int, target_id: int, *, repeats: bool) -> None:
-    """Whether deliveries that fail from now on are tried again later."""
-    await connection.execute(update(webhooks).where(*_is_target(account_id, target_id)).values(repeats=repeats))
-
-
-async def set_secret(
-    connection: AsyncConnection, account_id: int, target_id: int, *, secret: str, old_secret: str, until: int
-) -> None:
-    """A new secret, and until when the old one signs beside it."""
-    changed = {"secret": secret, "old_secret": old_secret, "old_secret_until": until}
-    await connection.execute(update(webhooks).where(*_is_target(account_id, target_id)).values(changed))
+async def change(connection: AsyncConnection, account_id: int, target_id: int, values: Mapping[str, Any]) -> None:
+    """Set these columns of a target of the account."""
+    await connection.execute(update(webhooks).where(*_is_target(account_id, target_id)).values(values))
 
 
 async def remove(connection: AsyncConnection, account_id: int, target_id: int) -> None:

@@ -93,7 +93,7 @@ class TargetService:
             if first is not None and first.url == wanted:
                 return
             if first is not None and wanted:
-                await target_repository.set_url(connection, caller.account.id, first.id, wanted)
+                await target_repository.change(connection, caller.account.id, first.id, {"url": wanted})
             elif first is not None:
                 await target_repository.remove(connection, caller.account.id, first.id)
             elif entered is not None:
@@ -146,14 +146,12 @@ class TargetService:
         async with self._database.transaction() as connection:
             await self._locked(connection, caller)
             target = await self._target(connection, caller, target_id)
-            await target_repository.set_secret(
-                connection,
-                caller.account.id,
-                target.id,
-                secret=self._secrets.sealed(caller.account.id, self._channel.new_secret()),
-                old_secret=target.secret,
-                until=now + OVERLAP_SECONDS,
-            )
+            renewal = {
+                "secret": self._secrets.sealed(caller.account.id, self._channel.new_secret()),
+                "old_secret": target.secret,
+                "old_secret_until": now + OVERLAP_SECONDS,
+            }
+            await target_repository.change(connection, caller.account.id, target.id, renewal)
             await self._note(connection, caller, f"{target.url}: new secret")
             renewed = await self._target(connection, caller, target_id)
             what = f"gave the {self._channel.name} to {_host(target.url)} a new secret"
@@ -168,7 +166,7 @@ class TargetService:
             target = await self._target(connection, caller, target_id)
             if target.repeats is repeats:
                 return
-            await target_repository.set_repeats(connection, caller.account.id, target_id, repeats=repeats)
+            await target_repository.change(connection, caller.account.id, target_id, {"repeats": repeats})
             await self._note(connection, caller, f"{target.url}: rounds {'on' if repeats else 'off'}")
 
     async def test(self, caller: Caller, target_id: int | None) -> TestResult:
@@ -238,16 +236,14 @@ class TargetService:
     ) -> int:
         if len(present) >= MAX_TARGETS:
             raise CapReached(f"An account has at most {MAX_TARGETS} {self._channel.name} addresses.")
-        return await target_repository.add(
-            connection,
-            caller.account.id,
-            channel=self._channel.name,
-            url=address.url,
-            secret=self._secrets.sealed(caller.account.id, address.secret),
-            is_first=is_first,
-            repeats=repeats,
-            now=int(self._clock.now()),
-        )
+        columns = {
+            "channel": self._channel.name,
+            "url": address.url,
+            "secret": self._secrets.sealed(caller.account.id, address.secret),
+            "is_first": is_first,
+            "repeats": repeats,
+        }
+        return await target_repository.add(connection, caller.account.id, columns, int(self._clock.now()))
 
     async def _note(self, connection: AsyncConnection, caller: Caller, subject: str) -> None:
         await account_repository.note(
@@ -264,7 +260,8 @@ class TargetService:
         return f"This {self._channel.name} has no delivery with this id that has ended."
 
     async def _by_id(self, connection: AsyncConnection, caller: Caller, target_id: int) -> Target | None:
-        return await target_repository.by_id(connection, caller.account.id, self._channel.name, target_id)
+        found = await target_repository.by_id(connection, caller.account.id, target_id)
+        return found if found is not None and found.channel == self._channel.name else None
 
     async def _target(self, connection: AsyncConnection, caller: Caller, target_id: int) -> Target:
         target = await self._by_id(connection, caller, target_id)

@@ -8,7 +8,7 @@ from registerwatch.accounts.audit import Action
 from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
 from registerwatch.errors import SecretUnreadable
-from registerwatch.notifications import channel_repository
+from registerwatch.notifications import channel_repository, target_repository
 from registerwatch.notifications.choices import Frequency
 from registerwatch.notifications.models import EMAIL, Target
 from registerwatch.notifications.target_changes import columns_of, shown_name
@@ -53,7 +53,7 @@ class UnsubscribeService:
         claim = token_in(token)
         if claim is None:
             return None
-        stored = await channel_repository.by_id(connection, claim.account_id, claim.target_id)
+        stored = await target_repository.by_id(connection, claim.account_id, claim.target_id)
         if stored is None or stored.channel != EMAIL:
             return None
         try:
@@ -65,7 +65,7 @@ class UnsubscribeService:
 
 async def _turn_off(connection: AsyncConnection, target: Target, now: int) -> None:
     columns = columns_of(choice=replace(target.choice, frequency=Frequency.OFF))
-    await channel_repository.change(connection, target.account_id, target.id, columns)
+    await target_repository.change(connection, target.account_id, target.id, columns)
     await channel_repository.drop_waiting(connection, target.account_id, target.id, now)
     await account_repository.note(
         connection,

@@ -30,21 +30,14 @@ _encoder = msgspec.json.Encoder()
 class ChatService(Protocol):
     """What a chat service takes."""
 
-    @property
-    def name(self) -> str:
-        """The channel's word."""
-
-    @property
-    def title(self) -> str:
-        """The service's own name."""
-
-    @property
-    def example(self) -> str:
-        """An address as the service makes them."""
-
-    @property
-    def max_blocks(self) -> int:
-        """That one message may show."""
+    name: str
+    """The channel's word."""
+    title: str
+    """The service's own name."""
+    example: str
+    """An address as the service makes them."""
+    max_blocks: int
+    """That one message may show."""
 
     def is_address(self, address: Address) -> bool:
         """Whether an address is one of its incoming webhooks."""
@@ -78,27 +71,13 @@ class ChatChannel:
         allow_private: bool,
         note: str = "",
     ) -> None:
+        self.name, self.title, self.example = service.name, service.title, service.example
         self._service = service
         self._http_client = http_client
         self._addresses = MailAddresses(public_url, unsubscribe="")
         self._user_agent = user_agent
         self._allow_private = allow_private
         self._note = note
-
-    @property
-    def name(self) -> str:
-        """The service's word."""
-        return self._service.name
-
-    @property
-    def title(self) -> str:
-        """The service's own name."""
-        return self._service.title
-
-    @property
-    def example(self) -> str:
-        """An address as the service makes them."""
-        return self._service.example
 
     def check_target(self, text: str) -> str:
         """The address of an incoming webhook of this service. Raises `InvalidInput`.
