@@ -47,7 +47,7 @@ class DeviceCertificates:
         self._numbers: dict[str, list[tuple[int, Counter[str]]]] = {}
         """How many certificates of each number the answering records had."""
         self._baselines: dict[Watcher, int] = {}
-        """When watches had no baseline for the last time."""
+        """When watches had no baseline for the last time, and no read of one had begun."""
         self._judged_at = 0
 
     def note(self, udi: str, step: int) -> None:
@@ -62,15 +62,23 @@ class DeviceCertificates:
         listed = certificates_of(self._world, answering(records)).values() if records else ()
         self._numbers.setdefault(udi, []).append((step, Counter(each.number for each in listed)))
 
-    def judge(self, told: Iterable[tuple[Watcher, FieldChange]], snapshots: Mapping[Watcher, Any], step: int) -> None:
-        """Judge the changes of a step, and what watches know after it."""
+    def judge(
+        self,
+        told: Iterable[tuple[Watcher, FieldChange]],
+        snapshots: Mapping[Watcher, Any],
+        step: int,
+        began: Mapping[str, int],
+    ) -> None:
+        """Judge the changes of a step, and what watches know after it. `began` tells when the reads of subjects that
+        ended in it had begun.
+        """
         changes: dict[Watcher, list[FieldChange]] = {}
         for watcher, change in told:
             self._judge_truth(watcher, change)
             changes.setdefault(watcher, []).append(change)
         for watcher, snapshot in snapshots.items():
             if watcher not in self._known:
-                self._baselines[watcher] = self._judged_at
+                self._baselines[watcher] = min(self._judged_at, began.get(watcher[1], self._judged_at))
             self._judge_known(watcher, _known(snapshot), changes.get(watcher, []))
         self._judged_at = step
 

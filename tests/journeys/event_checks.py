@@ -205,7 +205,10 @@ class EventChecks:
             each: snapshot for each, snapshot in (await self._stored_snapshots()).items() if not is_srn(each[1])
         }
         of_certificates = [each for each in changes if each[1][0] in _CERTIFICATE_FIELDS]
-        self.certificates.judge(of_certificates, snapshots, self.requests.steps)
+        began: dict[str, int] = {}
+        for read in self.requests.finished:
+            began[read.subject] = min(read.began, began.get(read.subject, read.began))
+        self.certificates.judge(of_certificates, snapshots, self.requests.steps, began)
         left = [replace(e, changes=[each for each in e.changes if each[0] not in _CERTIFICATE_FIELDS]) for e in told]
         return [event for event in left if event.changes]
 

@@ -87,7 +87,21 @@ def test_the_version_of_a_record_is_told_where_nothing_else_changed() -> None:
     version = FieldChange("version", "4", "5")
 
     assert "Version" not in mail_about(an_event(RENAMED, version)).text
-    assert "Version of the record" in mail_about(an_event(version)).text
+    alone = mail_about(an_event(version))
+    assert "Version of the record" in alone.text
+    assert alone.subject == "Low: new version 5 of the record (Ceramill Zolid)"
+    later = an_event(version, watch=13, at=AT + 60)
+    both = mail_about(later, an_event(RENAMED))
+    assert both.subject == "Low: trade name Zolid HT+, 2 changes of 2 watches", "what tells more comes first"
+
+
+def test_a_new_certificate_has_nothing_before_it() -> None:
+    mail = mail_about(an_event(FieldChange("certificate", "", "Z-1", certificate="Z-1")))
+
+    assert mail.subject == "Low: new certificate Z-1 (Ceramill Zolid)"
+    assert "  New certificate\n    Z-1\n" in mail.text
+    replaced = mail_about(an_event(FieldChange("certificate", "Z-1", "Z-2", certificate="Z-2")))
+    assert "    before: Z-1\n    after:  Z-2\n" in replaced.text
 
 
 def test_an_event_of_a_later_release_is_told_by_its_own_words() -> None:

@@ -6,7 +6,7 @@ from functools import partial
 import msgspec
 
 from registerwatch.mail.clean_text import clean
-from registerwatch.watches.diff import STATUS, FieldChange
+from registerwatch.watches.diff import NUMBER, STATUS, FieldChange
 from registerwatch.watches.event_rules import NUMBERS, field_name, headlines, most_severe_first
 from registerwatch.watches.event_rules import told as in_words
 from registerwatch.watches.expiry_marks import ENDS
@@ -48,6 +48,8 @@ class MailedEvent(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """Changes that are left out."""
     cause: str | None = None
     visible_at: int | None = None
+    is_version_alone: bool = False
+    """Whether it tells nothing but that the record has a new version."""
 
 
 _encoder = msgspec.json.Encoder()
@@ -73,6 +75,7 @@ def event_line(event: Event) -> str:
         more=max(0, len(told) - MAX_ROWS),
         cause=event.cause,
         visible_at=event.visible_at,
+        is_version_alone=bool(changes) and all(each.field == VERSION for each in changes),
     )
     return _encoder.encode(mailed).decode()
 
@@ -100,6 +103,8 @@ def _row(change: FieldChange, changes: Sequence[FieldChange]) -> MailedChange:
         return MailedChange(_capital(_named(name, change.certificate)), None, _value(f"{change.old}, {change.new}"))
     if change.device:
         return MailedChange(_capital(name), None, _value(in_words(change).partition(": ")[2]))
+    if _is_new_certificate(change):
+        return MailedChange("New certificate", None, _value(change.new))
     row = MailedChange(_capital(_named(name, change.certificate)), _value(change.old), _value(change.new))
     return MailedChange(row.field, None, row.after) if change.field == REFUSED else row
 
@@ -118,9 +123,17 @@ def _brief(change: FieldChange) -> str:
         return f"certificate {change.new[:1].lower()}{change.new[1:]}"
     if change.field == "status":
         return change.new
+    if _is_new_certificate(change):
+        return f"new certificate {change.new}"
+    if change.field == VERSION:
+        return f"new version {change.new} of the record"
     if change.field in NUMBERS or change.field in (ENDS, REFUSED) or change.device:
         return headlines([change])[0]
     return f"{field_name(change.field)} {change.new}"
+
+
+def _is_new_certificate(change: FieldChange) -> bool:
+    return change.field == NUMBER and not change.old
 
 
 def _named(name: str, certificate: str | None) -> str:

@@ -70,7 +70,9 @@ def only_watch(events: Sequence[MailedEvent]) -> int | None:
 
 
 def _groups(events: Iterable[MailedEvent]) -> list[list[MailedEvent]]:
-    """Events of one cause together, others by their watch; worst first, of several alike the newest."""
+    """Events of one cause together, others by their watch; worst first, of several alike the newest. A new version of a
+    record of which nothing else is known comes after all that is alike.
+    """
     found: dict[object, list[MailedEvent]] = {}
     for event in events:
         found.setdefault(event.cause or (event.watch_id, event.subject), []).append(event)
@@ -78,8 +80,8 @@ def _groups(events: Iterable[MailedEvent]) -> list[list[MailedEvent]]:
     return sorted(groups, key=lambda group: _worst_first(group[0]))
 
 
-def _worst_first(event: MailedEvent) -> tuple[int, int, int]:
-    return rank(event.severity), -event.created_at, -event.id
+def _worst_first(event: MailedEvent) -> tuple[int, bool, int, int]:
+    return rank(event.severity), event.is_version_alone, -event.created_at, -event.id
 
 
 def rank(severity: str) -> int:
