@@ -1,0 +1,140 @@
+"""What a typed or scanned code says: the identifiers that it can mean, and what else it tells of one device."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Literal
+
+CandidateKind = Literal["udi-di", "basic-udi-di", "srn", "certificate"]
+Agency = Literal["gs1", "hibcc", "iccbba", "ifa", "eudamed"]
+Verdict = Literal["right", "wrong", "absent", "unknown"]
+"""`absent`: the code has none. `unknown`: its form has none, or no way to tell whether it is one."""
+
+PartName = Literal["lot", "serial", "expiry", "production-date", "quantity", "donation", "other"]
+LABELS: dict[PartName, str] = {
+    "lot": "Lot",
+    "serial": "Serial number",
+    "expiry": "Expiry date",
+    "production-date": "Production date",
+    "quantity": "Quantity",
+    "donation": "Donation identification number",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class CheckDigits:
+    """What the check digits or characters of an identifier say; `expected` is what they should be."""
+
+    verdict: Verdict
+    expected: str = ""
+    unit: str = "digit"
+
+    @property
+    def told(self) -> str:
+        """What is wrong with them in a sentence, empty where nothing is."""
+        if self.verdict == "wrong":
+            return f"The last {self.unit} should be {self.expected}, so it is mistyped or this is something else."
+        return ""
+
+
+UNCHECKED = CheckDigits("unknown")
+ABSENT = CheckDigits("absent")
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One identifier that a code can mean."""
+
+    kind: CandidateKind
+    value: str
+    """As the register writes it, as far as that is known."""
+    form: str
+    """What it is called where it comes from, such as `GTIN-13`."""
+    agency: Agency | None = None
+    check: CheckDigits = UNCHECKED
+    note: str = ""
+    """What else is to be known of this reading, in sentences."""
+    also: tuple[str, ...] = ()
+    """Other ways in which the register may write the same identifier."""
+    is_marked: bool = False
+    """Whether the code itself says what it is, by brackets, a data identifier or the like."""
+    is_derived: bool = False
+    """Whether it is no other reading of the code, but follows from the one before it."""
+
+    @property
+    def explanation(self) -> str:
+        """Why this is a candidate, and what its check digits say, in sentences."""
+        return " ".join(filter(None, (f"{self.form}.", self.note, self.check.told)))
+
+    @property
+    def spellings(self) -> tuple[str, ...]:
+        """Every way in which the register may write it, most likely first."""
+        return (self.value, *self.also)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Something else that a code says, of one lot or one device."""
+
+    name: PartName
+    written: str
+    """As the code has it."""
+    value: str | None
+    """The same to be read: a date as `2028-01-31` or `2028-01`, other values as they are; None for what is no date."""
+    qualifier: str
+    """What announces it in the code, such as `17` or `$$3`."""
+    title: str = ""
+    """What it is called, where `name` is `other`."""
+
+    @property
+    def label(self) -> str:
+        """What it is called for people."""
+        return LABELS.get(self.name) or self.title or f"Field {self.qualifier}"
+
+
+@dataclass(frozen=True)
+class ParsedCode:
+    """What a code says. `candidates` are ordered: the likeliest first."""
+
+    candidates: tuple[Candidate, ...] = ()
+    parts: tuple[Part, ...] = ()
+    warnings: tuple[str, ...] = ()
+    is_marked: bool = field(default=False, compare=False)
+    """Whether the code itself says what it is; else it may be words or a number of another kind."""
+
+    @property
+    def subject(self) -> str | None:
+        """The one UDI-DI or SRN that the code certainly means; None where it means none, or one of several."""
+        readings = [each for each in self.candidates if each.kind != "certificate" and not each.is_derived]
+        likely = [each for each in readings if _RANK[each.check.verdict] == _RANK[readings[0].check.verdict]]
+        is_wrong = any(each.check.verdict == "wrong" and not each.is_marked for each in likely)
+        if is_wrong or len({each.value for each in likely}) != 1:
+            return None
+        values = [each.value for each in (*likely, *self._derived) if each.kind in {"udi-di", "srn"}]
+        return values[0] if values else None
+
+    @property
+    def _derived(self) -> list[Candidate]:
+        return [each for each in self.candidates if each.is_derived]
+
+    @property
+    def devices(self) -> tuple[Candidate, ...]:
+        """The candidates that are UDI-DIs."""
+        return tuple(each for each in self.candidates if each.kind == "udi-di")
+
+    @property
+    def says_more(self) -> bool:
+        """Whether there is something to tell that the identifier alone does not."""
+        distinct = {each.value for each in self.candidates if each.kind != "certificate"}
+        is_wrong = any(each.check.verdict == "wrong" for each in self.candidates)
+        return bool(self.parts or self.warnings) or len(distinct) > 1 or is_wrong
+
+
+_RANK: dict[Verdict, int] = {"right": 0, "unknown": 1, "absent": 1, "wrong": 2}
+
+
+def in_order(candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:
+    """The likeliest first: right check digits before none, none before wrong ones; none twice."""
+    distinct: dict[tuple[str, str, str | None], Candidate] = {}
+    for each in candidates:
+        distinct.setdefault((each.kind, each.value, each.agency), each)
+    return tuple(sorted(distinct.values(), key=lambda each: _RANK[each.check.verdict]))

@@ -1,0 +1,128 @@
+"""UDI-DIs and SRNs: which of the two a text is, and how it is written.
+
+Other modules of this package read codes, each those of one issuing agency.
+"""
+
+import re
+from typing import Literal
+
+from registerwatch.errors import InvalidInput
+from registerwatch.register.identifiers import eudamed, hibc, iccbba
+from registerwatch.register.identifiers.gs1_numbers import GTIN_LENGTHS
+from registerwatch.register.identifiers.parse import ANY_YEAR, MAX_CERTIFICATE_LENGTH, parse
+from registerwatch.register.identifiers.parsed_code import ParsedCode
+
+MAX_LENGTH = 120
+"""Longest identifier that is looked at; the longest that issuing agencies allow has 35 characters."""
+
+Kind = Literal["udi", "srn"]
+
+_MEANINGFUL = re.compile("[0-9A-Za-z]")
+_SHORTENED = re.compile(r"[0-9]+([.,][0-9]+)?E\+?[0-9]+", re.IGNORECASE)
+
+
+def subject(text: str) -> str:
+    """The identifier in a text that names one device or actor: no white space, an SRN in capitals.
+
+    Raises `InvalidInput` when it is too long or has neither letter nor digit.
+    """
+    if len(text) > MAX_LENGTH:
+        raise InvalidInput(f"The identifier has {len(text)} characters; the longest that is possible has {MAX_LENGTH}.")
+    bare = "".join(text.split())
+    if not _MEANINGFUL.search(bare):
+        raise InvalidInput(
+            "The identifier is empty. Send a UDI-DI such as 04012345678901 or an SRN such as DE-MF-000006413."
+        )
+    capital = bare.upper()
+    return capital if eudamed.SRN.fullmatch(capital) else bare
+
+
+def kind(identifier: str) -> Kind:
+    """`srn` for the form CC-XX-digits, `udi` for anything else."""
+    return "srn" if eudamed.SRN.fullmatch(identifier) else "udi"
+
+
+def read_code(text: str) -> ParsedCode:
+    """What a text identifies; dates of it are not to be used."""
+    return parse(text, ANY_YEAR)
+
+
+def udi_spellings(text: str) -> tuple[str, ...]:
+    """The UDI-DIs and Basic UDI-DIs that a typed or scanned text can mean, most likely first.
+
+    It is looked for as it was typed before anything else, unless brackets say how it is to be read.
+    """
+    read = read_code(text)
+    devices = [each for kind in ("udi-di", "basic-udi-di") for each in read.candidates if each.kind == kind]
+    meant = [spelling for each in devices for spelling in each.spellings]
+    bare = "".join(text.split())
+    digits = bare.replace("-", "")
+    typed = [bare, bare.upper(), bare.upper().lstrip("+")]
+    if 8 <= len(digits) < 14 and _is_number(digits):
+        typed.append(digits.zfill(14))
+    spellings = meant if meant and bare.startswith("(") else [*typed, *meant]
+    return tuple(dict.fromkeys(spelling for spelling in spellings if spelling))
+
+
+def looks_like_udi(text: str) -> bool:
+    """Whether a text is written like one UDI-DI, so that the register can be asked for it."""
+    bare = text.strip().lstrip("+").upper()
+    if _is_number(bare) and len(bare) == 14:
+        return True
+    if any(form.fullmatch(bare) for form in (hibc.UNMARKED, iccbba.UNMARKED)):
+        return True
+    read = read_code(text)
+    return any(each.is_marked or each.check.verdict == "right" for each in read.devices)
+
+
+def may_be_certificate_number(text: str) -> bool:
+    """Whether a text may be the number of a certificate, whose form every notified body decides for itself: it has a
+    digit, and is neither too short nor too long for one.
+    """
+    return 3 <= len(text) <= MAX_CERTIFICATE_LENGTH and any(sign.isdigit() for sign in text)
+
+
+def as_registered(identifier: str) -> str:
+    """An identifier as the register writes it, where it certainly means one UDI-DI or SRN: the digits of a GS1 element
+    string, a shorter GTIN with its leading zeros, other codes without the signs around them. Else as it is.
+    """
+    return read_code(identifier).subject or identifier
+
+
+def why_none(identifier: str) -> str | None:
+    """Why an identifier, as the register writes it, can be that of no device and no actor; None where it can be."""
+    read = read_code(identifier)
+    if read.subject is not None or kind(identifier) == "srn":
+        return None
+    if any(each.kind == "basic-udi-di" and each.check.verdict == "right" for each in read.candidates):
+        return "this is a Basic UDI-DI, which many devices share; list their UDI-DIs."
+    if len({each.value for each in read.devices if each.check.verdict != "wrong"}) > 1:
+        return f"this can be {' or '.join(each.value for each in read.devices)}; write the one that you mean."
+    return _what_is_wrong(identifier, read)
+
+
+def _what_is_wrong(identifier: str, read: ParsedCode) -> str | None:
+    if _is_number(identifier):
+        return _what_is_wrong_with_number(identifier)
+    if _SHORTENED.fullmatch(identifier):
+        return "a spreadsheet has shortened this number; format its column as text and export the list again."
+    if read.is_marked and read.warnings:
+        return f"this names no device. {read.warnings[0]}"
+    if identifier.startswith(("=", '"')):
+        return "this is a spreadsheet's formula; write the identifier alone."
+    if not re.search("[0-9]", identifier):
+        return "this has no digit, so it is no identifier."
+    if eudamed.OF_EUDAMED.fullmatch(identifier.upper()):
+        return None
+    wrong = next((each.check.told for each in read.devices if each.check.told), None)
+    return wrong or "this has the form of no UDI-DI (GS1, HIBCC, ICCBBA, IFA) and of no SRN."
+
+
+def _what_is_wrong_with_number(digits: str) -> str:
+    if len(digits) not in GTIN_LENGTHS:
+        return f"this has {len(digits)} digits; a UDI-DI of GS1 has 14."
+    return "its check digit is wrong, so a digit is mistyped or this is another number."
+
+
+def _is_number(identifier: str) -> bool:
+    return identifier.isascii() and identifier.isdigit()
