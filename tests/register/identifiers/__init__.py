@@ -1,0 +1,1 @@
+"""Tests of how codes and identifiers are read."""
