@@ -15,7 +15,7 @@ ACTOR_ROLES = ("MF", "PR", "AR", "IM")
 
 OF_EUDAMED = re.compile(r"[BD]-(?=[^0-9]*[0-9])[0-9A-Z.+/$%-]{4,40}")
 _DASHES = dict.fromkeys(map(ord, "‐‑‒–—―−﹘﹣－"), "-")
-_SPACED_SRN = re.compile(r"([A-Z]{2})([ -]*)([A-Z]{2})([ -]*)([0-9][0-9 ]{0,22})")
+_SPACED_SRN = re.compile(r"([A-Z]{2})( ?-? ?)([A-Z]{2})( ?-? ?)([0-9][0-9 ]{0,22})")
 _SRN_DIGITS = 9
 
 

@@ -24,13 +24,14 @@ PRIMARY = re.compile(r"[A-Z][A-Z0-9]{3}[A-Z0-9]{1,18}[0-9]")
 UNMARKED = re.compile(r"[A-Z](?=[A-Z]{0,2}[0-9])[A-Z0-9]{3}[A-Z0-9]{1,18}[0-9][A-Z0-9\-. $/+%]?")
 """The same without its `+`, perhaps with a check character; a labeler code of letters alone begins words too."""
 
+OF_PROVIDER = "This is a HIBC code of a provider, for patients or places and no device."
 MIN_LENGTH = 7
 """Characters of the shortest primary code, with its `+` and without a check character."""
 ONLY_SECONDARY = "This is a secondary code, which names no device; the primary code beside it does."
 
 _CONCATENATED = re.compile(rf"({PRIMARY.pattern})/(?=[$0-9SQ])")
 _BASIC = re.compile(r"\+\+[A-Z][A-Z0-9]{3}[A-Z0-9]{1,17}[2-9A-HJ-NP-Z]{2}")
-_NEXT_CODE = re.compile(r"\+(?=[$0-9S])")
+_NEXT_CODE = re.compile(r"\+(?=[$0-9S].{2})")
 _DATE_FORMS: dict[str, DateForm] = {
     "2": "MMDDYY",
     "3": "YYMMDD",
@@ -88,7 +89,7 @@ def parse(text: str, this_year: int) -> ParsedCode:
     """What a text says that begins with `+`. Blanks at its end may be check characters."""
     code = text.upper()
     if code.startswith("+/"):
-        return ParsedCode(warnings=("This is a HIBC code of a provider, for patients or places and no device.",))
+        return ParsedCode(warnings=(OF_PROVIDER,), is_marked=True)
     if basic := basic_udi_di(code.strip()):
         return ParsedCode((basic,), is_marked=True)
     first, others = _codes(code)

@@ -122,6 +122,11 @@ class ParsedCode:
         return tuple(each for each in self.candidates if each.kind == "udi-di")
 
     @property
+    def device_spellings(self) -> tuple[str, ...]:
+        """Every way in which the register may write a UDI-DI that the code can mean, most likely first."""
+        return tuple(dict.fromkeys(spelling for each in self.devices for spelling in each.spellings))
+
+    @property
     def says_more(self) -> bool:
         """Whether there is something to tell that the identifier alone does not."""
         distinct = {each.value for each in self.candidates if each.kind != "certificate"}

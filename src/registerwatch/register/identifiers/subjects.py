@@ -22,7 +22,8 @@ _SHORTENED = re.compile(r"[0-9]+([.,][0-9]+)?E\+?[0-9]+", re.IGNORECASE)
 
 
 def subject(text: str) -> str:
-    """The identifier in a text that names one device or actor: no white space, an SRN in capitals.
+    """The identifier in a text that names one device or actor: no white space, an SRN in its usual form however
+    it is spaced.
 
     Raises `InvalidInput` when it is too long or has neither letter nor digit.
     """
@@ -33,8 +34,8 @@ def subject(text: str) -> str:
         raise InvalidInput(
             "The identifier is empty. Send a UDI-DI such as 04012345678901 or an SRN such as DE-MF-000006413."
         )
-    capital = bare.upper()
-    return capital if eudamed.SRN.fullmatch(capital) else bare
+    actor = eudamed.srn(eudamed.with_plain_dashes(text))
+    return actor.value if actor else bare
 
 
 def kind(identifier: str) -> Kind:
