@@ -20,6 +20,7 @@ from registerwatch.rest import (
     billing,
     certificates,
     channels,
+    codes,
     errors,
     feeds,
     history,
@@ -49,6 +50,7 @@ from registerwatch.web.security_headers import security_headers
 
 ROUTERS = (
     certificates.router,  # before that of actors, which takes any path below theirs
+    codes.router,
     history.router,  # before the routes of devices and actors, whose codes may have slashes
     register.router,
     sessions.router,

@@ -256,6 +256,7 @@ PUBLIC: Mapping[str, Body | None] = {
     "GET /ready": None,
     "GET /openapi.json": None,
     "GET /v1/search": None,
+    "GET /v1/parse": None,
     "GET /v1/refresh": None,
     "GET /v1/devices/{udi}": None,
     "GET /v1/devices/{udi}/history": None,
@@ -575,6 +576,7 @@ async def test_what_is_public_needs_no_credential_and_minds_no_wrong_one(
         path = label.partition(" ")[2].format(**ids)
         queries = {
             "GET /v1/search": {"q": "set"},
+            "GET /v1/parse": {"code": "(01)04012345678901"},
             "GET /v1/refresh": {"q": record.primary_di},
             "GET /v1/certificates": {"number": "Z-1"},
         }

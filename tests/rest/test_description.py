@@ -20,6 +20,7 @@ from tests.support.servers import served_harness
 
 OPEN = (
     "GET /v1/search",
+    "GET /v1/parse",
     "GET /v1/refresh",
     "GET /v1/devices/{udi}",
     "GET /v1/actors/{srn}",

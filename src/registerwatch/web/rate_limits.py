@@ -23,6 +23,7 @@ class Limit(Enum):
     """Requests that make the service read the register: a refresh, a record that is not in the copy."""
     CERTIFICATES = RateLimitRule("certificates", 60, 60)
     HISTORY = RateLimitRule("history", 40, 60)
+    CODES = RateLimitRule("codes", 120, 60)
     PAGES = RateLimitRule("pages", 120, 60)
     TOOLS = RateLimitRule("tools", 60, 60)
     ACCOUNT = RateLimitRule("account", 240, 60)

@@ -1,0 +1,45 @@
+"""What a code says, without asking anybody."""
+
+from datetime import UTC, datetime
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query, Request
+from starlette.responses import Response
+
+from registerwatch.register.identifiers import MAX_CODE_LENGTH, parse
+from registerwatch.rest.description import BAD_REQUEST, OTHER_ERROR, RATE_LIMITED, answer, operation_id
+from registerwatch.rest.parameters import only_known_parameters
+from registerwatch.web.code_answers import ParsedCodeAnswer
+from registerwatch.web.injection import InjectedService, counted
+from registerwatch.web.rate_limits import Limit
+from registerwatch.web.responses import private_response
+
+router = APIRouter(tags=["register"], responses=OTHER_ERROR, generate_unique_id_function=operation_id)
+
+
+@router.get(
+    "/v1/parse",
+    summary="Read a code",
+    responses=answer(ParsedCodeAnswer) | BAD_REQUEST | RATE_LIMITED,
+    dependencies=[Depends(counted(Limit.CODES)), Depends(only_known_parameters)],
+)
+async def parse_code(
+    request: Request,
+    code: Annotated[
+        str,
+        Query(
+            description="What was typed or scanned, percent-encoded; the separator between fields (FNC1) as `%1D`,"
+            " `<GS>` or `^`.",
+            min_length=1,
+            max_length=MAX_CODE_LENGTH,
+            examples=["(01)04012345678901(17)280131(10)A1"],
+        ),
+    ],
+    service: InjectedService,
+) -> Response:
+    """GS1 (GTIN, element strings, Digital Link), HIBC, ISBT 128, IFA, EUDAMED DI and ID, Basic UDI-DIs, SRNs, numbers
+    of certificates. Neither the copy nor the register is asked, and nothing is stored. What cannot be read is answered
+    without candidates. Limit: 120 requests per address and minute.
+    """
+    this_year = datetime.fromtimestamp(service.clock.now(), UTC).year
+    return private_response(ParsedCodeAnswer.of(parse(code, this_year)))
