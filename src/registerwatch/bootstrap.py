@@ -35,6 +35,7 @@ from registerwatch.notifications.targets import MAX_TESTS
 from registerwatch.notifications.wiring import Notifications, build_notifications
 from registerwatch.register.actors import ActorService
 from registerwatch.register.certificate_service import CertificateService
+from registerwatch.register.code_service import CodeService
 from registerwatch.register.devices import DeviceService
 from registerwatch.register.history_service import HistoryService
 from registerwatch.register.ingest.bulk_load import BulkLoader
@@ -104,6 +105,7 @@ class Service:
     certificates: CertificateService
     history: HistoryService
     refresh: RefreshService
+    codes: CodeService
     search: SearchService
     device_sweep: DeviceSweeper
     bulk_loader: BulkLoader
@@ -196,7 +198,8 @@ def build_service(
     certificate_queries = CertificateQueries(database)
     certificates = CertificateService(certificate_queries)
     devices = DeviceService(documents, refresher, clock, fresh_for)
-    watches = build_watches(settings, database, clock, copy, refresher, notifications.outbox)
+    codes = CodeService(documents)
+    watches = build_watches(settings, database, clock, copy, refresher, notifications.outbox, codes)
     listing = EudamedDeviceListing(register.interface, page_size=page_size)
     sweep = SweepAdapters(
         database,
@@ -228,6 +231,7 @@ def build_service(
         actors=actors,
         certificates=certificates,
         history=HistoryService(database, clock),
+        codes=codes,
         refresh=RefreshService(refresher, devices, actors, indexer.catch_up_where_near),
         device_sweep=DeviceSweeper(sweep, interval=settings.sweep_interval),
         search=SearchService(documents, index, indexer.problem, certificate_queries),

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from registerwatch.register.actors import ActorAnswer
 from registerwatch.register.codes import RiskFilter, StatusFilter
 from registerwatch.register.devices import MAX_WAIT_SECONDS, DeviceAnswer, NoDevice, ServedDevice
-from registerwatch.register.identifiers import MAX_LENGTH, subject
+from registerwatch.register.identifiers import MAX_LENGTH
 from registerwatch.register.refresh_service import RefreshOutcome
 from registerwatch.register.search.index import Filters
 from registerwatch.register.search.queries import MAX_QUERY_LENGTH
@@ -69,7 +69,8 @@ class SearchParameters(BaseModel):
     q: str = Field(
         "",
         max_length=MAX_QUERY_LENGTH,
-        description="UDI-DI, SRN, words of a name, or a catalogue reference; tried in this order.",
+        description="UDI-DI or any code that means one, SRN, words of a name, or a catalogue reference; tried in this"
+        " order.",
         examples=["ceramill zolid"],
     )
     status: StatusFilter | None = Field(
@@ -121,13 +122,18 @@ async def search(
 )
 async def refresh(
     request: Request,
-    q: Annotated[str, Query(description="One UDI-DI or one SRN.", examples=["04012345678901"], **IDENTIFIER)],
+    q: Annotated[
+        str,
+        Query(
+            description="One UDI-DI or one SRN, or a code that means one.", examples=["04012345678901"], **IDENTIFIER
+        ),
+    ],
     service: InjectedService,
 ) -> Response:
     """Refreshes that code only. A register that cannot be read changes nothing and is told in `error`.
     Limit: 20 requests per address and minute.
     """
-    code = subject(q)
+    code = await service.codes.subject(q)
     await limits_of(request).check(request, Limit.REGISTER_READ)
     return private_response(_refresh_answer(await service.refresh.read(code, lambda: address_of(request))))
 
@@ -145,7 +151,14 @@ async def refresh(
 )
 async def read_device(
     request: Request,
-    udi: Annotated[str, Path(description="UDI-DI, percent-encoded.", examples=["04012345678901"], **IDENTIFIER)],
+    udi: Annotated[
+        str,
+        Path(
+            description="UDI-DI, or any code that means one, percent-encoded.",
+            examples=["04012345678901"],
+            **IDENTIFIER,
+        ),
+    ],
     service: InjectedService,
     prefer: Annotated[
         str | None,  # generators of clients know no header that is a list
@@ -163,7 +176,7 @@ async def read_device(
     read in the background when somebody first asks for it: until then `complete` is false, and `Prefer: wait=3` waits
     for them.
     """
-    code = subject(udi)
+    code = await service.codes.subject(udi)
     wait = wait_seconds(request.headers.getlist("prefer"), MAX_WAIT_SECONDS) if prefer else 0
     found = await service.devices.read(
         code,

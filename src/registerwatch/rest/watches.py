@@ -49,7 +49,7 @@ class WatchRequest(RequestBody):
     """A subject to watch."""
 
     subject: str = Field(
-        description="UDI-DI or SRN; white space is left out.",
+        description="UDI-DI or SRN, or a code that means one; white space is left out.",
         examples=[UDI, "DE-MF-000006413"],
         json_schema_extra={"minLength": 1, "maxLength": MAX_LENGTH, "pattern": "[0-9A-Za-z]"},
     )

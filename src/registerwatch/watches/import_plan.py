@@ -7,7 +7,8 @@ from functools import cached_property
 from typing import Literal
 
 from registerwatch.errors import InvalidInput
-from registerwatch.register.identifiers import Kind, as_registered, kind, why_none
+from registerwatch.register.code_service import one_of
+from registerwatch.register.identifiers import Kind, as_registered, kind, read_code, udi_spellings, why_none
 from registerwatch.watches.import_table import PROBLEMS, ListLine
 from registerwatch.watches.subjects import subject as subject_of
 
@@ -110,9 +111,16 @@ def plan_lines(
 
 
 def doubtful_subjects(lines: Iterable[ListLine]) -> list[str]:
-    """Subjects that have the form of no identifier: only the copy can say whether they are one."""
-    found = filter(None, map(_subject_or_none, lines))
-    return [each for each in found if why_none(each)]
+    """Subjects that have the form of no identifier, or that are written in another way than the register's: only the
+    copy can say whether they are one.
+    """
+    doubtful: list[str] = []
+    for line in lines:
+        written = _subject_or_none(line)
+        meant = read_code(line.cell)
+        if (written is not None and why_none(written)) or not {*meant.device_spellings} <= {written}:
+            doubtful += [each for each in (written, *udi_spellings(line.cell)) if each and each.isprintable()]
+    return list(dict.fromkeys(doubtful))
 
 
 def _planned(line: ListLine, present: Collection[str], known: Collection[str]) -> PlannedLine:
@@ -121,13 +129,28 @@ def _planned(line: ListLine, present: Collection[str], known: Collection[str]) -
     if line.problem:
         return PlannedLine(line.number, typed, typed, "invalid", PROBLEMS[line.problem])
     try:
-        written = subject_of(line.cell)
+        subject = _meant(line.cell, present, known)
     except InvalidInput as error:
         return PlannedLine(line.number, typed, typed, "invalid", str(error))
-    is_known = written in present or written in known
-    subject = written if is_known else as_registered(written)
     problem = None if subject in present or subject in known else why_none(subject)
     return PlannedLine(line.number, typed, subject, "new" if problem is None else "invalid", problem or "")
+
+
+def _meant(cell: str, present: Collection[str], known: Collection[str]) -> str:
+    """The subject that a cell means: what is watched or known as it is written, else what its code means.
+
+    Raises `InvalidInput` for what is none, and for a code that can be several known devices.
+    """
+    read = read_code(cell)
+    try:
+        written = subject_of(cell)
+    except InvalidInput:
+        if read.subject is None:
+            raise
+        written = read.subject
+    if written in present or written in known:
+        return written
+    return one_of(read, present) or one_of(read, known) or read.subject or as_registered(written)
 
 
 def _shown(cell: str) -> str:
@@ -137,7 +160,7 @@ def _shown(cell: str) -> str:
 
 def _subject_or_none(line: ListLine) -> str | None:
     try:
-        return as_registered(subject_of(line.cell))
+        return subject_of(line.cell)
     except InvalidInput:
         return None
 

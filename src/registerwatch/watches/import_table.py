@@ -42,6 +42,9 @@ LIST_IS_DAMAGED = "The list did not come back as it was shown. Send it again."
 MAX_LINE_NUMBER = 10_000_000
 
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
+SEPARATORS = {"\x1d": "<GS>", "\x1e": "<RS>", "\x04": "<EOT>"}
+"""Separators in scanned codes, as they are written where a control character cannot stand."""
+_SEPARATORS = re.compile("[\x1d\x1e\x04]")
 _NUMBER_WITH_ZEROS = re.compile(r"([0-9]{8,15})[.,]0+")
 _QUOTED_FORMULA = re.compile(r'="([^"]*)"')
 
@@ -188,7 +191,8 @@ def too_many_rows() -> InvalidInput:
 
 def bare(text: str) -> str:
     """The text of a cell in one line, without what spreadsheets write around an identifier to keep it a text."""
-    cell = _CONTROL.sub("", " ".join(text.split()))[:MAX_CELL_LENGTH]
+    seen = _SEPARATORS.sub(lambda sign: SEPARATORS[sign.group()], text)
+    cell = _CONTROL.sub("", " ".join(seen.split()))[:MAX_CELL_LENGTH]
     cell = cell.encode("utf-8", "replace").decode()  # half signs fit into no answer
     quoted = _QUOTED_FORMULA.fullmatch(cell)
     cell = quoted.group(1).strip() if quoted else cell.removeprefix("'").strip()

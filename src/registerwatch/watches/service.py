@@ -12,6 +12,7 @@ from registerwatch.db.engine import Database
 from registerwatch.db.row_pages import RowPage
 from registerwatch.db.statements import PreparedSelect
 from registerwatch.errors import InvalidInput
+from registerwatch.register.code_service import CodeService
 from registerwatch.register.observation import ReadContext
 from registerwatch.register.sources.budget_parts import RequestPriority
 from registerwatch.register.store.names import StoredName, stored_names
@@ -21,7 +22,7 @@ from registerwatch.watches.models import Event, Watch
 from registerwatch.watches.news_cursors import begin_added, set_options
 from registerwatch.watches.options import OptionChange
 from registerwatch.watches.read_subject import SubjectReader
-from registerwatch.watches.subjects import subject as subject_of
+from registerwatch.watches.subjects import watchable
 
 _COUNT = PreparedSelect(repository.COUNT)
 NEWEST_EVENTS = 100
@@ -42,7 +43,8 @@ class AddedWatch:
 class WatchService:
     """What an account does with its watches."""
 
-    def __init__(self, database: Database, clock: Clock, reader: SubjectReader) -> None:
+    def __init__(self, database: Database, clock: Clock, reader: SubjectReader, codes: CodeService) -> None:
+        self._codes = codes
         self._database = database
         self._clock = clock
         self._reader = reader
@@ -66,13 +68,14 @@ class WatchService:
     async def add(self, caller: Caller, text: str) -> Watch:
         """Watch a subject and read the register at once; what it says is the baseline and makes no event.
 
-        A subject that is watched already stays as it is. Raises `InvalidInput` for what is no subject, `CapReached`.
+        The text may be any code that means one subject. A subject that is watched already stays as it is. Raises
+        `InvalidInput` for what is no subject, `CapReached`.
         """
         return (await self.add_or_find(caller, text)).watch
 
     async def add_or_find(self, caller: Caller, text: str) -> AddedWatch:
         """The same, telling whether it is new."""
-        subject = subject_of(text)
+        subject = watchable(await self._codes.subject(text))
         existing = await self._added(caller, subject)
         if existing is not None:
             return AddedWatch(existing, is_new=False)
@@ -88,7 +91,7 @@ class WatchService:
 
     async def check_addable(self, caller: Caller, text: str) -> None:
         """Raise what adding this would raise now: `InvalidInput`, `CapReached`, `PeriodEnded`. Nothing is added."""
-        subject = subject_of(text)
+        subject = watchable(await self._codes.subject(text))
         caller.account.require_active(self._clock.now())
         async with self._database.reading() as connection:
             if await repository.by_subject(connection, caller.account.id, subject) is None:

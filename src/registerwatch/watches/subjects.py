@@ -9,7 +9,11 @@ def subject(text: str) -> str:
 
     Signs that cannot be seen are in no identifier, and no database holds all of them.
     """
-    found = identifiers.subject(text)
-    if not found.isprintable():
+    return watchable(identifiers.subject(text))
+
+
+def watchable(subject: str) -> str:
+    """The subject, if a record can have it. Raises `InvalidInput`."""
+    if not subject.isprintable():
         raise InvalidInput("The identifier holds signs that cannot be seen. Type it anew.")
-    return found
+    return subject

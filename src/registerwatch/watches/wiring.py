@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
+from registerwatch.register.code_service import CodeService
 from registerwatch.register.ingest.refresh import Refresher
 from registerwatch.register.store.records import RecordStore
 from registerwatch.settings import Settings
@@ -60,12 +61,13 @@ def build_watches(
     copy: RecordStore,
     refresher: Refresher,
     outbox: Outbox,
+    codes: CodeService,
 ) -> Watches:
     """The use cases over one database."""
     reader = SubjectReader(database, clock, refresher)
     at_a_time = side_by_side(settings.register_requests_per_minute)
     return Watches(
-        service=WatchService(database, clock, reader),
+        service=WatchService(database, clock, reader, codes),
         details=WatchDetailsService(database, clock, reader),
         sync=SyncService(database, clock, reader, outbox, time_limit=settings.sync_time_limit, side_by_side=at_a_time),
         recheck=RecheckService(database, clock, reader, outbox, watches_per_run=settings.recheck_watches_per_run),

@@ -6,7 +6,7 @@ import msgspec
 
 from registerwatch.mcp.tools.registry import ToolContext, ToolResult, payload, text_argument, tool
 from registerwatch.register.devices import MAX_WAIT_SECONDS, NoDevice
-from registerwatch.register.identifiers import MAX_LENGTH, subject
+from registerwatch.register.identifiers import MAX_LENGTH
 from registerwatch.register.search.index import Filters
 from registerwatch.register.search.queries import MAX_QUERY_LENGTH
 from registerwatch.web.rate_limits import Limit
@@ -31,7 +31,9 @@ class SearchArguments(msgspec.Struct):
 
     q: Annotated[
         str,
-        text_argument("A UDI-DI, an SRN, words of a name, or a catalogue reference.", MAX_QUERY_LENGTH),
+        text_argument(
+            "A UDI-DI or a scanned code, an SRN, words of a name, or a catalogue reference.", MAX_QUERY_LENGTH
+        ),
     ]
     limit: Annotated[
         int, msgspec.Meta(ge=1, extra_json_schema={"maximum": MAX_RESULTS}, description="Most results.")
@@ -45,7 +47,7 @@ class UdiArguments(msgspec.Struct):
         str,
         text_argument(
             "The device's UDI-DI: 14 digits such as 04012345678901, or letters and digits such as"
-            " E494ZIRKON5F5. Without a serial or lot number. Spaces are left out.",
+            " E494ZIRKON5F5; or all that a label or a scanner gives, such as (01)04012345678901(17)280131(10)A1.",
             MAX_LENGTH,
         ),
     ]
@@ -130,7 +132,7 @@ async def get_actor(arguments: SrnArguments, context: ToolContext) -> ToolResult
 
 async def _device(arguments: UdiArguments, context: ToolContext) -> ToolResult:
     answer = await context.service.devices.read(
-        subject(arguments.udi),
+        await context.service.codes.subject(arguments.udi),
         before_read=lambda: context.count(Limit.REGISTER_READ),
         client=context.client,
         wait_seconds=MAX_WAIT_SECONDS,

@@ -43,7 +43,10 @@ class SubjectArguments(msgspec.Struct):
 
     subject: Annotated[
         str,
-        text_argument("A UDI-DI such as 04012345678901, or an SRN such as DE-MF-000006413.", MAX_LENGTH),
+        text_argument(
+            "A UDI-DI such as 04012345678901, a scanned code that has one, or an SRN such as DE-MF-000006413.",
+            MAX_LENGTH,
+        ),
     ]
 
 

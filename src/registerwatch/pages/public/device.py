@@ -8,7 +8,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import RedirectResponse, Response
 
 from registerwatch.bootstrap import Service
-from registerwatch.pages.addresses import device_address
+from registerwatch.pages.addresses import device_address, search_address
 from registerwatch.pages.languages import language_name, language_tag
 from registerwatch.pages.public.certificate_standing import CertificateStanding
 from registerwatch.pages.public.certificates import (
@@ -17,15 +17,16 @@ from registerwatch.pages.public.certificates import (
     count_by_state,
     shown_certificates,
 )
+from registerwatch.pages.public.code_view import CodeView
 from registerwatch.pages.public.history_view import HistoryView
 from registerwatch.pages.public.listed_certificates import CertificateSection, section_beside_device
 from registerwatch.pages.public.structured_data import medical_device, script_text
 from registerwatch.pages.public.summaries import device_summary, origin_of
 from registerwatch.pages.rendering import page, unindexed_page
+from registerwatch.register.code_service import AmbiguousCode
 from registerwatch.register.codes import REGULATIONS, segment
 from registerwatch.register.devices import DeviceAnswer, NoDevice, ServedDevice
 from registerwatch.register.history_service import HistoryPage
-from registerwatch.register.identifiers import subject
 from registerwatch.register.ingest.refresh import limits_for
 from registerwatch.web.injection import InjectedService, address_of, limits_of
 from registerwatch.web.rate_limits import Limit
@@ -140,27 +141,33 @@ router = APIRouter()
 async def device(request: Request, udi: str, service: InjectedService) -> Response:
     """The device; read from the register within the request where the copy has none."""
     await limits_of(request).check(request, Limit.PAGES)
-    code = subject(udi)
+    try:
+        code = await service.codes.subject(udi)
+    except AmbiguousCode:
+        return RedirectResponse(search_address(udi), 303)
     answer = await service.devices.read(
         code,
         before_read=lambda: limits_of(request).check(request, Limit.REGISTER_READ),
         client=lambda: address_of(request),
     )
+    said = CodeView.of(udi, service.clock)
     if isinstance(answer, NoDevice):
-        return no_device(request, answer)
-    return await _device_page(service, request, answer, await service.history.device(code, only_changes=True))
+        return no_device(request, answer, said)
+    return await _device_page(service, request, answer, await service.history.device(code, only_changes=True), said)
 
 
 @router.post("/d/{udi:path}")
 async def read_again(request: Request, udi: str, service: InjectedService) -> Response:
     """Read the device from the register now, then show it."""
-    code = subject(udi)
+    code = await service.codes.subject(udi)
     await limits_of(request).check(request, Limit.REGISTER_READ)
     await service.refresher.refresh(code, limits=limits_for(lambda: address_of(request)))
     return RedirectResponse(device_address(code), 303)
 
 
-async def _device_page(service: Service, request: Request, answer: DeviceAnswer, history: HistoryPage) -> Response:
+async def _device_page(
+    service: Service, request: Request, answer: DeviceAnswer, history: HistoryPage, said: CodeView | None
+) -> Response:
     today = datetime.fromtimestamp(service.clock.now(), UTC).date()
     served = _served.decode(answer.body)
     view = DeviceView(served, today, await section_beside_device(service, served))
@@ -170,6 +177,7 @@ async def _device_page(service: Service, request: Request, answer: DeviceAnswer,
         "device.html",
         settled=view.in_full and view.device.error is None,
         view=view,
+        said=said,
         device=view.device,
         history=HistoryView(history, f"{device_address(view.device.udi)}/history"),
         summary=summary,
@@ -178,7 +186,7 @@ async def _device_page(service: Service, request: Request, answer: DeviceAnswer,
     )
 
 
-def no_device(request: Request, answer: NoDevice) -> Response:
+def no_device(request: Request, answer: NoDevice, said: CodeView | None = None) -> Response:
     """The page that says why there is no device to show."""
     return unindexed_page(
         request,
@@ -189,4 +197,5 @@ def no_device(request: Request, answer: NoDevice) -> Response:
         kind="UDI-DI",
         code=answer.udi,
         reason=answer.reason,
+        said=said,
     )

@@ -11,6 +11,7 @@ from starlette.responses import Response
 from registerwatch.bootstrap import Service
 from registerwatch.pages.addresses import actor_address, device_address, search_address
 from registerwatch.pages.paging import Paging
+from registerwatch.pages.public.code_view import CodeView
 from registerwatch.pages.public.examples import Example, examples
 from registerwatch.pages.public.listed_certificates import CertificateRow
 from registerwatch.pages.public.parameters import PageQuery, query_of
@@ -45,6 +46,8 @@ class Results:
     code: str | None
     certificates: Sequence[CertificateRow] = ()
     """Certificates whose number was searched for."""
+    said: CodeView | None = None
+    """What the query says, where it is a code that says more than its identifier."""
 
     @property
     def announcement(self) -> str:
@@ -125,7 +128,8 @@ async def _results(service: Service, query: PageQuery) -> Results:
     rows = SRN_ROWS if found.match == "srn" else NAME_ROWS
     today = datetime.fromtimestamp(service.clock.now(), UTC).date()
     certificates = [CertificateRow(each, today) for each in found.certificates]
-    return Results(query, found, Paging(query.page, rows, found.total), found.code, certificates)
+    said = CodeView.of(query.query, service.clock)
+    return Results(query, found, Paging(query.page, rows, found.total), found.code, certificates, said)
 
 
 async def _introduction(service: Service) -> Introduction:

@@ -8,7 +8,13 @@ from typing import Literal
 import msgspec
 
 from registerwatch.errors import IndexUnavailable, InvalidInput
-from registerwatch.register.identifiers import kind, looks_like_udi, may_be_certificate_number, udi_spellings
+from registerwatch.register.identifiers import (
+    kind,
+    looks_like_udi,
+    may_be_certificate_number,
+    read_code,
+    udi_spellings,
+)
 from registerwatch.register.models import SearchRow
 from registerwatch.register.search.index import INDEX_UNREADABLE, Filters, Hits, SearchIndex, without_panics
 from registerwatch.register.search.manufacturer_devices import ManufacturerDevices, passes
@@ -78,8 +84,8 @@ class SearchService:
             )
         if page < 1:
             raise InvalidInput("The page number counts from 1.")
-        spelling = "".join(text.split()).upper()
-        srn = spelling if kind(spelling) == "srn" else None
+        meant = read_code(text)
+        srn = meant.subject if meant.subject and kind(meant.subject) == "srn" else None
         try:
             if srn is not None:
                 return await self._by_srn(srn, filters, page, srn_rows)
@@ -99,23 +105,29 @@ class SearchService:
         return SearchPage(found.rows, found.total, "srn", srn, self._problem())
 
     async def _by_udi(self, text: str, filters: Filters, page: int) -> SearchPage | None:
-        """The device with this UDI-DI, straight from the copy: it is found before the index has it."""
+        """The device with this UDI-DI, straight from the copy: it is found before the index has it.
+
+        All of them where the text can mean several UDI-DIs.
+        """
         if not text or not text.isprintable():
             return None
         delisted: SearchPage | None = None
+        found: dict[str, bytes] = {}
         for udi in udi_spellings(text):
             stored = await self._documents.device(udi)
             if stored is not None and stored.delisted_at is not None:
-                delisted = SearchPage([], 0, "udi", udi, DELISTED)
+                delisted = delisted or SearchPage([], 0, "udi", udi, DELISTED)
             elif stored is not None:
-                row = _row.decode(stored.document)
-                shown = [row] if passes(stored.document, filters) else []
-                return SearchPage(shown if page == 1 else [], len(shown), "udi", udi, None)
-        return delisted
+                found[udi] = stored.document
+        if not found:
+            return delisted
+        shown = [_row.decode(document) for document in found.values() if passes(document, filters)]
+        code = next(iter(found)) if len(found) == 1 else None
+        return SearchPage(shown if page == 1 else [], len(shown), "udi", code, None)
 
     async def _by_words(self, text: str, filters: Filters, page: int, rows: int) -> SearchPage:
         hits, match = await asyncio.to_thread(without_panics, self._first_match, text, filters, rows, (page - 1) * rows)
-        return await self._page(hits, match, udi_spellings(text)[-1] if looks_like_udi(text) else None)
+        return await self._page(hits, match, _code_of(text))
 
     def _first_match(self, text: str, filters: Filters, limit: int, offset: int) -> tuple[Hits, Match]:
         """The first way to look that finds something. Runs in a thread."""
@@ -137,3 +149,11 @@ class SearchService:
     async def _page(self, hits: Hits, match: Match, code: str | None) -> SearchPage:
         rows = [_row.decode(document) for document in await self._documents.rows(hits.ids)]
         return SearchPage(rows, hits.total, match, code, self._problem())
+
+
+def _code_of(text: str) -> str | None:
+    """The UDI-DI that a text is written like, as the register may have it; None for words."""
+    if not looks_like_udi(text):
+        return None
+    meant = read_code(text).subject or "".join(text.split()).lstrip("+")
+    return meant.upper() if meant.isalnum() else meant

@@ -1,0 +1,35 @@
+"""What a code says beside the device that it names, as pages show it. Nothing of it is stored."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from registerwatch.clock import Clock
+from registerwatch.pages.addresses import actor_address, device_address, search_address
+from registerwatch.register.identifiers import Candidate, ParsedCode, parse
+
+KINDS = {"udi-di": "UDI-DI", "basic-udi-di": "Basic UDI-DI", "srn": "SRN", "certificate": "Certificate"}
+
+
+@dataclass(frozen=True, slots=True)
+class CodeView:
+    """A code that says more than its identifier alone."""
+
+    parsed: ParsedCode
+
+    @classmethod
+    def of(cls, text: str, clock: Clock) -> "CodeView | None":
+        """What a text says, None for words and for an identifier with nothing beside it."""
+        parsed = parse(text, datetime.fromtimestamp(clock.now(), UTC).year)
+        is_code = parsed.is_marked or any(each.kind != "certificate" for each in parsed.candidates)
+        return cls(parsed) if is_code and parsed.says_more else None
+
+    @property
+    def readings(self) -> list[tuple[str, Candidate, str]]:
+        """The kind of each identifier that the code can mean, the candidate, and the address of its page."""
+        return [(KINDS[each.kind], each, _address(each)) for each in self.parsed.candidates]
+
+
+def _address(candidate: Candidate) -> str:
+    if candidate.kind == "udi-di":
+        return device_address(candidate.value)
+    return actor_address(candidate.value) if candidate.kind == "srn" else search_address(candidate.value)
