@@ -65,7 +65,7 @@ async def device_history(
     from the register, as by `GET /v1/devices/{udi}`, and observed from then on. Limit: 40 requests per address and
     minute.
     """
-    code = subject(udi)
+    code = await service.codes.subject(udi)
     instant = service.history.instant(parameters.at) if parameters.at else None
     found = await service.devices.read(
         code,

@@ -33,7 +33,7 @@ router = APIRouter()
 async def device_history(request: Request, udi: str, service: InjectedService) -> Response:
     """Everything that this service observed of a device; with `at`, the device as of a day."""
     await limits_of(request).check(request, Limit.PAGES)
-    code, at = subject(udi), request.query_params.get("at", "").strip()
+    code, at = await service.codes.subject(udi), request.query_params.get("at", "").strip()
     instant = service.history.instant(at) if at else None
     found = await service.devices.read(
         code,

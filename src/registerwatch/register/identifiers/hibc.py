@@ -82,7 +82,7 @@ def unmarked(text: str) -> Candidate | None:
 
 def is_concatenated(text: str) -> bool:
     """Whether a text without `+` is a primary code with a secondary one."""
-    return bool(_CONCATENATED.match(text.upper()))
+    return "/" in text and bool(_CONCATENATED.match(text.upper()))
 
 
 def parse(text: str, this_year: int) -> ParsedCode:

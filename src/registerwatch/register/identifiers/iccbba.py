@@ -59,6 +59,10 @@ def unmarked(text: str) -> Candidate | None:
 
 def starts(text: str) -> bool:
     """Whether a text begins with a data identifier of ISBT 128."""
+    return text[:1] in {"=", "&"} and _starts(text)
+
+
+def _starts(text: str) -> bool:
     return any(text.startswith(each.identifier) for each in _STRUCTURES) or bool(re.match("=[A-Z0-9][0-9]{4}", text))
 
 

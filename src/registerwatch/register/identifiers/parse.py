@@ -24,6 +24,8 @@ _ADDRESS = re.compile(r"https?://", re.IGNORECASE)
 _UNBRACKETED = re.compile(r"01[0-9]{14}|00[0-9]{18}$")
 _IN_BRACKETS = re.compile(r"\([0-9]{8,14}\)")
 _INNER_BLANK = re.compile(r"\s")
+_MARK_OF_LETTERS = re.compile("9N|0[01][0-9]{14}")
+_DIGIT = re.compile("[0-9]")
 _MEANINGFUL = re.compile("[0-9A-Za-z]")
 
 
@@ -31,13 +33,15 @@ def parse(text: str, this_year: int) -> ParsedCode:
     """What a typed or scanned text can mean. `this_year` decides the century of dates."""
     if len(text) > MAX_CODE_LENGTH:
         return ParsedCode(warnings=(f"This has {len(text)} characters; codes have at most {MAX_CODE_LENGTH}.",))
+    if not _DIGIT.search(text):
+        return ParsedCode()  # the same as what follows would find, and what most searches are
+    if text.isascii() and text.isalnum() and not _MARK_OF_LETTERS.match(text):
+        return _unmarked(text)  # quickly, since most UDI-DIs that are asked for are written like that
     plain = _LABEL.sub("", eudamed.with_plain_dashes(text.translate(_UNSEEN)).lstrip(" \t\r\n\u00a0"), count=1)
     code = _TAGS.sub(_control, plain).rstrip("\t\r\n\u00a0")
     symbology = _SYMBOLOGY.match(code)
     if symbology:
         code = code[3:]
-    if not _MEANINGFUL.search(code):
-        return ParsedCode()
     found = _marked(code, this_year, is_gs1=symbology is not None and symbology.group()[1:] in _OF_GS1)
     return found if found is not None else _unmarked(code.strip())
 

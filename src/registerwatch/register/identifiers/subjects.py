@@ -48,12 +48,13 @@ def read_code(text: str) -> ParsedCode:
     return parse(text, ANY_YEAR)
 
 
-def udi_spellings(text: str) -> tuple[str, ...]:
+def udi_spellings(text: str, read: ParsedCode | None = None) -> tuple[str, ...]:
     """The UDI-DIs and Basic UDI-DIs that a typed or scanned text can mean, most likely first.
 
-    It is looked for as it was typed before anything else, unless brackets say how it is to be read.
+    It is looked for as it was typed before anything else, unless brackets say how it is to be read. `read` is what
+    `read_code` says of it, where that is known already.
     """
-    read = read_code(text)
+    read = read or read_code(text)
     devices = [each for kind in ("udi-di", "basic-udi-di") for each in read.candidates if each.kind == kind]
     meant = [spelling for each in devices for spelling in each.spellings]
     bare = "".join(text.split())
@@ -65,14 +66,14 @@ def udi_spellings(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(spelling for spelling in spellings if spelling))
 
 
-def looks_like_udi(text: str) -> bool:
+def looks_like_udi(text: str, read: ParsedCode | None = None) -> bool:
     """Whether a text is written like one UDI-DI, so that the register can be asked for it."""
     bare = text.strip().lstrip("+").upper()
     if _is_number(bare) and len(bare) == 14:
         return True
     if any(form.fullmatch(bare) for form in (hibc.UNMARKED, iccbba.UNMARKED)):
         return True
-    read = read_code(text)
+    read = read or read_code(text)
     return any(each.is_marked or each.check.verdict == "right" for each in read.devices)
 
 

@@ -9,6 +9,7 @@ import msgspec
 
 from registerwatch.errors import IndexUnavailable, InvalidInput
 from registerwatch.register.identifiers import (
+    ParsedCode,
     kind,
     looks_like_udi,
     may_be_certificate_number,
@@ -89,9 +90,9 @@ class SearchService:
         try:
             if srn is not None:
                 return await self._by_srn(srn, filters, page, srn_rows)
-            if found := await self._by_udi(text, filters, page):
+            if found := await self._by_udi(text, meant, filters, page):
                 return found
-            found = await self._by_words(text, filters, page, name_rows)
+            found = await self._by_words(text, meant, filters, page, name_rows)
             return await self._with_certificates(found, text) if may_be_certificate_number(text) else found
         except IndexUnavailable:  # the indexer meets it too, and builds the index anew
             return SearchPage([], 0, "name" if srn is None else "srn", srn, INDEX_UNREADABLE)
@@ -104,7 +105,7 @@ class SearchService:
         found = await self._of_manufacturers.page(srn, filters, limit=rows, offset=(page - 1) * rows)
         return SearchPage(found.rows, found.total, "srn", srn, self._problem())
 
-    async def _by_udi(self, text: str, filters: Filters, page: int) -> SearchPage | None:
+    async def _by_udi(self, text: str, meant: ParsedCode, filters: Filters, page: int) -> SearchPage | None:
         """The device with this UDI-DI, straight from the copy: it is found before the index has it.
 
         All of them where the text can mean several UDI-DIs.
@@ -113,7 +114,7 @@ class SearchService:
             return None
         delisted: SearchPage | None = None
         found: dict[str, bytes] = {}
-        for udi in udi_spellings(text):
+        for udi in udi_spellings(text, meant):
             stored = await self._documents.device(udi)
             if stored is not None and stored.delisted_at is not None:
                 delisted = delisted or SearchPage([], 0, "udi", udi, DELISTED)
@@ -125,15 +126,21 @@ class SearchService:
         code = next(iter(found)) if len(found) == 1 else None
         return SearchPage(shown if page == 1 else [], len(shown), "udi", code, None)
 
-    async def _by_words(self, text: str, filters: Filters, page: int, rows: int) -> SearchPage:
-        hits, match = await asyncio.to_thread(without_panics, self._first_match, text, filters, rows, (page - 1) * rows)
-        return await self._page(hits, match, _code_of(text))
+    async def _by_words(self, text: str, meant: ParsedCode, filters: Filters, page: int, rows: int) -> SearchPage:
+        code = _code_of(text, meant)
+        offset = (page - 1) * rows
+        hits, match = await asyncio.to_thread(
+            without_panics, self._first_match, text, udi_spellings(text, meant), code, filters, rows, offset
+        )
+        return await self._page(hits, match, code)
 
-    def _first_match(self, text: str, filters: Filters, limit: int, offset: int) -> tuple[Hits, Match]:
+    def _first_match(
+        self, text: str, spellings: Sequence[str], code: str | None, filters: Filters, limit: int, offset: int
+    ) -> tuple[Hits, Match]:
         """The first way to look that finds something. Runs in a thread."""
         if not text:
             return self._index.by_filters(filters, limit=limit, offset=offset), "name"
-        by_identifier = self._index.by_identifier(udi_spellings(text), filters, limit=limit, offset=offset)
+        by_identifier = self._index.by_identifier(spellings, filters, limit=limit, offset=offset)
         if by_identifier.total:
             return by_identifier, "udi"
         by_name = self._index.by_name(text, filters, limit=limit, offset=offset)
@@ -142,7 +149,7 @@ class SearchService:
         by_reference = self._index.by_reference(text, filters, limit=limit, offset=offset)
         if by_reference.total:
             return by_reference, "reference"
-        if looks_like_udi(text):
+        if code is not None:
             return Hits([], 0), "udi"
         return self._index.by_similar_name(text, filters, limit=limit, offset=offset), "name"
 
@@ -151,9 +158,9 @@ class SearchService:
         return SearchPage(rows, hits.total, match, code, self._problem())
 
 
-def _code_of(text: str) -> str | None:
+def _code_of(text: str, meant: ParsedCode) -> str | None:
     """The UDI-DI that a text is written like, as the register may have it; None for words."""
-    if not looks_like_udi(text):
+    if not looks_like_udi(text, meant):
         return None
-    meant = read_code(text).subject or "".join(text.split()).lstrip("+")
-    return meant.upper() if meant.isalnum() else meant
+    code = meant.subject or "".join(text.split()).lstrip("+")
+    return code.upper() if code.isalnum() else code
