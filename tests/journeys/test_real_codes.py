@@ -75,10 +75,13 @@ def test_no_code_of_a_real_device_says_something_else_than_what_it_says(udi_dis:
         assert [(part.name, part.value) for part in parsed.parts] == [("expiry", "2028-01-31"), ("lot", "A1")]
 
 
-async def test_every_real_device_is_found_by_each_of_its_codes(harness: ServiceHarness, udi_dis: list[str]) -> None:
+async def test_every_real_device_is_found_by_each_of_its_codes(
+    harness: ServiceHarness, udi_dis: list[str], database_kind: str
+) -> None:
+    """On PostgreSQL some of them, because each code is a round trip there."""
     await harness.fill_copy()
     distinct = sorted(set(udi_dis))
-    for udi in distinct:
+    for udi in distinct if database_kind == "sqlite" else distinct[::40]:
         for code in codes_of(udi):
             assert await harness.service.codes.subject(code) == udi, code
     for udi in distinct[::EVERY]:
