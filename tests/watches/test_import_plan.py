@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from registerwatch.errors import CapReached, PeriodEnded
 from registerwatch.watches.import_plan import KnownSubject, plan_lines
-from registerwatch.watches.import_table import ListLine
+from registerwatch.watches.import_table import ListLine, bare
 from tests.register.builders import PROPERTY, UDI, a_full_reading, a_row, a_udi
 from tests.support.harness import SRN, ServiceHarness
 
@@ -89,3 +89,28 @@ def test_every_line_has_one_fate_and_what_is_new_fits_under_the_cap(
     in_use = [line.subject for line in planned if line.fate in {"new", "watched"}]
     assert len(set(in_use)) == len(in_use), "a line that repeats one above is told as such"
     assert {line.subject for line in planned if line.fate == "twice"} <= set(in_use)
+
+
+def test_a_scanned_code_in_a_cell_keeps_its_separators_and_means_its_udi_di() -> None:
+    cell = bare("010401234567890110A1\x1d17280131")
+
+    [line] = plan_lines(listed(cell), present=(), known=(), cap=TRIAL_CAP)
+
+    assert cell == "010401234567890110A1<GS>17280131"
+    assert (line.subject, line.fate) == ("04012345678901", "new")
+
+
+def test_a_line_that_can_be_two_known_devices_is_invalid_and_names_both() -> None:
+    known = {"00000002345673", "00023456000073"}
+
+    [line] = plan_lines(listed("02345673"), present=(), known=known, cap=TRIAL_CAP)
+
+    assert line.fate == "invalid"
+    assert all(udi in line.reason for udi in known)
+
+
+def test_a_basic_udi_di_in_a_list_is_told_to_be_one() -> None:
+    [line] = plan_lines(listed("++A999MODELIDENTIFIER11S8"), present=(), known=(), cap=TRIAL_CAP)
+
+    assert line.fate == "invalid"
+    assert "Basic UDI-DI" in line.reason
