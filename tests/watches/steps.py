@@ -1,7 +1,10 @@
 """Steps of tests about watches: what the next sync would list, what the recheck would read."""
 
+import json
+from typing import Any
+
 from registerwatch.accounts.models import Caller
-from registerwatch.db.tables import watches
+from registerwatch.db.tables import deliveries, delivery_events, watches
 from registerwatch.notifications import target_repository
 from registerwatch.watches import event_repository, recheck_repository
 from tests.register.builders import a_registered_certificate
@@ -13,6 +16,14 @@ async def add_webhook(harness: ServiceHarness, caller: Caller) -> int:
     async with harness.database.transaction() as connection:
         columns = {"channel": "webhook", "url": "https://a.example", "secret": "whsec_1", "is_first": True}
         return await target_repository.add(connection, caller.account.id, columns, 0)
+
+
+async def told_by_deliveries(harness: ServiceHarness) -> dict[str, list[dict[str, Any]]]:
+    """The events that deliveries without a body tell, by the deliveries' ids."""
+    told: dict[str, list[dict[str, Any]]] = {row["id"]: [] for row in await harness.rows(deliveries)}
+    for row in await harness.rows(delivery_events):
+        told[row["delivery_id"]] += [json.loads(line) for line in row["events"].split("\n")]
+    return told
 
 
 async def take_awaiting(harness: ServiceHarness, caller: Caller) -> list[str]:

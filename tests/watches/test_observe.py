@@ -1,7 +1,5 @@
 """What one read of the register means to everybody who watches its subject."""
 
-import json
-from collections.abc import Mapping
 from typing import Any
 from uuid import uuid4
 
@@ -17,7 +15,7 @@ from registerwatch.watches.models import FAILING_AFTER
 from tests.register.builders import UDI, a_full_reading, a_row
 from tests.support.harness import SRN, ServiceHarness
 from tests.watches.builders import OFF, ON
-from tests.watches.steps import add_webhook, due_subjects, take_awaiting, tried_at
+from tests.watches.steps import add_webhook, due_subjects, take_awaiting, told_by_deliveries, tried_at
 
 pytestmark = pytest.mark.anyio
 
@@ -200,7 +198,9 @@ async def test_what_a_strangers_refresh_brings_is_stored_and_delivered_at_once_a
     assert (delivery["webhook_id"], delivery["due_at"]) == (webhook, harness.now)
     async with harness.database.reading() as connection:  # as a node of the release before does
         found = await event_repository.events_of_batches(connection, [delivery["batch"]])
-    assert {event.id for event in found[caller.account.id, delivery["batch"]]} == _events_of_delivery(delivery)
+    assert {event.id for event in found[caller.account.id, delivery["batch"]]} == {
+        each["id"] for each in (await told_by_deliveries(harness))[delivery["id"]]
+    }
     assert await take_awaiting(harness, caller) == ["reference:  → R-2"]
     assert await take_awaiting(harness, caller) == []
 
@@ -266,13 +266,9 @@ async def test_nothing_joins_a_delivery_that_may_be_on_its_way(harness: ServiceH
 
     events = {event.id for event in await harness.events(caller)}
     assert len(events) == 2
-    told = [_events_of_delivery(each) for each in await harness.rows(deliveries)]
+    told = [{each["id"] for each in events} for events in (await told_by_deliveries(harness)).values()]
     assert sorted(map(len, told)) == [1, 1]
     assert set().union(*told) == events
-
-
-def _events_of_delivery(row: Mapping[str, Any]) -> set[int]:
-    return {json.loads(line)["id"] for line in row["events"].split("\n")}
 
 
 # What is no proof

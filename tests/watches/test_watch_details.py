@@ -16,7 +16,7 @@ from registerwatch.watches.watch_details import ReadResult, WatchDetails, WatchE
 from tests.register.builders import UDI, a_full_reading
 from tests.support.harness import ServiceHarness
 from tests.watches.builders import ON
-from tests.watches.steps import add_webhook, take_awaiting
+from tests.watches.steps import add_webhook, take_awaiting, told_by_deliveries
 
 pytestmark = pytest.mark.anyio
 
@@ -91,11 +91,11 @@ async def test_events_of_a_watch_that_does_not_notify_are_listed_and_sent_to_nob
     assert await harness.rows(deliveries) == []
     await harness.store(anew(reference="R-3"), anew(OTHER, reference="R-4"))
 
-    [delivery] = await harness.rows(deliveries)
-    assert [json.loads(line)["subject"] for line in delivery["events"].splitlines()] == [OTHER]
-    told = ["reference:  → R-2", "reference: R-2 → R-3", "reference:  → R-4"]
-    assert await harness.summaries(caller) == told
-    assert await take_awaiting(harness, caller) == told, "the next sync lists them"
+    [told] = (await told_by_deliveries(harness)).values()
+    assert [each["subject"] for each in told] == [OTHER]
+    summaries = ["reference:  → R-2", "reference: R-2 → R-3", "reference:  → R-4"]
+    assert await harness.summaries(caller) == summaries
+    assert await take_awaiting(harness, caller) == summaries, "the next sync lists them"
 
 
 def test_options_that_a_later_release_added_stay() -> None:

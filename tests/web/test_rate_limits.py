@@ -22,6 +22,7 @@ PER_MINUTE = {
     Limit.REGISTER_READ: 20,
     Limit.CERTIFICATES: 60,
     Limit.HISTORY: 40,
+    Limit.CODES: 120,
     Limit.PAGES: 120,
     Limit.TOOLS: 60,
     Limit.ACCOUNT: 240,
