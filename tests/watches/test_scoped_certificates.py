@@ -5,16 +5,20 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
+from sqlalchemy import text
 
 from registerwatch.accounts.models import Caller
 from registerwatch.db.tables import devices
+from registerwatch.register.certificates import Scope
 from registerwatch.register.ingest.certificate_sweep import CertificateSweep
 from registerwatch.register.models import from_document
+from registerwatch.register.sources.eudamed.certificate_lists import EudamedCertificateLists
 from registerwatch.watches.diff import compare
 from registerwatch.watches.snapshot import SeenCertificate, Snapshot, baseline, decoded
 from registerwatch_standins.register.generated import GeneratedWorld
-from registerwatch_standins.register.records import Registration
+from registerwatch_standins.register.records import CertificateListing, Registration
 from tests.support.harness import ServiceHarness, ServiceStarter
+from tests.watches.steps import due_subjects
 
 HOUR = 3600
 ANOTHER_UDI = "04099999999992"
@@ -265,3 +269,81 @@ async def test_what_a_sweep_finds_of_a_certificate_of_many_devices_has_one_cause
     events = await harness.events(caller)
     assert len(events) == 2
     assert len({event.cause for event in events} - {None}) == 1, "people are told it once"
+
+
+@pytest.fixture
+async def searched(start_service: ServiceStarter) -> AsyncIterator[ServiceHarness]:
+    """A register whose certificate search finds what covers a Basic UDI-DI, so that two places tell of certificates."""
+    async with start_service(world=GeneratedWorld(120, seed=7)) as harness:
+        yield harness
+
+
+async def told_by_search_and_list(harness: ServiceHarness) -> tuple[Caller, Registration, CertificateListing]:
+    """A watched device, and a certificate of which both places have told."""
+    device = a_device(harness)
+    codes = (device.basic_udi or "",)
+    listed = harness.world.list_certificate(device.manufacturer.srn, number="Z", basic_udis=codes, names_devices=True)
+    caller = await harness.owner_watching("a@acme.example", device.primary_di)
+    await sweep(harness)
+    await read_all_scopes(harness)
+    await read(harness, device.primary_di)
+    return caller, device, listed
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("is_upgraded", [False, True])
+async def test_a_list_that_is_older_than_a_search_tells_nothing_that_was_so_once(
+    searched: ServiceHarness, is_upgraded: bool
+) -> None:
+    """Of what a release before stored nobody knows which is younger."""
+    caller, device, listed = await told_by_search_and_list(searched)
+    searched.world.change_certificate(listed.uuid, status="suspended")
+    await read(searched, device.primary_di)
+    async with searched.database.transaction() as connection:
+        await connection.execute(text("UPDATE certificates SET scopes_due_at = 0"))
+        if is_upgraded:
+            await connection.execute(text("UPDATE devices SET certs_revision = NULL"))
+            await connection.execute(text("UPDATE certificates SET listed_revision = 0"))
+
+    await read_all_scopes(searched)
+    await sweep(searched)
+    await read(searched, device.primary_di)
+
+    assert await certificate_events(searched, caller) == [("cert_status", "Issued", "Suspended")]
+    assert await served(searched, device.primary_di) == [("Z", "Suspended")]
+
+
+@pytest.mark.anyio
+async def test_a_new_certificate_is_told_although_its_device_is_read_while_its_scopes_are(
+    harness: ServiceHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    caller, device, _ = await told_by_search_and_list(harness)
+    await sweep(harness)
+    await read(harness, device.primary_di)
+    codes = (device.basic_udi or "",)
+    harness.world.list_certificate(device.manufacturer.srn, number="NEW", basic_udis=codes, names_devices=True)
+    read_scopes = EudamedCertificateLists.scopes
+
+    async def with_a_reader(lists: EudamedCertificateLists, uuid: str, **options: Any) -> list[Scope]:
+        scopes = await read_scopes(lists, uuid, **options)
+        await harness.service.refresher.refresh(device.primary_di)
+        return scopes
+
+    monkeypatch.setattr(EudamedCertificateLists, "scopes", with_a_reader)
+    await sweep(harness)
+
+    assert await certificate_events(harness, caller) == [("certificate", "", "NEW")]
+
+
+@pytest.mark.anyio
+async def test_a_watch_is_due_where_a_list_that_may_be_older_says_something_else(searched: ServiceHarness) -> None:
+    caller, device, listed = await told_by_search_and_list(searched)
+    searched.world.change_certificate(listed.uuid, status="suspended")
+    async with searched.database.transaction() as connection:
+        await connection.execute(text("UPDATE devices SET certs_revision = revision + 1000"))
+        await connection.execute(text("UPDATE watches SET tried_at = 9e9"))
+
+    await sweep(searched)
+
+    assert await certificate_events(searched, caller) == []
+    assert await due_subjects(searched) == [device.primary_di]

@@ -49,6 +49,7 @@ devices = Table(
     Column("certs_read_at", BigInteger, doc="the same of the certificates, all of them; null as with the detail"),
     Column("first_seen_at", BigInteger, doc="read_at of the read that stored it first, null if before 0021"),
     Column("certs_revision", BigInteger, doc="revision of the read that brought the certificates; null before 0027"),
+    Column("lost_certs", Text, doc="JSON: certificates it had and has no more, see scoped_certificates; null for none"),
     UniqueConstraint("primary_di", "uuid", name="uq_devices_primary_di_uuid"),
 )
 

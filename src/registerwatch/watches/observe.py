@@ -54,7 +54,8 @@ class WatchObserver:
         if not seen and not unconfirmed:
             return
         found = await repository.watched(connection, [*seen, *unconfirmed], now)
-        await repository.make_due(connection, [watch.id for watch in found if watch.subject not in seen])
+        may_differ = set(unconfirmed)
+        await repository.make_due(connection, [watch.id for watch in found if watch.subject in may_differ])
         comparable = [watch for watch in found if _is_comparable(seen, watch)]
         await _store_read(connection, comparable, seen, context, now, read_at)
         await self._compare(connection, comparable, seen, context, now, read_at)

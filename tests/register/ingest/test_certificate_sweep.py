@@ -169,6 +169,12 @@ async def test_the_first_sweep_stores_everything_and_tells_nothing(
     assert await sweep.run_where_due() is None, "the next one is due in an hour"
 
 
+def only(page: Any, ulids: set[str]) -> Any:
+    """A page of a list that has nothing but these records."""
+    rows = [row for row in page["content"] if row["ulid"] in ulids]
+    return page | {"content": rows, "totalElements": len(rows)}
+
+
 async def test_rows_that_could_not_be_read_are_no_news_when_they_can_be(
     harness: ServiceHarness, sweep: CertificateSweep
 ) -> None:
@@ -183,6 +189,11 @@ async def test_rows_that_could_not_be_read_are_no_news_when_they_can_be(
     first = await swept(harness, sweep)
     again = await swept(harness, sweep)
     assert [each.problem for each in (first, again)] == ["", ""], "all rows were listed"
+    assert unread.ulid not in await stored(harness)
+
+    harness.to_register.rewrites.clear()
+    harness.to_register.rewrites["/search/"] = lambda page: only(page, {unread.ulid, refused.ulid})
+    assert (await swept(harness, sweep)).problem == SHRUNK, "nothing is stored of what is not believed"
     assert unread.ulid not in await stored(harness)
 
     harness.to_register.rewrites.clear()

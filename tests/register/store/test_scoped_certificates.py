@@ -5,7 +5,13 @@ from typing import Any
 import pytest
 
 from registerwatch.register.models import Certificate, CertificatePlace
-from registerwatch.register.store.scoped_certificates import StoredCertificates, with_scoped
+from registerwatch.register.store.scoped_certificates import (
+    LostCertificate,
+    StoredCertificates,
+    decoded_lost,
+    encoded_lost,
+    with_scoped,
+)
 
 
 def a_certificate(number: str = "Z-1", **differs: Any) -> Certificate:
@@ -15,7 +21,7 @@ def a_certificate(number: str = "Z-1", **differs: Any) -> Certificate:
 SCOPED = a_certificate(scoped=True, status="Suspended", expiry="2031-01-01")
 
 
-LONG_AGO, SEARCHED, STORED, NOW = 1, 5, 8, 9
+LONG_AGO, SEARCHED, NOW = 1, 5, 9
 """Revisions of the copy."""
 
 
@@ -25,13 +31,15 @@ def joined(
     listed: int = NOW,
     is_searched: bool = False,
     before: tuple[Certificate, ...] | None = None,
-    stored: int = STORED,
+    lost: tuple[LostCertificate, ...] = (),
+    is_doubtful: bool = False,
 ) -> tuple[Certificate, ...]:
-    known = StoredCertificates(own if before is None else before, stored, SEARCHED)
-    joined = with_scoped(own, dict.fromkeys(scoped, listed), known, is_searched=is_searched)
-    missing = [each for each in scoped if not any(each.is_like(other) for other in joined.certificates)]
-    assert joined.has_all_scoped is not bool(missing)
-    return joined.certificates
+    known = StoredCertificates(own if before is None else before, SEARCHED, lost)
+    found = with_scoped(own, dict.fromkeys(scoped, listed), known, is_searched=is_searched)
+    missing = [each for each in scoped if not any(each.is_like(other) for other in found.certificates)]
+    assert found.has_all_scoped is not bool(missing)
+    assert found.is_doubtful is is_doubtful
+    return found.certificates
 
 
 def test_what_only_a_scope_names_stands_beside_the_others() -> None:
@@ -47,13 +55,13 @@ def test_what_only_a_scope_names_stands_beside_the_others() -> None:
 def test_a_certificate_of_two_places_is_one_and_says_what_was_read_of_the_device(listed_in: CertificatePlace) -> None:
     own = a_certificate(listed_in=listed_in)
 
-    assert joined((own,), SCOPED, is_searched=True) == (own,)
+    assert joined((own,), SCOPED, is_searched=True, is_doubtful=listed_in == "search") == (own,)
 
 
 def test_a_certificate_of_an_unknown_body_is_the_one_that_the_list_has() -> None:
     unknown_body = a_certificate(notified_body="")
 
-    assert joined((unknown_body,), SCOPED, is_searched=True) == (unknown_body,)
+    assert joined((unknown_body,), SCOPED, is_searched=True, is_doubtful=True) == (unknown_body,)
 
 
 def test_one_that_an_earlier_search_found_is_as_a_younger_list_has_it() -> None:
@@ -70,9 +78,10 @@ def test_a_list_that_may_be_older_than_the_search_replaces_nothing_that_the_sear
     found, unconfirmed = a_certificate(), a_certificate(confirmed=False, unconfirmed_since="2026-11-21T03:38:00Z")
     next_revision = a_certificate(revision="2")
 
-    assert joined((found,), SCOPED, listed=LONG_AGO) == (found,)
-    assert joined((unconfirmed,), SCOPED, listed=LONG_AGO) == (unconfirmed,)
-    assert joined((next_revision,), SCOPED, listed=LONG_AGO) == (next_revision,), "nor does it stand beside"
+    assert joined((found,), SCOPED, listed=LONG_AGO, is_doubtful=True) == (found,)
+    assert joined((unconfirmed,), SCOPED, listed=LONG_AGO, is_doubtful=True) == (unconfirmed,)
+    stays = joined((next_revision,), SCOPED, listed=LONG_AGO, is_doubtful=True)
+    assert stays == (next_revision,), "nor does it stand beside"
 
 
 def test_a_younger_list_may_have_the_next_revision_of_what_a_search_found() -> None:
@@ -83,11 +92,18 @@ def test_a_younger_list_may_have_the_next_revision_of_what_a_search_found() -> N
 
 def test_what_a_read_no_longer_found_comes_back_only_by_a_list_that_is_younger() -> None:
     found = a_certificate(expiry="2033-01-01")
+    read = with_scoped((), {SCOPED: LONG_AGO}, StoredCertificates((found,), SEARCHED), is_searched=True)
+    (lost,) = decoded_lost(encoded_lost(read.lost, NOW))
 
-    assert joined((), SCOPED, before=(found,), is_searched=True, listed=LONG_AGO) == ()
-    assert joined((), SCOPED, before=(), is_searched=True, listed=LONG_AGO) == (), "nor at the next read"
-    assert joined((), SCOPED, before=(), is_searched=True, listed=STORED) == (SCOPED,)
-    assert joined((), SCOPED, before=(), is_searched=True, listed=LONG_AGO, stored=0) == (SCOPED,), "nothing was read"
+    assert (read.certificates, lost.since) == ((), NOW)
+    assert joined((), SCOPED, lost=(lost,), listed=LONG_AGO, is_doubtful=True) == ()
+    assert joined((), SCOPED, lost=(lost,), listed=NOW) == (SCOPED,)
+    assert with_scoped((), {SCOPED: NOW}, StoredCertificates(lost=(lost,)), is_searched=False).lost == ()
+
+
+def test_a_certificate_that_the_device_never_had_of_its_own_comes_by_a_list_of_any_age() -> None:
+    assert joined((), SCOPED, is_searched=True, listed=LONG_AGO) == (SCOPED,)
+    assert joined((a_certificate("Z-2"),), SCOPED, listed=LONG_AGO) == (SCOPED, a_certificate("Z-2"))
 
 
 @pytest.mark.parametrize("is_listed_twice", [True, False])

@@ -41,8 +41,8 @@ Told = tuple[str, str | None]
 
 @dataclass(slots=True)
 class CertificateChanges:
-    """What a walk writes. `seen` are the stored records that it listed, `shown` those whose latest version it listed,
-    `unlisted` those that are listed no more.
+    """What a walk writes. `shown` are the stored records whose latest version it listed, `seen` those of which it
+    listed another one, `unlisted` those that are listed no more.
     """
 
     written: list[WrittenCertificate] = field(default_factory=list)
@@ -143,9 +143,7 @@ class _Comparison:
 
     def _add_known(self, before: StoredCertificate, listed: Listed[RegisteredCertificate]) -> None:
         old = before.certificate
-        self.result.seen.append(old.id)
-        if listed.row.is_latest:
-            self.result.shown.append(old.id)
+        (self.result.shown if listed.row.is_latest else self.result.seen).append(old.id)
         after = _filled(old, listed.row) if listed.row.is_latest else _no_longer_latest(old, listed.row)
         if after == old and before.is_listed:
             return

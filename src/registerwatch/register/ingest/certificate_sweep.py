@@ -197,36 +197,33 @@ class CertificateSweep:
             refused = await store.stored_refusals(connection)
             bodies = await store.stored_bodies(connection)
             last = await walks(connection)
-        unread = {name: row.unread for name, row in last.items()}
         had = {name for name, row in last.items() if row.complete_at is not None}
+        unread = {name: row.unread for name, row in last.items()}
+        unread_certificates, unread_refusals = unread.get(CERTIFICATES, frozenset()), unread.get(REFUSALS, frozenset())
         listed = sum(each.is_listed for each in stored.values())
         problem = implausible(walked.certificates, stored=listed, may_be_empty=False)
+        certificates = CertificateChanges()
+        if not problem:
+            certificates = compare_certificates(
+                stored, walked.certificates, has_baseline=CERTIFICATES in had, unread=unread_certificates
+            )
         listed = sum(is_listed for _, is_listed in refused.values())
         refusals_problem = implausible(walked.refusals, stored=listed, may_be_empty=True)
+        refusals = RefusalChanges()
+        if not refusals_problem:
+            refusals = compare_refusals(refused, walked.refusals, has_baseline=REFUSALS in had, unread=unread_refusals)
         bodies_problem = walked.bodies_problem or _implausible_bodies(walked.bodies, len(bodies))
-        return _Compared(
-            CertificateChanges()
-            if problem
-            else compare_certificates(
-                stored,
-                walked.certificates,
-                has_baseline=CERTIFICATES in had,
-                unread=unread.get(CERTIFICATES, ()),
-            ),
-            RefusalChanges()
-            if refusals_problem
-            else compare_refusals(
-                refused, walked.refusals, has_baseline=REFUSALS in had, unread=unread.get(REFUSALS, ())
-            ),
-            () if bodies_problem else walked.bodies,
-            (
-                _end(CERTIFICATES, lease.began_at, walked.certificates, problem, unread.get(CERTIFICATES, ())),
-                _end(REFUSALS, lease.began_at, walked.refusals, refusals_problem, unread.get(REFUSALS, ())),
-                _end_of_bodies(lease.began_at, walked.bodies, bodies_problem),
-            ),
-            CERTIFICATES in had,
-            walked.since,
+        unread_certificates |= set(walked.certificates.unread.values()) - stored.keys()
+        unread_certificates -= {each.certificate.id for each in certificates.written}
+        unread_refusals |= set(walked.refusals.unread.values()) - refused.keys()
+        unread_refusals -= {each.row.id for each in refusals.written}
+        ends = (
+            _end(CERTIFICATES, lease.began_at, walked.certificates, problem, unread_certificates),
+            _end(REFUSALS, lease.began_at, walked.refusals, refusals_problem, unread_refusals),
+            _end_of_bodies(lease.began_at, walked.bodies, bodies_problem),
         )
+        seen_bodies = () if bodies_problem else walked.bodies
+        return _Compared(certificates, refusals, seen_bodies, ends, CERTIFICATES in had, walked.since)
 
     async def _read_scopes(
         self, due: Sequence[DueScopes], priority: RequestPriority, lease: WalkLease | None = None
@@ -262,7 +259,7 @@ class CertificateSweep:
         named = await named_by(connection, touched)
         await store.write_bodies(connection, compared.bodies, walk_at)
         await store.note_seen(connection, CERTIFICATES, certificates.seen, walk_at)
-        await store.note_shown(connection, certificates.shown, compared.since)
+        await store.note_shown(connection, certificates.shown, walk_at, since=compared.since)
         await store.write_certificates(connection, certificates.written, walk_at, since=compared.since)
         await store.unlist(connection, CERTIFICATES, certificates.unlisted, walk_at)
         await store.note_seen(connection, REFUSALS, refusals.seen, walk_at)
@@ -308,10 +305,8 @@ def _read_of(asked: Sequence[AskedScopes]) -> dict[str, ReadScopes]:
 
 
 def _end(name: str, began_at: int, walked: WalkedList[Row], problem: str, unread: Collection[str]) -> WalkEnd:
-    """What came of a walk. `unread` are the ids that were listed and could not be read before it."""
+    """What came of a walk. `unread` are the ids that were listed, and of which nothing is stored yet."""
     why = problem or walked.problem
-    read = {each.row.id for each in walked.rows}
-    unread = {*unread, *walked.unread.values()} - read
     return WalkEnd(name, began_at, walked.listed, walked.total, why, is_complete=not why, unread=unread)
 
 

@@ -101,7 +101,7 @@ def after_page(sweep: DeviceSweep, step: PageStep, page: ListedPage, known: int 
     problem = UNREADABLE.format(number=len(sweep.unreadable.split())) if sweep.unreadable else ""
     if lists_too_few(after, page, known):
         problem = FEWER.format(total=page.total, known=known)
-    elif page.is_unsettled and not problem:
+    elif is_unsettled(after, page) and not problem:
         problem = UNSETTLED
     return replace(ended(after, is_complete=has_all), problem=problem), has_all
 
@@ -112,7 +112,7 @@ def is_complete(sweep: DeviceSweep, page: ListedPage, known: int | None) -> bool
     """
     if page.total == 0 and (sweep.watched or known or sweep.complete_at is not None):
         return False
-    if lists_too_few(sweep, page, known) or page.is_unsettled:
+    if lists_too_few(sweep, page, known) or is_unsettled(sweep, page):
         return False
     return sweep.is_steady and page.listed is not None and page.listed + unnamed(sweep) == page.total
 
@@ -134,10 +134,21 @@ def lists_too_few(sweep: DeviceSweep, page: ListedPage, known: int | None) -> bo
     """Whether the first list of a manufacturer contradicts what is known: once it is whole again, all that a fault had
     left out would be news. Where it stays so for a day, it is what is known that is wrong.
     """
+    return _may_wait(sweep) and page.total * 10 < (known or 0) * 9
+
+
+def is_unsettled(sweep: DeviceSweep, page: ListedPage) -> bool:
+    """Whether a first list waits for the next one, which shows the same of devices with several records. It does not
+    wait for ever: where they change all the time, what the list shows is believed after a day.
+    """
+    return _may_wait(sweep) and page.is_unsettled
+
+
+def _may_wait(sweep: DeviceSweep) -> bool:
+    """Whether a list is the first one, of a manufacturer that was added lately."""
     if sweep.complete_at is not None or sweep.walk_began_at is None:
         return False
-    is_new = sweep.walk_began_at - sweep.added_at < DOUBT_SECONDS
-    return is_new and page.total * 10 < (known or 0) * 9
+    return sweep.walk_began_at - sweep.added_at < DOUBT_SECONDS
 
 
 def after_search(sweep: DeviceSweep, step: SearchStep) -> DeviceSweep:

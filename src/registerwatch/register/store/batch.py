@@ -24,7 +24,15 @@ from registerwatch.register.models import (
 from registerwatch.register.observation import DeviceObservation
 from registerwatch.register.store.changed_fields import device_changes
 from registerwatch.register.store.history import RecordChange
-from registerwatch.register.store.scoped_certificates import READ_NOW, DeviceScopes, StoredCertificates, with_scoped
+from registerwatch.register.store.scoped_certificates import (
+    READ_NOW,
+    DeviceScopes,
+    JoinedCertificates,
+    LostCertificate,
+    StoredCertificates,
+    encoded_lost,
+    with_scoped,
+)
 
 Key = tuple[str, str]
 """UDI-DI and uuid, which together identify a record."""
@@ -60,6 +68,7 @@ class StoredRow:
     """When the read that brought the certificates began, None where they were never read in full."""
     certs_revision: int = 0
     """The revision at which that was stored."""
+    lost: tuple[LostCertificate, ...] = ()
 
     listed_as: "StoredRow | None" = None
     """The row while the register listed the record, where it was delisted just now."""
@@ -76,9 +85,7 @@ class StoredRow:
 
     def certificates_of(self, device: Device) -> StoredCertificates:
         """The certificates of the device that this row has."""
-        return StoredCertificates(
-            device.certs, self.revision if self.detail_version is not None else 0, self.certs_revision
-        )
+        return StoredCertificates(device.certs, self.certs_revision, self.lost)
 
     def delisted(self, read_at: int) -> "StoredRow":
         """The same row, of a record that the register listed no more at `read_at`."""
@@ -98,8 +105,8 @@ class _Merged:
     precedence: RecordPrecedence
     delisted_at: int | None
     before: StoredRow | None
-    has_all_scoped: bool
-    """Whether every certificate whose scope names the device is among its own."""
+    joined: JoinedCertificates | None
+    """The certificates with those whose scope names the device, None where only a part was read."""
 
     @property
     def is_part(self) -> bool:
@@ -148,6 +155,7 @@ class _Merged:
             delisted_at=self.delisted_at,
             detail_read_at=read_at if reading.brings_detail else before.detail_read_at if before else None,
             certs_read_at=read_at if reading.brings_certificates else before.certs_read_at if before else None,
+            lost=self.joined.lost if self.joined else before.lost if before else (),
             certs_revision=READ_NOW
             if reading.brings_certificates
             else max(before.certs_revision if before else 0, reading.kept_revision),
@@ -197,10 +205,12 @@ class Batch:
         """Bring the certificates of a stored record, which was not read now, up to what scopes say now."""
         old = from_document(row.device_json)
         joined = with_scoped(old.certs, self._scopes.of(old), row.certificates_of(old), is_searched=False)
+        if joined.is_doubtful:
+            self.unconfirmed.append(old.udi)
         device = msgspec.structs.replace(old, certs=joined.certificates)
         if device == old:
             return
-        self._add_row(device, replace(row, device_json=document(device).decode()), row, old)
+        self._add_row(device, replace(row, device_json=document(device).decode(), lost=joined.lost), row, old)
         self.changes.append(DeviceChange(old, device, row.is_current))
         told = Device(udi=device.udi, uuid=device.uuid, certs=device.certs)
         self.observations.append(DeviceObservation(told, certificates_read=True, in_full=False))
@@ -234,7 +244,10 @@ class Batch:
                     result.device,
                     has_all,
                     has_all and result.reading.searched,
-                    scoped=has_all and result.has_all_scoped and self._scopes.are_known(result.device),
+                    scoped=has_all
+                    and result.joined is not None
+                    and result.joined.has_all_scoped
+                    and self._scopes.are_known(result.device),
                 )
             )
         elif not (is_alone and result.proves_its_part):
@@ -280,6 +293,7 @@ class Batch:
                 row.detail_read_at,
                 row.certs_read_at,
                 self.revision if row.certs_revision == READ_NOW else row.certs_revision,
+                encoded_lost(row.lost, self.revision),
                 self.read_at,
             )
         )
@@ -318,15 +332,15 @@ def _merged(reading: DeviceReading, row: StoredRow | None, scopes: DeviceScopes,
         device = before  # all that it brings is that the record is listed
     if device is None:
         return None
-    has_all_scoped = False
+    joined = None
     if reading.completeness is not Completeness.SOME:
         stored = row.certificates_of(before) if row and before else StoredCertificates()
         stored = replace(stored, searched_at=max(stored.searched_at, reading.kept_revision))
         joined = with_scoped(device.certs, scopes.of(device), stored, is_searched=reading.brings_certificates)
-        device, has_all_scoped = msgspec.structs.replace(device, certs=joined.certificates), joined.has_all_scoped
+        device = msgspec.structs.replace(device, certs=joined.certificates)
     latest = is_latest(_precedence(row), reading)
     precedence = RecordPrecedence(device.uuid, latest, device.legislation_code, device.version or 0)
-    return _Merged(reading, device, document(device).decode(), precedence, delisted_at, row, has_all_scoped)
+    return _Merged(reading, device, document(device).decode(), precedence, delisted_at, row, joined)
 
 
 BESIDE_DEVICE = ("is_current", "latest_version", "delisted_at", "has_detail", "has_certificates")

@@ -35,7 +35,7 @@ SEEN, UNLIST = (
     }
     for column in ("seen_at", "unlisted_at")
 )
-SHOWN = text("UPDATE certificates SET listed_revision = :since WHERE id IN :ids").bindparams(
+SHOWN = text("UPDATE certificates SET seen_at = :walk_at, listed_revision = :since WHERE id IN :ids").bindparams(
     bindparam("ids", expanding=True)
 )
 REFUSALS = text(f"SELECT {', '.join(OF_REFUSAL)}, unlisted_at FROM refusals")

@@ -128,10 +128,10 @@ async def note_seen(connection: AsyncConnection, table: ListedTable, ids: Sequen
         await connection.execute(statements.SEEN[table], {"ids": batch, "walk_at": walk_at})
 
 
-async def note_shown(connection: AsyncConnection, ids: Sequence[str], since: int) -> None:
-    """Note that a walk, before which the copy had the revision `since`, showed these as they are stored."""
+async def note_shown(connection: AsyncConnection, ids: Sequence[str], walk_at: int, *, since: int) -> None:
+    """The same of certificates whose latest version it listed. `since` is the revision of the copy before the walk."""
     for batch in _batches(ids):
-        await connection.execute(statements.SHOWN, {"ids": batch, "since": since})
+        await connection.execute(statements.SHOWN, {"ids": batch, "walk_at": walk_at, "since": since})
 
 
 async def unlist(connection: AsyncConnection, table: ListedTable, ids: Sequence[str], walk_at: int) -> None:

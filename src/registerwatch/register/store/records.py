@@ -42,6 +42,7 @@ from registerwatch.register.store.names import stored_names
 from registerwatch.register.store.scoped_certificates import (
     DeviceScopes,
     StoredCertificates,
+    decoded_lost,
     device_scopes,
     with_scoped,
 )
@@ -86,7 +87,7 @@ class RecordStore:
         async with self._database.reading() as connection:
             rows = (await connection.execute(statements.KNOWN, {"udi": udi})).all()
         return {
-            row.uuid: KnownRecord(from_document(row.document), _known_detail(row, now), row.certs_revision or 0)
+            row.uuid: KnownRecord(from_document(row.document), _known_detail(row, now), _searched_at(row))
             for row in rows
         }
 
@@ -177,8 +178,9 @@ class RecordStore:
         for _, row in sorted(answering.items(), key=lambda each: each[0]):
             batch.renew_scoped(row)
         await self._write(connection, batch, source)
+        unconfirmed = [*due, *batch.unconfirmed]
         await self._observer.observe(
-            connection, batch.observations, ReadContext(), unconfirmed=due, now=now, read_at=read_at
+            connection, batch.observations, ReadContext(), unconfirmed=unconfirmed, now=now, read_at=read_at
         )
 
     async def delist(self, udi: str, *, read_at: int, since: int, source: str | None = None) -> None:
@@ -312,8 +314,17 @@ def _row(row: Row[Any]) -> StoredRow:
         row.delisted_at,
         row.detail_read_at,
         row.certs_read_at,
-        row.certs_revision or 0,
+        _searched_at(row),
+        decoded_lost(row.lost_certs),
     )
+
+
+def _searched_at(row: Row[Any]) -> int:
+    """The revision of the search that the certificates of a row are from, 0 where there was none.
+
+    Where only its instant is known, the search may be as young as the row.
+    """
+    return row.certs_revision or (row.revision if row.certs_read_at is not None else 0)
 
 
 def _known_detail(row: Row[Any], now: int) -> int | None:
@@ -326,7 +337,7 @@ def _known_device(row: Row[Any], since: int, scopes: DeviceScopes) -> DeviceObse
     """A stored device with what scopes say now: its document may be from before."""
     were_searched = row.certs_read_at is not None and row.certs_read_at > since
     device = from_document(row.document)
-    stored = StoredCertificates(device.certs, row.revision, row.certs_revision or 0)
+    stored = StoredCertificates(device.certs, _searched_at(row), decoded_lost(row.lost_certs))
     joined = with_scoped(device.certs, scopes.of(device), stored, is_searched=False)
     return DeviceObservation(
         msgspec.structs.replace(device, certs=joined.certificates),

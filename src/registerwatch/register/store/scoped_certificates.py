@@ -21,6 +21,8 @@ from registerwatch.register.store import certificate_statements as statements
 
 READ_NOW = sys.maxsize
 """In place of a revision: what is being stored now."""
+MAX_LOST = 20
+"""Certificates that a device had, which are remembered: the last ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,23 +43,43 @@ class DeviceScopes:
         return device.manufacturer_srn in self.known
 
 
+class LostCertificate(msgspec.Struct, frozen=True, array_like=True):
+    """A certificate that a device had of its own until a read that was stored at the revision `since`."""
+
+    number: str
+    revision: str
+    notified_body: str
+    since: int
+
+    def is_like(self, certificate: Certificate) -> bool:
+        """Whether it may be this one."""
+        key, same_body = (self.number, self.revision), may_be_same_body(self.notified_body, certificate.notified_body)
+        return key == certificate.key and same_body
+
+
 @dataclass(frozen=True, slots=True)
 class StoredCertificates:
-    """The certificates of a device as they are stored since the revision `stored_at`, 0 where it was never read in
-    full. `searched_at` is the revision of the search that they are from, 0 where there was none.
+    """The certificates of a device as they are stored, and those that it had of its own before. `searched_at` is the
+    revision of the search that they are from, 0 where there was none.
     """
 
     certificates: Sequence[Certificate] = ()
-    stored_at: int = 0
     searched_at: int = 0
+    lost: Sequence[LostCertificate] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class JoinedCertificates:
-    """The certificates of a device with those whose scope names it; `has_all_scoped` tells that none is left out."""
+    """The certificates of a device with those whose scope names it, and what it had of its own and has no more.
+
+    `has_all_scoped` tells that none is left out whose scope names it, `is_doubtful` that the list says something else
+    of one, or has one more, without being proven to be younger.
+    """
 
     certificates: tuple[Certificate, ...]
+    lost: tuple[LostCertificate, ...]
     has_all_scoped: bool
+    is_doubtful: bool
 
 
 def with_scoped(
@@ -69,23 +91,42 @@ def with_scoped(
 ) -> JoinedCertificates:
     """The certificates of a device, which `is_searched` for now or not, with those whose scope names it.
 
-    A list that is not proven to be younger than the search replaces nothing that the search found. One that is not
-    proven to be younger than what is stored brings no certificate back that the device had of its own and has no more.
+    A list that is not proven to be younger than the search replaces nothing that the search found. Nor does it bring a
+    certificate back that the device had of its own, if it is not proven to be younger than the read that lost it.
     """
-    if not scoped and not any(each.scoped for each in certificates):
-        return JoinedCertificates(certificates, has_all_scoped=True)
-    searched_at = READ_NOW if is_searched else before.searched_at
     found = [each for each in certificates if not each.scoped]
-    own = [_as_listed(each, found, scoped, searched_at) for each in found]
+    lost = [*before.lost, *_lost_now(before.certificates, found)]
+    searched_at = READ_NOW if is_searched else before.searched_at
+    own = [_as_listed(each, found, scoped, searched_at) for each in found] if scoped else found
     others = [each for each in scoped if not any(each.is_like(other) for other in own)]
     further = [
         each
         for each in others
         if (scoped[each] >= searched_at or not any(_has_number_of(each, other) for other in own))
-        and (scoped[each] >= before.stored_at or _was_scoped(each, before.certificates))
+        and not any(gone.is_like(each) and scoped[each] < gone.since for gone in lost)
     ]
-    joined = tuple(sorted([*own, *further], key=lambda each: each.order))
-    return JoinedCertificates(joined, has_all_scoped=len(further) == len(others))
+    joined = tuple(sorted([*own, *further], key=lambda each: each.order)) if scoped else tuple(own)
+    has_all = len(further) == len(others)
+    as_listed = (_as_listed(each, found, scoped, 0) for each in found)
+    return JoinedCertificates(
+        joined,
+        tuple(gone for gone in lost if not any(gone.is_like(each) for each in joined))[-MAX_LOST:],
+        has_all_scoped=has_all,
+        is_doubtful=not has_all or any(_told(one) != _told(other) for one, other in zip(own, as_listed, strict=True)),
+    )
+
+
+def encoded_lost(lost: Sequence[LostCertificate], revision: int) -> str | None:
+    """As it is stored at a revision."""
+    if not lost:
+        return None
+    stored = [msgspec.structs.replace(each, since=min(each.since, revision)) for each in lost]
+    return msgspec.json.encode(stored).decode()
+
+
+def decoded_lost(text: str | None) -> tuple[LostCertificate, ...]:
+    """What is stored."""
+    return _lost.decode(text) if text else ()
 
 
 async def device_scopes(connection: AsyncConnection, devices: Sequence[Device]) -> DeviceScopes:
@@ -113,6 +154,9 @@ async def named_by(connection: AsyncConnection, ids: Sequence[str]) -> set[str]:
     return found
 
 
+_lost = msgspec.json.Decoder(tuple[LostCertificate, ...])
+
+
 def _as_listed(
     certificate: Certificate, found: Sequence[Certificate], scoped: Mapping[Certificate, int], searched_at: int
 ) -> Certificate:
@@ -137,9 +181,17 @@ def _has_number_of(one: Certificate, other: Certificate) -> bool:
     return one.number == other.number and may_be_same_body(one.notified_body, other.notified_body)
 
 
-def _was_scoped(certificate: Certificate, before: Sequence[Certificate]) -> bool:
-    """Whether only its scope named the device before, under this revision or another one."""
-    return any(each.scoped and _has_number_of(certificate, each) for each in before)
+def _told(certificate: Certificate) -> tuple[str, str | None, str]:
+    return certificate.revision, certificate.expiry, certificate.status_code
+
+
+def _lost_now(before: Sequence[Certificate], found: Sequence[Certificate]) -> list[LostCertificate]:
+    """What a device had of its own and has no more."""
+    return [
+        LostCertificate(each.number, each.revision, each.notified_body, READ_NOW)
+        for each in before
+        if not each.scoped and not any(each.is_like(other) for other in found)
+    ]
 
 
 def _certificate(row: Row[Any]) -> Certificate:

@@ -30,6 +30,7 @@ WRITTEN = (
     "detail_read_at",
     "certs_read_at",
     "certs_revision",
+    "lost_certs",
 )
 """Columns of `devices` that every change writes."""
 INSERTED = (*WRITTEN, "first_seen_at")
@@ -41,12 +42,13 @@ NEWEST = text("SELECT max(revision) FROM devices WHERE primary_di IN :udis").bin
     bindparam("udis", expanding=True)
 )
 KNOWN = text(
-    "SELECT uuid, document, detail_version, detail_read_at, document_version, certs_revision FROM devices"
+    "SELECT uuid, document, detail_version, detail_read_at, document_version, revision, certs_read_at,"
+    " certs_revision FROM devices"
     " WHERE primary_di = :udi"
 )
 OF_ACTOR = "srn, name, country, status_code, device_total, complete, read_at, reads"
 FRESH_DEVICES = text(
-    "SELECT document, revision, read_at, certs_read_at, certs_revision FROM devices"
+    "SELECT document, revision, read_at, certs_read_at, certs_revision, lost_certs FROM devices"
     " WHERE primary_di IN :subjects AND is_current"
     " AND delisted_at IS NULL AND detail_version = version_number AND document_version >= :document_version"
     " AND read_at > :since"

@@ -11,6 +11,7 @@ depends_on = None
 
 def upgrade() -> None:
     op.add_column("devices", sa.Column("certs_revision", sa.BigInteger))
+    op.add_column("devices", sa.Column("lost_certs", sa.Text))
     changed_walk = sa.Column("changed_walk", sa.BigInteger, nullable=False, server_default="0")
     op.add_column("portfolio_devices", changed_walk)
     op.add_column("walks", sa.Column("unread", sa.Text, nullable=False, server_default="[]"))
