@@ -71,10 +71,14 @@ class DeviceView:
         return "Standing then" if self.is_past else "Standing today"
 
     @property
+    def given_name(self) -> str:
+        """Its trade name, else device name, else model; empty where none is known."""
+        return self.device.trade_name or self.device.device_name or self.device.device_model
+
+    @property
     def name(self) -> str:
-        """What it is called: trade name, else device name, else model, else its UDI-DI."""
-        device = self.device
-        return device.trade_name or device.device_name or device.device_model or f"Device {device.udi}"
+        """What it is called: its name, else its UDI-DI."""
+        return self.given_name or f"Device {self.device.udi}"
 
     @property
     def name_tag(self) -> str:
@@ -165,11 +169,16 @@ async def read_again(request: Request, udi: str, service: InjectedService) -> Re
     return RedirectResponse(device_address(code), 303)
 
 
+def served_device(answer: DeviceAnswer) -> ServedDevice:
+    """The device in an answer."""
+    return _served.decode(answer.body)
+
+
 async def _device_page(
     service: Service, request: Request, answer: DeviceAnswer, history: HistoryPage, said: CodeView | None
 ) -> Response:
     today = datetime.fromtimestamp(service.clock.now(), UTC).date()
-    served = _served.decode(answer.body)
+    served = served_device(answer)
     view = DeviceView(served, today, await section_beside_device(service, served))
     summary = device_summary(view, origin_of(service.settings))
     return page(

@@ -1,0 +1,229 @@
+"""The fields of devices beside each other, in the order and words of their pages, and whether they differ. Pure."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from registerwatch.pages.addresses import actor_address, search_address
+from registerwatch.pages.languages import language_name, language_tag
+from registerwatch.pages.public.certificates import ShownCertificate
+from registerwatch.pages.public.device import DeviceView
+
+NOT_READ_YET, NOT_GIVEN, NOT_NAMED = "Not read yet", "Not given", "Not named"
+
+
+class RowState(Enum):
+    """What comparing a field told: its words, its sign, its tone."""
+
+    DIFFERENT = ("Differs", "≠", "warn")
+    UNKNOWN = ("Not known whether it differs", "?", "none")
+    SAME = ("Same", "=", "none")
+
+    @property
+    def words(self) -> str:
+        """For people."""
+        return self.value[0]
+
+    @property
+    def sign(self) -> str:
+        """Tells it without colour."""
+        return self.value[1]
+
+    @property
+    def tone(self) -> str:
+        """For the stylesheet."""
+        return self.value[2]
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A line of a cell: words, then a day or an instant (ISO). `tag` is the `lang` of the words, empty for none."""
+
+    words: str
+    at: str = ""
+    tag: str = ""
+    address: str = ""
+    is_compared: bool = True
+
+    @property
+    def text(self) -> str:
+        """The line without markup."""
+        return f"{self.words} {self.at}".strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """What one column has of a field. Where it is not known whether that is all, nothing is the same as it."""
+
+    facts: tuple[Fact, ...]
+    is_known: bool = True
+
+    @property
+    def text(self) -> str:
+        """All lines in one."""
+        return "; ".join(each.text for each in self.facts)
+
+    @property
+    def compared(self) -> tuple[str, ...]:
+        """What is compared of it."""
+        return tuple(each.text for each in self.facts if each.is_compared)
+
+
+UNREAD = Cell((Fact(NOT_READ_YET),), is_known=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedRow:
+    """A field; `cells` has None where a column has no record. `code` is the part of the title that is a code."""
+
+    title: str
+    cells: Sequence[Cell | None]
+    code: str = ""
+
+    @property
+    def state(self) -> RowState:
+        """Whether it differs among the columns that have a record."""
+        cells = [each for each in self.cells if each is not None]
+        if len({each.compared for each in cells if each.is_known}) > 1:
+            return RowState.DIFFERENT
+        return RowState.SAME if all(each.is_known for each in cells) else RowState.UNKNOWN
+
+
+Read = Callable[[DeviceView], Cell]
+
+
+def rows_of(views: Sequence[DeviceView | None]) -> list[ComparedRow]:
+    """The fields of these devices, in the order of their pages; None is a column without a record."""
+    found = [each for each in views if each is not None]
+
+    def row(title: str, read: Read, code: str = "") -> ComparedRow:
+        return ComparedRow(title, [None if view is None else read(view) for view in views], code)
+
+    representative = [row("Authorised representative", _representative)]
+    return [
+        row("Name", lambda view: _given(view, view.given_name, tag=view.name_tag)),
+        row("Market status", _market_status),
+        row("Date of the market status", lambda view: _dated(view, view.device.status_date)),
+        row("Risk class", lambda view: _given(view, view.device.risk_class)),
+        row("Certificates", _standing),
+        row("Manufacturer", _manufacturer),
+        row("Status of the manufacturer", lambda view: _given(view, view.device.manufacturer_status)),
+        *(representative if any(each.device.authorised_representative for each in found) else []),
+        row("Basic UDI-DI", _basic_udi),
+        row("Device name", lambda view: _given(view, view.device.device_name)),
+        row("Model", lambda view: _given(view, view.device.device_model)),
+        row("Catalogue reference", lambda view: _given(view, view.device.reference)),
+        row("Nomenclature (EMDN)", lambda view: _given(view, ", ".join(view.device.emdn))),
+        row("Legislation", _legislation),
+        *(row("Certificate", _certificates_of(number), number) for number in _numbers(found)),
+        *(row(f"Trade name ({language_name(code)})", _trade_name_in(code)) for code in _languages(found)),
+        row("Last changed there", lambda view: _dated(view, view.device.updated)),
+        row("Version there", lambda view: _given(view, _version(view))),
+    ]
+
+
+def _given(view: DeviceView, value: str, *, tag: str = "", address: str = "") -> Cell:
+    if value:
+        return Cell((Fact(value, tag=tag, address=address),))
+    return Cell((Fact(NOT_GIVEN),)) if view.has_detail else UNREAD
+
+
+def _dated(view: DeviceView, value: str | None) -> Cell:
+    return Cell((Fact("", value),)) if value else _given(view, "")
+
+
+def _version(view: DeviceView) -> str:
+    return "" if view.device.version is None else str(view.device.version)
+
+
+def _market_status(view: DeviceView) -> Cell:
+    status = view.device.status
+    return Cell((Fact(status),)) if status else Cell((Fact("Not known"),), is_known=False)
+
+
+def _standing(view: DeviceView) -> Cell:
+    """How its certificates stand together."""
+    if not view.certificates:
+        return UNREAD if view.certificates_unread else Cell((Fact("None named"),))
+    counted = [Fact(f"{state.words}: {number}" if number > 1 else state.words) for state, number in view.count_by_state]
+    words, end = view.standing.until
+    others = [Fact("Others: not read yet")] if view.certificates_unread else []
+    return Cell((*counted, *([Fact(words, end)] if words else []), *others), is_known=not others)
+
+
+def _manufacturer(view: DeviceView) -> Cell:
+    device = view.device
+    if not device.manufacturer_srn:
+        return _given(view, device.manufacturer_name)
+    return _actor(device.manufacturer_name, device.manufacturer_srn)
+
+
+def _representative(view: DeviceView) -> Cell:
+    actor = view.device.authorised_representative
+    return _actor(actor.name, actor.srn) if actor else _given(view, "")
+
+
+def _actor(name: str, srn: str) -> Cell:
+    number = [Fact(srn)] if name else []
+    return Cell((Fact(name or srn, address=actor_address(srn)), *number))
+
+
+def _basic_udi(view: DeviceView) -> Cell:
+    code = view.device.basic_udi
+    if not code and view.is_legacy:
+        return Cell((Fact("None: a legacy device"),))
+    return _given(view, code, address=search_address(code))
+
+
+def _legislation(view: DeviceView) -> Cell:
+    return _given(view, f"{view.legislation}, a legacy directive" if view.is_legacy else view.legislation)
+
+
+def _numbers(views: Iterable[DeviceView]) -> list[str]:
+    return list(dict.fromkeys(each.certificate.number for view in views for each in view.certificates))
+
+
+def _certificates_of(number: str) -> Read:
+    """The certificates with a number: it can have several revisions, and be that of several notified bodies."""
+
+    def read(view: DeviceView) -> Cell:
+        named = [each for each in view.certificates if each.certificate.number == number]
+        if not named:
+            return UNREAD if view.certificates_unread else Cell((Fact(NOT_NAMED),))
+        return Cell(tuple(fact for each in named for fact in _facts_of(each)))
+
+    return read
+
+
+def _facts_of(shown: ShownCertificate) -> Iterable[Fact]:
+    certificate = shown.certificate
+    if certificate.revision:
+        yield Fact(f"Revision {certificate.revision}")
+    if shown.kind:
+        yield Fact(shown.kind)
+    yield Fact(shown.words)
+    if certificate.status and certificate.status != shown.words:
+        yield Fact(f"Register: {certificate.status.lower()}")
+    if shown.contradiction:
+        yield Fact(shown.contradiction, is_compared=False)
+    yield Fact("Counts as valid" if shown.counts else "Not counted as valid")
+    yield Fact("Expiry", certificate.expiry) if certificate.expiry else Fact("Expiry: no date given")
+    yield Fact("Valid from", certificate.valid_from) if certificate.valid_from else Fact("Valid from: no date given")
+    body = " ".join(filter(None, (certificate.notified_body_name, certificate.notified_body)))
+    yield Fact(f"Notified body: {body or NOT_GIVEN.lower()}")
+    if certificate.unconfirmed_since and not certificate.confirmed:
+        yield Fact("Not confirmed since", certificate.unconfirmed_since, is_compared=False)
+
+
+def _languages(views: Iterable[DeviceView]) -> list[str]:
+    return sorted({code for view in views for code in view.device.trade_names}, key=language_name)
+
+
+def _trade_name_in(code: str) -> Read:
+    def read(view: DeviceView) -> Cell:
+        text = view.device.trade_names.get(code, "")
+        if not text and "names" in view.device.missing:
+            return UNREAD
+        return Cell((Fact(text, tag=language_tag(code)) if text else Fact(NOT_GIVEN),))
+
+    return read
