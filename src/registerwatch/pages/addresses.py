@@ -38,6 +38,12 @@ def search_address(query: str = "", filters: Filters | None = None, page: int = 
     return with_query("/", _parameters(query, filters, page))
 
 
+def compare_address(codes: Iterable[str], dates: Iterable[str] = (), *, only_differences: bool = False) -> str:
+    """`/compare?d=04012345678901&at=2026-06-01&only=differences`."""
+    devices, days = [("d", code) for code in codes], [("at", each) for each in dates]
+    return with_query("/compare", [*devices, *days, ("only", "differences" if only_differences else "")])
+
+
 def _parameters(query: str, filters: Filters | None, page: int) -> Iterable[tuple[str, str]]:
     filters = filters or Filters()
     return (

@@ -109,6 +109,7 @@ def _environment() -> Environment:
         actor_address=addresses.actor_address,
         certificate_address=addresses.certificate_address,
         search_address=addresses.search_address,
+        compare_address=addresses.compare_address,
         statuses=[(status.value, label(status.code)) for status in StatusFilter],
         risks=[(risk.value, label(risk.code)) for risk in RiskFilter],
         since_or_from=since_or_from,

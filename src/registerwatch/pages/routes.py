@@ -38,6 +38,7 @@ from registerwatch.pages.public import (
     actor,
     billing,
     certificate,
+    compare,
     device,
     docs,
     history,
@@ -67,6 +68,7 @@ PARTS = (
     search,
     history,  # before devices and actors, whose codes may have slashes
     device,
+    compare,
     actor,
     certificate,
     docs,

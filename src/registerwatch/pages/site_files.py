@@ -27,6 +27,7 @@ ROBOTS = """\
 User-agent: *
 Disallow: /v1/
 Disallow: /mcp
+Disallow: /compare
 Disallow: /?q=
 Disallow: /?status=
 Disallow: /?risk=

@@ -47,7 +47,7 @@ async def device_history(request: Request, udi: str, service: InjectedService) -
     if instant is not None:
         return _device_then(request, service, code, as_of(page.history, instant))
     name = await service.records.name_of(code)
-    return _history(request, service, name or code, device_address(code), page, found.problem)
+    return _history(request, service, name or code, device_address(code), page, found.problem, code)
 
 
 @router.get("/a/{srn:path}/history")
@@ -76,7 +76,7 @@ def today_of(service: Service) -> date:
 
 
 def _history(
-    request: Request, service: Service, name: str, address: str, page: HistoryPage, problem: str | None
+    request: Request, service: Service, name: str, address: str, page: HistoryPage, problem: str | None, udi: str = ""
 ) -> Response:
     return unindexed_page(
         request,
@@ -88,6 +88,7 @@ def _history(
         is_first="before" not in request.query_params,
         problem=problem,
         today=today_of(service),
+        compared_udi=udi,
     )
 
 
@@ -105,20 +106,33 @@ def _then(request: Request, service: Service, template: str, address: str, past:
     )
 
 
-def _device_then(request: Request, service: Service, udi: str, past: AsOf) -> Response:
-    address, current = device_address(udi), past.states.current
+def device_view_then(past: AsOf) -> DeviceView | None:
+    """The device as of an instant, None where it is not known; it was read when it was observed so first."""
+    current = past.states.current
     if current is None:
-        return _then(request, service, "unknown_then.html", address, past, name=udi)
-    state, since = past.states.states[current], iso_utc(past.states.observed_at[current])
+        return None
+    state = past.states.states[current]
     missing = parts_missing(state)
     served = ServedDevice(
         **{name: getattr(device_of(state), name) for name in Device.__struct_fields__},
-        read_at=since,
+        read_at=iso_utc(past.states.observed_at[current]),
         certs_read_at=None,
         complete=not missing,
         missing=missing,
     )
-    view = DeviceView(served, today=datetime.fromtimestamp(past.instant, UTC).date(), is_past=True)
+    return DeviceView(served, today=datetime.fromtimestamp(past.instant, UTC).date(), is_past=True)
+
+
+def was_listed(past: AsOf) -> bool:
+    """Whether the register listed the record that answered then."""
+    current = past.states.current
+    return current is not None and past.states.states[current]["delisted_at"] is None
+
+
+def _device_then(request: Request, service: Service, udi: str, past: AsOf) -> Response:
+    address, view = device_address(udi), device_view_then(past)
+    if view is None:
+        return _then(request, service, "unknown_then.html", address, past, name=udi)
     return _then(
         request,
         service,
@@ -126,9 +140,9 @@ def _device_then(request: Request, service: Service, udi: str, past: AsOf) -> Re
         address,
         past,
         view=view,
-        device=served,
-        since=since,
-        is_listed=state["delisted_at"] is None,
+        device=view.device,
+        since=view.device.read_at,
+        is_listed=was_listed(past),
         structured="",
         in_eudamed=None,
     )

@@ -69,6 +69,8 @@ class ShownEntry:
     """What one read changed. `uuid` is empty where the subject has one record."""
 
     observed_at: str
+    last_before: str
+    """The last instant before it."""
     uuid: str
     lines: Sequence[Line]
     first_read: str
@@ -139,7 +141,11 @@ def _entry(entry: Entry, *, has_several: bool) -> ShownEntry:
         lines = [Line(each.title, "", each.new, devices=entry.devices) for each in lines]
     names = dict.fromkeys(title_of(each) for each in change.first_read if not each.endswith("_code"))
     return ShownEntry(
-        iso_utc(change.observed_at), change.record if has_several else "", lines, ", ".join(names).lower()
+        iso_utc(change.observed_at),
+        iso_utc(change.observed_at - 1),
+        change.record if has_several else "",
+        lines,
+        ", ".join(names).lower(),
     )
 
 
