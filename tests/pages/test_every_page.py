@@ -23,7 +23,7 @@ from tests.pages.public_states import (
     verify_register,
 )
 
-NO_PAGES = ("/static/", "/favicon.ico", "/robots.txt", "/sitemap")
+NO_PAGES = ("/static/", "/compare.csv", "/favicon.ico", "/robots.txt", "/sitemap")
 """What is no HTML."""
 ELSEWHERE = ("/billing/",)
 """Pages that need a payment provider. Those of an account are walked in `account/`."""

@@ -154,7 +154,7 @@ async def test_robots_may_read_records_but_not_search(site: SiteMaker) -> None:
         robots = await harness.get("/robots.txt")
 
         assert robots.headers["content-type"].startswith("text/plain")
-        forbidden = {"/v1/", "/mcp", "/?q=", "/?status=", "/?risk=", "/?page="}
+        forbidden = {"/v1/", "/mcp", "/compare", "/?q=", "/?status=", "/?risk=", "/?page="}
         assert forbidden == {line.partition(": ")[2] for line in robots.text.splitlines() if "Disallow" in line}
 
 
