@@ -128,6 +128,8 @@ class EventChecks:
     """UDI-DIs of which a part was told in this step."""
     _of_actors: set[str] = field(default_factory=set)
     """UDI-DIs of which an actor's read of this step told a part."""
+    _shown: defaultdict[tuple[str, str], set[str]] = field(default_factory=lambda: defaultdict(set))
+    """The codes that rows and reads of this step showed, by UDI-DI and field."""
     outcome: Outcome = field(default_factory=Outcome)
     _memory: Memory = field(default_factory=Memory)
     _past: dict[str, list[tuple[int, dict[str, Value]]]] = field(default_factory=dict)
@@ -182,6 +184,7 @@ class EventChecks:
             queues[event.watcher].append(event)
         await self.judge_news(news)
         reads, self.requests.finished = self.requests.finished, []
+        self._note_shown(reads)
         self._note_listed(reads)
         self._note_rows(reads)
         mixed = any(self._part_came_after(read) or read.subject in self.parts or read.of("detail") for read in reads)
@@ -194,6 +197,7 @@ class EventChecks:
         self._judge_lists(new, is_recheck=is_recheck, sync_of=sync_of, listed=listed, is_short=is_short)
         self._part_at.update(dict.fromkeys(self.parts, self.requests.steps))
         self.parts, self._of_actors = {}, set()
+        self._shown.clear()
 
     async def _without_certificates(self, told: Sequence[Stored]) -> Sequence[Stored]:
         """The events of a step, without changes of certificates where those are judged apart."""
@@ -383,9 +387,8 @@ class EventChecks:
             raise WrongYear(f"{watcher}: told {certificates}, to be told {wanted}")
         self._follow(watcher, queue)
         after = self.told[watcher] or Told()
-        row = self.parts[watcher[1]]
         for name, now in seen.fields.items():
-            allowed = {now.code, row[name].code} if name in row else {now.code}
+            allowed = {now.code, *self._shown[watcher[1], name]}
             if now.words and after.fields[name].code not in allowed:
                 raise WrongYear(f"{watcher}: {name} was read as {now}, told {after.fields[name]}")
         self.told[watcher] = replace(kept(after, seen), fields=after.fields)
@@ -435,6 +438,22 @@ class EventChecks:
         if "certs" in snapshot:
             raise WrongYear(f"{watcher}: a part told certificates: {snapshot}")
         self.told[watcher] = Told(fields)
+
+    def _note_shown(self, reads: Sequence[Read]) -> None:
+        """What rows and reads of this step showed."""
+        rows = [(row.udi, row.fields) for row in self.requests.listed]
+        rows += [(udi, fields) for udi, fields in self.parts.items()]
+        for read in reads:
+            found = read.of("search").get(read.subject)
+            if found is None or not found.truth:
+                continue
+            if is_srn(read.subject):
+                rows += [(record.primary_di, row_fields(record)) for record in found.truth[1]]
+            else:
+                rows.append((read.subject, row_fields(answering(found.truth))))
+        for udi, fields in rows:
+            for name, value in fields.items():
+                self._shown[udi, name].add(value.code)
 
     def _note_rows(self, reads: Sequence[Read]) -> None:
         """The devices of which an actor's read told a part."""

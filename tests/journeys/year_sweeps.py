@@ -136,6 +136,7 @@ class YearSweeps:
             task.cancel()
         else:
             rows = list(self.reads.listed)  # some pages are stored, and one that was answered will be
+            await self.checks.settle()
             self.reads.sweep_hold = None
             self.clock.move(2)
             srn = self.reads.manufacturer_of(hold.key)
