@@ -1,23 +1,24 @@
 """Who may send what when: leases, workers side by side, fairness among receivers, runs that hold deliveries back."""
 
 import asyncio
+import json
 from collections import Counter
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, field
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.db.engine import Database
-from registerwatch.db.tables import deliveries, events
+from registerwatch.db.tables import deliveries, delivery_events, events
 from registerwatch.errors import DatabaseUnavailable
 from registerwatch.notifications import outbox, target_repository
-from registerwatch.notifications.delivery import LEASE_SECONDS, MAX_CONCURRENT, MAX_PER_TARGET
+from registerwatch.notifications.delivery import LEASE_SECONDS, MAX_CONCURRENT, MAX_PER_TARGET, DeliveryService
 from registerwatch.notifications.models import AttemptResult
 from registerwatch.notifications.outbox import DeliveryOutbox
-from registerwatch.notifications.repository import FinishedDelivery
+from registerwatch.notifications.repository import ClaimedDelivery, FinishedDelivery
 from tests.notifications.steps import another_process, channels_of, queue_change, queue_deliveries
 from tests.support.harness import ServiceHarness
 
@@ -71,6 +72,82 @@ async def test_a_delivery_whose_end_was_not_stored_comes_again_with_the_same_id_
     first, *again = harness.receivers.requests
     (same,) = [each for each in again if each.headers["X-Service-Delivery"] == first.headers["X-Service-Delivery"]]
     assert same.content == first.content
+
+
+@dataclass
+class Stalled:
+    """A database over which a worker that has claimed deliveries does not go on to read before the test says so."""
+
+    database: Database
+    reached: asyncio.Event = field(default_factory=asyncio.Event)
+    may_go_on: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def transaction(self) -> AbstractAsyncContextManager[AsyncConnection]:
+        return self.database.transaction()
+
+    @asynccontextmanager
+    async def reading(self) -> AsyncIterator[AsyncConnection]:
+        self.reached.set()
+        await self.may_go_on.wait()
+        async with self.database.reading() as connection:
+            yield connection
+
+
+async def stalled_claim(harness: ServiceHarness) -> "tuple[Stalled, asyncio.Task[Sequence[ClaimedDelivery]]]":
+    """A worker that has claimed what is due and has read nothing of it, and what it goes on with."""
+    stalled = Stalled(harness.database)
+    worker = DeliveryService(stalled, harness.clock, channels_of(harness))  # type: ignore[arg-type]  # claims need no more
+    claiming = asyncio.create_task(worker.claim())
+    async with asyncio.timeout(10):
+        await stalled.reached.wait()
+    return stalled, claiming
+
+
+@pytest.mark.parametrize("batch", ["batch", "another"])  # that of its events, or one of its own: they came too late
+async def test_a_worker_that_stalls_before_it_reads_the_events_of_a_delivery_leaves_it_to_who_claims_it_next(
+    harness: ServiceHarness, batch: str
+) -> None:
+    caller, _ = await harness.owner_with_webhook()
+    await queue_change(harness, caller, number=2)
+    async with harness.database.transaction() as connection:
+        await connection.execute(update(deliveries).values(batch=batch))
+    stalled, claiming = await stalled_claim(harness)
+    harness.clock.move(LEASE_SECONDS)
+    assert await harness.deliver_due() == 1
+    stalled.may_go_on.set()
+
+    assert await claiming == []
+    (request,) = harness.receivers.requests
+    assert len(json.loads(request.content)["events"]) == 2
+    assert [row["body"] for row in await harness.rows(deliveries)] == [request.content.decode()]
+
+
+async def test_a_worker_goes_on_with_what_nobody_else_has_claimed(harness: ServiceHarness) -> None:
+    caller, _ = await harness.owner_with_webhook()
+    for batch in ("first", "second"):
+        await queue_change(harness, caller, batch=batch)
+        harness.clock.move(1)
+    stalled, claiming = await stalled_claim(harness)
+    harness.clock.move(LEASE_SECONDS)  # by the clock of another node, which is ahead
+    (taken,) = await harness.deliveries.claim(1)
+    harness.clock.move(-1)
+    stalled.may_go_on.set()
+
+    (kept,) = await claiming
+    assert [taken.delivery.batch, kept.delivery.batch] == ["first", "second"]
+    await harness.deliveries.store([await harness.deliveries.deliver(each) for each in (taken, kept)])
+    assert [len(json.loads(each.content)["events"]) for each in harness.receivers.requests] == [1, 1]
+    assert await harness.rows(delivery_events) == []
+
+
+async def test_a_delivery_that_was_removed_before_it_was_read_is_not_sent(harness: ServiceHarness) -> None:
+    caller, webhook = await harness.owner_with_webhook()
+    await queue_change(harness, caller)
+    stalled, claiming = await stalled_claim(harness)
+    async with harness.database.transaction() as connection:
+        await target_repository.remove(connection, caller.account.id, webhook.id)
+    stalled.may_go_on.set()
+    assert await claiming == []
 
 
 async def test_workers_that_claim_at_once_claim_each_delivery_once(harness: ServiceHarness) -> None:

@@ -73,7 +73,8 @@ class DeliveryService:
         """Claim what is due, with its body.
 
         A body is written at the first claim, so that every attempt and every resend sends the same: in a thread, as one
-        of many events takes a while, and after the transaction that claims. From that on nothing is added to it.
+        of many events takes a while, and after the transaction that claims. From that on nothing is added to it. What
+        another worker has claimed meanwhile, as the lease ran out, is left to that one.
         """
         now = int(self._clock.now())
         try:
@@ -84,10 +85,13 @@ class DeliveryService:
         unwritten = [each for each in claimed if each.delivery.body is None]
         if not unwritten:
             return claimed
-        bodies = await asyncio.to_thread(self._bodies, await self._with_events(unwritten))
+        bodies = await asyncio.to_thread(self._bodies, await self._with_events(unwritten, now + LEASE_SECONDS))
         async with self._database.transaction() as connection:
-            await repository.set_bodies(connection, bodies, now + LEASE_SECONDS)
-        return [_with_body(each, bodies) for each in claimed]
+            stored = await repository.set_bodies(connection, bodies, now + LEASE_SECONDS)
+        lost = [each.delivery.id for each in unwritten if each.delivery.id not in stored]
+        if lost:
+            log.warning("deliveries were no longer this worker's when they were written", deliveries=lost)
+        return [_with_body(each, stored) for each in claimed if each.delivery.id not in lost]
 
     async def _claimed(self, connection: AsyncConnection, limit: int, now: int) -> Sequence[ClaimedDelivery]:
         if self._pace is not None:
@@ -112,6 +116,8 @@ class DeliveryService:
 
         Raises `LeaseLost`, and `SecretUnreadable` where the target has no rounds.
         """
+        if self._clock.now() >= claimed.leased_until:
+            raise LeaseLost
         delivery = claimed.delivery
         unsent = _without_an_attempt(claimed)
         result, attempts = await self._outcome(claimed) if unsent is None else (unsent, 0)
@@ -201,17 +207,18 @@ class DeliveryService:
         async with self._database.transaction() as connection:
             return await repository.delete_finished(connection, int(self._clock.now()) - older_than)
 
-    async def _with_events(self, unwritten: Sequence[ClaimedDelivery]) -> Sequence[ClaimedDelivery]:
+    async def _with_events(self, unwritten: Sequence[ClaimedDelivery], leased_until: int) -> Sequence[ClaimedDelivery]:
+        """Those that are still this worker's, with their events."""
         async with self._database.reading() as connection:
             ids = [each.delivery.id for each in unwritten]
-            put = await delivery_event_repository.of_deliveries(connection, ids)
-            found = [replace(each, events=[*each.events, *put.get(each.delivery.id, ())]) for each in unwritten]
+            put = await delivery_event_repository.of_claimed(connection, ids, leased_until)
+            held = [each for each in unwritten if each.delivery.id in put]
+            found = [replace(each, events=[*each.events, *put[each.delivery.id]]) for each in held]
             return await older_deliveries.with_events(connection, found, self._channels)
 
-    def _bodies(self, unwritten: Sequence[ClaimedDelivery]) -> Mapping[str, str]:
-        """The bodies of deliveries by their ids, but of those that cannot be written."""
-        written = ((each.delivery.id, self._rendered(each)) for each in unwritten)
-        return {delivery_id: body for delivery_id, body in written if body is not None}
+    def _bodies(self, unwritten: Sequence[ClaimedDelivery]) -> Mapping[str, str | None]:
+        """The bodies of deliveries by their ids; None for those that cannot be written."""
+        return {each.delivery.id: self._rendered(each) for each in unwritten}
 
     def _rendered(self, claimed: ClaimedDelivery) -> str | None:
         """The body; None where it cannot be written, which `deliver` tells. It keeps no other from being claimed."""
@@ -226,7 +233,7 @@ class DeliveryService:
             return None
 
 
-def _with_body(claimed: ClaimedDelivery, bodies: Mapping[str, str]) -> ClaimedDelivery:
+def _with_body(claimed: ClaimedDelivery, bodies: Mapping[str, str | None]) -> ClaimedDelivery:
     body = bodies.get(claimed.delivery.id, claimed.delivery.body)
     return replace(claimed, delivery=replace(claimed.delivery, body=body))
 

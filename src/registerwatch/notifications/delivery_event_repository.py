@@ -19,12 +19,22 @@ async def add(connection: AsyncConnection, events: Mapping[str, Sequence[str]]) 
         await connection.execute(insert(delivery_events), rows)
 
 
-async def of_deliveries(connection: AsyncConnection, delivery_ids: Collection[str]) -> Mapping[str, Sequence[str]]:
-    """What deliveries tell, by their ids, a text for each put in their order. A worker asks that has claimed them."""
-    found = select(delivery_events.c.delivery_id, delivery_events.c.events).order_by(delivery_events.c.id)
+async def of_claimed(
+    connection: AsyncConnection, delivery_ids: Collection[str], leased_until: int
+) -> Mapping[str, Sequence[str]]:
+    """What claimed deliveries tell, by their ids, a text for each put in their order.
+
+    Those that another worker has claimed since are left out, in the same statement: it may have deleted their events.
+    """
+    found = (
+        select(deliveries.c.id, delivery_events.c.events)
+        .outerjoin(delivery_events, delivery_events.c.delivery_id == deliveries.c.id)
+        .where(deliveries.c.id.in_(delivery_ids), deliveries.c.leased_until == leased_until)
+        .order_by(delivery_events.c.id)
+    )
     events: dict[str, list[str]] = {}
-    for delivery_id, lines in await connection.execute(found.where(delivery_events.c.delivery_id.in_(delivery_ids))):
-        events.setdefault(delivery_id, []).append(lines)
+    for delivery_id, lines in await connection.execute(found):
+        events.setdefault(delivery_id, []).extend(() if lines is None else (lines,))
     return events
 
 
@@ -41,7 +51,6 @@ async def move(
     await connection.execute(update(delivery_events).where(of_moved).values(delivery_id=joined.scalar_subquery()))
 
 
-async def forget_written(connection: AsyncConnection, delivery_ids: Collection[str]) -> None:
-    """Delete the events of those of these deliveries that have a body."""
-    written = select(deliveries.c.id).where(deliveries.c.id.in_(delivery_ids), deliveries.c.body.is_not(None))
-    await connection.execute(delete(delivery_events).where(delivery_events.c.delivery_id.in_(written)))
+async def forget(connection: AsyncConnection, delivery_ids: Collection[str]) -> None:
+    """Delete the events of deliveries whose body is stored."""
+    await connection.execute(delete(delivery_events).where(delivery_events.c.delivery_id.in_(delivery_ids)))

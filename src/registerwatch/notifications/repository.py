@@ -233,18 +233,27 @@ async def claim(
     return [_claimed_of(row, lease_until) for row in await connection.execute(found)]
 
 
-async def set_bodies(connection: AsyncConnection, bodies: Mapping[str, str], leased_until: int) -> None:
-    """Store what is sent, by the ids of deliveries, so that every attempt sends the same. Those that were claimed anew
-    meanwhile, or have a body, stay as they are.
+async def set_bodies(
+    connection: AsyncConnection, bodies: Mapping[str, str | None], leased_until: int
+) -> Mapping[str, str | None]:
+    """Store what is sent, by the ids of claimed deliveries, so that every attempt sends the same; None is not stored.
+
+    Gives the bodies as they are stored now, of those alone that no other worker has claimed since: the rest stay as
+    they are.
     """
     if not bodies:
-        return
-    rows = [
-        {"delivery_id": delivery_id, "content": body, "leased_until": leased_until}
-        for delivery_id, body in sorted(bodies.items())
-    ]
-    await connection.execute(_SET_BODY, rows)
-    await delivery_event_repository.forget_written(connection, bodies.keys())
+        return {}
+    held = select(deliveries.c.id, deliveries.c.body).where(
+        deliveries.c.id.in_(bodies), deliveries.c.leased_until == leased_until
+    )
+    locked = (await connection.execute(held.order_by(deliveries.c.id).with_for_update())).all()
+    stored: dict[str, str | None] = {row.id: row.body for row in locked}
+    new = {delivery_id: bodies[delivery_id] for delivery_id, body in stored.items() if body is None}
+    rows = [{"delivery_id": delivery_id, "content": body} for delivery_id, body in new.items() if body is not None]
+    if rows:
+        await connection.execute(_SET_BODY, rows)
+        await delivery_event_repository.forget(connection, [row["delivery_id"] for row in rows])
+    return stored | new
 
 
 async def hand_over(connection: AsyncConnection, delivery_id: str, leased_until: int, now: int) -> bool:
@@ -342,10 +351,7 @@ _PUT = text(
     " ON CONFLICT (webhook_id, batch) DO UPDATE SET error = '' WHERE FALSE"  # PostgreSQL locks the row all the same
 )
 
-_SET_BODY = text(
-    "UPDATE deliveries SET body = :content, events = NULL"
-    " WHERE id = :delivery_id AND leased_until = :leased_until AND body IS NULL"
-)
+_SET_BODY = text("UPDATE deliveries SET body = :content, events = NULL WHERE id = :delivery_id")
 _FINISH = text(
     "UPDATE deliveries SET due_at = :again_at, leased_until = 0, attempts = attempts + :attempts,"
     " finished_at = CASE WHEN :has_ended THEN CAST(:now AS BIGINT) END,"
