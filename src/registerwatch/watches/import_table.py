@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from registerwatch.errors import InvalidInput
-from registerwatch.register.identifiers import as_registered, subject, why_none
+from registerwatch.register.identifiers import as_registered, is_number, subject, why_none
 from registerwatch.watches.import_text import HEADERS, MAX_LINES
 
 CellProblem = Literal["", "formula", "date", "shortened"]
@@ -208,6 +208,6 @@ def _is_identifier(text: str) -> bool:
     """Whether a cell holds an identifier, or one with a mistyped digit."""
     try:
         found = subject(bare(text))
-        return (found.isdigit() and len(found) >= MIN_DIGITS) or why_none(as_registered(found)) is None
+        return (is_number(found) and len(found) >= MIN_DIGITS) or why_none(as_registered(found)) is None
     except InvalidInput:
         return False

@@ -1,6 +1,7 @@
 """Any mixture of valid parts is read back, and no text whatever makes the reader fail or hang."""
 
 import time
+import tracemalloc
 from collections.abc import Mapping
 from datetime import date
 from urllib.parse import quote
@@ -13,6 +14,7 @@ from registerwatch.register.identifiers import ParsedCode, parse, read_code, udi
 from registerwatch.register.identifiers.check_digits import character_pair, gs1_digit, hibc_character, ifa_digits
 from registerwatch.register.identifiers.parse import MAX_CODE_LENGTH
 from tests.register.builders import PROPERTY
+from tests.register.identifiers.published_codes import PUBLISHED
 
 YEAR = 2026
 GS = "\x1d"
@@ -205,7 +207,9 @@ def test_a_basic_udi_di_of_gs1_is_known_by_its_check_characters(model: str) -> N
 
 
 MARKS = "(01) 01 10 17 (17) ( ) + ++ / $ $$ $$8 = =/ =) &,1 & ^ <GS> ]C1 ] 9N 1T D https://id.gs1.org/01/ % %2F ? B- D-"
-SAMPLES = "04012345678901 A123BJC5D6E71 251231 999999 é \u0664 ² * ."
+ODD_DIGITS = "²٣６"
+"""Digits for `str.isdigit`, the last two for `int` too; in no code is one of them."""
+SAMPLES = "04012345678901 A123BJC5D6E71 251231 999999 é * . ² ٣ ６ ²²²²²²²² (9N)111234567842(8P) =A1234151234561"
 PIECES = st.sampled_from([*MARKS.split(), *SAMPLES.split(), GS, "[)>\x1e06", "\ud800", "\x00", "\u200b", " "])
 
 
@@ -222,6 +226,16 @@ def test_no_text_makes_the_reader_fail(text: str) -> None:
     assert parsed.subject is None or parsed.subject in {each.value for each in parsed.candidates}
     assert all(part.label for part in parsed.parts)
     udi_spellings(text)
+
+
+@pytest.mark.parametrize("odd", ODD_DIGITS)
+def test_no_digit_of_another_script_makes_the_reader_of_a_code_fail(odd: str) -> None:
+    texts = {code.text for code in PUBLISHED} | {"(9N)111234567842(8P)04150123456782"}
+    mistyped = {f"{text[:at]}{odd}{text[at + 1 :]}" for text in texts for at, sign in enumerate(text) if sign in DIGITS}
+
+    for text in mistyped:
+        parse(text, YEAR)
+        udi_spellings(text)
 
 
 @pytest.mark.parametrize(
@@ -264,6 +278,32 @@ def test_long_texts_take_a_bounded_time(piece: str, start: str) -> None:
     parse(text, YEAR)
 
     assert time.process_time() - began < 0.5
+
+
+def test_made_up_fields_of_links_are_neither_remembered_nor_dear() -> None:
+    links = [
+        "https://a/01/1?" + "&".join(f"{key:x}=1" for key in range(number * 80, number * 80 + 80))
+        for number in range(1_000, 1_050)
+    ]
+    parse(links.pop(), YEAR)  # loads what is loaded once
+    tracemalloc.start()
+    try:
+        began = time.process_time()
+        for link in links:
+            parse(link[:MAX_CODE_LENGTH], YEAR)
+        taken, (kept, _) = time.process_time() - began, tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert kept < 64 * 1024
+    assert taken / len(links) < 0.01
+
+
+def test_a_link_with_more_fields_than_there_are_uses_for_is_not_read() -> None:
+    parsed = parse("https://a/01/04012345678901?" + "&".join(["10=A"] * 70), YEAR)
+
+    assert (parsed.candidates, parsed.parts) == ((), ())
+    assert "more fields" in parsed.warnings[0]
 
 
 def test_a_text_that_is_too_long_is_not_looked_at() -> None:

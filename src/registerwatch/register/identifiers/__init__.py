@@ -3,7 +3,7 @@
 `parse` reads any text; the rest says what a text means as a subject.
 """
 
-from registerwatch.register.identifiers.check_digits import has_gs1_check_digit
+from registerwatch.register.identifiers.check_digits import has_gs1_check_digit, is_number
 from registerwatch.register.identifiers.eudamed import is_actor_of_devices
 from registerwatch.register.identifiers.gs1_numbers import GTIN_LENGTHS
 from registerwatch.register.identifiers.parse import MAX_CODE_LENGTH, parse
@@ -44,6 +44,7 @@ __all__ = [
     "as_registered",
     "has_gs1_check_digit",
     "is_actor_of_devices",
+    "is_number",
     "kind",
     "looks_like_udi",
     "may_be_certificate_number",

@@ -17,6 +17,11 @@ _VALUES_43 = {character: value for value, character in enumerate(_CHARACTERS_43)
 _CHARACTERS_37 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ*"
 
 
+def is_number(text: str) -> bool:
+    """Whether a text is digits from 0 to 9 alone: `isdigit` takes `²` and `٣` too, which are in no code."""
+    return text.isascii() and text.isdigit()
+
+
 def gs1_digit(digits: str) -> str:
     """The digit after the others of a GTIN: modulus 10, weights 3 and 1 from the right."""
     total = sum(int(digit) * (3 if place % 2 == 0 else 1) for place, digit in enumerate(reversed(digits)))

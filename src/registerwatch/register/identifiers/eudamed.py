@@ -6,7 +6,7 @@ identification details of legacy devices in EUDAMED's help.
 
 import re
 
-from registerwatch.register.identifiers.check_digits import character_pair, has_gs1_check_digit
+from registerwatch.register.identifiers.check_digits import character_pair, has_gs1_check_digit, is_number
 from registerwatch.register.identifiers.parsed_code import Candidate, CheckDigits
 
 SRN = re.compile(r"[A-Z]{2}-[A-Z]{2}-[0-9]{1,12}")
@@ -51,7 +51,7 @@ def of_legacy_device(text: str) -> tuple[Candidate, ...]:
     if not OF_EUDAMED.fullmatch(capital):
         return ()
     body = text[2:]
-    gtin = len(body) == 14 and body.isascii() and body.isdigit()
+    gtin = len(body) == 14 and is_number(body)
     if gtin:
         check = CheckDigits("right" if has_gs1_check_digit(body) else "wrong", "")
     else:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from registerwatch.register.identifiers.check_digits import is_number
 from registerwatch.register.identifiers.gs1_fields import FieldRule, field_rule, leading_rule, part_of
 from registerwatch.register.identifiers.gs1_numbers import GTIN_LENGTHS, gtin, individualised_device, model_number
 from registerwatch.register.identifiers.parsed_code import Candidate, ParsedCode, Part, in_order
@@ -37,6 +38,8 @@ _PRIMARY = {
 _RUN_TOGETHER = ("17", "11", "21", "10")
 """Fields that are looked for inside of a field that no separator ends."""
 _MAX_RUN = 60
+_MAX_PAIRS = 50
+"""Fields of a Digital Link; shops add some of their own to those of GS1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,13 +89,15 @@ def digital_link(address: str, this_year: int) -> ParsedCode:
     if start is None:
         return ParsedCode(warnings=("This is the address of a web page, and no GS1 Digital Link that can be read.",))
     pairs = [*zip(keys[start::2], path[start + 1 :: 2], strict=False), *query]
+    if len(pairs) > _MAX_PAIRS:
+        return ParsedCode(warnings=("This address has more fields than a GS1 Digital Link needs.",))
     named = [(_KEYS.get(key, key), value) for key, value in pairs]
     return _parsed([_checked(key, _padded(key, value)) for key, value in named if field_rule(key)], this_year)
 
 
 def _padded(key: str, value: str) -> str:
     """The key of a device with its leading zeros, which Digital Link URIs may leave out."""
-    return value.zfill(14) if key == "01" and len(value) in GTIN_LENGTHS and value.isdigit() else value
+    return value.zfill(14) if key == "01" and len(value) in GTIN_LENGTHS and is_number(value) else value
 
 
 def _checked(identifier: str, value: str) -> _Element:
@@ -197,7 +202,7 @@ def _candidate(element: _Element, elements: Sequence[_Element]) -> Candidate | N
     value = element.value
     is_contained = element.identifier == "02" and not any(each.identifier == "01" for each in elements)
     if element.identifier == "01" or is_contained:
-        if not (value.isascii() and value.isdigit()) or len(value) not in GTIN_LENGTHS:
+        if not is_number(value) or len(value) not in GTIN_LENGTHS:
             return None
         return gtin(value, is_marked=True, note="The items inside of a shipping unit have it." if is_contained else "")
     if element.identifier == "8006" and element.rule and element.rule.whole(value):

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from registerwatch.register.identifiers.check_digits import character_pair, hibc_character
+from registerwatch.register.identifiers.check_digits import character_pair, hibc_character, is_number
 from registerwatch.register.identifiers.code_dates import DateForm, read_date
 from registerwatch.register.identifiers.parsed_code import (
     ABSENT,
@@ -200,7 +200,7 @@ def _field(written: str, this_year: int) -> Iterator[Part]:
             value = written[len(qualifier) :]
             yield Part(name, value, read_date(value, "YYYYMMDD", this_year) if is_date else value, qualifier)
             return
-    if written[:5].isascii() and written[:5].isdigit() and len(written) >= 5:
+    if len(written) >= 5 and is_number(written[:5]):
         yield Part("expiry", written[:5], read_date(written[:5], "YYJJJ", this_year), "")
         yield from _named("", written[5:], "lot")
     elif written:

@@ -7,7 +7,7 @@ IMDRF N48 appendix A.
 import re
 from dataclasses import dataclass
 
-from registerwatch.register.identifiers.check_digits import donation_value
+from registerwatch.register.identifiers.check_digits import donation_value, is_number
 from registerwatch.register.identifiers.code_dates import DateForm, read_date
 from registerwatch.register.identifiers.parsed_code import UNCHECKED, Candidate, ParsedCode, Part, PartName
 
@@ -110,7 +110,7 @@ def _part(structure: _Structure, value: str, this_year: int) -> Part:
 def _problems(part: Part) -> list[str]:
     if part.value is None:
         return [f"“{part.written}” is no date ({part.label})."]
-    if part.name != "donation" or not part.written[13:].isdigit():
+    if part.name != "donation" or not is_number(part.written[13:]):
         return []
     checksum = int(part.written[13:]) - _FIRST_KEYED_FLAG
     expected = donation_value(part.written[:13])

@@ -6,7 +6,7 @@ Sources: IFA, Specification UDI 2.5 and PPN-Code Specification for Retail Packag
 import re
 from collections.abc import Iterator
 
-from registerwatch.register.identifiers.check_digits import ifa_digits
+from registerwatch.register.identifiers.check_digits import ifa_digits, is_number
 from registerwatch.register.identifiers.code_dates import DateForm, read_date
 from registerwatch.register.identifiers.gs1_numbers import GTIN_LENGTHS, gtin
 from registerwatch.register.identifiers.parsed_code import Candidate, CheckDigits, ParsedCode, Part, PartName, in_order
@@ -47,7 +47,7 @@ def basic_udi_di(text: str) -> Candidate | None:
     if not _BASIC.fullmatch(capital):
         return None
     check = _check(capital)
-    if check.verdict == "wrong" and not capital[2:7].isdigit():
+    if check.verdict == "wrong" and not is_number(capital[2:7]):
         return None
     return Candidate("basic-udi-di", capital, "IFA Basic UDI-DI", "ifa", check)
 
@@ -68,7 +68,7 @@ def parse(text: str, this_year: int) -> ParsedCode:
             found = _candidate(value, is_marked=True)
             candidates += [found] if found else []
             warnings += [] if found else [f"“{value}” is no PPN and no HPC."]
-        elif identifier == "8P" and len(value) in GTIN_LENGTHS and value.isdigit():
+        elif identifier == "8P" and len(value) in GTIN_LENGTHS and is_number(value):
             candidates.append(gtin(value, is_marked=True, note="The code has it beside its PPN."))
         else:
             parts.append(_part(identifier, value, this_year))

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 
 from registerwatch.register.identifiers import eudamed, gs1_messages, gs1_numbers, hibc, iccbba, ifa
+from registerwatch.register.identifiers.check_digits import is_number
 from registerwatch.register.identifiers.parsed_code import Candidate, ParsedCode, in_order
 
 MAX_CODE_LENGTH = 500
@@ -107,7 +108,7 @@ def _is_unproven(candidate: Candidate) -> bool:
 def _digits(bare: str) -> str:
     """The digits of a number that may be written with dashes, empty for another text."""
     digits = bare.replace("-", "")
-    return digits if digits.isascii() and digits.isdigit() and not bare.startswith("-") else ""
+    return digits if is_number(digits) and not bare.startswith("-") else ""
 
 
 def _odd_number(digits: str) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from typing import Literal
 
 from registerwatch.errors import InvalidInput
 from registerwatch.register.identifiers import eudamed, hibc, iccbba
+from registerwatch.register.identifiers.check_digits import is_number
 from registerwatch.register.identifiers.gs1_numbers import GTIN_LENGTHS
 from registerwatch.register.identifiers.parse import ANY_YEAR, MAX_CERTIFICATE_LENGTH, parse
 from registerwatch.register.identifiers.parsed_code import ParsedCode
@@ -60,7 +61,7 @@ def udi_spellings(text: str, read: ParsedCode | None = None) -> tuple[str, ...]:
     bare = "".join(text.split())
     digits = bare.replace("-", "")
     typed = [bare, bare.upper(), bare.upper().lstrip("+")]
-    if 8 <= len(digits) < 14 and _is_number(digits):
+    if 8 <= len(digits) < 14 and is_number(digits):
         typed.append(digits.zfill(14))
     spellings = meant if meant and bare.startswith("(") else [*typed, *meant]
     return tuple(dict.fromkeys(spelling for spelling in spellings if spelling))
@@ -69,7 +70,7 @@ def udi_spellings(text: str, read: ParsedCode | None = None) -> tuple[str, ...]:
 def looks_like_udi(text: str, read: ParsedCode | None = None) -> bool:
     """Whether a text is written like one UDI-DI, so that the register can be asked for it."""
     bare = text.strip().lstrip("+").upper()
-    if _is_number(bare) and len(bare) == 14:
+    if is_number(bare) and len(bare) == 14:
         return True
     if any(form.fullmatch(bare) for form in (hibc.UNMARKED, iccbba.UNMARKED)):
         return True
@@ -104,7 +105,7 @@ def why_none(identifier: str) -> str | None:
 
 
 def _what_is_wrong(identifier: str, read: ParsedCode) -> str | None:
-    if _is_number(identifier):
+    if is_number(identifier):
         return _what_is_wrong_with_number(identifier)
     if _SHORTENED.fullmatch(identifier):
         return "a spreadsheet has shortened this number; format its column as text and export the list again."
@@ -124,7 +125,3 @@ def _what_is_wrong_with_number(digits: str) -> str:
     if len(digits) not in GTIN_LENGTHS:
         return f"this has {len(digits)} digits; a UDI-DI of GS1 has 14."
     return "its check digit is wrong, so a digit is mistyped or this is another number."
-
-
-def _is_number(identifier: str) -> bool:
-    return identifier.isascii() and identifier.isdigit()
