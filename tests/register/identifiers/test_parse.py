@@ -37,6 +37,13 @@ def test_there_are_hundreds_of_published_examples_of_every_agency() -> None:
     assert all(code.source for code in PUBLISHED)
 
 
+@pytest.mark.parametrize("lot", ["EAN:55", "UDI=7", "SRN: 1", "GTIN:7"])
+def test_a_label_is_left_out_at_the_beginning_alone(lot: str) -> None:
+    assert _parts(parse(f"(01)04012345678901(10){lot}", YEAR))["lot"] == lot.replace(" ", "")
+    assert parse("UDI-DI: 04012345678901", YEAR).subject == "04012345678901"
+    assert parse(" GTIN-13: 4012345678901", YEAR).subject == "04012345678901"
+
+
 # What is ambiguous is shown
 
 

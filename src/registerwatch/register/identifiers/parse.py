@@ -20,7 +20,9 @@ _UNSEEN = dict.fromkeys(map(ord, "\ufeff\u200b\u200c\u200d\u2060\u00ad"))
 _SYMBOLOGY = re.compile(r"\]([A-Za-z])([0-9A-Za-z])")
 _OF_GS1 = frozenset({"C1", "e0", "e1", "e2", "d2", "Q3", "J1", "z1"})
 """Symbology identifiers that announce GS1 element strings (GS1 General Specifications 5.1.2)."""
-_LABEL = re.compile(r"(?:basic[ -]?)?(?:udi(?:[ -]di)?|gtin(?:-?[0-9]{1,2})?|ean|srn|ppn|hpc)\s*[:=]\s*", re.IGNORECASE)
+_LABEL = re.compile(
+    r"^(?:basic[ -]?)?(?:udi(?:[ -]di)?|gtin(?:-?[0-9]{1,2})?|ean|srn|ppn|hpc)\s*[:=]\s*", re.IGNORECASE
+)
 _ADDRESS = re.compile(r"https?://", re.IGNORECASE)
 _UNBRACKETED = re.compile(r"01[0-9]{14}|00[0-9]{18}$")
 _IN_BRACKETS = re.compile(r"\([0-9]{8,14}\)")
