@@ -1,5 +1,6 @@
 """Codes over the public surfaces: what they say, and that any of them stands for the device that it names."""
 
+import json
 from collections.abc import AsyncIterator
 
 import pytest
@@ -7,7 +8,7 @@ from msgspec.structs import replace
 
 from registerwatch.register.identifiers.check_digits import hibc_character
 from registerwatch_standins.register.generated import GeneratedWorld
-from tests.mcp.messages import used
+from tests.mcp.messages import asking, used
 from tests.pages.markup import Markup
 from tests.support.harness import NewAccount, ServiceHarness, ServiceStarter
 
@@ -228,6 +229,87 @@ async def test_codes_are_counted(start_service: ServiceStarter) -> None:
         response = await harness.get("/v1/parse", code=GTIN)
 
         assert (response.status_code, response.headers["ratelimit-limit"]) == (200, "120")
+
+
+PARSE_ERROR = -32700
+NO_CODES = (
+    "(9N)111234567842(8P)²²²²²²²²",
+    "=A123415123456²²",
+    f"(01){GTIN}(10)A\x00",
+    f"(01){GTIN}(10)\ud800",
+    f"{GTIN}\x00",
+    "(01)0401234567\x008901",
+)
+
+
+@pytest.mark.parametrize("text", NO_CODES, ids=ascii)
+async def test_what_no_database_holds_and_odd_digits_fail_nowhere(harness: ServiceHarness, text: str) -> None:
+    owner = await harness.sign_up()
+    written = "".join(f"%{byte:02X}" for byte in text.encode("utf-8", "surrogatepass"))
+    addresses = ["/v1/parse?code=", "/v1/search?q=", "/?q=", "/v1/refresh?q=", "/v1/devices/", "/d/"]
+    paths = [f"{each}{written}" for each in addresses]
+    paths += [f"/v1/devices/{written}/history", f"/d/{written}/history"]
+    answers = {path: await harness.client.get(path) for path in paths}
+    headers = {"X-API-Key": owner.api_key, "Content-Type": "application/json"}
+    for path, key in (("/v1/watches", "subject"), ("/v1/import", "csv")):
+        body = json.dumps({key: text})  # half of a surrogate pair can be escaped alone
+        answers[path] = await harness.client.post(path, content=body, headers=headers)
+    assert {path: each.status_code for path, each in answers.items() if each.status_code >= 500} == {}
+
+    arguments = (("get_device", "udi"), ("search_devices", "query"), ("add_watch", "subject"))
+    for name, argument in arguments:
+        call = asking("tools/call", {"name": name, "arguments": {argument: text}})
+        said = await harness.client.post("/mcp", content=json.dumps(call), headers=headers)
+        assert said.json().get("error", {}).get("code") in {None, PARSE_ERROR}, name
+
+
+@pytest.mark.parametrize("udi", ["BEPR000000011", "MAAR123456789"])
+async def test_a_udi_di_that_could_be_an_srn_without_dashes_is_found(harness: ServiceHarness, udi: str) -> None:
+    owner = await harness.sign_up()
+    srn = f"{udi[:2]}-{udi[2:4]}-{udi[4:]}"
+    before = (await harness.post("/v1/import", owner.api_key, csv=udi, dry_run=True)).json()
+    await _register(harness, udi)
+
+    found = (await harness.get("/v1/search", q=udi)).json()
+    pages = [await harness.client.get(f"/d/{udi}"), await harness.client.get(f"/d/{udi}/history")]
+    tool = (await used(harness, "get_device", udi=udi)).payload
+    refreshed = (await harness.get("/v1/refresh", q=udi)).json()
+    listed = (await harness.post("/v1/import", owner.api_key, csv=udi, dry_run=True)).json()
+    watch = (await harness.post("/v1/watches", owner.api_key, subject=udi)).json()["watch"]
+
+    assert ([row["udi"] for row in found["results"]], found["match"]) == ([udi], "udi")
+    assert [page.status_code for page in pages] == [200, 200]
+    assert (tool["udi"], refreshed["device"]["udi"], watch["subject"]) == (udi, udi, udi)
+    assert (before["lines"][0]["subject"], listed["lines"][0]["subject"]) == (srn, udi)
+    assert (await harness.get("/v1/search", q=srn)).json()["match"] == "srn"
+
+
+async def test_what_is_stored_as_it_was_typed_is_found_alone(harness: ServiceHarness) -> None:
+    for udi in ("abc12345", "ABC12345", f"(01){GTIN}", GTIN[1:]):
+        await _register(harness, udi)
+
+    found = {
+        text: [row["udi"] for row in (await harness.get("/v1/search", q=text)).json()["results"]]
+        for text in ("abc12345", "ABC12345", "Abc12345", f"(01){GTIN}", f"(01) {GTIN} (10) A", GTIN, GTIN[1:])
+    }
+
+    assert found == {
+        "abc12345": ["abc12345"],
+        "ABC12345": ["ABC12345"],
+        "Abc12345": ["ABC12345"],
+        f"(01){GTIN}": [f"(01){GTIN}"],
+        f"(01) {GTIN} (10) A": [GTIN],
+        GTIN: [GTIN],
+        GTIN[1:]: [GTIN[1:]],
+    }
+    page = Markup.of(await harness.get("/", q=f"(01){GTIN}")).main
+    assert "with this UDI-DI" in page
+
+
+async def _register(harness: ServiceHarness, udi: str) -> None:
+    template = harness.world.newest(0, 1)[0]
+    harness.world.register(replace(template, uuid=f"own-{udi.encode().hex()}", primary_di=udi, basic_udi=None))
+    await harness.service.refresher.refresh(udi)
 
 
 def test_the_hibc_example_has_its_check_character() -> None:

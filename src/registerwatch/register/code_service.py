@@ -1,9 +1,9 @@
 """Which UDI-DI or SRN a typed or scanned code means, by what the copy has of it."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from registerwatch.errors import InvalidInput
-from registerwatch.register.identifiers import ParsedCode, kind, read_code, subject
+from registerwatch.register.identifiers import ParsedCode, can_be_stored, kind, read_code, subject, udis_like_srn
 from registerwatch.register.store.documents import DocumentReader
 
 
@@ -30,14 +30,21 @@ class CodeService:
             if read.subject is None:
                 raise
             written = read.subject
-        if kind(written) == "srn" or set(read.device_spellings) <= {written}:
+        if kind(written) == "srn":
+            return await self._first_stored(udis_like_srn(text)) or written
+        if set(read.device_spellings) <= {written} or await self._is_stored(written):
             return written
-        if await self._documents.device(written) is not None:
-            return written
-        return one_of(read, await self._stored(read)) or read.subject or written
+        known = {each for each in read.device_spellings if await self._is_stored(each)}
+        return one_of(read, known) or read.subject or written
 
-    async def _stored(self, read: ParsedCode) -> set[str]:
-        return {each for each in read.device_spellings if await self._documents.device(each) is not None}
+    async def _first_stored(self, udis: Sequence[str]) -> str | None:
+        for udi in udis:
+            if await self._is_stored(udi):
+                return udi
+        return None
+
+    async def _is_stored(self, udi: str) -> bool:
+        return can_be_stored(udi) and await self._documents.device(udi) is not None
 
 
 def one_of(read: ParsedCode, known: Collection[str]) -> str | None:

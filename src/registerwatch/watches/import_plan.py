@@ -8,7 +8,16 @@ from typing import Literal
 
 from registerwatch.errors import InvalidInput
 from registerwatch.register.code_service import one_of
-from registerwatch.register.identifiers import Kind, as_registered, kind, read_code, udi_spellings, why_none
+from registerwatch.register.identifiers import (
+    Kind,
+    as_registered,
+    can_be_stored,
+    kind,
+    read_code,
+    udi_spellings,
+    udis_like_srn,
+    why_none,
+)
 from registerwatch.watches.import_table import PROBLEMS, ListLine
 from registerwatch.watches.subjects import subject as subject_of
 
@@ -118,8 +127,9 @@ def doubtful_subjects(lines: Iterable[ListLine]) -> list[str]:
     for line in lines:
         written = _subject_or_none(line)
         meant = read_code(line.cell)
-        if (written is not None and why_none(written)) or not {*meant.device_spellings} <= {written}:
-            doubtful += [each for each in (written, *udi_spellings(line.cell)) if each and each.isprintable()]
+        is_doubtful = (written is not None and why_none(written)) or udis_like_srn(line.cell)
+        if is_doubtful or not {*meant.device_spellings} <= {written}:
+            doubtful += [each for each in (written, *udi_spellings(line.cell)) if each and can_be_stored(each)]
     return list(dict.fromkeys(doubtful))
 
 
@@ -148,8 +158,9 @@ def _meant(cell: str, present: Collection[str], known: Collection[str]) -> str:
         if read.subject is None:
             raise
         written = read.subject
-    if written in present or written in known:
-        return written
+    for each in (*udis_like_srn(cell), written):
+        if each in present or each in known:
+            return each
     return one_of(read, present) or one_of(read, known) or read.subject or as_registered(written)
 
 

@@ -68,7 +68,7 @@ class Results:
         """Which way of looking found it."""
         if not self.parameters.query:
             return "filters"
-        spellings = udi_spellings(self.parameters.query)
+        spellings = (*udi_spellings(self.parameters.query), self.code)
         if self.found.match == "udi" and any(row.udi not in spellings for row in self.found.results):
             return "basic-udi"
         return self.found.match

@@ -6,7 +6,7 @@
 from registerwatch.register.identifiers.check_digits import has_gs1_check_digit, is_number
 from registerwatch.register.identifiers.eudamed import is_actor_of_devices
 from registerwatch.register.identifiers.gs1_numbers import GTIN_LENGTHS
-from registerwatch.register.identifiers.parse import MAX_CODE_LENGTH, parse
+from registerwatch.register.identifiers.parse import MAX_CODE_LENGTH, may_be_certificate_number, parse
 from registerwatch.register.identifiers.parsed_code import (
     Agency,
     Candidate,
@@ -20,12 +20,13 @@ from registerwatch.register.identifiers.subjects import (
     MAX_LENGTH,
     Kind,
     as_registered,
+    can_be_stored,
     kind,
     looks_like_udi,
-    may_be_certificate_number,
     read_code,
     subject,
     udi_spellings,
+    udis_like_srn,
     why_none,
 )
 
@@ -42,6 +43,7 @@ __all__ = [
     "PartName",
     "Verdict",
     "as_registered",
+    "can_be_stored",
     "has_gs1_check_digit",
     "is_actor_of_devices",
     "is_number",
@@ -52,5 +54,6 @@ __all__ = [
     "read_code",
     "subject",
     "udi_spellings",
+    "udis_like_srn",
     "why_none",
 ]

@@ -119,9 +119,16 @@ def _odd_number(digits: str) -> tuple[str, ...]:
     return (f"This has {len(digits)} digits; a GTIN has 8, 12, 13 or 14.",)
 
 
+def may_be_certificate_number(text: str) -> bool:
+    """Whether a text may be the number of a certificate, whose form every notified body decides for itself: it has a
+    digit, nothing that cannot be seen, and is neither too short nor too long for one.
+    """
+    return 3 <= len(text) <= MAX_CERTIFICATE_LENGTH and text.isprintable() and bool(_DIGIT.search(text))
+
+
 def _certificates(text: str) -> Iterator[Candidate]:
     """The number of a certificate, whose form every notified body decides for itself: it has a digit."""
     number = " ".join(text.split())
-    if 3 <= len(number) <= MAX_CERTIFICATE_LENGTH and any(sign.isdigit() for sign in number) and number.isprintable():
+    if may_be_certificate_number(number):
         note = "Every notified body has its own form of them, so this may be something else."
         yield Candidate("certificate", number, "Number of a certificate", note=note)

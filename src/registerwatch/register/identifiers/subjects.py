@@ -10,7 +10,7 @@ from registerwatch.errors import InvalidInput
 from registerwatch.register.identifiers import eudamed, hibc, iccbba
 from registerwatch.register.identifiers.check_digits import is_number
 from registerwatch.register.identifiers.gs1_numbers import GTIN_LENGTHS
-from registerwatch.register.identifiers.parse import ANY_YEAR, MAX_CERTIFICATE_LENGTH, parse
+from registerwatch.register.identifiers.parse import ANY_YEAR, parse
 from registerwatch.register.identifiers.parsed_code import ParsedCode
 
 MAX_LENGTH = 120
@@ -42,6 +42,24 @@ def subject(text: str) -> str:
 def kind(identifier: str) -> Kind:
     """`srn` for the form CC-XX-digits, `udi` for anything else."""
     return "srn" if eudamed.SRN.fullmatch(identifier) else "udi"
+
+
+def can_be_stored(identifier: str) -> bool:
+    """Whether a record can be stored under this identifier: it has no sign that cannot be seen (no database holds NUL,
+    nor half of a surrogate pair), and a possible length. The copy is to be asked for no other.
+    """
+    return 0 < len(identifier) <= MAX_LENGTH and identifier.isprintable()
+
+
+def udis_like_srn(text: str) -> tuple[str, ...]:
+    """The UDI-DIs that a text can be too where it is an SRN whose dashes were left out; none for any other text.
+
+    The four letters may as well be a labeler code of HIBCC, as in `BEPR000000011`: only the copy can tell.
+    """
+    bare = "".join(text.split())
+    if kind(eudamed.with_plain_dashes(bare).upper()) == "srn" or eudamed.srn(eudamed.with_plain_dashes(text)) is None:
+        return ()
+    return tuple(dict.fromkeys((bare, bare.upper())))
 
 
 def read_code(text: str) -> ParsedCode:
@@ -76,13 +94,6 @@ def looks_like_udi(text: str, read: ParsedCode | None = None) -> bool:
         return True
     read = read or read_code(text)
     return any(each.is_marked or each.check.verdict == "right" for each in read.devices)
-
-
-def may_be_certificate_number(text: str) -> bool:
-    """Whether a text may be the number of a certificate, whose form every notified body decides for itself: it has a
-    digit, and is neither too short nor too long for one.
-    """
-    return 3 <= len(text) <= MAX_CERTIFICATE_LENGTH and any(sign.isdigit() for sign in text)
 
 
 def as_registered(identifier: str) -> str:

@@ -10,11 +10,13 @@ import msgspec
 from registerwatch.errors import IndexUnavailable, InvalidInput
 from registerwatch.register.identifiers import (
     ParsedCode,
+    can_be_stored,
     kind,
     looks_like_udi,
     may_be_certificate_number,
     read_code,
     udi_spellings,
+    udis_like_srn,
 )
 from registerwatch.register.models import SearchRow
 from registerwatch.register.search.index import INDEX_UNREADABLE, Filters, Hits, SearchIndex, without_panics
@@ -88,10 +90,11 @@ class SearchService:
         meant = read_code(text)
         srn = meant.subject if meant.subject and kind(meant.subject) == "srn" else None
         try:
+            may_be_udi = srn is None or udis_like_srn(text)
+            if may_be_udi and (found := await self._by_udi(text, meant, filters, page)):
+                return found
             if srn is not None:
                 return await self._by_srn(srn, filters, page, srn_rows)
-            if found := await self._by_udi(text, meant, filters, page):
-                return found
             found = await self._by_words(text, meant, filters, page, name_rows)
             return await self._with_certificates(found, text) if may_be_certificate_number(text) else found
         except IndexUnavailable:  # the indexer meets it too, and builds the index anew
@@ -108,18 +111,19 @@ class SearchService:
     async def _by_udi(self, text: str, meant: ParsedCode, filters: Filters, page: int) -> SearchPage | None:
         """The device with this UDI-DI, straight from the copy: it is found before the index has it.
 
-        All of them where the text can mean several UDI-DIs.
+        What is listed as it was typed goes alone; else all of them where the text can mean several UDI-DIs.
         """
-        if not text or not text.isprintable():
-            return None
+        typed = "".join(text.split())
         delisted: SearchPage | None = None
         found: dict[str, bytes] = {}
-        for udi in udi_spellings(text, meant):
-            stored = await self._documents.device(udi)
+        for udi in dict.fromkeys((typed, *udi_spellings(text, meant))):
+            stored = await self._documents.device(udi) if can_be_stored(udi) else None
             if stored is not None and stored.delisted_at is not None:
                 delisted = delisted or SearchPage([], 0, "udi", udi, DELISTED)
             elif stored is not None:
                 found[udi] = stored.document
+                if udi == typed:
+                    break
         if not found:
             return delisted
         shown = [_row.decode(document) for document in found.values() if passes(document, filters)]

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from registerwatch.register.identifiers import MAX_LENGTH
+from registerwatch.register.identifiers import can_be_stored
 
 MAX_NUMBER = 2**31 - 1
 """Largest number that is believed and that both databases hold."""
@@ -16,7 +16,7 @@ def text(value: object) -> str:
 def key(value: str | None) -> str:
     """An identifier by which records are stored and found, empty for what cannot be one."""
     trimmed = (value or "").strip()
-    return trimmed if trimmed.isprintable() and len(trimmed) <= MAX_LENGTH else ""
+    return trimmed if can_be_stored(trimmed) else ""
 
 
 def preferred_name(names: Mapping[str, str]) -> str:
