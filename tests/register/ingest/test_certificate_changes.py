@@ -189,7 +189,8 @@ def test_a_new_record_under_a_known_number_is_its_next_revision() -> None:
 
     assert told(stored_of(before), a_walk(before, now)) == revised
     assert told(stored_of(before), a_walk(now)) == revised, "whether the old one is listed still or not"
-    assert told(stored_of(before), in_part(now)) == revised
+    assert told(stored_of(before), in_part(before, now)) == revised
+    assert told(stored_of(before), in_part(now)) == [], "the old one may be what the new one is by now"
     both = stored_of(before, a_certificate(uid="c-3", revision="1a"))
     assert told(both, a_walk(before, both["c-3"].certificate, now)) == [(NUMBER, "", "Z-1")], "of which one?"
     more = a_certificate(uid="c-4", revision="3")
@@ -261,6 +262,17 @@ def test_a_certificate_of_nobody_is_stored_and_told_to_nobody() -> None:
     )
 
     assert ([each.certificate.id for each in changes.written], changes.news) == (["c-2"], [])
+
+
+def test_what_comes_under_the_number_of_a_record_that_was_not_shown_waits_for_a_whole_walk() -> None:
+    before, other = a_certificate(), a_certificate("Z-2", "c-2")
+    now = changed(before, revision="2")
+    twin = msgspec.structs.replace(now, id="c-3", uuid="c-3-uuid")
+    stored = stored_of(before, other)
+
+    assert told(stored, in_part(other, twin)) == []
+    part = compare_certificates(stored, in_part(other, twin), has_baseline=True)
+    assert told(after(stored, part), a_walk(now, other, twin)) == [(REVISION, "", "2")], "once for both"
 
 
 def test_a_refused_application_is_told_once() -> None:

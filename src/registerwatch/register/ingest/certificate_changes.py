@@ -11,7 +11,8 @@ A certificate is told from others by its id (the register's ulid). The rules kee
   news, and neither is the same change of several.
 - A new record under a known number is its next revision, where one revision is known; else a new certificate.
 - A record that is not listed is no news, nor one that is back. A twin that is missing in a complete walk became the
-  twin that is new; as long as nobody knows whether it is missing, the new one waits.
+  twin that is new; as long as nobody knows whether it is missing, the new one waits. So does one under the number of a
+  record that the walk has not shown: both may be the same by now.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -172,7 +173,7 @@ class _Comparison:
         if any(_told(twin) == _told(row) for twin in twins):
             return []
         missing = [each for each in twins if each.id not in self._rows and each.id not in self._taken]
-        if missing and not self._walked.is_complete:
+        if not self._walked.is_complete and (missing or any(self._may_have_changed(each.id) for each in others)):
             return None
         if not twins:
             return [self._revised(row)]
@@ -182,6 +183,10 @@ class _Comparison:
             return [_new(row)]
         self._taken.add(before[-1].id)
         return _changes(before[-1], row, self._stored[before[-1].id].last_expiry)
+
+    def _may_have_changed(self, number: str) -> bool:
+        """Whether a record was listed before, and this walk has not shown it."""
+        return number not in self._rows and number in self._stored and self._stored[number].is_listed
 
     def _revised(self, row: RegisteredCertificate) -> CertificateChange:
         """The next revision of a certificate where one other is known, else a new certificate."""
