@@ -27,6 +27,10 @@ BODIES = [
 BINARY = bytes(range(256)).decode("latin-1") * 20
 
 
+MEANT = {"+E494ZIRKON5F5/$$7": "E494ZIRKON5F5"}
+"""Strange texts that are codes, and what they mean."""
+
+
 @pytest.fixture
 async def owner(harness: ServiceHarness) -> NewAccount:
     return await harness.sign_up()
@@ -56,7 +60,7 @@ async def test_what_is_no_subject_is_refused(harness: ServiceHarness, owner: New
     assert harness.register_log.total == 0
 
 
-async def test_every_strange_subject_is_refused_or_watched_as_it_is_and_never_a_500(
+async def test_every_strange_subject_is_refused_or_watched_as_it_is_meant_and_never_a_500(
     harness: ServiceHarness, owner: NewAccount
 ) -> None:
     for text in [*STRANGE.values(), "1\x00", "A1\u202e", "DE-MF-1\ufffe", "../../1", "a\\b1", "%00a1"]:
@@ -64,7 +68,8 @@ async def test_every_strange_subject_is_refused_or_watched_as_it_is_and_never_a_
         assert response.status_code in {200, 400}, (text, response.text)
         if response.status_code == 200:
             watch = response.json()["watch"]
-            assert watch["subject"] == "".join(text.split())
+            bare = "".join(text.split())
+            assert watch["subject"] == MEANT.get(bare, bare)
             assert watch["last_error"] == "The register has no such record."
             removed = await harness.client.delete(f"/v1/watches/{watch['id']}", headers=auth_headers(owner.api_key))
             assert removed.json() == {"ok": True}
