@@ -153,8 +153,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Togethe
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """Two more than there are cores, as tests wait for processes and databases; those of `--quick` hardly wait."""
-    return len(os.sched_getaffinity(0)) + (0 if config.getoption("--quick") else 2)
+    """One more than there are cores, as tests wait for processes and databases; those of `--quick` hardly wait."""
+    return len(os.sched_getaffinity(0)) + (0 if config.getoption("--quick") else 1)
 
 
 @pytest.fixture
