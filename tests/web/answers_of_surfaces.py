@@ -131,7 +131,7 @@ async def _markup(it: Subjects, path: str, **params: str) -> Markup:
 def _page(markup: Markup, fact: str | None = None) -> str:
     """How a page begins to say what is wrong, and one fact of it."""
     facts = {name.text: value.text for name, value in zip(markup.all("dt"), markup.all("dd"), strict=False)}
-    if not facts:
+    if fact not in facts and (fact is not None or not facts):  # of a code that names no device its parts are told
         return markup.one("h1").text
     notices = [each.text for each in markup.all("p") if (each.attributes.get("class") or "").startswith("notice warn")]
     notices += [each.text for each in markup.all("p", **{"class": "notice"})]

@@ -29,6 +29,7 @@ _IN_BRACKETS = re.compile(r"\([0-9]{8,14}\)")
 _INNER_BLANK = re.compile(r"\s")
 _MARK_OF_LETTERS = re.compile("9N|0[01][0-9]{14}")
 _DIGIT = re.compile("[0-9]")
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _MEANINGFUL = re.compile("[0-9A-Za-z]")
 
 
@@ -36,7 +37,7 @@ def parse(text: str, this_year: int) -> ParsedCode:
     """What a typed or scanned text can mean. `this_year` decides the century of dates."""
     if len(text) > MAX_CODE_LENGTH:
         return ParsedCode(warnings=(f"This has {len(text)} characters; codes have at most {MAX_CODE_LENGTH}.",))
-    if not _DIGIT.search(text):
+    if not _DIGIT.search(text) and "+" not in text:
         return ParsedCode()  # the same as what follows would find, and what most searches are
     if text.isascii() and text.isalnum() and not _MARK_OF_LETTERS.match(text):
         return _unmarked(text)  # quickly, since most UDI-DIs that are asked for are written like that
@@ -121,14 +122,14 @@ def _odd_number(digits: str) -> tuple[str, ...]:
 
 def may_be_certificate_number(text: str) -> bool:
     """Whether a text may be the number of a certificate, whose form every notified body decides for itself: it has a
-    digit, nothing that cannot be seen, and is neither too short nor too long for one.
+    digit, nothing that no database holds, and is neither too short nor too long for one.
     """
-    return 3 <= len(text) <= MAX_CERTIFICATE_LENGTH and text.isprintable() and bool(_DIGIT.search(text))
+    return 3 <= len(text) <= MAX_CERTIFICATE_LENGTH and bool(_DIGIT.search(text)) and not _UNSTORABLE.search(text)
 
 
 def _certificates(text: str) -> Iterator[Candidate]:
     """The number of a certificate, whose form every notified body decides for itself: it has a digit."""
     number = " ".join(text.split())
-    if may_be_certificate_number(number):
+    if may_be_certificate_number(number) and number.isprintable():
         note = "Every notified body has its own form of them, so this may be something else."
         yield Candidate("certificate", number, "Number of a certificate", note=note)
