@@ -20,8 +20,8 @@ from registerwatch.db.tables import users
 from registerwatch.notifications.channel_models import NewChannel
 from registerwatch.notifications.models import EMAIL
 from registerwatch.settings import Settings
+from tests.support import forked
 from tests.support.fakes import quick_passwords
-from tests.support.forked import fork
 
 ACCOUNTS = 3
 SUBJECTS = 12
@@ -144,7 +144,9 @@ class Nodes:
         while len(self._processes) < self._size:
             place = self.killed + len(self._processes)
             key = self._keys[place % len(self._keys)]
-            self._processes.append(fork(self._run, self._settings, key, place))
+            process = forked.context.Process(target=self._run, args=(self._settings, key, place), daemon=True)
+            process.start()
+            self._processes.append(process)
 
     def kill_one(self, rng: random.Random) -> None:
         """Kill any node, at once and for good."""

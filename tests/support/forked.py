@@ -9,23 +9,14 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from multiprocessing.process import BaseProcess
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-_context = multiprocessing.get_context("forkserver")
-_context.set_forkserver_preload(["tests.support.preloaded"])
+context = multiprocessing.get_context("forkserver")
+context.set_forkserver_preload(["tests.support.preloaded"])
 
 
-def fork(target: Callable[..., None], *arguments: object) -> BaseProcess:
-    """A process that runs this; it ends with the process of the tests at the latest."""
-    _start_server()
-    process = _context.Process(target=target, args=arguments, daemon=True)
-    process.start()
-    return process
-
-
-def _start_server() -> None:
+def start_server() -> None:
     """Start the process that all others are forked from, unless it runs; its memory is set up as that of the image."""
     before = os.environ.get("MALLOC_ARENA_MAX")
     os.environ["MALLOC_ARENA_MAX"] = "2"
@@ -39,7 +30,7 @@ def _start_server() -> None:
 
 
 class ForkedProcess:
-    """`registerwatch …`, with what is used of `subprocess.Popen`.
+    """`registerwatch …`, with what is used of `subprocess.Popen`. It ends with the process of the tests at the latest.
 
     What it prints goes to the ends of two files. `later_migrations` make it a later version.
     """
@@ -53,8 +44,11 @@ class ForkedProcess:
         err: Path | str = os.devnull,
         later_migrations: Path | None = None,
     ) -> None:
+        start_server()
         cores = os.sched_getaffinity(0)
-        self._process = fork(_run, list(words), dict(env), str(out), str(err), cores, later_migrations)
+        arguments = (list(words), dict(env), str(out), str(err), cores, later_migrations)
+        self._process = context.Process(target=_run, args=arguments, daemon=True)
+        self._process.start()
         assert self._process.pid is not None
         self.args = words
         self.pid: int = self._process.pid
