@@ -4,6 +4,7 @@ A node is forked from a server that has loaded the product already, so that hund
 """
 
 import asyncio
+import multiprocessing
 import random
 import time
 from collections.abc import Callable
@@ -20,7 +21,6 @@ from registerwatch.db.tables import users
 from registerwatch.notifications.channel_models import NewChannel
 from registerwatch.notifications.models import EMAIL
 from registerwatch.settings import Settings
-from tests.support import forked
 from tests.support.fakes import quick_passwords
 
 ACCOUNTS = 3
@@ -32,6 +32,9 @@ SWEEP_STEP_SECONDS = 700
 """A node's clock is so much before that of the node before it."""
 CALM_STEP_SECONDS = 4_000
 """Enough for the list of certificates to be due again."""
+
+_forking = multiprocessing.get_context("forkserver")
+_forking.set_forkserver_preload(["tests.journeys.crash_loop"])
 
 
 def settings_of(database_url: str, data_dir: Path, register_url: str, **others: Any) -> dict[str, Any]:
@@ -144,7 +147,7 @@ class Nodes:
         while len(self._processes) < self._size:
             place = self.killed + len(self._processes)
             key = self._keys[place % len(self._keys)]
-            process = forked.context.Process(target=self._run, args=(self._settings, key, place), daemon=True)
+            process = _forking.Process(target=self._run, args=(self._settings, key, place), daemon=True)
             process.start()
             self._processes.append(process)
 

@@ -19,7 +19,6 @@ import httpx2
 from registerwatch.db import migrate
 from tests.journeys.held_servers import TIMEOUT_SECONDS, DeliveryReceiver, Register, RegisterProxy, register
 from tests.support import postgresql, processes, redis
-from tests.support.forked import ForkedProcess
 
 BETWEEN_REQUESTS = 0.1
 
@@ -35,7 +34,7 @@ class Node:
         self._words = (*words, "--port", self._port) if self._port else words
         self.env = {**env, "REGISTERWATCH_CONTACT": name}
         self._log = log
-        self._process: ForkedProcess | None = None
+        self._process: subprocess.Popen[bytes] | None = None
         self.absent: list[tuple[float, float]] = []
         """When it did not answer because it had ended."""
         self._gone_at: float | None = None
@@ -69,8 +68,11 @@ class Node:
 
     def start(self, *, later_migrations: Path | None = None) -> None:
         """Start it, maybe as a later version with migrations of its own."""
-        words, log = [str(each) for each in self._words], self._log
-        self._process = ForkedProcess(words, self.env, out=log, err=log, later_migrations=later_migrations)
+        words = processes.command(*self._words)
+        if later_migrations is not None:
+            words[2] = _LATER.format(str(later_migrations)) + words[2]
+        with self._log.open("ab") as log:
+            self._process = subprocess.Popen(words, env=self.env, stdout=log, stderr=log)
 
     def wait_until_ready(self) -> None:
         """Returns when it answers."""
@@ -281,6 +283,7 @@ def _later_migrations(folder: Path) -> Path:
     return folder
 
 
+_LATER = "from pathlib import Path; from registerwatch.db import migrate; migrate.MIGRATIONS = Path({0!r}); "
 _LATER_MIGRATION = """
 import sqlalchemy as sa
 from alembic import op

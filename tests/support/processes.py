@@ -1,17 +1,15 @@
-"""The product in processes of its own, as an operator starts it; most are forked, see `tests.support.forked`."""
+"""The product in processes of its own, as an operator starts it."""
 
-import http.client
 import os
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from tests.support.forked import ForkedProcess
+import httpx2
 
 WAIT_SECONDS = 60.0
 END_SECONDS = 30.0
@@ -25,34 +23,20 @@ def environment(data_dir: Path, database_url: str, **settings: str) -> dict[str,
 
 
 def command(*words: object) -> list[str]:
-    """The command line of `registerwatch …` in an interpreter of its own.
-
-    Looking for garbage while modules are loaded is a fifth of a start.
-    """
+    """The command line of `registerwatch …`. Looking for garbage while modules are loaded is a fifth of a start."""
     program = "import gc; gc.disable(); from registerwatch.cli import main; gc.enable(); main()"
     return [sys.executable, "-c", program, *map(str, words)]
 
 
 def run(*words: object, env: dict[str, str]) -> subprocess.CompletedProcess[str]:
     """Run a command to its end."""
-    with tempfile.TemporaryDirectory(prefix="registerwatch-run-") as folder:
-        out, err = Path(folder, "out"), Path(folder, "err")
-        with _ended_afterwards(ForkedProcess(_texts(words), env, out=out, err=err)) as process:
-            code = process.wait(WAIT_SECONDS)
-        return subprocess.CompletedProcess(
-            _texts(words), code, out.read_text(encoding="utf-8"), err.read_text(encoding="utf-8")
-        )
+    return subprocess.run(command(*words), env=env, capture_output=True, text=True, timeout=WAIT_SECONDS, check=False)
 
 
 @contextmanager
-def running(*words: object, env: dict[str, str]) -> Iterator[ForkedProcess]:
+def running(*words: object, env: dict[str, str]) -> Iterator[subprocess.Popen[bytes]]:
     """A command that goes on; ended at the end of the block however it went."""
-    with _ended_afterwards(ForkedProcess(_texts(words), env)) as process:
-        yield process
-
-
-@contextmanager
-def _ended_afterwards(process: ForkedProcess) -> Iterator[ForkedProcess]:
+    process = subprocess.Popen(command(*words), env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         yield process
     finally:
@@ -60,7 +44,7 @@ def _ended_afterwards(process: ForkedProcess) -> Iterator[ForkedProcess]:
             end(process)
 
 
-def end(process: ForkedProcess) -> None:
+def end(process: subprocess.Popen[bytes]) -> None:
     """Ask a process to end; killed, and raises `TimeoutExpired`, where it does not."""
     process.terminate()
     try:
@@ -90,14 +74,7 @@ def until(met: Callable[[], bool], what: str) -> None:
 
 def answers(url: str) -> bool:
     """Whether an address answers with 200."""
-    to, _, path = url.removeprefix("http://").partition("/")
-    with closing(http.client.HTTPConnection(to, timeout=5)) as connection:  # a client of httpx2 takes 20 ms to make
-        try:
-            connection.request("GET", f"/{path}")
-            return connection.getresponse().status == 200
-        except (OSError, http.client.HTTPException):
-            return False
-
-
-def _texts(words: tuple[object, ...]) -> list[str]:
-    return [str(each) for each in words]
+    try:
+        return httpx2.get(url, timeout=5).status_code == 200
+    except httpx2.TransportError:
+        return False
