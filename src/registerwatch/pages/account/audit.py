@@ -19,9 +19,9 @@ from registerwatch.pages.account.days import day_of, end_of, start_of
 from registerwatch.pages.account.downloads import COUNTED_DOWNLOAD
 from registerwatch.pages.account.rendering import app_page
 from registerwatch.pages.account.router import account_pages
-from registerwatch.pages.account.spreadsheet import Row, csv_response
 from registerwatch.pages.account.visitor import OwnerSignedIn, Visitor
 from registerwatch.pages.addresses import with_query
+from registerwatch.pages.spreadsheet import Row, csv_response
 from registerwatch.web.injection import InjectedService, service_of
 
 PATH = "/app/audit"

@@ -12,10 +12,10 @@ from registerwatch.pages.account.certificate_chart import CertificateChart
 from registerwatch.pages.account.downloads import COUNTED_DOWNLOAD
 from registerwatch.pages.account.rendering import app_page, fragment_asked
 from registerwatch.pages.account.router import account_pages
-from registerwatch.pages.account.spreadsheet import Row, csv_response
 from registerwatch.pages.account.visitor import SignedIn
 from registerwatch.pages.addresses import page_parameter, with_query
 from registerwatch.pages.paging import Paging, page_number
+from registerwatch.pages.spreadsheet import Row, csv_response
 from registerwatch.watches.certificates import (
     MAX_TEXT_LENGTH,
     CertificateFilter,

@@ -15,9 +15,9 @@ from registerwatch.pages.account.event_query import KINDS, LISTS, MAX_LENGTH, SI
 from registerwatch.pages.account.event_rows import by_day
 from registerwatch.pages.account.rendering import app_page, fragment_asked, redirect_to
 from registerwatch.pages.account.router import account_pages
-from registerwatch.pages.account.spreadsheet import Cell, Row, csv_response
 from registerwatch.pages.account.visitor import SignedIn, Visitor
 from registerwatch.pages.forms import Form, form_of
+from registerwatch.pages.spreadsheet import Cell, Row, csv_response
 from registerwatch.watches.event_marks import MAX_COUNTED, EventListing
 from registerwatch.watches.event_rules import FIELDS, field_name
 from registerwatch.watches.event_search_repository import ListedEvent

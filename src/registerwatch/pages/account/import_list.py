@@ -12,9 +12,9 @@ from registerwatch.bootstrap import Service
 from registerwatch.errors import CapReached, InvalidInput, Overloaded, PeriodEnded
 from registerwatch.pages.account.rendering import app_page
 from registerwatch.pages.account.router import account_pages
-from registerwatch.pages.account.spreadsheet import Row, csv_response
 from registerwatch.pages.account.visitor import SignedIn, Visitor
 from registerwatch.pages.forms import Form, form_of
+from registerwatch.pages.spreadsheet import Row, csv_response
 from registerwatch.watches.import_plan import ImportPlan
 from registerwatch.watches.import_table import ListLine, ParsedList, read_lines, written_lines
 from registerwatch.watches.import_text import MAX_LINES

@@ -10,13 +10,13 @@ from starlette.responses import Response
 from registerwatch.bootstrap import Service
 from registerwatch.pages.account.downloads import COUNTED_DOWNLOAD
 from registerwatch.pages.account.router import account_pages
-from registerwatch.pages.account.spreadsheet import Row, csv_response, xlsx_response
 from registerwatch.pages.account.visitor import SignedIn, Visitor
 from registerwatch.pages.account.watch_query import WatchQuery
 from registerwatch.pages.account.watch_rows import STATES
 from registerwatch.pages.account.watch_standing import certificates_of
 from registerwatch.pages.public.certificate_standing import NOT_LISTED, CertificateStanding
 from registerwatch.pages.public.certificates import CertificateState, ShownCertificate
+from registerwatch.pages.spreadsheet import Row, csv_response, xlsx_response
 from registerwatch.watches.listing import ListedWatch
 from registerwatch.watches.models import Watch
 from registerwatch.web.injection import InjectedService

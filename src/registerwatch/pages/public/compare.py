@@ -11,13 +11,13 @@ from starlette.responses import Response
 
 from registerwatch.bootstrap import Service
 from registerwatch.errors import InvalidInput
-from registerwatch.pages.account.spreadsheet import Row, csv_response
 from registerwatch.pages.addresses import compare_address, with_query
 from registerwatch.pages.public.comparison import Absence, Column, Comparison
 from registerwatch.pages.public.device import DeviceView, served_device
 from registerwatch.pages.public.history import device_view_then, today_of, was_listed
 from registerwatch.pages.public.summaries import PageSummary, origin_of
 from registerwatch.pages.rendering import unindexed_page
+from registerwatch.pages.spreadsheet import Row, csv_response
 from registerwatch.register.devices import DeviceAnswer, NoDevice
 from registerwatch.register.history_service import AsOf, as_of
 from registerwatch.register.identifiers import MAX_CODE_LENGTH

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from openpyxl import load_workbook
 from starlette.responses import Response, StreamingResponse
 
-from registerwatch.pages.account.spreadsheet import (
+from registerwatch.pages.account.xlsx_sheet import MAX_CELL_LENGTH
+from registerwatch.pages.spreadsheet import (
     BATCH_ROWS,
     BYTE_ORDER_MARK,
     Row,
@@ -22,7 +23,6 @@ from registerwatch.pages.account.spreadsheet import (
     csv_text,
     xlsx_response,
 )
-from registerwatch.pages.account.xlsx_sheet import MAX_CELL_LENGTH
 
 HOSTILE = [
     '=HYPERLINK("http://evil.example","x")',
