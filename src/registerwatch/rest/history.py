@@ -21,9 +21,10 @@ from registerwatch.rest.description import (
 from registerwatch.rest.parameters import only_known_parameters
 from registerwatch.rest.register import IDENTIFIER, NOT_MODIFIED, UNCACHED
 from registerwatch.web.history_answers import ActorHistory, DeviceHistory
-from registerwatch.web.injection import InjectedService, address_of, counted, limits_of
+from registerwatch.web.injection import InjectedService, counted
 from registerwatch.web.rate_limits import Limit
 from registerwatch.web.register_answers import ActorNotFound, DeviceNotFound
+from registerwatch.web.register_reads import actor_for, device_for
 from registerwatch.web.responses import CACHE_NOTHING_YET, CACHE_RECORD, json_response, tagged_response
 
 COUNTED = [Depends(counted(Limit.HISTORY)), Depends(only_known_parameters)]
@@ -67,11 +68,7 @@ async def device_history(
     """
     code = await service.codes.subject(udi)
     instant = service.history.instant(parameters.at) if parameters.at else None
-    found = await service.devices.read(
-        code,
-        before_read=lambda: limits_of(request).check(request, Limit.REGISTER_READ),
-        client=lambda: address_of(request),
-    )
+    found = await device_for(request, service, code)
     if isinstance(found, NoDevice):
         return json_response(DeviceNotFound.of(found), 404, UNCACHED)
     page = await service.history.device(code, limit=parameters.limit, before=parameters.before)
@@ -104,11 +101,7 @@ async def actor_history(
     if kind(code) != "srn":
         raise InvalidInput("This is no SRN. An SRN has the form CC-XX-digits, such as DE-MF-000006413.")
     instant = service.history.instant(parameters.at) if parameters.at else None
-    found = await service.actors.read(
-        code,
-        before_read=lambda: limits_of(request).check(request, Limit.REGISTER_READ),
-        client=lambda: address_of(request),
-    )
+    found = await actor_for(request, service, code)
     if found.read_at is None:
         return json_response(ActorNotFound(srn=code, error=found.error or ""), 404, UNCACHED)
     page = await service.history.actor(code, limit=parameters.limit, before=parameters.before)

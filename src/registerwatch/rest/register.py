@@ -30,6 +30,7 @@ from registerwatch.web.injection import InjectedService, address_of, counted, li
 from registerwatch.web.preferences import wait_seconds
 from registerwatch.web.rate_limits import Limit
 from registerwatch.web.register_answers import DeviceNotFound, SearchAnswer, actor_answer
+from registerwatch.web.register_reads import device_for
 from registerwatch.web.responses import (
     CACHE_NOTHING_YET,
     CACHE_RECORD,
@@ -178,12 +179,7 @@ async def read_device(
     """
     code = await service.codes.subject(udi)
     wait = wait_seconds(request.headers.getlist("prefer"), MAX_WAIT_SECONDS) if prefer else 0
-    found = await service.devices.read(
-        code,
-        before_read=lambda: limits_of(request).check(request, Limit.REGISTER_READ),
-        client=lambda: address_of(request),
-        wait_seconds=wait,
-    )
+    found = await device_for(request, service, code, wait_seconds=wait)
     response = device_response(request, found)
     if wait:
         response.headers[PREFERENCE_APPLIED] = f"wait={wait}"

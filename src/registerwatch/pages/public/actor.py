@@ -25,6 +25,7 @@ from registerwatch.register.search.index import Filters
 from registerwatch.register.search.queries import SearchPage
 from registerwatch.web.injection import InjectedService, address_of, limits_of
 from registerwatch.web.rate_limits import Limit
+from registerwatch.web.register_reads import actor_for
 
 ROLES = {
     "MF": "Manufacturer",
@@ -95,11 +96,7 @@ async def actor(request: Request, srn: str, service: InjectedService) -> Respons
     """The actor; read from the register within the request where the copy has none."""
     await limits_of(request).check(request, Limit.PAGES)
     code, query = subject(srn), query_of(request.query_params)
-    answer = await service.actors.read(
-        code,
-        before_read=lambda: limits_of(request).check(request, Limit.REGISTER_READ),
-        client=lambda: address_of(request),
-    )
+    answer = await actor_for(request, service, code)
     if answer.read_at is None:
         return no_actor(request, answer)
     devices = await service.search.search(code, query.filters, page=query.page)

@@ -21,8 +21,9 @@ from registerwatch.pages.spreadsheet import Row, csv_response
 from registerwatch.register.devices import DeviceAnswer, NoDevice
 from registerwatch.register.history_service import AsOf, as_of
 from registerwatch.register.identifiers import MAX_CODE_LENGTH
-from registerwatch.web.injection import InjectedService, address_of, limits_of
+from registerwatch.web.injection import InjectedService, limits_of
 from registerwatch.web.rate_limits import Limit
+from registerwatch.web.register_reads import device_for
 
 MAX_DEVICES, MAX_DATES = 4, 2
 
@@ -154,14 +155,6 @@ async def _subject(service: Service, code: str) -> str:
         raise InvalidInput(f"“{code[:MAX_CODE_LENGTH]}”: {error}") from None
 
 
-async def _read(request: Request, service: Service, udi: str) -> DeviceAnswer | NoDevice:
-    return await service.devices.read(
-        udi,
-        before_read=lambda: limits_of(request).check(request, Limit.REGISTER_READ),
-        client=lambda: address_of(request),
-    )
-
-
 async def _devices(request: Request, service: Service, asked: Asked) -> list[Column]:
     """A column for each device. As many pages are counted, since it is the work of as many."""
     udis = [await _subject(service, each) for each in asked.codes]
@@ -170,7 +163,7 @@ async def _devices(request: Request, service: Service, asked: Asked) -> list[Col
         raise InvalidInput(f"The device {twice} is named twice. Dates compare a device with itself.")
     for _ in udis[1:]:
         await limits_of(request).check(request, Limit.PAGES)
-    answers = await asyncio.gather(*(_read(request, service, each) for each in udis), return_exceptions=True)
+    answers = await asyncio.gather(*(device_for(request, service, each) for each in udis), return_exceptions=True)
     columns = []
     for udi, answer in zip(udis, answers, strict=True):
         if isinstance(answer, BaseException):
@@ -185,7 +178,7 @@ async def _dates(request: Request, service: Service, asked: Asked) -> list[Colum
     instants = sorted(service.history.instant(each) for each in asked.dates)
     if len(instants) > len(set(instants)):
         raise InvalidInput("Both dates are the same. Choose two that differ, or leave one out to compare with now.")
-    answer = await _read(request, service, udi)
+    answer = await device_for(request, service, udi)
     now = _column(service, udi, answer)
     if isinstance(answer, NoDevice):
         return [now]

@@ -30,6 +30,7 @@ from registerwatch.register.history_service import HistoryPage
 from registerwatch.register.ingest.refresh import limits_for
 from registerwatch.web.injection import InjectedService, address_of, limits_of
 from registerwatch.web.rate_limits import Limit
+from registerwatch.web.register_reads import device_for
 
 LEGISLATIONS = {
     "mdr": "Regulation (EU) 2017/745 (MDR)",
@@ -149,11 +150,7 @@ async def device(request: Request, udi: str, service: InjectedService) -> Respon
         code = await service.codes.subject(udi)
     except AmbiguousCode:
         return RedirectResponse(search_address(udi), 303)
-    answer = await service.devices.read(
-        code,
-        before_read=lambda: limits_of(request).check(request, Limit.REGISTER_READ),
-        client=lambda: address_of(request),
-    )
+    answer = await device_for(request, service, code)
     said = CodeView.of(udi, service.clock)
     if isinstance(answer, NoDevice):
         return no_device(request, answer, said)

@@ -20,8 +20,9 @@ from registerwatch.register.identifiers import subject
 from registerwatch.register.models import Device
 from registerwatch.register.store.record_history import device_of
 from registerwatch.web.history_answers import actor_then, parts_missing
-from registerwatch.web.injection import InjectedService, address_of, limits_of
+from registerwatch.web.injection import InjectedService, limits_of
 from registerwatch.web.rate_limits import Limit
+from registerwatch.web.register_reads import actor_for, device_for
 
 ENTRIES = 50
 """Changes on one page."""
@@ -35,11 +36,7 @@ async def device_history(request: Request, udi: str, service: InjectedService) -
     await limits_of(request).check(request, Limit.PAGES)
     code, at = await service.codes.subject(udi), request.query_params.get("at", "").strip()
     instant = service.history.instant(at) if at else None
-    found = await service.devices.read(
-        code,
-        before_read=lambda: limits_of(request).check(request, Limit.REGISTER_READ),
-        client=lambda: address_of(request),
-    )
+    found = await device_for(request, service, code)
     if isinstance(found, NoDevice):
         return no_device(request, found)
     before = request.query_params.get("before", "")
@@ -56,11 +53,7 @@ async def actor_history(request: Request, srn: str, service: InjectedService) ->
     await limits_of(request).check(request, Limit.PAGES)
     code, at = subject(srn), request.query_params.get("at", "").strip()
     instant = service.history.instant(at) if at else None
-    found = await service.actors.read(
-        code,
-        before_read=lambda: limits_of(request).check(request, Limit.REGISTER_READ),
-        client=lambda: address_of(request),
-    )
+    found = await actor_for(request, service, code)
     if found.read_at is None:
         return no_actor(request, found)
     before = request.query_params.get("before", "")

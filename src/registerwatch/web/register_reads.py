@@ -1,0 +1,30 @@
+"""Reading a record for a request: stored, else counted against its limit and read from the register."""
+
+from starlette.requests import Request
+
+from registerwatch.bootstrap import Service
+from registerwatch.register.actors import ActorAnswer
+from registerwatch.register.devices import DeviceAnswer, NoDevice
+from registerwatch.web.injection import address_of, limits_of
+from registerwatch.web.rate_limits import Limit
+
+
+async def device_for(
+    request: Request, service: Service, udi: str, *, wait_seconds: float = 0
+) -> DeviceAnswer | NoDevice:
+    """The device, or why there is none. Raises `RateLimited` where it has to be read and may not."""
+    return await service.devices.read(
+        udi,
+        before_read=lambda: limits_of(request).check(request, Limit.REGISTER_READ),
+        client=lambda: address_of(request),
+        wait_seconds=wait_seconds,
+    )
+
+
+async def actor_for(request: Request, service: Service, srn: str) -> ActorAnswer:
+    """What is known of the actor. Raises `RateLimited` where it has to be read and may not."""
+    return await service.actors.read(
+        srn,
+        before_read=lambda: limits_of(request).check(request, Limit.REGISTER_READ),
+        client=lambda: address_of(request),
+    )
