@@ -14,12 +14,12 @@ from registerwatch.pages.account.visitor import SignedIn, Visitor
 from registerwatch.pages.account.watch_query import WatchQuery
 from registerwatch.pages.account.watch_rows import STATES
 from registerwatch.pages.account.watch_standing import certificates_of
-from registerwatch.pages.public.certificate_standing import NOT_LISTED, CertificateStanding
-from registerwatch.pages.public.certificates import CertificateState, ShownCertificate
-from registerwatch.pages.spreadsheet import Row, csv_response, xlsx_response
+from registerwatch.register.certificate_standing import NOT_LISTED, CertificateStanding
+from registerwatch.register.certificate_states import CertificateState, ShownCertificate
 from registerwatch.watches.listing import ListedWatch
 from registerwatch.watches.models import Watch
 from registerwatch.web.injection import InjectedService
+from registerwatch.web.spreadsheet import Row, csv_response, xlsx_response
 from registerwatch.web.watch_answers import WatchObject
 
 HEADER = (

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from datetime import date
 
-from registerwatch.pages.public.certificate_standing import CertificateStanding
-from registerwatch.pages.public.certificates import shown_certificates
 from registerwatch.pages.tones import actor_tone, market_tone
+from registerwatch.register.certificate_standing import CertificateStanding
+from registerwatch.register.certificate_states import shown_certificates
 from registerwatch.register.models import Certificate
 from registerwatch.watches.snapshot import Kind, SeenCertificate, Snapshot
 

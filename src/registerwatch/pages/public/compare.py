@@ -17,13 +17,13 @@ from registerwatch.pages.public.device import DeviceView, served_device
 from registerwatch.pages.public.history import device_view_then, today_of, was_listed
 from registerwatch.pages.public.summaries import PageSummary, origin_of
 from registerwatch.pages.rendering import unindexed_page
-from registerwatch.pages.spreadsheet import Row, csv_response
 from registerwatch.register.devices import DeviceAnswer, NoDevice
 from registerwatch.register.history_service import AsOf, as_of
 from registerwatch.register.identifiers import MAX_CODE_LENGTH
 from registerwatch.web.injection import InjectedService, limits_of
 from registerwatch.web.rate_limits import Limit
 from registerwatch.web.register_reads import device_for
+from registerwatch.web.spreadsheet import Row, csv_response
 
 MAX_DEVICES, MAX_DATES = 4, 2
 

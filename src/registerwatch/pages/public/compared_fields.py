@@ -6,8 +6,8 @@ from enum import Enum
 
 from registerwatch.pages.addresses import actor_address, search_address
 from registerwatch.pages.languages import language_name, language_tag
-from registerwatch.pages.public.certificates import ShownCertificate
 from registerwatch.pages.public.device import DeviceView
+from registerwatch.register.certificate_states import ShownCertificate
 
 NOT_READ_YET, NOT_GIVEN, NOT_NAMED = "Not read yet", "Not given", "Not named"
 

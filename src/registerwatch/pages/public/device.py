@@ -10,19 +10,19 @@ from starlette.responses import RedirectResponse, Response
 from registerwatch.bootstrap import Service
 from registerwatch.pages.addresses import device_address, search_address
 from registerwatch.pages.languages import language_name, language_tag
-from registerwatch.pages.public.certificate_standing import CertificateStanding
-from registerwatch.pages.public.certificates import (
-    CertificateState,
-    ShownCertificate,
-    count_by_state,
-    shown_certificates,
-)
 from registerwatch.pages.public.code_view import CodeView
 from registerwatch.pages.public.history_view import HistoryView
 from registerwatch.pages.public.listed_certificates import CertificateSection, section_beside_device
 from registerwatch.pages.public.structured_data import medical_device, script_text
 from registerwatch.pages.public.summaries import device_summary, origin_of
 from registerwatch.pages.rendering import page, unindexed_page
+from registerwatch.register.certificate_standing import CertificateStanding
+from registerwatch.register.certificate_states import (
+    CertificateState,
+    ShownCertificate,
+    count_by_state,
+    shown_certificates,
+)
 from registerwatch.register.code_service import AmbiguousCode
 from registerwatch.register.codes import REGULATIONS, segment
 from registerwatch.register.devices import DeviceAnswer, NoDevice, ServedDevice

@@ -6,11 +6,11 @@ from datetime import UTC, date, datetime
 
 from registerwatch.bootstrap import Service
 from registerwatch.clock import iso_utc
-from registerwatch.pages.public.certificates import EXPIRING_DAYS, distance
 from registerwatch.pages.tones import certificate_tone
 from registerwatch.register.certificate_kinds import kind_of_certificate, what_was_examined
 from registerwatch.register.certificate_proof import NOT_IN_FORCE, days_left, what_it_proves
 from registerwatch.register.certificate_service import CertificatesOfActor, ListKnowledge, ListState, RefusalsOfActor
+from registerwatch.register.certificate_states import EXPIRING_DAYS, distance
 from registerwatch.register.codes import label, segment
 from registerwatch.register.models import Certificate, Device, may_be_same_body
 from registerwatch.register.store.certificate_queries import StoredCertificate, StoredRefusal

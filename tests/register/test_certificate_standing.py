@@ -4,8 +4,8 @@ from datetime import date
 
 import pytest
 
-from registerwatch.pages.public.certificate_standing import CertificateStanding
-from registerwatch.pages.public.certificates import shown_certificates
+from registerwatch.register.certificate_standing import CertificateStanding
+from registerwatch.register.certificate_states import shown_certificates
 from registerwatch.register.models import Certificate
 
 TODAY = date(2026, 11, 21)

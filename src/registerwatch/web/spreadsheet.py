@@ -26,7 +26,7 @@ from starlette.responses import Response, StreamingResponse
 from registerwatch.web.responses import NOT_CACHED
 
 if TYPE_CHECKING:
-    from registerwatch.pages.account.xlsx_sheet import XlsxSheet
+    from registerwatch.web.xlsx_sheet import XlsxSheet
 
 Cell = str | int | date | datetime | None
 """Instants have no zone: they are in that of the reader, whose name is in the header."""
@@ -99,7 +99,7 @@ def csv_cell(value: Cell) -> str:
 
 
 def _sheet(title: str, header: Sequence[str]) -> "XlsxSheet":
-    from registerwatch.pages.account.xlsx_sheet import XlsxSheet  # its library takes 0.2 s to load
+    from registerwatch.web.xlsx_sheet import XlsxSheet  # its library takes 0.2 s to load
 
     return XlsxSheet(title, header)
 

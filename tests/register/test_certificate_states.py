@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from registerwatch.pages.public.certificates import (
+from registerwatch.register.certificate_states import (
     CertificateState,
     count_by_state,
     shown_certificates,

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from openpyxl import load_workbook
 from starlette.responses import Response, StreamingResponse
 
-from registerwatch.pages.account.xlsx_sheet import MAX_CELL_LENGTH
-from registerwatch.pages.spreadsheet import (
+from registerwatch.web.spreadsheet import (
     BATCH_ROWS,
     BYTE_ORDER_MARK,
     Row,
@@ -23,6 +22,7 @@ from registerwatch.pages.spreadsheet import (
     csv_text,
     xlsx_response,
 )
+from registerwatch.web.xlsx_sheet import MAX_CELL_LENGTH
 
 HOSTILE = [
     '=HYPERLINK("http://evil.example","x")',

@@ -11,7 +11,7 @@ from openpyxl.cell import WriteOnlyCell
 from openpyxl.styles import Font
 from openpyxl.utils import get_column_letter
 
-from registerwatch.pages.spreadsheet import FORMULA, NOT_IN_XML, Cell, Row
+from registerwatch.web.spreadsheet import FORMULA, NOT_IN_XML, Cell, Row
 
 MAX_CELL_LENGTH = 32_767
 """What Excel takes."""

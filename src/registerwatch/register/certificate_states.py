@@ -1,4 +1,4 @@
-"""The state of a certificate on a day, for the page of a device.
+"""The state of a certificate on a day.
 
 A directive certificate whose printed date has passed can still be valid: Regulations (EU) 2023/607 and 2024/1860 extend
 many of them. So `EXPIRED` says what the date says, and the page says the rest.

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from registerwatch.pages.public.certificates import CertificateState, ShownCertificate
+from registerwatch.register.certificate_states import CertificateState, ShownCertificate
 
 NOT_LISTED = "No longer listed"
 _ORDER = list(CertificateState)
