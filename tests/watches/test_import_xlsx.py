@@ -1,11 +1,10 @@
 """Lists in Excel workbooks: cells that a spreadsheet has changed, odd workbooks, workbooks that are attacks."""
 
-import asyncio
 import contextlib
 import io
-import threading
 import zipfile
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import date
 from typing import Any
 
@@ -14,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from openpyxl import Workbook
 
-from registerwatch.errors import InvalidInput, Overloaded
-from registerwatch.watches.import_process import ListFileReader
-from registerwatch.watches.import_table import MAX_CELL_LENGTH, LeftOut, ParsedList
+from registerwatch.errors import InvalidInput
+from registerwatch.watches.import_process import BOUNDS, ListFileReader, workbook_processes
+from registerwatch.watches.import_table import MAX_CELL_LENGTH, LeftOut
 from registerwatch.watches.import_xlsx import workbook_lines
 from tests.register.builders import PROPERTY, UDI
 from tests.support.harness import SRN
@@ -164,43 +163,14 @@ def test_a_damaged_workbook_is_a_list_or_refused(place: int, damage: bytes, is_c
 
 
 @pytest.mark.anyio
-async def test_a_workbook_is_read_in_a_process_that_ends_when_it_takes_too_long(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_a_workbook_is_read_in_a_process_that_ends_when_it_takes_too_long() -> None:
     reader = ListFileReader()
 
     parsed = await reader.read(WORKBOOK, 1)
     assert [line.cell for line in parsed.lines] == [UDI, "=1+1"]
     with pytest.raises(InvalidInput, match="cannot be read"):
         await reader.read(WORKBOOK[:100], 1)
-    monkeypatch.setattr("registerwatch.watches.import_process.WALL_SECONDS", 0.01)
-    with pytest.raises(InvalidInput, match="takes too long"):
-        await reader.read(WORKBOOK, 1)
     assert [line.cell for line in (await reader.read(f"udi\n{UDI}".encode(), 1)).lines] == [UDI]
-
-
-@pytest.mark.anyio
-async def test_slow_workbooks_of_one_account_let_those_of_others_in(monkeypatch: pytest.MonkeyPatch) -> None:
-    reader, gate, ended = ListFileReader(), threading.Event(), ParsedList([])
-    begun: list[bytes] = []
-
-    def read(content: bytes) -> ParsedList:
-        begun.append(content)
-        if content.endswith(b"slow"):
-            gate.wait(20)
-        return ended
-
-    monkeypatch.setattr("registerwatch.watches.import_process._read_in_process", read)
-    slow = [asyncio.create_task(reader.read(WORKBOOK + b"slow", 1)) for _ in range(3)]
-    while not begun:
-        await asyncio.sleep(0)
-    try:
-        async with asyncio.timeout(5):
-            assert await reader.read(WORKBOOK, 2) == ended
-        assert begun == [WORKBOOK + b"slow", WORKBOOK]
-        monkeypatch.setattr("registerwatch.watches.import_process.WAIT_SECONDS", 0.01)
-        with pytest.raises(Overloaded, match="Other lists"):
-            await reader.read(WORKBOOK, 1)
-    finally:
-        gate.set()
-    assert await asyncio.gather(*slow) == [ended] * 3
+    hasty = ListFileReader(workbook_processes(replace(BOUNDS, wall_seconds=0.01)))
+    with pytest.raises(InvalidInput, match="takes too long"):
+        await hasty.read(WORKBOOK, 1)

@@ -1,0 +1,71 @@
+"""Work in processes with bounds: who waits for whom, and what a process cannot do."""
+
+import asyncio
+import threading
+
+import pytest
+
+from registerwatch.bounded_process import BoundedProcesses, ProcessBounds, ProcessFailed, run_process
+from registerwatch.errors import Overloaded
+
+BOUNDS = ProcessBounds(cpu_seconds=1, wall_seconds=10, memory_bytes=200 * 1024 * 1024)
+BUSY = "Others are being read."
+
+
+class HeldWork:
+    """Stands in for processes: contents that end with `slow` are held until the gate opens."""
+
+    def __init__(self) -> None:
+        self.gate = threading.Event()
+        self.begun: list[bytes] = []
+
+    def __call__(self, _module: str, content: bytes, _bounds: ProcessBounds) -> bytes:
+        self.begun.append(content)
+        if content.endswith(b"slow"):
+            self.gate.wait(20)
+        return content
+
+
+def processes(work: HeldWork, *, wait_seconds: float = 20) -> BoundedProcesses:
+    return BoundedProcesses("none", BOUNDS, most=2, most_per_account=1, wait_seconds=wait_seconds, busy=BUSY, run=work)
+
+
+@pytest.mark.anyio
+async def test_slow_contents_of_one_account_let_those_of_others_in() -> None:
+    work = HeldWork()
+    shared = processes(work)
+    slow = [asyncio.create_task(shared.run(b"slow", 1)) for _ in range(3)]
+    while not work.begun:
+        await asyncio.sleep(0)
+    try:
+        async with asyncio.timeout(5):
+            assert await shared.run(b"quick", 2) == b"quick"
+        assert work.begun == [b"slow", b"quick"]
+    finally:
+        work.gate.set()
+    assert await asyncio.gather(*slow) == [b"slow"] * 3
+
+
+@pytest.mark.anyio
+async def test_who_waits_too_long_is_told_and_a_place_is_kept_until_its_process_has_ended() -> None:
+    work = HeldWork()
+    shared = processes(work, wait_seconds=0.01)
+    slow = asyncio.create_task(shared.run(b"slow", 1))
+    while not work.begun:
+        await asyncio.sleep(0)
+    slow.cancel()
+    try:
+        with pytest.raises(Overloaded, match=BUSY):
+            await shared.run(b"quick", 1)
+    finally:
+        work.gate.set()
+    with pytest.raises(asyncio.CancelledError):
+        await slow
+    assert await shared.run(b"quick", 1) == b"quick"
+
+
+def test_a_process_that_breaks_down_or_takes_too_long_is_told_from_one_that_refuses() -> None:
+    with pytest.raises(ProcessFailed):
+        run_process("no_such_module", b"", BOUNDS)
+    with pytest.raises(ProcessFailed):
+        run_process("registerwatch.watches.import_process", b"", ProcessBounds(1, 0.001, BOUNDS.memory_bytes))
