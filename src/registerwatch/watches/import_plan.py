@@ -18,7 +18,8 @@ from registerwatch.register.identifiers import (
     udis_like_srn,
     why_none,
 )
-from registerwatch.watches.import_table import PROBLEMS, ListLine
+from registerwatch.tables.cells import PROBLEMS
+from registerwatch.watches.import_table import ListLine
 from registerwatch.watches.subjects import subject as subject_of
 
 MAX_SHOWN = 120

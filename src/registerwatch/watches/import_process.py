@@ -12,7 +12,8 @@ import msgspec
 
 from registerwatch.bounded_process import BoundedProcesses, ProcessBounds, ProcessFailed, answer_from_input
 from registerwatch.errors import InvalidInput
-from registerwatch.watches.import_file import is_workbook, text_file_lines, text_lines
+from registerwatch.tables.file_kinds import is_workbook
+from registerwatch.watches.import_file import text_file_lines, text_lines
 from registerwatch.watches.import_table import ParsedList
 
 MAX_AT_A_TIME, MAX_OF_ACCOUNT = 2, 1

@@ -1,9 +1,7 @@
 """From the rows of a table to the lines of a list: which column holds the identifiers, and which lines are taken."""
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import msgspec
 from msgspec import Struct
@@ -11,42 +9,17 @@ from msgspec.structs import replace
 
 from registerwatch.errors import InvalidInput
 from registerwatch.register.identifiers import as_registered, is_number, subject, why_none
+from registerwatch.tables.cells import MIN_DIGITS, Cell, CellProblem, bare
+from registerwatch.tables.headings import HEADINGS, normal
 from registerwatch.watches.import_text import HEADERS, MAX_LINES
-
-CellProblem = Literal["", "formula", "date", "shortened"]
-
-PROBLEMS = {
-    "formula": "this is a spreadsheet's formula without a stored result; write the identifier alone.",
-    "date": "the spreadsheet has made a date of it; format its column as text and type it anew.",
-    "shortened": "a spreadsheet has shortened this number; format its column as text and export the list again.",
-}
-"""Why a cell of a workbook has lost its identifier."""
 
 MAX_ROWS = 10_000
 """Rows of a file that hold something and are counted."""
-MAX_CELL_LENGTH = 200
-"""Characters of a cell that are kept; no identifier has as many."""
-MIN_DIGITS = 8
-"""The shortest GTIN."""
 MAX_HEADING_ROWS = 10
 """The heading is looked for in so many rows that hold something: exports often begin with a title."""
 
-HEADINGS = (
-    *("udidi", "udidisrn", "udidiorsrn", "primaryudidi", "primarydi", "udi", "udicode", "deviceidentifier", "di"),
-    *("gtin", "gtin14", "gtin13", "gtinean", "ean", "ean13", "subject", "identifier"),
-    *("srn", "actorsrn", "actoridsrn", "manufacturersrn", "manufactureractoridsrn"),
-)
-"""Headings of a column of identifiers, without spaces and signs. Of several columns the one named first is used."""
-
 LIST_IS_DAMAGED = "The list did not come back as it was shown. Send it again."
 MAX_LINE_NUMBER = 10_000_000
-
-_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
-SEPARATORS = {"\x1d": "<GS>", "\x1e": "<RS>", "\x04": "<EOT>"}
-"""Separators in scanned codes, as they are written where a control character cannot stand."""
-_SEPARATORS = re.compile("[\x1d\x1e\x04]")
-_NUMBER_WITH_ZEROS = re.compile(r"([0-9]{8,15})[.,]0+")
-_QUOTED_FORMULA = re.compile(r'="([^"]*)"')
 
 
 class ListLine(Struct, frozen=True, array_like=True):
@@ -94,14 +67,6 @@ class ParsedList(Struct, frozen=True):
 _line_decoder = msgspec.json.Decoder(list[ListLine])
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """What a cell holds, as text."""
-
-    text: str
-    problem: CellProblem = ""
-
-
 Row = tuple[int, Sequence[Cell]]
 """A row's number, from 1, and its cells."""
 
@@ -118,7 +83,7 @@ class ColumnHeading:
 def heading_of(rows: Sequence[Sequence[Cell]]) -> ColumnHeading | None:
     """The heading of a column of identifiers in the first rows; none below a row that holds an identifier."""
     for index, cells in enumerate(rows[:MAX_HEADING_ROWS]):
-        named = {_normal(cell.text): place for place, cell in reversed(list(enumerate(cells)))}
+        named = {normal(cell.text): place for place, cell in reversed(list(enumerate(cells)))}
         for name in HEADINGS:
             if name in named:
                 return ColumnHeading(index, named[name], bare(cells[named[name]].text))
@@ -187,21 +152,6 @@ def taken(lines: Iterable[ListLine]) -> ParsedList:
 def too_many_rows() -> InvalidInput:
     """What is said of a list that is much too long."""
     return InvalidInput(f"The list has more than {MAX_ROWS:,} lines. Split it into lists of {MAX_LINES} lines.")
-
-
-def bare(text: str) -> str:
-    """The text of a cell in one line, without what spreadsheets write around an identifier to keep it a text."""
-    seen = _SEPARATORS.sub(lambda sign: SEPARATORS[sign.group()], text)
-    cell = _CONTROL.sub("", " ".join(seen.split()))[:MAX_CELL_LENGTH]
-    cell = cell.encode("utf-8", "replace").decode()  # half signs fit into no answer
-    quoted = _QUOTED_FORMULA.fullmatch(cell)
-    cell = quoted.group(1).strip() if quoted else cell.removeprefix("'").strip()
-    number = _NUMBER_WITH_ZEROS.fullmatch(cell)
-    return number.group(1) if number else cell
-
-
-def _normal(text: str) -> str:
-    return "".join(sign for sign in text.lower() if sign.isalnum()) if len(text) <= MAX_CELL_LENGTH else ""
 
 
 def _is_identifier(text: str) -> bool:

@@ -4,6 +4,7 @@ import csv
 from collections.abc import Iterator
 
 from registerwatch.errors import InvalidInput
+from registerwatch.tables.delimited import split_lines
 
 MAX_LINES = 500
 """Of those that hold something."""
@@ -40,11 +41,6 @@ def _lines(text: str) -> Iterator[str]:
                 f"The list is not CSV: a line has more than {MAX_LINE_LENGTH:,} characters. Nothing was added."
             )
         yield line
-
-
-def split_lines(text: str) -> list[str]:
-    """The lines of a text as an editor counts them."""
-    return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
 def first_cell(line: str) -> str:

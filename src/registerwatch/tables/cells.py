@@ -1,0 +1,97 @@
+"""What a cell holds, as text, and what a spreadsheet has done to it."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+CellProblem = Literal["", "formula", "date", "shortened"]
+
+PROBLEMS = {
+    "formula": "this is a spreadsheet's formula without a stored result; write the identifier alone.",
+    "date": "the spreadsheet has made a date of it; format its column as text and type it anew.",
+    "shortened": "a spreadsheet has shortened this number; format its column as text and export the list again.",
+}
+"""Why a cell has lost its identifier."""
+
+MAX_CELL_LENGTH = 200
+"""Characters of a cell that are kept; no identifier has as many."""
+EXACT_BELOW = 10**15
+"""Spreadsheets keep 15 digits of a number."""
+MIN_DIGITS = 8
+"""The shortest GTIN."""
+SEPARATORS = {"\x1d": "<GS>", "\x1e": "<RS>", "\x04": "<EOT>"}
+"""Separators in scanned codes, as they are written where a control character cannot stand."""
+
+_SEPARATORS = re.compile("[\x1d\x1e\x04]")
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
+_NUMBER_WITH_ZEROS = re.compile(r"([0-9]{8,15})[.,]0+")
+_QUOTED_FORMULA = re.compile(r'="([^"]*)"')
+_EXPONENT = re.compile(r"([0-9])(?:[.,]([0-9]+))?E\+?([0-9]{1,2})", re.IGNORECASE | re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """What a cell holds, as text."""
+
+    text: str
+    problem: CellProblem = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FileRow:
+    """A row of a file that holds something."""
+
+    number: int
+    """In the file, from 1."""
+    texts: Sequence[str]
+    """The cells until the last that holds something."""
+    problems: Mapping[int, CellProblem] = field(default_factory=dict)
+    """Of the cells that have one, by their columns, from 0."""
+    left_out: int = 0
+    """How many columns it has behind those that are kept."""
+
+
+def one_line(text: str) -> str:
+    """The text of a cell in one line, without what cannot be seen, cut where no identifier is as long."""
+    if text.isascii() and text.isprintable() and "  " not in text and len(text) <= MAX_CELL_LENGTH:
+        return text.strip()  # quickly, since most cells are like that
+    seen = _SEPARATORS.sub(lambda sign: SEPARATORS[sign.group()], text)
+    cell = _CONTROL.sub("", " ".join(seen.split()))[:MAX_CELL_LENGTH]
+    return cell.encode("utf-8", "replace").decode()  # half signs fit into no answer
+
+
+def bare(text: str) -> str:
+    """The text of a cell in one line, without what spreadsheets write around an identifier to keep it a text."""
+    cell = one_line(text)
+    quoted = _QUOTED_FORMULA.fullmatch(cell)
+    cell = quoted.group(1).strip() if quoted else cell.removeprefix("'").strip()
+    number = _NUMBER_WITH_ZEROS.fullmatch(cell)
+    return number.group(1) if number else cell
+
+
+def kept_as_text(text: str) -> str:
+    """A cell of a CSV file without the formula that keeps it a text, as in `="04012345678901"`."""
+    quoted = _QUOTED_FORMULA.fullmatch(text)
+    return quoted.group(1) if quoted else text
+
+
+def from_exponent(text: str) -> Cell:
+    """A number as long as a code, such as `4.012345678901E+12`, by its digits; one that has too few is shortened."""
+    found = _EXPONENT.fullmatch(text)
+    first, decimals, places = (found[1], found[2] or "", int(found[3])) if found else ("", "", 0)
+    if places < MIN_DIGITS - 1:
+        return Cell(text)
+    if len(decimals) == places or (len(decimals) > places and not decimals[places:].strip("0")):
+        return Cell(first + decimals[:places])
+    return Cell(text, "shortened")
+
+
+def number_cell(text: str) -> Cell:
+    """A number of a workbook as a person would type it. Raises `ValueError`."""
+    if text.isdigit() and len(text) <= 15 and text.isascii() and (text[0] != "0" or text == "0"):
+        return Cell(text)
+    value = float(text)
+    if not abs(value) < EXACT_BELOW:  # or not a number at all
+        return Cell(text if text.isdigit() else str(value), "shortened")
+    return Cell(str(int(value)) if value == int(value) else f"{value:.15g}")

@@ -1,0 +1,44 @@
+"""Which kind of file somebody sent: a workbook, a text, or something else, of which they are told what it is."""
+
+import re
+from collections.abc import Sequence
+
+from registerwatch.errors import InvalidInput
+
+ZIP = b"PK\x03\x04"
+NO_LIST = "Upload a list as CSV or as an Excel workbook (.xlsx), or paste it."
+OTHER_FILES: Sequence[tuple[bytes, str]] = (
+    (b"\xd0\xcf\x11\xe0", "This is an old Excel file (.xls), or one with a password. Save it as .xlsx without one."),
+    (b"%PDF", f"This is a PDF. {NO_LIST}"),
+    (b"\x89PNG", f"This is an image. {NO_LIST}"),
+    (b"\xff\xd8\xff", f"This is an image. {NO_LIST}"),
+    (b"GIF8", f"This is an image. {NO_LIST}"),
+    (b"\x1f\x8b", f"This file is packed (gzip). {NO_LIST}"),
+    (b"7z\xbc\xaf", f"This file is packed (7z). {NO_LIST}"),
+    (b"Rar!", f"This file is packed (rar). {NO_LIST}"),
+    (b"PK\x05\x06", f"This file is packed, and empty. {NO_LIST}"),
+    (b"{\\rtf", f"This is a text document (RTF). {NO_LIST}"),
+)
+"""How files begin that people upload instead of a list, and what they are told."""
+WEB_PAGE = "This is a web page that is named like a spreadsheet. Open it, and save it as .xlsx or CSV."
+NO_TEXT = f"This file is no text: it holds signs that no list has. {NO_LIST}"
+
+_MARKUP = re.compile(r"\s*<(!doctype html|html|head|body|meta|style|table|\?xml)\b", re.IGNORECASE)
+
+
+def is_workbook(content: bytes) -> bool:
+    """Whether a file is packed as Excel workbooks are."""
+    return content.startswith(ZIP)
+
+
+def check_is_text(content: bytes) -> None:
+    """Raises `InvalidInput` for a file that begins as those of other kinds do."""
+    for beginning, message in OTHER_FILES:
+        if content.startswith(beginning):
+            raise InvalidInput(message)
+
+
+def check_is_no_page(text: str) -> None:
+    """Raises `InvalidInput` for a text that is markup."""
+    if _MARKUP.match(text):
+        raise InvalidInput(WEB_PAGE)
