@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from openpyxl import Workbook
 
 from registerwatch.errors import InvalidInput
+from registerwatch.tables.cells import MAX_CELL_LENGTH
 from registerwatch.watches.import_process import BOUNDS, ListFileReader, workbook_processes
-from registerwatch.watches.import_table import MAX_CELL_LENGTH, LeftOut
+from registerwatch.watches.import_table import LeftOut
 from registerwatch.watches.import_xlsx import workbook_lines
 from tests.register.builders import PROPERTY, UDI
 from tests.support.harness import SRN
