@@ -17,12 +17,13 @@ class PlanName(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The caps of a plan: watches, users, and API keys that are not revoked."""
+    """The caps of a plan: watches, users, API keys that are not revoked, and lines of all saved lists together."""
 
     name: PlanName
     watches: int
     users: int
     keys: int
+    lines: int
 
 
 def keep_cap(present: int, cap: int, what: str) -> None:
@@ -37,8 +38,8 @@ Plans = Mapping[PlanName, Plan]
 def plans(trial_watch_cap: int) -> Plans:
     """The table of plans."""
     table = (
-        Plan(PlanName.TRIAL, watches=trial_watch_cap, users=10, keys=10),
-        Plan(PlanName.STANDARD, watches=250, users=10, keys=10),
-        Plan(PlanName.OPERATOR, watches=2_500, users=25, keys=25),
+        Plan(PlanName.TRIAL, watches=trial_watch_cap, users=10, keys=10, lines=5_000),
+        Plan(PlanName.STANDARD, watches=250, users=10, keys=10, lines=50_000),
+        Plan(PlanName.OPERATOR, watches=2_500, users=25, keys=25, lines=250_000),
     )
     return {plan.name: plan for plan in table}

@@ -7,10 +7,8 @@ from functools import cached_property
 from typing import Literal
 
 from registerwatch.errors import InvalidInput
-from registerwatch.register.code_service import one_of
 from registerwatch.register.identifiers import (
     Kind,
-    as_registered,
     can_be_stored,
     kind,
     read_code,
@@ -19,6 +17,7 @@ from registerwatch.register.identifiers import (
     why_none,
 )
 from registerwatch.tables.cells import PROBLEMS
+from registerwatch.watches.code_meaning import CodeOfList
 from registerwatch.watches.import_table import ListLine
 from registerwatch.watches.subjects import subject as subject_of
 
@@ -140,29 +139,11 @@ def _planned(line: ListLine, present: Collection[str], known: Collection[str]) -
     if line.problem:
         return PlannedLine(line.number, typed, typed, "invalid", PROBLEMS[line.problem])
     try:
-        subject = _meant(line.cell, present, known)
+        subject = CodeOfList.of(line.cell).meaning(present, known)
     except InvalidInput as error:
         return PlannedLine(line.number, typed, typed, "invalid", str(error))
     problem = None if subject in present or subject in known else why_none(subject)
     return PlannedLine(line.number, typed, subject, "new" if problem is None else "invalid", problem or "")
-
-
-def _meant(cell: str, present: Collection[str], known: Collection[str]) -> str:
-    """The subject that a cell means: what is watched or known as it is written, else what its code means.
-
-    Raises `InvalidInput` for what is none, and for a code that can be several known devices.
-    """
-    read = read_code(cell)
-    try:
-        written = subject_of(cell)
-    except InvalidInput:
-        if read.subject is None:
-            raise
-        written = read.subject
-    for each in (*udis_like_srn(cell), written):
-        if each in present or each in known:
-            return each
-    return one_of(read, present) or one_of(read, known) or read.subject or as_registered(written)
 
 
 def _shown(cell: str) -> str:

@@ -1,0 +1,98 @@
+"""How many stored subjects stand: market status, certificates, what they are called."""
+
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any
+
+from msgspec import Struct
+from msgspec.json import Decoder
+from sqlalchemy import Row, bindparam, text
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from registerwatch.register.models import Certificate
+
+_DEVICES = text(
+    "SELECT primary_di, document, delisted_at, certs_read_at FROM devices WHERE primary_di IN :subjects AND is_current"
+).bindparams(bindparam("subjects", expanding=True))
+_ACTORS = text("SELECT srn, name FROM actors WHERE srn IN :subjects").bindparams(bindparam("subjects", expanding=True))
+_CHANGED = text("SELECT primary_di, revision FROM devices WHERE revision > :revision ORDER BY revision LIMIT :limit")
+_REVISION = text("SELECT revision FROM copy_state")
+
+_CHUNK = 2_000
+
+
+class StoredStanding(Struct, frozen=True, gc=False):
+    """A device or an actor that the copy has. Of an actor only the name is told; it has no certificates to be read."""
+
+    name: str
+    manufacturer_name: str = ""
+    manufacturer_srn: str = ""
+    status: str = ""
+    status_code: str = ""
+    risk_class: str = ""
+    certs: Sequence[Certificate] = ()
+    certs_read: bool = False
+    """Whether all places that list certificates were read."""
+    is_listed: bool = True
+    """Whether the register listed it at the last read."""
+
+
+class _Part(Struct, frozen=True, gc=False):
+    """The part of a stored device that is told."""
+
+    trade_name: str = ""
+    device_name: str = ""
+    manufacturer_name: str = ""
+    manufacturer_srn: str = ""
+    status: str = ""
+    status_code: str = ""
+    risk_class: str = ""
+    certs: tuple[Certificate, ...] = ()
+
+
+_part = Decoder(_Part)
+
+
+async def stored_standings(connection: AsyncConnection, subjects: Collection[str]) -> dict[str, StoredStanding]:
+    """Those of some UDI-DIs and SRNs that the copy has."""
+    asked = sorted(subjects)
+    found: dict[str, StoredStanding] = {}
+    for start in range(0, len(asked), _CHUNK):
+        values = {"subjects": asked[start : start + _CHUNK]}
+        found.update(_of_devices((await connection.execute(_DEVICES, values)).all()))
+        found.update(
+            (row.srn, StoredStanding(row.name, certs_read=True)) for row in await connection.execute(_ACTORS, values)
+        )
+    return found
+
+
+async def revision_of_copy(connection: AsyncConnection) -> int:
+    """The number of the last stored change."""
+    revision: int = (await connection.execute(_REVISION)).scalar_one()
+    return revision
+
+
+async def changed_udis(connection: AsyncConnection, revision: int, limit: int) -> tuple[Sequence[str], int]:
+    """UDI-DIs of records that changed after a revision, in the order of their changes, at most `limit`; and the
+    revision up to which they are.
+    """
+    rows = (await connection.execute(_CHANGED, {"revision": revision, "limit": limit})).all()
+    return [row.primary_di for row in rows], rows[-1].revision if rows else revision
+
+
+def _of_devices(rows: Sequence[Row[Any]]) -> Iterator[tuple[str, StoredStanding]]:
+    for row in rows:
+        part = _part.decode(row.document)
+        yield (
+            row.primary_di,
+            StoredStanding(
+                part.trade_name or part.device_name,
+                part.manufacturer_name,
+                part.manufacturer_srn,
+                part.status,
+                part.status_code,
+                part.risk_class,
+                part.certs,
+                row.certs_read_at is not None,
+                row.delisted_at is None,
+            ),
+        )
