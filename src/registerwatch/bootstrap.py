@@ -25,6 +25,7 @@ from registerwatch.db.schedule import Schedule
 from registerwatch.db.secret_cipher import SecretCipher
 from registerwatch.errors import ConfigurationError, SecretUnreadable
 from registerwatch.health import HealthChecks
+from registerwatch.lists.wiring import Lists, build_lists
 from registerwatch.mail.mailer import Mailer, mailer_of
 from registerwatch.net.resolver import DnsResolver
 from registerwatch.net.safe_http import CheckedNetwork, Connections, SafeHttpClient, checked_connections
@@ -114,6 +115,7 @@ class Service:
     certificate_sweep: CertificateSweep
     accounts: Accounts
     watches: Watches
+    lists: Lists
     notifications: Notifications
     feeds: FeedService
     billing: Billing
@@ -258,6 +260,7 @@ def build_service(
             provider=_openid_provider(settings, clock),
         ),
         watches=watches,
+        lists=build_lists(settings, database, clock, watches.imports),
         notifications=notifications,
         feeds=FeedService(database, clock, notices),
         billing=billing,
@@ -359,8 +362,16 @@ def _background(service: Service) -> list[asyncio.Task[None]]:
     interval = service.settings.recheck_interval
     tasks = [
         asyncio.create_task(
-            loops.prune(service.accounts.pruner, service.notifications.deliveries, service.history.pruner), name="prune"
+            loops.prune(
+                service.accounts.pruner,
+                service.notifications.deliveries,
+                service.history.pruner,
+                service.lists.worker,
+            ),
+            name="prune",
         ),
+        asyncio.create_task(loops.match_lists(service.lists.worker), name="match lists"),
+        asyncio.create_task(loops.follow_lists(service.lists.worker, service.schedule), name="follow lists"),
         asyncio.create_task(
             loops.delete_old_trials(service.accounts.old_trials, service.schedule), name="delete old trials"
         ),

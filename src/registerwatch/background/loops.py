@@ -11,6 +11,7 @@ from registerwatch.background.run_forever import run_forever
 from registerwatch.billing.cancellation import SubscriptionUpkeep
 from registerwatch.db.run_uncancelled import run_uncancelled
 from registerwatch.db.schedule import Schedule
+from registerwatch.lists.worker import ListWorker
 from registerwatch.notifications.bounce_mailbox import BounceReader
 from registerwatch.notifications.channel_upkeep import ChannelUpkeep
 from registerwatch.notifications.delivery import MAX_MAILS_AT_ONCE, DeliveryService
@@ -42,6 +43,8 @@ BOUNCES_SECONDS = 60.0
 BOUNCES_LOOK_SECONDS = 15.0
 SUBSCRIPTIONS_SECONDS = 60.0
 SUBSCRIPTIONS_LOOK_SECONDS = 10.0
+LISTS_SECONDS = 15.0
+LISTS_LOOK_SECONDS = 5.0
 PRUNE_SECONDS = 3600.0
 CREDENTIAL_USES_SECONDS = 30.0
 OLD_TRIALS_SECONDS = 24 * 3600.0
@@ -188,11 +191,27 @@ async def delete_old_trials(old_trials: OldTrialService, schedule: Schedule) -> 
     await run_forever(run, every=OLD_TRIALS_LOOK_SECONDS, problem="old trials could not be deleted")
 
 
-async def prune(pruner: AccountPruner, deliveries: DeliveryService, history: HistoryPruner) -> None:
+async def match_lists(worker: ListWorker) -> None:
+    """Read and match the files that are sent for lists."""
+    await run_forever(worker.step, every=0.0, problem="lists could not be matched")
+
+
+async def follow_lists(worker: ListWorker, schedule: Schedule) -> None:
+    """Bring lines of lists up to the copy, in every slot of 15 seconds that this process claims."""
+
+    async def run() -> None:
+        if await schedule.claim("lists", LISTS_SECONDS):
+            await worker.follow()
+
+    await run_forever(run, every=LISTS_LOOK_SECONDS, problem="lists could not be brought up to the copy")
+
+
+async def prune(pruner: AccountPruner, deliveries: DeliveryService, history: HistoryPruner, lists: ListWorker) -> None:
     """Delete expired rows at once and then every hour."""
 
     async def run() -> None:
         deleted = await pruner.prune() + await deliveries.forget(DELIVERIES_KEPT_SECONDS) + await history.prune()
+        deleted += await lists.forget()
         if deleted:
             log.info("deleted expired rows", rows=deleted)
 

@@ -1,0 +1,279 @@
+"""The SQL of the lines of lists. Functions run in the transaction of the connection that they are given."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import date
+from typing import Any
+
+import msgspec
+from sqlalchemy import (
+    ColumnElement,
+    Row,
+    Select,
+    and_,
+    bindparam,
+    case,
+    exists,
+    func,
+    insert,
+    literal,
+    or_,
+    select,
+    update,
+)
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from registerwatch.db.tables import list_lines, watches
+from registerwatch.db.text_search import holds_text
+from registerwatch.lists.matching import Match
+from registerwatch.lists.models import Coverage, CoverageCounts, Differences, LineFilter, ListLine
+
+
+@dataclass(frozen=True, slots=True)
+class DueLine:
+    """A line that is to be matched again."""
+
+    upload_id: int
+    number: int
+    code: str
+    due_at: int
+
+
+_row = list_lines.c
+_cells = msgspec.json.Decoder(list[str])
+
+_SET_MATCH = (
+    update(list_lines)
+    .where(
+        _row.upload_id == bindparam("of_upload"),
+        _row.number == bindparam("of_number"),
+        _row.due_at == bindparam("of_due_at"),
+    )
+    .values(
+        {
+            name: bindparam(f"new_{name}")
+            for name in ("subject", "standing", "reason", "certified_until", "certs_read", "due_at")
+        }
+    )
+)
+_SET_STANDING = (
+    update(list_lines)
+    .where(_row.subject == bindparam("of_subject"))
+    .values(
+        standing=bindparam("new_standing"),
+        reason="",
+        certified_until=bindparam("new_until"),
+        certs_read=bindparam("new_read"),
+        due_at=None,
+    )
+)
+
+
+async def last_number(connection: AsyncConnection, upload_id: int) -> int:
+    """The number of the last line that is stored, 0 without any."""
+    found = select(func.coalesce(func.max(_row.number), 0)).where(_row.upload_id == upload_id)
+    return int((await connection.execute(found)).scalar_one())
+
+
+async def add(connection: AsyncConnection, rows: Sequence[Mapping[str, object]]) -> None:
+    """Store new lines."""
+    await connection.execute(insert(list_lines), rows)
+
+
+async def number_keys(connection: AsyncConnection, upload_id: int) -> None:
+    """Number the lines that have one key, in their order."""
+    several = select(_row.key).where(_row.upload_id == upload_id).group_by(_row.key).having(func.count() > 1)
+    place = func.row_number().over(partition_by=_row.key, order_by=_row.number)
+    rows = select(_row.number, place.label("nth")).where(_row.upload_id == upload_id, _row.key.in_(several))
+    numbered = [{"of_number": row.number, "new_nth": row.nth} for row in await connection.execute(rows) if row.nth > 1]
+    if numbered:
+        set_nth = update(list_lines).where(_row.upload_id == upload_id, _row.number == bindparam("of_number"))
+        await connection.execute(set_nth.values(nth=bindparam("new_nth")), numbered)
+
+
+async def counts(connection: AsyncConnection, account_id: int, upload_id: int, today: date) -> CoverageCounts:
+    """How many lines of an upload stand how on a day."""
+    coverage = coverage_on(today).label("coverage")
+    unread = and_(coverage_on(today) == "found", _row.certs_read.is_(False))
+    counted = (
+        select(
+            coverage,
+            func.count(),
+            func.sum(case((_watched(account_id), 1), else_=0)),
+            func.sum(case((unread, 1), else_=0)),
+        )
+        .where(_row.upload_id == upload_id)
+        .group_by(coverage)
+    )
+    rows = (await connection.execute(counted)).all()
+    of: dict[Coverage, int] = {row[0]: row[1] for row in rows}
+    return CoverageCounts(of, sum(row[2] for row in rows), sum(row[3] for row in rows))
+
+
+async def page(
+    connection: AsyncConnection,
+    account_id: int,
+    upload_id: int,
+    chosen: LineFilter,
+    today: date,
+    *,
+    beside: int | None = None,
+    after: int = 0,
+    limit: int,
+    offset: int = 0,
+) -> list[ListLine]:
+    """Lines of an upload that match a filter, in the order of the file, after a number. `beside` is the upload that a
+    filter by change compares with.
+    """
+    found = _chosen(_lines(account_id, today), account_id, upload_id, chosen, today, beside).where(_row.number > after)
+    rows = await connection.execute(found.order_by(_row.number).limit(limit).offset(offset))
+    return [_line(row) for row in rows]
+
+
+async def count(
+    connection: AsyncConnection,
+    account_id: int,
+    upload_id: int,
+    chosen: LineFilter,
+    today: date,
+    beside: int | None = None,
+) -> int:
+    """How many lines match a filter."""
+    counted = _chosen(select(func.count()), account_id, upload_id, chosen, today, beside)
+    return int((await connection.execute(counted)).scalar_one())
+
+
+async def subjects(
+    connection: AsyncConnection, account_id: int, upload_id: int, chosen: LineFilter, today: date
+) -> Sequence[str]:
+    """The subjects of lines that match a filter, each once, in the order of the file."""
+    found = _chosen(select(_row.subject), account_id, upload_id, chosen, today, None)
+    found = found.where(_row.subject.is_not(None)).group_by(_row.subject).order_by(func.min(_row.number))
+    return list((await connection.execute(found)).scalars())
+
+
+async def differences(connection: AsyncConnection, upload_id: int, before: int) -> Differences:
+    """How an upload differs from the one before it."""
+    old = list_lines.alias("old")
+    change = _change(upload_id, before)
+    counted = select(change.label("change"), func.count()).where(_row.upload_id == upload_id).group_by("change")
+    of: dict[str, int] = {row[0]: row[1] for row in await connection.execute(counted)}
+    is_there = exists().where(_row.upload_id == upload_id, _row.key == old.c.key, _row.nth == old.c.nth)
+    gone = select(func.count()).select_from(old).where(old.c.upload_id == before, ~is_there)
+    number = int((await connection.execute(gone)).scalar_one())
+    return Differences(of.get("new", 0), of.get("changed", 0), of.get("same", 0), number)
+
+
+async def gone(
+    connection: AsyncConnection, account_id: int, upload_id: int, before: int, today: date, limit: int
+) -> list[ListLine]:
+    """Lines of an upload that a later one has no more, in their order."""
+    later = list_lines.alias("later")
+    is_there = exists().where(later.c.upload_id == upload_id, later.c.key == _row.key, later.c.nth == _row.nth)
+    found = _lines(account_id, today).where(_row.upload_id == before, ~is_there).order_by(_row.number)
+    return [_line(row) for row in await connection.execute(found.limit(limit))]
+
+
+async def due(connection: AsyncConnection, now: int, limit: int) -> list[DueLine]:
+    """Lines that are to be matched again, those that wait longest first."""
+    found = select(_row.upload_id, _row.number, _row.code, _row.due_at).where(_row.due_at <= now)
+    rows = await connection.execute(found.order_by(_row.due_at).limit(limit))
+    return [DueLine(*row) for row in rows]
+
+
+async def set_matches(
+    connection: AsyncConnection, lines: Sequence[DueLine], matches: Sequence[tuple[Match, int | None]]
+) -> None:
+    """Store what due lines are, and when they are due again. A line that the copy has by now is due no more and stays
+    as it is.
+    """
+    rows = [
+        {
+            "of_upload": line.upload_id,
+            "of_number": line.number,
+            "of_due_at": line.due_at,
+            "new_due_at": due_at,
+            **{f"new_{name}": value for name, value in asdict(found).items()},
+        }
+        for line, (found, due_at) in zip(lines, matches, strict=True)
+    ]
+    if rows:
+        await connection.execute(_SET_MATCH, rows)
+
+
+async def listed_subjects(connection: AsyncConnection, udis: Collection[str]) -> set[str]:
+    """Those of some UDI-DIs that are in lists."""
+    found = select(_row.subject).where(_row.subject.in_(sorted(udis))).distinct()
+    return set((await connection.execute(found)).scalars())
+
+
+async def set_standings(connection: AsyncConnection, matches: Sequence[Match]) -> None:
+    """Store how subjects stand now, in every list."""
+    rows = [
+        {
+            "of_subject": each.subject,
+            "new_standing": each.standing,
+            "new_until": each.certified_until,
+            "new_read": each.certs_read,
+        }
+        for each in matches
+    ]
+    if rows:
+        await connection.execute(_SET_STANDING, rows)
+
+
+def coverage_on(today: date) -> ColumnElement[Coverage]:
+    """The coverage of a line on a day."""
+    has_ended = and_(_row.standing == "found", _row.certified_until < today.isoformat())
+    return case((has_ended, literal("certificate_ended")), else_=_row.standing)
+
+
+def _lines(account_id: int, today: date) -> Select[Any]:
+    names = ("number", "code", "cells", "subject", "reason", "certified_until", "certs_read")
+    coverage, watched = coverage_on(today).label("coverage"), _watched(account_id).label("is_watched")
+    return select(*(_row[name] for name in names), coverage, watched)
+
+
+def _chosen(
+    selected: Select[Any], account_id: int, upload_id: int, chosen: LineFilter, today: date, beside: int | None
+) -> Select[Any]:
+    found = selected.where(_row.upload_id == upload_id)
+    if chosen.coverage is not None:
+        found = found.where(coverage_on(today) == chosen.coverage)
+    if chosen.is_watched is not None:
+        found = found.where(_watched(account_id) if chosen.is_watched else ~_watched(account_id))
+    if chosen.change is not None:
+        found = found.where(_change(upload_id, beside or 0) == chosen.change)
+    for word in chosen.text.split():
+        found = found.where(or_(_holds(_row.code, word), _holds(_row.cells, word)))
+    return found
+
+
+def _holds(column: ColumnElement[str], word: str) -> ColumnElement[bool]:
+    """Whatever the case of letters of English; of others SQLite knows no case."""
+    return or_(holds_text(column, word), holds_text(func.lower(column), word.lower()))
+
+
+def _watched(account_id: int) -> ColumnElement[bool]:
+    return exists().where(watches.c.account_id == account_id, watches.c.subject == _row.subject)
+
+
+def _change(upload_id: int, before: int) -> ColumnElement[str]:
+    old = list_lines.alias("before")
+    same_key = and_(old.c.upload_id == before, old.c.key == _row.key, old.c.nth == _row.nth)
+    there = select(old.c.cells).where(same_key).scalar_subquery()
+    return case((there.is_(None), "new"), (there != _row.cells, "changed"), else_="same")
+
+
+def _line(row: Row[Any]) -> ListLine:
+    return ListLine(
+        row.number,
+        row.code,
+        _cells.decode(row.cells),
+        row.subject,
+        row.coverage,
+        row.reason,
+        row.certified_until,
+        bool(row.certs_read),
+        bool(row.is_watched),
+    )

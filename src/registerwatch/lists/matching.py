@@ -1,0 +1,108 @@
+"""What the lines of a list are, beside what the copy has. Pure, but for the day."""
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import date
+
+from registerwatch.errors import InvalidInput
+from registerwatch.lists.models import Standing
+from registerwatch.register.certificate_states import CertificateState, state_of
+from registerwatch.register.code_service import AmbiguousCode
+from registerwatch.register.codes import StatusFilter
+from registerwatch.register.identifiers import why_none
+from registerwatch.register.models import Certificate
+from registerwatch.register.store.standings import StoredStanding
+from registerwatch.tables.cells import PROBLEMS
+from registerwatch.tables.table import TableRow
+from registerwatch.watches.code_meaning import CodeOfList
+
+NO_CODE = "the row has no code."
+OFF_MARKET = frozenset({StatusFilter.OFF.code, StatusFilter.NOT_EU.code})
+_NEITHER_DIGIT_NOR_LETTER = re.compile(r"[\W_]+")
+_OPEN_ENDED = frozenset({CertificateState.UNDATED, CertificateState.NOT_YET})
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """What a line is. The fields are those of `list_lines`."""
+
+    subject: str | None
+    standing: Standing
+    reason: str = ""
+    certified_until: str | None = None
+    certs_read: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ReadLine:
+    """A line whose code was read, before the copy was asked. `reason` says why it is none."""
+
+    code: str
+    key: str
+    meant: CodeOfList | None
+    reason: str = ""
+
+    @classmethod
+    def of(cls, row: TableRow) -> "ReadLine":
+        """Read the code of a row."""
+        if row.problem:
+            return cls(row.code, _plain(row.code), None, PROBLEMS[row.problem])
+        return cls.of_code(row.code)
+
+    @classmethod
+    def of_code(cls, code: str) -> "ReadLine":
+        """Read a code that is in the list as it was in the file."""
+        if not code:
+            return cls(code, "", None, NO_CODE)
+        try:
+            meant = CodeOfList.of(code)
+        except InvalidInput as error:
+            return cls(code, _plain(code), None, str(error))
+        return cls(code, meant.parsed.subject or _plain(code), meant)
+
+    @property
+    def spellings(self) -> Collection[str]:
+        """What the copy is to be asked for."""
+        return () if self.meant is None else self.meant.spellings
+
+
+def match(line: ReadLine, known: Mapping[str, StoredStanding], today: date) -> Match:
+    """What a line is. `known` has what the copy has of its spellings."""
+    if line.meant is None:
+        return Match(None, "invalid", line.reason)
+    try:
+        subject = line.meant.meaning(known)
+    except AmbiguousCode as error:
+        return Match(None, "ambiguous", str(error))
+    stored = known.get(subject)
+    if stored is not None:
+        return match_of(subject, stored, today)
+    problem = why_none(subject)
+    return Match(subject, "unknown") if problem is None else Match(None, "invalid", problem)
+
+
+def match_of(subject: str, stored: StoredStanding, today: date) -> Match:
+    """How a subject stands that the copy has."""
+    standing: Standing = "found"
+    if not stored.is_listed:
+        standing = "delisted"
+    elif stored.status_code in OFF_MARKET:
+        standing = "off_market"
+    return Match(subject, standing, "", certified_until(stored.certs, today), stored.certs_read)
+
+
+def certified_until(certificates: Collection[Certificate], today: date) -> str | None:
+    """The last date on which a certificate counts, empty where all of them have ended by date or status; None without
+    certificates, and where one has no end or has not begun.
+    """
+    states = [(state_of(each, today), each) for each in certificates]
+    if not states or any(state in _OPEN_ENDED for state, _ in states):
+        return None
+    counting = (CertificateState.VALID, CertificateState.EXPIRING)
+    return max((each.expiry or "" for state, each in states if state in counting), default="")
+
+
+def _plain(code: str) -> str:
+    """A code without the signs that people write differently."""
+    return _NEITHER_DIGIT_NOR_LETTER.sub("", code).upper()

@@ -1,0 +1,232 @@
+"""The SQL of saved lists and their uploads. Functions run in the transaction of the connection that they are given."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+from sqlalchemy import ColumnElement, Row, delete, exists, func, insert, or_, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from registerwatch.db.tables import item_lists, list_lines, list_uploads
+from registerwatch.lists.models import FoundTable, ItemList, Upload
+from registerwatch.tables.table import ReadChoices
+
+_choices = msgspec.json.Decoder(ReadChoices)
+_found = msgspec.json.Decoder(FoundTable)
+
+_MATCHED = ("ready", "kept")
+"""States in which no node adds lines."""
+
+_row = list_uploads.c
+_UPLOAD = select(
+    *(
+        _row[name]
+        for name in (
+            *("id", "list_id", "created_at", "filename", "choices", "found", "state", "problem", "total", "matched"),
+            *("keeps_itself", "revision"),
+        )
+    )
+)
+
+
+async def lists_of(connection: AsyncConnection, account_id: int, list_id: int | None = None) -> list[ItemList]:
+    """The account's lists, or the one of them with an id, by name."""
+    named = select(item_lists).where(item_lists.c.account_id == account_id)
+    if list_id is not None:
+        named = named.where(item_lists.c.id == list_id)
+    rows = (await connection.execute(named.order_by(item_lists.c.name))).all()
+    uploads = [_upload(row) for row in await connection.execute(_UPLOAD.where(_row.list_id.in_([r.id for r in rows])))]
+    kept = {each.id: each for each in uploads}
+    waiting = {each.list_id: each for each in uploads if each.state != "kept"}
+    return [
+        ItemList(row.id, row.name, row.created_at, kept.get(row.upload_id or 0), waiting.get(row.id)) for row in rows
+    ]
+
+
+async def named(connection: AsyncConnection, account_id: int, name: str) -> int | None:
+    """The id of the account's list with a name."""
+    found = select(item_lists.c.id).where(item_lists.c.account_id == account_id, item_lists.c.name == name)
+    return (await connection.execute(found)).scalar_one_or_none()
+
+
+async def add(connection: AsyncConnection, account_id: int, name: str, now: int) -> int:
+    """Store a new list; its id."""
+    added = insert(item_lists).values(account_id=account_id, name=name, created_at=now).returning(item_lists.c.id)
+    return int((await connection.execute(added)).scalar_one())
+
+
+async def rename(connection: AsyncConnection, account_id: int, list_id: int, name: str) -> None:
+    """Give a list of the account another name."""
+    await connection.execute(update(item_lists).where(*_own(account_id, list_id)).values(name=name))
+
+
+async def remove(connection: AsyncConnection, account_id: int, list_id: int) -> bool:
+    """Delete a list of the account with all of its lines; whether there was one."""
+    return (await connection.execute(delete(item_lists).where(*_own(account_id, list_id)))).rowcount > 0
+
+
+async def not_kept(connection: AsyncConnection, account_id: int) -> int:
+    """How many uploads of the account are not kept, those that failed too."""
+    counted = select(func.count()).select_from(list_uploads.join(item_lists, item_lists.c.id == _row.list_id))
+    of_account = item_lists.c.account_id == account_id, _row.state != "kept"
+    return int((await connection.execute(counted.where(*of_account))).scalar_one())
+
+
+async def lines_kept(connection: AsyncConnection, account_id: int, *, but: int = 0) -> int:
+    """How many lines the lists of the account have together, without those of one list."""
+    of_lists = (
+        select(func.coalesce(func.sum(_row.total), 0))
+        .join(item_lists, item_lists.c.upload_id == _row.id)
+        .where(item_lists.c.account_id == account_id, item_lists.c.id != but)
+    )
+    return int((await connection.execute(of_lists)).scalar_one())
+
+
+async def add_upload(
+    connection: AsyncConnection,
+    list_id: int,
+    *,
+    filename: str,
+    content: bytes,
+    choices: ReadChoices,
+    keeps_itself: bool,
+    now: int,
+) -> int:
+    """Store an upload in place of the one of this list that is not kept yet; its id."""
+    await discard(connection, list_id)
+    values = {
+        "list_id": list_id,
+        "created_at": now,
+        "filename": filename,
+        "content": content,
+        "choices": _json(choices),
+        "state": "waiting",
+        "problem": "",
+        "matched": 0,
+        "keeps_itself": keeps_itself,
+        "leased_until": 0,
+        "revision": 0,
+    }
+    return int((await connection.execute(insert(list_uploads).values(values).returning(_row.id))).scalar_one())
+
+
+async def discard(connection: AsyncConnection, list_id: int) -> bool:
+    """Delete the upload of a list that is not kept; whether there was one."""
+    waiting = delete(list_uploads).where(_row.list_id == list_id, _row.state != "kept")
+    return (await connection.execute(waiting)).rowcount > 0
+
+
+async def read_anew(connection: AsyncConnection, upload_id: int, choices: ReadChoices) -> bool:
+    """Let an upload that is not kept be read in another way; whether there is one."""
+    anew = {"choices": _json(choices), "state": "waiting", "found": None, "total": None, "matched": 0, "problem": ""}
+    changed = update(list_uploads).where(_row.id == upload_id, _row.content.is_not(None))
+    is_there = (await connection.execute(changed.values(**anew, leased_until=0))).rowcount > 0
+    if is_there:
+        await connection.execute(delete(list_lines).where(list_lines.c.upload_id == upload_id))
+    return is_there
+
+
+async def keep(connection: AsyncConnection, item_list: ItemList, upload: Upload) -> None:
+    """Let the lines of an upload be those of its list. What the list had before is deleted with its lines."""
+    await connection.execute(
+        update(list_uploads).where(_row.id == upload.id).values(state="kept", content=None, leased_until=0)
+    )
+    await connection.execute(update(item_lists).where(item_lists.c.id == item_list.id).values(upload_id=upload.id))
+    if item_list.kept is not None:
+        await connection.execute(delete(list_uploads).where(_row.id == item_list.kept.id))
+
+
+async def has_waiting(connection: AsyncConnection, now: int) -> bool:
+    """Whether an upload waits for a node, or its node has died."""
+    return bool((await connection.execute(select(exists().where(*_waiting(now))))).scalar_one())
+
+
+async def claim(connection: AsyncConnection, now: int, lease_until: int) -> tuple[Upload, bytes, int] | None:
+    """The oldest upload that waits for a node or whose node has died, its file, and the account's id.
+
+    It is this node's until the lease ends.
+    """
+    waiting = (
+        select(_row.id)
+        .where(*_waiting(now))
+        .order_by(_row.created_at, _row.id)
+        .limit(1)
+        .with_for_update(skip_locked=True)
+    )
+    claimed = (await connection.execute(waiting)).scalar_one_or_none()
+    if claimed is None:
+        return None
+    await connection.execute(
+        update(list_uploads).where(_row.id == claimed).values(state="working", leased_until=lease_until)
+    )
+    found = _UPLOAD.add_columns(_row.content, item_lists.c.account_id).join(item_lists, item_lists.c.id == _row.list_id)
+    row = (await connection.execute(found.where(_row.id == claimed))).one()
+    return _upload(row), row.content, row.account_id
+
+
+def _waiting(now: int) -> Sequence[ColumnElement[bool]]:
+    """A lease that ends much later was given before the clock was put back."""
+    is_free = or_(_row.leased_until < now, _row.leased_until > now + 24 * 3600)
+    return _row.state.in_(("waiting", "working")), is_free
+
+
+async def set_work(connection: AsyncConnection, upload_id: int, lease: int, values: Mapping[str, object]) -> bool:
+    """Note how far a node is that has a lease; whether it has it still."""
+    held = _row.id == upload_id, _row.leased_until == lease, _row.state == "working"
+    changed = update(list_uploads).where(*held).values(**values)
+    return (await connection.execute(changed)).rowcount > 0
+
+
+async def note_problem(connection: AsyncConnection, upload_id: int, problem: str) -> None:
+    """Note why an upload was not kept by itself."""
+    noted = update(list_uploads).where(_row.id == upload_id, _row.state == "ready")
+    await connection.execute(noted.values(problem=problem))
+
+
+async def oldest_revision(connection: AsyncConnection) -> int | None:
+    """The revision of the copy from which on lines of some upload have to be followed; None without any."""
+    found = select(func.min(_row.revision)).where(_row.state.in_(_MATCHED))
+    revision: int | None = (await connection.execute(found)).scalar_one()
+    return revision
+
+
+async def note_revision(connection: AsyncConnection, since: int, until: int) -> None:
+    """Note that the lines of all uploads have the changes of the copy after one revision, up to another one."""
+    followed = _row.revision >= since, _row.revision < until, _row.state.in_(_MATCHED)
+    await connection.execute(update(list_uploads).where(*followed).values(revision=until))
+
+
+async def forget(connection: AsyncConnection, before: int) -> int:
+    """Delete uploads that nobody has kept; how many."""
+    old = delete(list_uploads).where(_row.created_at < before, _row.state != "kept")
+    return (await connection.execute(old)).rowcount
+
+
+def found_json(found: FoundTable) -> str:
+    """How a file was read, as it is stored."""
+    return _json(found)
+
+
+def _own(account_id: int, list_id: int) -> Sequence[Any]:
+    return item_lists.c.account_id == account_id, item_lists.c.id == list_id
+
+
+def _json(value: msgspec.Struct) -> str:
+    return msgspec.json.encode(value).decode()
+
+
+def _upload(row: Row[Any]) -> Upload:
+    return Upload(
+        row.id,
+        row.list_id,
+        row.created_at,
+        row.filename,
+        _choices.decode(row.choices),
+        _found.decode(row.found) if row.found is not None else None,
+        row.state,
+        row.problem,
+        row.total,
+        row.matched,
+        bool(row.keeps_itself),
+        row.revision,
+    )

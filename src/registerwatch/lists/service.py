@@ -1,0 +1,378 @@
+"""What an account does with its saved lists."""
+
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from registerwatch.accounts.models import Caller
+from registerwatch.accounts.repository import locked
+from registerwatch.accounts.validation import one_line
+from registerwatch.clock import Clock
+from registerwatch.db.engine import Database
+from registerwatch.errors import CapReached, InvalidInput
+from registerwatch.lists import line_repository, repository
+from registerwatch.lists.models import (
+    MAX_LISTS,
+    MAX_NAME_LENGTH,
+    MAX_WAITING,
+    CoverageCounts,
+    Differences,
+    ItemList,
+    LineFilter,
+    ListLine,
+    Upload,
+    WatchedLines,
+)
+from registerwatch.register.store.standings import StoredStanding, revision_of_copy, stored_standings
+from registerwatch.tables.table import ReadChoices
+from registerwatch.watches.import_list import ImportService
+from registerwatch.watches.import_table import ListLine as ImportLine
+
+MAX_FILENAME_LENGTH = 120
+SHOWN_GONE = 50
+AT_ONCE = 500
+"""Lines in memory together while all are listed."""
+LOOKED_AT_BESIDE = 1_000
+"""Subjects that are given to the import beyond those that the plan has room for: some may be no identifiers."""
+
+NO_LIST = "There is no such list."
+NO_UPLOAD = "There is no such upload: it was discarded, or another file was sent since."
+NO_NAME = "Name the list."
+NAME_TOO_LONG = f"The name of a list has at most {MAX_NAME_LENGTH} characters."
+SAME_NAME = "There is a list with this name already."
+NOTHING_KEPT = "This list has no lines yet."
+
+
+@dataclass(frozen=True, slots=True)
+class ShownLine:
+    """A line with what the copy has of its subject; None where it has nothing."""
+
+    line: ListLine
+    stored: StoredStanding | None
+
+
+@dataclass(frozen=True, slots=True)
+class LinePage:
+    """Some lines of an upload, and how many match."""
+
+    lines: Sequence[ShownLine]
+    total: int
+    upload: Upload
+
+    @property
+    def headings(self) -> Sequence[str]:
+        """Of the cells of the lines."""
+        return self.upload.found.own_headings if self.upload.found is not None else ()
+
+
+@dataclass(frozen=True, slots=True)
+class ListState:
+    """A list, how its lines stand, and how old that is: `behind` changes of the copy are not taken in yet."""
+
+    item_list: ItemList
+    counts: CoverageCounts | None
+    """None for a list without lines."""
+    behind: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class UploadDetails:
+    """An upload that waits to be kept, with the list that it is for."""
+
+    item_list: ItemList
+    upload: Upload
+    counts: CoverageCounts
+    differences: Differences | None
+    """None while it is worked on, and for the first of a list."""
+
+
+class ListService:
+    """The saved lists of accounts. What is sent is worked on by `lists.worker`, which `wake` calls."""
+
+    def __init__(self, database: Database, clock: Clock, imports: ImportService, wake: Callable[[], None]) -> None:
+        self._database = database
+        self._clock = clock
+        self._imports = imports
+        self._wake = wake
+
+    async def all(self, caller: Caller) -> Sequence[ListState]:
+        """The account's lists by name, each with its coverage."""
+        async with self._database.reading() as connection:
+            lists = await repository.lists_of(connection, caller.account.id)
+            return [await self._state(connection, caller, each) for each in lists]
+
+    async def one(self, caller: Caller, list_id: int) -> ListState:
+        """A list of the account with its coverage. Raises `InvalidInput` for none."""
+        async with self._database.reading() as connection:
+            return await self._state(connection, caller, await _own(connection, caller, list_id))
+
+    async def rename(self, caller: Caller, list_id: int, name: str) -> None:
+        """Give a list another name. Raises `InvalidInput`, `PeriodEnded`."""
+        async with self._changing(caller) as connection:
+            own = await _own(connection, caller, list_id)
+            wanted = _name_of(name)
+            if await repository.named(connection, caller.account.id, wanted) not in (None, own.id):
+                raise InvalidInput(SAME_NAME)
+            await repository.rename(connection, caller.account.id, own.id, wanted)
+
+    async def remove(self, caller: Caller, list_id: int) -> bool:
+        """Delete a list with its lines; whether there was one. Watches stay."""
+        async with self._database.transaction() as connection:
+            await locked(connection, caller)
+            return await repository.remove(connection, caller.account.id, list_id)
+
+    async def send_named(
+        self,
+        caller: Caller,
+        name: str,
+        filename: str,
+        content: bytes,
+        choices: ReadChoices,
+        *,
+        keeps_itself: bool = False,
+    ) -> tuple[int, int]:
+        """Send a file for the list with a name, which is made where there is none: the ids of list and upload.
+
+        Raises `InvalidInput`, `PeriodEnded`, `CapReached`; then nothing is made.
+        """
+        async with self._changing(caller) as connection:
+            list_id = await repository.named(connection, caller.account.id, _name_of(name))
+            if list_id is None:
+                list_id = await self._added(connection, caller, name)
+            upload_id = await self._sent(connection, caller, list_id, filename, content, choices, keeps_itself)
+        self._wake()
+        return list_id, upload_id
+
+    async def send(
+        self,
+        caller: Caller,
+        list_id: int,
+        filename: str,
+        content: bytes,
+        choices: ReadChoices,
+        *,
+        keeps_itself: bool = False,
+    ) -> int:
+        """Send a file for a list, in place of one that waits to be kept; the id of the upload.
+
+        Raises `InvalidInput`, `PeriodEnded`, `CapReached`.
+        """
+        async with self._changing(caller) as connection:
+            own = await _own(connection, caller, list_id)
+            upload_id = await self._sent(connection, caller, own.id, filename, content, choices, keeps_itself)
+        self._wake()
+        return upload_id
+
+    async def upload(self, caller: Caller, list_id: int, upload_id: int) -> UploadDetails:
+        """How far an upload is. Raises `InvalidInput` for none."""
+        async with self._database.reading() as connection:
+            own = await _own(connection, caller, list_id)
+            upload = _upload_of(own, upload_id)
+            counts = await line_repository.counts(connection, caller.account.id, upload.id, self.today())
+            differences = None
+            if upload.state == "ready" and own.kept is not None:
+                differences = await line_repository.differences(connection, upload.id, own.kept.id)
+            return UploadDetails(own, upload, counts, differences)
+
+    async def read_anew(self, caller: Caller, list_id: int, upload_id: int, choices: ReadChoices) -> None:
+        """Let a file be read in another way. Raises `InvalidInput`, `PeriodEnded`."""
+        async with self._changing(caller) as connection:
+            upload = _upload_of(await _own(connection, caller, list_id), upload_id)
+            if not await repository.read_anew(connection, upload.id, choices):
+                raise InvalidInput(NO_UPLOAD)
+        self._wake()
+
+    async def keep(self, caller: Caller, list_id: int, upload_id: int) -> None:
+        """Let an upload that is ready be the list. One that is kept stays so.
+
+        Raises `InvalidInput`, `PeriodEnded`, and `CapReached` where the lists would have too many lines together.
+        """
+        async with self._changing(caller) as connection:
+            own = await _own(connection, caller, list_id)
+            await keep_upload(connection, caller.account.id, caller.account.plan.lines, own, upload_id)
+
+    async def discard(self, caller: Caller, list_id: int, upload_id: int) -> None:
+        """Delete an upload that is not kept; one that is kept stays. Raises `InvalidInput` for no list."""
+        async with self._database.transaction() as connection:
+            await locked(connection, caller)
+            own = await _own(connection, caller, list_id)
+            if own.waiting is not None and own.waiting.id == upload_id:
+                await repository.discard(connection, own.id)
+
+    async def lines(
+        self,
+        caller: Caller,
+        list_id: int,
+        chosen: LineFilter,
+        *,
+        upload_id: int | None = None,
+        after: int = 0,
+        limit: int = AT_ONCE,
+        offset: int = 0,
+    ) -> LinePage:
+        """Lines of a list, or of an upload of it, that match a filter. Raises `InvalidInput`."""
+        today = self.today()
+        async with self._database.reading() as connection:
+            own = await _own(connection, caller, list_id)
+            upload, beside = _lines_of(own, upload_id)
+            account_id = caller.account.id
+            found = await line_repository.page(
+                connection,
+                account_id,
+                upload.id,
+                chosen,
+                today,
+                beside=beside,
+                after=after,
+                limit=limit,
+                offset=offset,
+            )
+            total = await line_repository.count(connection, account_id, upload.id, chosen, today, beside)
+            return LinePage(await _with_stored(connection, found), total, upload)
+
+    async def gone(self, caller: Caller, list_id: int, upload_id: int) -> Sequence[ShownLine]:
+        """The first lines of a list that an upload has no more. Raises `InvalidInput`."""
+        async with self._database.reading() as connection:
+            own = await _own(connection, caller, list_id)
+            upload = _upload_of(own, upload_id)
+            if own.kept is None or own.kept.id == upload.id:
+                return []
+            found = await line_repository.gone(
+                connection, caller.account.id, upload.id, own.kept.id, self.today(), SHOWN_GONE
+            )
+            return await _with_stored(connection, found)
+
+    async def every_line(self, caller: Caller, list_id: int, chosen: LineFilter) -> AsyncIterator[ShownLine]:
+        """All lines that match, a bounded number of them in memory. Raises `InvalidInput`."""
+        after = 0
+        while True:
+            page = await self.lines(caller, list_id, chosen, after=after)
+            for each in page.lines:
+                yield each
+            if len(page.lines) < AT_ONCE:
+                return
+            after = page.lines[-1].line.number
+
+    async def watch(self, caller: Caller, list_id: int, chosen: LineFilter, tags: Collection[str] = ()) -> WatchedLines:
+        """Watch the subjects of lines that match, in the order of the list, until the plan is full; those that are
+        watched get the tags too. Raises `InvalidInput`, `PeriodEnded`, and `CapReached` for too many tags.
+        """
+        caller.account.require_active(self._clock.now())
+        async with self._database.reading() as connection:
+            own = await _own(connection, caller, list_id)
+            upload, _ = _lines_of(own, None)
+            subjects = await line_repository.subjects(connection, caller.account.id, upload.id, chosen, self.today())
+        most = caller.account.plan.watches + LOOKED_AT_BESIDE
+        some = [ImportLine(number, each) for number, each in enumerate(subjects[:most], start=1)]
+        plan = await self._imports.add_list(caller, some, tags, tags_watched=True)
+        counted = plan.counts
+        left = counted["left"] + max(0, len(subjects) - most)
+        return WatchedLines(counted["new"], counted["watched"] + counted["twice"], left, counted["invalid"])
+
+    def today(self) -> date:
+        """The day now, in UTC."""
+        return datetime.fromtimestamp(self._clock.now(), UTC).date()
+
+    async def _state(self, connection: AsyncConnection, caller: Caller, item_list: ItemList) -> ListState:
+        if item_list.kept is None:
+            return ListState(item_list, None)
+        counts = await line_repository.counts(connection, caller.account.id, item_list.kept.id, self.today())
+        behind = await revision_of_copy(connection) - item_list.kept.revision
+        return ListState(item_list, counts, max(0, behind))
+
+    async def _added(self, connection: AsyncConnection, caller: Caller, name: str) -> int:
+        account_id, wanted = caller.account.id, _name_of(name)
+        if await repository.named(connection, account_id, wanted) is not None:
+            raise InvalidInput(SAME_NAME)
+        if len(await repository.lists_of(connection, account_id)) >= MAX_LISTS:
+            raise CapReached(f"An account has at most {MAX_LISTS} lists. Delete one that you no longer need.")
+        return await repository.add(connection, account_id, wanted, int(self._clock.now()))
+
+    async def _sent(
+        self,
+        connection: AsyncConnection,
+        caller: Caller,
+        list_id: int,
+        filename: str,
+        content: bytes,
+        choices: ReadChoices,
+        keeps_itself: bool,
+    ) -> int:
+        await repository.discard(connection, list_id)
+        if await repository.not_kept(connection, caller.account.id) >= MAX_WAITING:
+            raise CapReached(f"{MAX_WAITING} uploads wait to be kept. Keep or discard one of them first.")
+        return await repository.add_upload(
+            connection,
+            list_id,
+            filename=one_line(filename)[:MAX_FILENAME_LENGTH],
+            content=content,
+            choices=choices,
+            keeps_itself=keeps_itself,
+            now=int(self._clock.now()),
+        )
+
+    @asynccontextmanager
+    async def _changing(self, caller: Caller) -> AsyncIterator[AsyncConnection]:
+        """A transaction of an active account, which it locks."""
+        caller.account.require_active(self._clock.now())
+        async with self._database.transaction() as connection:
+            await locked(connection, caller)
+            yield connection
+
+
+async def keep_upload(
+    connection: AsyncConnection, account_id: int, most: int, item_list: ItemList, upload_id: int
+) -> None:
+    """Let an upload be its list. The caller has locked the account. Raises `InvalidInput`, `CapReached`."""
+    upload = _upload_of(item_list, upload_id)
+    if upload.state == "kept":
+        return
+    if upload.state != "ready":
+        raise InvalidInput(upload.problem or "This upload is still being worked on. Wait until it is ready.")
+    others = await repository.lines_kept(connection, account_id, but=item_list.id)
+    if others + (upload.total or 0) > most:
+        raise CapReached(
+            f"The plan allows {most:,} lines of lists together; the other lists have {others:,}, and this one has"
+            f" {upload.total:,}."
+        )
+    await repository.keep(connection, item_list, upload)
+
+
+async def _own(connection: AsyncConnection, caller: Caller, list_id: int) -> ItemList:
+    found = await repository.lists_of(connection, caller.account.id, list_id)
+    if not found:
+        raise InvalidInput(NO_LIST)
+    return found[0]
+
+
+def _upload_of(item_list: ItemList, upload_id: int) -> Upload:
+    for each in (item_list.kept, item_list.waiting):
+        if each is not None and each.id == upload_id:
+            return each
+    raise InvalidInput(NO_UPLOAD)
+
+
+def _lines_of(item_list: ItemList, upload_id: int | None) -> tuple[Upload, int | None]:
+    """The upload whose lines are asked for, and the one that it is compared with."""
+    if upload_id is not None:
+        return _upload_of(item_list, upload_id), None if item_list.kept is None else item_list.kept.id
+    if item_list.kept is None:
+        raise InvalidInput(NOTHING_KEPT)
+    return item_list.kept, None
+
+
+async def _with_stored(connection: AsyncConnection, lines: Sequence[ListLine]) -> Sequence[ShownLine]:
+    stored = await stored_standings(connection, {each.subject for each in lines if each.subject})
+    return [ShownLine(each, stored.get(each.subject or "")) for each in lines]
+
+
+def _name_of(text: str) -> str:
+    name = one_line(text)
+    if not name:
+        raise InvalidInput(NO_NAME)
+    if len(name) > MAX_NAME_LENGTH:
+        raise InvalidInput(NAME_TOO_LONG)
+    return name

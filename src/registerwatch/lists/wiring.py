@@ -1,0 +1,26 @@
+"""The use cases of lists, built together."""
+
+from dataclasses import dataclass
+
+from registerwatch.accounts.plans import plans
+from registerwatch.clock import Clock
+from registerwatch.db.engine import Database
+from registerwatch.lists.service import ListService
+from registerwatch.lists.worker import ListWorker
+from registerwatch.settings import Settings
+from registerwatch.tables.process import TableReader
+from registerwatch.watches.import_list import ImportService
+
+
+@dataclass(frozen=True, slots=True)
+class Lists:
+    """What surfaces and background work call."""
+
+    service: ListService
+    worker: ListWorker
+
+
+def build_lists(settings: Settings, database: Database, clock: Clock, imports: ImportService) -> Lists:
+    """The use cases over one database."""
+    worker = ListWorker(database, clock, TableReader(), plans(settings.trial_watch_cap))
+    return Lists(ListService(database, clock, imports, worker.wake), worker)

@@ -1,0 +1,270 @@
+"""Reads and matches the files of lists, and keeps the lines of all lists up with the copy."""
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+from datetime import UTC, date, datetime
+
+import msgspec
+import structlog
+
+from registerwatch.accounts.plans import PlanName, Plans
+from registerwatch.accounts.repository import account as stored_account
+from registerwatch.accounts.repository import lock_account
+from registerwatch.clock import Clock
+from registerwatch.db.engine import Database
+from registerwatch.errors import CapReached, InvalidInput, Overloaded
+from registerwatch.lists import line_repository, repository
+from registerwatch.lists.matching import Match, ReadLine, match, match_of
+from registerwatch.lists.models import FoundTable, Upload
+from registerwatch.lists.service import keep_upload
+from registerwatch.register.store.standings import (
+    StoredStanding,
+    changed_udis,
+    revision_of_copy,
+    stored_standings,
+)
+from registerwatch.tables.process import TableReader
+from registerwatch.tables.table import Table, TableRow
+
+AT_ONCE = 1_000
+"""Lines that are matched and stored together; so many are done anew where a node is killed."""
+LEASE_SECONDS = 120
+"""Longer than any file takes to be read, and any step to be matched."""
+IDLE_SECONDS = 2.0
+CHANGES_AT_ONCE = 2_000
+DUE_AGAIN_SECONDS = 24 * 3600
+"""What the copy does not have is matched again after so long: it may have it under another spelling by then."""
+KEPT_WAITING_SECONDS = 7 * 24 * 3600
+"""Uploads that nobody keeps are deleted after so long."""
+
+NO_ROWS = "The file has no rows below its heading."
+
+log = structlog.get_logger(__name__)
+
+
+class LeaseLost(Exception):
+    """The upload was discarded, is to be read in another way, or another node works on it."""
+
+
+class ListWorker:
+    """The work on lists of one process. Any number of processes may do it."""
+
+    def __init__(self, database: Database, clock: Clock, reader: TableReader, plans: Plans) -> None:
+        self._database = database
+        self._clock = clock
+        self._reader = reader
+        self._plans = plans
+        self._woken = asyncio.Event()
+
+    def wake(self) -> None:
+        """Let this process look for uploads at once."""
+        self._woken.set()
+
+    async def step(self) -> None:
+        """Work off what waits, then wait for more: until `wake` is called, or for two seconds."""
+        self._woken.clear()
+        await self.work_off()
+        try:
+            async with asyncio.timeout(IDLE_SECONDS):
+                await self._woken.wait()
+        except TimeoutError:
+            pass
+
+    async def work_off(self) -> None:
+        """Read and match every upload that waits."""
+        while await self._work_on_next():
+            pass
+
+    async def follow(self) -> None:
+        """Bring the lines of all lists up to what the copy has now."""
+        while await self._follow_changes():
+            pass
+        while await self._match_due():
+            pass
+
+    async def forget(self) -> int:
+        """Delete uploads that nobody kept; how many."""
+        async with self._database.transaction() as connection:
+            return await repository.forget(connection, int(self._clock.now()) - KEPT_WAITING_SECONDS)
+
+    async def _work_on_next(self) -> bool:
+        now = int(self._clock.now())
+        async with self._database.reading() as connection:
+            if not await repository.has_waiting(connection, now):
+                return False
+        async with self._database.transaction() as connection:
+            claimed = await repository.claim(connection, now, now + LEASE_SECONDS)
+        if claimed is None:
+            return False
+        upload, content, account_id = claimed
+        work = _Work(self._database, self._clock, upload, now + LEASE_SECONDS)
+        try:
+            await self._work_on(work, content, account_id)
+        except LeaseLost:
+            log.info("an upload of a list was taken back meanwhile", upload=upload.id)
+        except Overloaded:
+            await work.note(leased_until=0)
+            return False
+        except InvalidInput as error:
+            await work.fail(str(error))
+        return True
+
+    async def _work_on(self, work: "_Work", content: bytes, account_id: int) -> None:
+        """Read the file and match its lines, from where another node may have left them."""
+        table = await self._reader.read(content, account_id, work.upload.choices)
+        if not table.rows:
+            raise InvalidInput(NO_ROWS)
+        async with self._database.reading() as connection:
+            account = await stored_account(connection, account_id)
+        most = self._plans[PlanName(account.plan)].lines if account is not None else 0
+        if len(table.rows) > most:
+            raise InvalidInput(f"The plan allows {most:,} lines of lists; this file has {len(table.rows):,}.")
+        await work.begin(table)
+        async with self._database.reading() as connection:
+            after = await line_repository.last_number(connection, work.upload.id)
+        rest = [row for row in table.rows if row.number > after]
+        for start in range(0, len(rest), AT_ONCE):
+            await work.store(table, rest[start : start + AT_ONCE], self._today())
+        await work.end()
+        if work.upload.keeps_itself:
+            await self._keep(work.upload, account_id, most)
+
+    async def _keep(self, upload: Upload, account_id: int, most: int) -> None:
+        """Keep an upload that is to be kept by itself; it waits where there is no room for it."""
+        async with self._database.transaction() as connection:
+            await lock_account(connection, account_id)
+            lists = await repository.lists_of(connection, account_id, upload.list_id)
+            try:
+                for each in lists:
+                    await keep_upload(connection, account_id, most, each, upload.id)
+            except (CapReached, InvalidInput) as error:
+                await repository.note_problem(connection, upload.id, str(error))
+
+    async def _follow_changes(self) -> bool:
+        """Take in some changes of the copy; whether there may be more."""
+        async with self._database.reading() as connection:
+            since = await repository.oldest_revision(connection)
+            if since is None or since >= await revision_of_copy(connection):
+                return False
+            udis, until = await changed_udis(connection, since, CHANGES_AT_ONCE)
+            listed = await line_repository.listed_subjects(connection, set(udis)) if udis else set()
+            if not udis:  # the last changes were of actors or of rows that are gone
+                until = await revision_of_copy(connection)
+            stored = await stored_standings(connection, listed)
+        today = self._today()
+        async with self._database.transaction() as connection:
+            await line_repository.set_standings(
+                connection, [match_of(subject, each, today) for subject, each in sorted(stored.items())]
+            )
+            await repository.note_revision(connection, since, until)
+        return bool(udis)
+
+    async def _match_due(self) -> bool:
+        """Match some lines again that the copy did not have; whether there may be more."""
+        now = int(self._clock.now())
+        async with self._database.reading() as connection:
+            due = await line_repository.due(connection, now, AT_ONCE)
+            lines = [ReadLine.of_code(each.code) for each in due]
+            known = await stored_standings(connection, _spellings(lines))
+        if not due:
+            return False
+        matches = [(each, _due_at(each, now)) for each in _matches(lines, known, self._today())]
+        async with self._database.transaction() as connection:
+            await line_repository.set_matches(connection, due, matches)
+        return len(due) == AT_ONCE
+
+    def _today(self) -> date:
+        return datetime.fromtimestamp(self._clock.now(), UTC).date()
+
+
+class _Work:
+    """An upload that this node has a lease of. Every step raises `LeaseLost` where it has it no more."""
+
+    def __init__(self, database: Database, clock: Clock, upload: Upload, lease: int) -> None:
+        self.upload = upload
+        self._database = database
+        self._clock = clock
+        self._lease = lease
+        self._matched = upload.matched
+
+    async def note(self, **values: object) -> None:
+        async with self._database.transaction() as connection:
+            if not await repository.set_work(connection, self.upload.id, self._lease, values):
+                raise LeaseLost
+
+    async def begin(self, table: Table) -> None:
+        """Note how the file was read. Lines that another node has matched stay."""
+        async with self._database.reading() as connection:
+            revision = await revision_of_copy(connection)
+        first = {} if self._matched else {"revision": revision}
+        await self.note(found=repository.found_json(FoundTable.of(table)), total=len(table.rows), **first)
+
+    async def store(self, table: Table, rows: Sequence[TableRow], today: date) -> None:
+        """Match some rows, and store them as lines."""
+        lines = await asyncio.to_thread(_read_lines, rows)
+        async with self._database.reading() as connection:
+            known = await stored_standings(connection, _spellings(lines))
+        now = int(self._clock.now())
+        made = await asyncio.to_thread(self._rows, table, rows, lines, known, today, now)
+        lease, self._matched = now + LEASE_SECONDS, self._matched + len(rows)
+        async with self._database.transaction() as connection:
+            values = {"matched": self._matched, "leased_until": lease}
+            if not await repository.set_work(connection, self.upload.id, self._lease, values):
+                raise LeaseLost
+            await line_repository.add(connection, made)
+        self._lease = lease
+
+    async def end(self) -> None:
+        """Let the upload be ready."""
+        async with self._database.transaction() as connection:
+            await line_repository.number_keys(connection, self.upload.id)
+            ended = {"state": "ready", "problem": "", "leased_until": 0}
+            if not await repository.set_work(connection, self.upload.id, self._lease, ended):
+                raise LeaseLost
+
+    async def fail(self, problem: str) -> None:
+        """Say why the file cannot be read. One that was taken back says nothing."""
+        async with self._database.transaction() as connection:
+            failed = {"state": "failed", "problem": problem, "leased_until": 0}
+            await repository.set_work(connection, self.upload.id, self._lease, failed)
+
+    def _rows(
+        self,
+        table: Table,
+        rows: Sequence[TableRow],
+        lines: Sequence[ReadLine],
+        known: Mapping[str, StoredStanding],
+        today: date,
+        now: int,
+    ) -> list[dict[str, object]]:
+        column = table.choices.code_column or 0
+        return [
+            {
+                "upload_id": self.upload.id,
+                "number": row.number,
+                "code": line.code,
+                "cells": msgspec.json.encode([*row.cells[:column], *row.cells[column + 1 :]]).decode(),
+                "key": line.key,
+                "nth": 1,
+                "due_at": _due_at(found, now),
+                **asdict(found),
+            }
+            for row, line, found in zip(rows, lines, _matches(lines, known, today), strict=True)
+        ]
+
+
+def _read_lines(rows: Sequence[TableRow]) -> list[ReadLine]:
+    return [ReadLine.of(row) for row in rows]
+
+
+def _matches(lines: Iterable[ReadLine], known: Mapping[str, StoredStanding], today: date) -> list[Match]:
+    return [match(line, known, today) for line in lines]
+
+
+def _spellings(lines: Iterable[ReadLine]) -> set[str]:
+    return {spelling for line in lines for spelling in line.spellings}
+
+
+def _due_at(found: Match, now: int) -> int | None:
+    return now + DUE_AGAIN_SECONDS if found.standing in ("unknown", "ambiguous") else None
