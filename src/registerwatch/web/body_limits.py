@@ -12,6 +12,8 @@ MAX_BODY_BYTES = 64 * 1024
 LARGER_BODIES: Mapping[str, int] = {
     "/v1/import": 2 * 1024 * 1024,
     "/app/import": 2 * 1024 * 1024,
+    "/v1/lists": 10 * 1024 * 1024,
+    "/app/lists": 10 * 1024 * 1024 + 64 * 1024,  # a file of that length, and the fields beside it
     "/v1/billing/webhook": 256 * 1024,  # the provider's longest events, invoices of many lines, have some 100 KiB
 }
 """Paths that take more, in bytes."""

@@ -9,10 +9,12 @@ from starlette.types import Message, Receive
 
 from registerwatch.errors import InvalidInput
 from registerwatch.net.account_places import AccountPlaces
-from registerwatch.web.body_limits import MAX_BODY_BYTES
+from registerwatch.web.body_limits import MAX_BODY_BYTES, max_body_bytes
 
 MAX_RECEIVED, MAX_RECEIVED_OF_ACCOUNT = 64, 2
 """Bodies of more than 64 KiB that one process receives at a time, 128 MiB at most; and of an account all bodies."""
+FILE_BYTES, MAX_FILES_RECEIVED = 2 * 1024 * 1024, 8
+"""Paths that take more are those of files, of which so few are received at a time: 80 MiB at most."""
 GRACE_SECONDS, MIN_BYTES_A_SECOND = 10.0, 32 * 1024
 """A body that has such a place is to come so fast, after a while in which it may be slower."""
 TOO_SLOW = "The body came too slowly: after its first 64 KiB it has to come with 32 KiB a second."
@@ -20,8 +22,11 @@ TOO_SLOW = "The body came too slowly: after its first 64 KiB it has to come with
 
 @asynccontextmanager
 async def place_of_body(request: Request, account_id: int) -> AsyncIterator[Request]:
-    """The request with a body that waits for its place. The application's `state.large_bodies` has the places."""
-    places: AccountPlaces = request.app.state.large_bodies
+    """The request with a body that waits for its place. The application's `state` has the places, as `large_bodies` and
+    `large_files`.
+    """
+    is_file = max_body_bytes(request.scope["path"]) > FILE_BYTES
+    places: AccountPlaces = request.app.state.large_files if is_file else request.app.state.large_bodies
     async with places.own_place(account_id), AsyncExitStack() as held:
         yield Request(request.scope, _in_place(request.receive, places, held))
 
@@ -29,6 +34,11 @@ async def place_of_body(request: Request, account_id: int) -> AsyncIterator[Requ
 def places_of_large_bodies() -> AccountPlaces:
     """Places for an application's `state.large_bodies`."""
     return AccountPlaces(most=MAX_RECEIVED, most_per_account=MAX_RECEIVED_OF_ACCOUNT)
+
+
+def places_of_files() -> AccountPlaces:
+    """Places for an application's `state.large_files`."""
+    return AccountPlaces(most=MAX_FILES_RECEIVED, most_per_account=1)
 
 
 def _in_place(receive: Receive, places: AccountPlaces, held: AsyncExitStack) -> Receive:

@@ -1,0 +1,75 @@
+"""Rows of a list to download: its own columns as they were sent, then ours."""
+
+from collections.abc import Mapping, Sequence
+from datetime import date
+
+from registerwatch.lists.models import Coverage, FoundTable
+from registerwatch.lists.service import ShownLine
+from registerwatch.web.spreadsheet import Row
+
+COVERAGE_WORDS: Mapping[Coverage, str] = {
+    "found": "Found",
+    "certificate_ended": "Certificate ended",
+    "off_market": "Off the EU market",
+    "delisted": "No longer in the register",
+    "unknown": "Not in the stored copy",
+    "ambiguous": "Can be several",
+    "invalid": "Invalid code",
+}
+OURS = (
+    "UDI-DI or SRN",
+    "Result",
+    "Why",
+    "Name",
+    "Manufacturer",
+    "Manufacturer SRN",
+    "Market status",
+    "Risk class",
+    "Certificates",
+    "Certificates until",
+    "Watched",
+)
+
+
+def list_header(found: FoundTable) -> Sequence[str]:
+    """The headings: those of the file, then ours, which get a mark where the file has the same."""
+    return [*found.headings, *(f"{each} (Registerwatch)" if each in found.headings else each for each in OURS)]
+
+
+def list_row(shown: ShownLine, found: FoundTable) -> Row:
+    """One line."""
+    line, stored = shown.line, shown.stored
+    cells = [*line.cells, *[""] * (len(found.own_headings) - len(line.cells))]
+    cells.insert(found.code_column, line.code)
+    told: Row = ["", "", "", "", ""]
+    if stored is not None:
+        told = [
+            stored.name,
+            stored.manufacturer_name,
+            stored.manufacturer_srn,
+            stored.status,
+            stored.risk_class,
+        ]
+    return [
+        *cells,
+        line.subject,
+        COVERAGE_WORDS[line.coverage],
+        line.reason,
+        *told,
+        certificates_words(shown),
+        date.fromisoformat(line.certified_until) if line.certified_until else None,
+        "yes" if line.is_watched else "no",
+    ]
+
+
+def certificates_words(shown: ShownLine) -> str:
+    """What is known of the certificates of a line's device; empty for what the copy does not have."""
+    line, stored = shown.line, shown.stored
+    if stored is None or line.subject is None:
+        return ""
+    if not stored.certs:
+        return "" if not stored.manufacturer_srn else "None listed" if line.certs_read else "Not read"
+    if line.certified_until == "":
+        return "All ended"
+    number = f"{len(stored.certs)} listed"
+    return number if line.certs_read else f"{number}, not all read"

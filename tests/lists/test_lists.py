@@ -1,0 +1,254 @@
+"""Saved lists over REST: what is sent is matched with the copy, kept, followed, watched and exported."""
+
+import csv
+import io
+from typing import Any
+
+import pytest
+from openpyxl import load_workbook
+
+from registerwatch.register.codes import StatusFilter
+from registerwatch.register.models import Certificate
+from tests.lists.steps import ListSteps
+from tests.register.builders import a_full_reading, a_udi
+from tests.support.harness import ServiceHarness
+
+pytestmark = pytest.mark.anyio
+
+FOUND, OFF, ENDED, UNKNOWN, BARE = (a_udi(number) for number in range(5))
+PAST, FUTURE = "2026-12-31", "2030-01-01"
+
+
+async def fill(harness: ServiceHarness) -> None:
+    """Devices of each kind: one is fine, one off the market, one has an ended certificate, one has none."""
+    await harness.store(a_full_reading("u-1", FOUND, certs=(Certificate("C-1", expiry=FUTURE),), trade_name="Pump"))
+    await harness.store(a_full_reading("u-2", OFF, status_code=StatusFilter.OFF.code))
+    ended = (Certificate("C-2", expiry=PAST), Certificate("C-3", expiry=FUTURE, status_code="x.withdrawn"))
+    await harness.store(a_full_reading("u-3", ENDED, certs=ended))
+    await harness.store(a_full_reading("u-5", BARE, certs=()))
+
+
+def a_file(*codes: str) -> str:
+    return "Article;GTIN;Ward\n" + "".join(f"A-{number};{code};W {number}\n" for number, code in enumerate(codes, 1))
+
+
+async def test_each_line_is_told_as_the_copy_has_it(harness: ServiceHarness, lists: ListSteps) -> None:
+    await fill(harness)
+    codes = (f"{FOUND[:7]} {FOUND[7:]}", OFF, ENDED, UNKNOWN, "4,01235E+12", "", FOUND)
+
+    list_id = await lists.kept(a_file(*codes))
+
+    lines = await lists.lines(list_id)
+    assert [(each["line"], each["subject"], each["coverage"]) for each in lines] == [
+        (2, FOUND, "found"),
+        (3, OFF, "off_market"),
+        (4, ENDED, "certificate_ended"),
+        (5, UNKNOWN, "unknown"),
+        (6, None, "invalid"),
+        (7, None, "invalid"),
+        (8, FOUND, "found"),
+    ]
+    assert lines[0]["cells"] == {"Article": "A-1", "Ward": "W 1"}
+    assert (lines[0]["name"], lines[0]["certified_until"]) == ("Pump", FUTURE)
+    assert [each["reason"] for each in lines if each["coverage"] == "invalid"] == [
+        "a spreadsheet has shortened this number; format its column as text and export the list again.",
+        "the row has no code.",
+    ]
+    assert await lists.coverage(list_id) == {
+        "lines": 7,
+        "found": 2,
+        "off_market": 1,
+        "certificate_ended": 1,
+        "unknown": 1,
+        "invalid": 2,
+    }
+
+
+async def test_nothing_is_kept_before_somebody_says_so(harness: ServiceHarness, lists: ListSteps) -> None:
+    await fill(harness)
+
+    list_id, answer = await lists.matched(a_file(FOUND, OFF), filename="stock.csv")
+
+    assert (answer["upload"]["state"], answer["upload"]["filename"], answer["upload"]["matched"]) == (
+        "ready",
+        "stock.csv",
+        2,
+    )
+    assert (await lists.get(f"/v1/lists/{list_id}"))["list"]["coverage"] is None
+    refused = await lists.request("GET", f"/v1/lists/{list_id}/lines")
+    assert (refused.status_code, refused.json()["error"]) == (400, "This list has no lines yet.")
+
+    kept = await lists.request("POST", f"/v1/lists/{list_id}/uploads/{answer['upload']['id']}/keep", json={})
+    assert kept.json()["list"]["coverage"]["lines"] == 2
+    again = await lists.request("POST", f"/v1/lists/{list_id}/uploads/{answer['upload']['id']}/keep", json={})
+    assert again.json() == kept.json()
+
+
+async def test_what_was_recognised_wrongly_can_be_corrected(harness: ServiceHarness, lists: ListSteps) -> None:
+    await fill(harness)
+    list_id, answer = await lists.matched(f"GTIN;Other\n{UNKNOWN};{FOUND}\n")
+    upload_id = answer["upload"]["id"]
+    assert answer["coverage"]["unknown"] == 1
+
+    await lists.request("PATCH", f"/v1/lists/{list_id}/uploads/{upload_id}", json={"code_column": 1})
+    await lists.work()
+
+    answer = await lists.get(f"/v1/lists/{list_id}/uploads/{upload_id}")
+    assert (answer["upload"]["reading"]["code_column"], answer["coverage"]["found"]) == (1, 1)
+
+
+async def test_a_file_that_is_none_says_why_and_the_list_stays(harness: ServiceHarness, lists: ListSteps) -> None:
+    await fill(harness)
+    list_id = await lists.kept(a_file(FOUND))
+
+    _, answer = await lists.matched(b"%PDF-1.7 ...")
+
+    assert answer["upload"]["state"] == "failed"
+    assert "PDF" in answer["upload"]["error"]
+    assert (await lists.coverage(list_id))["found"] == 1
+    refused = await lists.request("POST", f"/v1/lists/{list_id}/uploads/{answer['upload']['id']}/keep", json={})
+    assert refused.status_code == 400
+
+
+async def test_a_later_file_tells_what_is_new_changed_and_gone(harness: ServiceHarness, lists: ListSteps) -> None:
+    await fill(harness)
+    await lists.kept(f"Article;GTIN\nA;{FOUND}\nB;{OFF}\nC;{FOUND}\nD;odd 1\n")
+
+    list_id, answer = await lists.matched(f"Article;GTIN\nA;{FOUND[1:]}\nX;{FOUND}\nD;odd-1\nE;{ENDED}\n")
+
+    upload_id = answer["upload"]["id"]
+    assert answer["differences"] == {"new": 1, "changed": 1, "same": 2, "gone": 1}
+    changed = await lists.lines(list_id, upload=upload_id, change="changed")
+    assert [each["cells"]["Article"] for each in changed] == ["X"]
+    gone = await harness.service.lists.service.gone(await harness.owner(), list_id, upload_id)
+    assert [(each.line.subject, each.line.cells) for each in gone] == [(OFF, ["B"])]
+
+
+async def test_lines_follow_the_copy(harness: ServiceHarness, lists: ListSteps) -> None:
+    await fill(harness)
+    list_id = await lists.kept(a_file(FOUND, UNKNOWN, OFF))
+    assert await lists.coverage(list_id) == {"lines": 3, "found": 1, "unknown": 1, "off_market": 1}
+
+    harness.clock.move(60)
+    await harness.store(a_full_reading("u-1", FOUND, version=2, status_code=StatusFilter.NOT_EU.code))
+    await harness.store(a_full_reading("u-4", UNKNOWN))
+    assert (await lists.coverage(list_id))["changes_behind"] > 0
+    await lists.follow()
+
+    assert await lists.coverage(list_id) == {"lines": 3, "found": 1, "off_market": 2}
+
+
+async def test_a_certificate_ends_by_its_date_alone(harness: ServiceHarness, lists: ListSteps) -> None:
+    await fill(harness)
+    list_id = await lists.kept(a_file(FOUND, BARE))
+    assert (await lists.coverage(list_id))["found"] == 2
+
+    harness.clock.move(4 * 366 * 24 * 3600)
+
+    caller = await harness.owner()
+    assert (await harness.service.lists.service.one(caller, list_id)).counts.of == {  # type: ignore[union-attr]
+        "found": 1,
+        "certificate_ended": 1,
+    }
+
+
+async def test_a_code_that_the_copy_has_under_another_spelling_is_found_a_day_later(
+    harness: ServiceHarness, lists: ListSteps
+) -> None:
+    list_id = await lists.kept("HIBC\n+A99912345/$$52001510X33\n")
+    assert (await lists.coverage(list_id))["unknown"] == 1
+    await harness.store(a_full_reading("u-9", "+A99912345"))
+
+    await lists.follow()
+    harness.clock.move(24 * 3600 + 1)
+    await lists.follow()
+
+    assert [each["coverage"] for each in await lists.lines(list_id)] == ["found"]
+
+
+async def test_lines_of_a_filter_are_watched_with_a_tag(harness: ServiceHarness, lists: ListSteps) -> None:
+    await fill(harness)
+    await harness.post_watches(lists.owner.api_key, FOUND)
+    list_id = await lists.kept(a_file(FOUND, OFF, ENDED, UNKNOWN, "odd"))
+
+    some = await lists.request("POST", f"/v1/lists/{list_id}/watch", json={"coverage": "off_market"})
+    rest = await lists.request("POST", f"/v1/lists/{list_id}/watch", json={"tags": ["Stock"]})
+
+    assert some.json() == {"added": 1, "watched": 0, "left": 0}
+    assert rest.json() == {"added": 2, "watched": 2, "left": 0}
+    assert (await lists.coverage(list_id))["watched"] == 4
+    assert len(await lists.lines(list_id, watched="false")) == 1
+    caller = await harness.owner()
+    assert await harness.service.watches.tags.counts(caller) == {"Stock": 4}
+
+
+async def test_what_the_plan_has_no_room_for_is_told(harness: ServiceHarness, lists: ListSteps) -> None:
+    codes = [a_udi(number) for number in range(40)]
+    list_id = await lists.kept(a_file(*codes))
+
+    watched = (await lists.request("POST", f"/v1/lists/{list_id}/watch", json={})).json()
+
+    cap = (await harness.owner()).account.plan.watches
+    assert watched == {"added": cap, "watched": 0, "left": 40 - cap}
+
+
+async def test_a_list_is_exported_with_its_own_columns_and_ours(harness: ServiceHarness, lists: ListSteps) -> None:
+    await fill(harness)
+    list_id = await lists.kept(f"Article;GTIN;Name\n=1+1;{FOUND};Pümpe\n-2;{UNKNOWN};\n")
+
+    as_csv = await lists.request("GET", f"/v1/lists/{list_id}/lines.csv", params={"coverage": "found"})
+    as_xlsx = await lists.request("GET", f"/v1/lists/{list_id}/lines.xlsx")
+
+    [header, row] = csv.reader(io.StringIO(as_csv.content.decode("utf-8-sig")))
+    told: dict[str, Any] = dict(zip(header, row, strict=True))
+    assert (told["Article"], told["GTIN"], told["Name"], told["Name (Registerwatch)"]) == (
+        "'=1+1",
+        FOUND,
+        "Pümpe",
+        "Pump",
+    )
+    assert (told["UDI-DI or SRN"], told["Result"], told["Certificates until"]) == (FOUND, "Found", FUTURE)
+    sheet = load_workbook(io.BytesIO(as_xlsx.content)).active
+    assert sheet is not None
+    rows = list(sheet.iter_rows(values_only=True))
+    assert len(rows) == 3
+    assert rows[1][:2] == ("=1+1", FOUND)
+
+
+async def test_a_list_is_renamed_and_deleted_with_its_lines(harness: ServiceHarness, lists: ListSteps) -> None:
+    list_id = await lists.kept(a_file(UNKNOWN))
+    await lists.kept(a_file(UNKNOWN), "Other")
+
+    taken = await lists.request("PATCH", f"/v1/lists/{list_id}", json={"name": " Other "})
+    renamed = await lists.request("PATCH", f"/v1/lists/{list_id}", json={"name": "Ward 3"})
+    assert (taken.status_code, renamed.json()["list"]["name"]) == (400, "Ward 3")
+
+    assert (await lists.request("DELETE", f"/v1/lists/{list_id}")).json() == {"ok": True}
+    assert [each["name"] for each in (await lists.get("/v1/lists"))["lists"]] == ["Other"]
+    assert (await lists.request("GET", f"/v1/lists/{list_id}")).status_code == 400
+
+
+async def test_lists_of_others_are_not_there(harness: ServiceHarness, lists: ListSteps) -> None:
+    list_id = await lists.kept(a_file(UNKNOWN))
+    upload_id = (await lists.get(f"/v1/lists/{list_id}"))["list"]["kept"]["id"]
+    stranger = ListSteps(harness, await harness.sign_up("b@other.example"))
+    before = harness.all_rows()
+
+    for method, path, body in (
+        ("GET", "", None),
+        ("GET", "/lines", None),
+        ("GET", "/lines.csv", None),
+        ("GET", f"/uploads/{upload_id}", None),
+        ("PATCH", "", {"name": "x"}),
+        ("PATCH", f"/uploads/{upload_id}", {"code_column": 0}),
+        ("POST", f"/uploads/{upload_id}/keep", {}),
+        ("POST", "/watch", {}),
+        ("DELETE", f"/uploads/{upload_id}", None),
+        ("DELETE", "", None),
+    ):
+        answer = await stranger.request(method, f"/v1/lists/{list_id}{path}", json=body)
+        assert answer.status_code in (200, 400), path
+        assert answer.status_code == 400 or answer.json() == {"ok": True}
+    assert harness.all_rows()["list_lines"] == before["list_lines"]
+    assert harness.all_rows()["item_lists"] == before["item_lists"]
+    assert (await stranger.get("/v1/lists"))["lists"] == []
