@@ -1,13 +1,13 @@
 """From the bytes of a text to its characters."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from registerwatch.errors import InvalidInput
 
 UTF_8, UTF_16, WINDOWS_1252 = "utf-8", "utf-16", "windows-1252"
 ENCODINGS: Mapping[str, str] = {
-    UTF_8: "utf-8",
-    UTF_16: "utf-16",
+    UTF_8: "utf-8-sig",
+    UTF_16: "utf-16-le",
     WINDOWS_1252: "cp1252",
     "windows-1250": "cp1250",
     "iso-8859-15": "iso8859-15",
@@ -17,15 +17,11 @@ ENCODINGS: Mapping[str, str] = {
 }
 """The encodings that can be chosen, and what Python calls them."""
 
-_UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
-
 
 def decoded(content: bytes) -> tuple[str, str, bool]:
     """The text of a file, its encoding, and whether that was guessed: UTF-8, UTF-16, else Windows-1252."""
-    if content.startswith(_UTF_16_MARKS):
-        return content.decode("utf-16", "replace"), UTF_16, False
-    for charset in _utf_16_without_mark(content):
-        return content.decode(charset, "replace"), UTF_16, False
+    if utf_16 := _form_of_utf_16(content):
+        return content.decode(utf_16, "replace"), UTF_16, False
     try:
         return content.decode("utf-8-sig"), UTF_8, False
     except UnicodeDecodeError:
@@ -33,14 +29,17 @@ def decoded(content: bytes) -> tuple[str, str, bool]:
 
 
 def decoded_as(content: bytes, encoding: str) -> str:
-    """The text of a file in one of `ENCODINGS`. Raises `InvalidInput` where it cannot be read so."""
+    """The text of a file in one of `ENCODINGS`. Raises `InvalidInput` where it cannot be read so.
+
+    What `decoded` recognises or guesses can be chosen too: few bytes that do not fit are replaced there.
+    """
     if encoding not in ENCODINGS:
         raise InvalidInput(f"The encoding is none of {', '.join(ENCODINGS)}.")
-    codec = ENCODINGS[encoding]
-    if encoding == UTF_16 and not content.startswith(_UTF_16_MARKS):
-        codec = next(iter(_utf_16_without_mark(content)), "utf-16-le")
+    utf_16 = _form_of_utf_16(content) if encoding == UTF_16 else ""
     try:
-        return content.decode("utf-8-sig" if encoding == UTF_8 else codec)
+        if utf_16 or encoding == WINDOWS_1252:
+            return content.decode(utf_16 or "cp1252", "replace")
+        return content.decode(ENCODINGS[encoding])
     except UnicodeDecodeError as error:
         raise InvalidInput(
             f"The file cannot be read as {encoding}: its byte {error.start + 1:,} does not fit. Choose another "
@@ -48,9 +47,13 @@ def decoded_as(content: bytes, encoding: str) -> str:
         ) from None
 
 
-def _utf_16_without_mark(content: bytes) -> Sequence[str]:
-    """UTF-16 of Western signs has a NUL in every second place."""
+def _form_of_utf_16(content: bytes) -> str:
+    """Which form of UTF-16 a text is certainly in, empty for any other: it has a mark, or, as that of Western signs, a
+    NUL in every second place.
+    """
+    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return "utf-16"
     start = content[:200]
     if len(start) >= 4 and start.count(0) * 3 >= len(start):
-        return ("utf-16-le" if start[1::2].count(0) > start[::2].count(0) else "utf-16-be",)
-    return ()
+        return "utf-16-le" if start[1::2].count(0) > start[::2].count(0) else "utf-16-be"
+    return ""

@@ -6,17 +6,18 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
-from registerwatch.register.identifiers import read_code
-from registerwatch.tables.cells import MAX_CELL_LENGTH, CellProblem, FileRow, bare
+from registerwatch.register.identifiers import is_number, kind, read_code
+from registerwatch.tables.cells import MAX_CELL_LENGTH, MIN_DIGITS, CellProblem, FileRow, bare
 from registerwatch.tables.table import column_letters
 
-HEADINGS = (
+DEVICE_HEADINGS = (
     *("udidi", "udidisrn", "udidiorsrn", "primaryudidi", "primarydi", "udi", "udicode", "deviceidentifier", "di"),
     *("gtin", "gtin14", "gtin13", "gtinean", "ean", "ean13", "subject", "identifier"),
-    *("srn", "actorsrn", "actoridsrn", "manufacturersrn", "manufactureractoridsrn"),
 )
+ACTOR_HEADINGS = ("srn", "actorsrn", "actoridsrn", "manufacturersrn", "manufactureractoridsrn")
+HEADINGS = (*DEVICE_HEADINGS, *ACTOR_HEADINGS)
 """Headings of a column of identifiers, without spaces and signs. Of several columns the one named first is used."""
-HEADINGS_OF_LANGUAGES = (
+OTHER_DEVICE_HEADINGS = (
     *("udidicode", "udinumber", "udidinumber", "gtinudi", "gtinudidi", "udigtin", "udidigtin", "eangtin", "eanudi"),
     *("gtincode", "gtinnumber", "gtinbarcode", "gs1gtin", "gs1code", "gtin12", "gtin8", "eancode", "eannumber", "ean8"),
     *("upc", "upccode", "upca", "hibc", "hibccode", "hibcc", "ppn", "hpc", "barcode", "barcodenumber", "scancode"),
@@ -26,19 +27,28 @@ HEADINGS_OF_LANGUAGES = (
     *("codiceudi", "codiceudidi", "codicegtin", "codiceean", "codiceabarre", "codicebarre", "numerogtinean"),
     *("codigoudi", "codigoudidi", "codigogtin", "codigoean", "codigodebarras", "codigobarras", "codbarras"),
     *("streepjescode", "barcodenr", "kodkreskowy", "kodean", "kodudi", "streckkod", "stregkode", "strekkode"),
-    *("srnnummer", "srnnumber", "herstellersrn", "srnhersteller", "srnfabricant", "fabricantsrn", "srnfabbricante"),
 )
-"""The same for tables: what exports of hospitals and dealers call it."""
+"""What exports of hospitals and dealers call it. PZNs are not among them: no code parser reads one without its PPN."""
+OTHER_ACTOR_HEADINGS = ("srnnummer", "srnnumber", "herstellersrn", "srnhersteller", "srnfabricant", "fabricantsrn")
 MAX_HEADING_ROWS = 20
 """The heading is looked for in so many rows that hold something: exports often begin with titles."""
 MAX_SAMPLE_ROWS = 200
 """Rows below the heading whose cells tell what a column holds."""
 CERTAIN_SHARE = 0.5
-"""More of the cells of a column are not codes by chance: of numbers with eight digits one in ten is a GTIN."""
+"""A column whose share of codes is above it holds codes, whatever the headings say."""
 MIN_SHARE = 0.2
+"""Below it, codes are there by chance."""
 
 _WORDS = frozenset({"gtin", "ean", "udi", "udidi", "iud", "barcode", "strichcode"})
 _BASIC = frozenset({"basic", "basis", "base", "basico", "basica", "buidi", "budi"})
+_OF_WORDS = " "
+"""Stands for headings that have such a word among others."""
+_RANKS = {
+    name: rank
+    for rank, name in enumerate(
+        (*DEVICE_HEADINGS, *OTHER_DEVICE_HEADINGS, _OF_WORDS, *ACTOR_HEADINGS, *OTHER_ACTOR_HEADINGS)
+    )
+}
 _DATA = re.compile(r"[\s\d.,:/%€$£+-]*\d[\s\d.,:/%€$£+-]*(E\+?\d+)?", re.IGNORECASE)
 
 Cells = Sequence[str]
@@ -121,20 +131,26 @@ def _rank_of_heading(text: str) -> int | None:
     if name in _RANKS:
         return _RANKS[name]
     words = {normal(word) for word in re.split(r"[\s/,;()_.:]+", text)} if 0 < len(text) <= 60 else set()
-    if words & _WORDS and not words & _BASIC:
-        return len(_RANKS)
-    return None
-
-
-_RANKS = {name: rank for rank, name in enumerate((*HEADINGS, *HEADINGS_OF_LANGUAGES))}
+    return _RANKS[_OF_WORDS] if words & _WORDS and not words & _BASIC else None
 
 
 def _share_of_codes(column: int, rows: Iterable[FileRow]) -> float:
-    """The share of cells that certainly are codes. A shortened number counts by half: it may have been one."""
+    """The share of cells that certainly are codes. A shortened number counts by half, as it may have been one; so does
+    a number of eight digits, as one in ten has a right check digit by chance, such as dates.
+    """
     cells = [(row.texts[column], row.problems.get(column, "")) for row in rows if column < len(row.texts)]
     filled = [(text, problem) for text, problem in cells if text]
-    codes = sum(0.5 if problem == "shortened" else is_code(text) for text, problem in filled)
-    return codes / len(filled) if filled else 0.0
+    return sum(_certainty(text, problem) for text, problem in filled) / len(filled) if filled else 0.0
+
+
+def _certainty(text: str, problem: CellProblem) -> float:
+    if problem == "shortened":
+        return 0.5
+    if not is_code(text):
+        return 0.0
+    if len(text) == MIN_DIGITS and is_number(text):
+        return 0.5
+    return 1.0 if kind(text) == "udi" else 0.9  # of two columns that of the devices
 
 
 def _usual_width(rows: Sequence[FileRow]) -> int:

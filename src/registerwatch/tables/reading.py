@@ -1,5 +1,6 @@
 """Any file of a user as a table of texts. Pure; whatever a file holds, the answer is a table or `InvalidInput`."""
 
+import string
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -38,6 +39,7 @@ from registerwatch.tables.workbook import Sheet, Workbook, open_workbook
 MAX_UNPACKED_BYTES = 200 * 1024 * 1024
 NO_SIGNS = frozenset(map(chr, (*range(4), *range(5, 9), *range(14, 26), 27, 28, 31)))
 """Control characters that no text has. Separators of scanned codes may be in one."""
+BLANK = f'{string.whitespace}{"".join(DELIMITERS)}"'
 
 NOTHING = "This file holds nothing. Upload one with a heading and rows below it."
 NOTHING_BELOW = "This file has a heading, but no row below it."
@@ -86,6 +88,8 @@ def _text_file(content: bytes, choices: ReadChoices) -> _File:
     if not NO_SIGNS.isdisjoint(text):
         raise InvalidInput(NO_TEXT)
     check_is_no_page(text)
+    if not text.strip(BLANK):
+        raise InvalidInput(NOTHING)
     lines = split_lines(text)
     announced = announced_delimiter(lines)
     after = 1 if announced else 0
