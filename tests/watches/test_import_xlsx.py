@@ -1,12 +1,9 @@
 """Lists in Excel workbooks: cells that a spreadsheet has changed, odd workbooks, workbooks that are attacks."""
 
 import contextlib
-import io
-import zipfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import date
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -20,32 +17,8 @@ from registerwatch.watches.import_table import LeftOut
 from registerwatch.watches.import_xlsx import workbook_lines
 from tests.register.builders import PROPERTY, UDI
 from tests.support.harness import SRN
-
-
-def saved(workbook: Workbook) -> bytes:
-    content = io.BytesIO()
-    workbook.save(content)
-    return content.getvalue()
-
-
-def a_workbook(*rows: Sequence[Any], change: Callable[[Any], object] = lambda _sheet: None) -> bytes:
-    """A workbook with these rows, after a change of its sheet."""
-    workbook = Workbook()
-    for row in rows:
-        workbook.active.append(list(row))  # type: ignore[union-attr]  # a new workbook has a sheet
-    change(workbook.active)
-    return saved(workbook)
-
-
-def with_part(content: bytes, name: str, part: bytes) -> bytes:
-    """The workbook with one of its files replaced or added."""
-    changed = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(changed, "w", zipfile.ZIP_DEFLATED) as new:
-        for each in old.namelist():
-            if each != name:
-                new.writestr(each, old.read(each))
-        new.writestr(name, part)
-    return changed.getvalue()
+from tests.tables.workbooks import a_workbook, saved, with_part
+from tests.tables.workbooks import an_archive as archive_of
 
 
 def test_cells_are_read_as_a_person_sees_them() -> None:
@@ -125,11 +98,7 @@ BILLION_LAUGHS = (
 
 
 def an_archive(*names: str, size: int = 1) -> bytes:
-    content = io.BytesIO()
-    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name in names:
-            archive.writestr(name, b"0" * size)
-    return content.getvalue()
+    return archive_of(dict.fromkeys(names, b"0" * size))
 
 
 PARTS = "[Content_Types].xml", "xl/workbook.xml"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from registerwatch.errors import InvalidInput
 from registerwatch.tables.archive import UNREADABLE
-from registerwatch.tables.cells import CellProblem, FileRow, bare, from_exponent, kept_as_text, one_line
+from registerwatch.tables.cells import FileRow, bare, from_exponent, kept_as_text, one_line
 from registerwatch.tables.delimited import (
     DELIMITERS,
     announced_delimiter,
@@ -40,6 +40,8 @@ MAX_UNPACKED_BYTES = 200 * 1024 * 1024
 NO_SIGNS = frozenset(map(chr, (*range(4), *range(5, 9), *range(14, 26), 27, 28, 31)))
 """Control characters that no text has. Separators of scanned codes may be in one."""
 BLANK = f'{string.whitespace}{"".join(DELIMITERS)}"'
+_SECOND_SIGNS = frozenset(".,Ee")
+"""Of numbers with an exponent."""
 
 NOTHING = "This file holds nothing. Upload one with a heading and rows below it."
 NOTHING_BELOW = "This file has a heading, but no row below it."
@@ -106,18 +108,24 @@ def _chosen_delimiter(choices: ReadChoices) -> str:
 
 
 def _text_row(number: int, cells: Sequence[str]) -> FileRow:
+    texts = [one_line(kept_as_text(written)) for written in cells[:MAX_COLUMNS]]
+    behind = [column for column, text in enumerate(cells[MAX_COLUMNS:], start=1) if text.strip()]
+    return _read_row(FileRow(number, texts, left_out=behind[-1] if behind else 0))
+
+
+def _read_row(row: FileRow) -> FileRow:
+    """A row whose numbers have all their digits, and whose texts are as they were before they were written."""
     texts: list[str] = []
-    problems: dict[int, CellProblem] = {}
-    for column, written in enumerate(cells[:MAX_COLUMNS]):
-        text = one_line(kept_as_text(written))
-        if text[:1].isdigit() and text[1:2] in ".,Ee":
-            cell = from_exponent(text)
+    problems = dict(row.problems)
+    for column, written in enumerate(row.texts):
+        text = written
+        if written[1:2] in _SECOND_SIGNS and written[:1].isdigit():
+            cell = from_exponent(written)
             text = cell.text
             if cell.problem:
                 problems[column] = cell.problem
         texts.append(unguarded(text))
-    behind = [column for column, text in enumerate(cells[MAX_COLUMNS:], start=1) if text.strip()]
-    return FileRow(number, texts, problems, behind[-1] if behind else 0)
+    return FileRow(row.number, texts, problems, row.left_out)
 
 
 def _workbook_file(content: bytes, choices: ReadChoices) -> _File:
@@ -138,11 +146,11 @@ def _workbook_file(content: bytes, choices: ReadChoices) -> _File:
 
 def _sheet_texts(workbook: Workbook, sheet: Sheet) -> Iterator[FileRow]:
     for row in sheet_rows(workbook, sheet, MAX_COLUMNS):
-        texts = [unguarded(one_line(text)) for text in row.texts]
+        texts = [one_line(text) for text in row.texts]
         for column, problem in row.problems.items():
             if problem == "date":
                 texts[column] = texts[column].removesuffix(" 00:00:00")
-        yield FileRow(row.number, texts, row.problems, row.left_out)
+        yield _read_row(FileRow(row.number, texts, row.problems, row.left_out))
 
 
 def _bounded(rows: Iterable[FileRow]) -> Sequence[FileRow]:
