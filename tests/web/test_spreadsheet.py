@@ -13,15 +13,8 @@ from hypothesis import strategies as st
 from openpyxl import load_workbook
 from starlette.responses import Response, StreamingResponse
 
-from registerwatch.web.spreadsheet import (
-    BATCH_ROWS,
-    BYTE_ORDER_MARK,
-    Row,
-    csv_cell,
-    csv_response,
-    csv_text,
-    xlsx_response,
-)
+from registerwatch.tables.csv_file import BATCH_ROWS, BYTE_ORDER_MARK, Row, csv_cell, csv_text
+from registerwatch.web.spreadsheet import csv_response, xlsx_response
 from registerwatch.web.xlsx_sheet import MAX_CELL_LENGTH
 
 HOSTILE = [

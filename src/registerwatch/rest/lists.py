@@ -1,6 +1,5 @@
 """Saved lists over REST: sending files, how their lines stand, watching and exporting them."""
 
-from collections.abc import AsyncIterator, Sequence
 from typing import Annotated
 
 from fastapi import Depends, Query
@@ -8,11 +7,9 @@ from pydantic import BaseModel, Field
 from starlette.requests import Request
 from starlette.responses import Response
 
-from registerwatch.bootstrap import Service
 from registerwatch.db.row_pages import MAX_ROW_ID
 from registerwatch.errors import InvalidInput
 from registerwatch.lists.models import MAX_NAME_LENGTH, Coverage, LineChange, LineFilter
-from registerwatch.lists.service import NOTHING_KEPT
 from registerwatch.rest.auth import ActiveAccount, Reader, WatchEditor
 from registerwatch.rest.description import BAD_REQUEST, CAP_REACHED, EXPIRED, RequestBody, answer
 from registerwatch.rest.file_body import FILE_BODY, FileBodyRoute
@@ -34,10 +31,10 @@ from registerwatch.web.list_answers import (
     SentList,
     WatchedAnswer,
 )
-from registerwatch.web.list_files import list_header, list_row
+from registerwatch.web.list_files import list_rows
 from registerwatch.web.rate_limits import Limit
 from registerwatch.web.responses import NOT_CACHED, json_response, private_response
-from registerwatch.web.spreadsheet import Row, csv_response, xlsx_response
+from registerwatch.web.spreadsheet import csv_response, xlsx_response
 
 router = account_router("lists")
 files = account_router("lists", route_class=FileBodyRoute)
@@ -267,7 +264,7 @@ async def list_csv(
     caller: Reader,
 ) -> Response:
     """Its own columns, then ours."""
-    header, rows = await _file(service, caller, row_id(id), parameters.chosen)
+    header, rows = await list_rows(service.lists.service, caller, row_id(id), parameters.chosen)
     return await csv_response("list.csv", header, rows)
 
 
@@ -279,20 +276,5 @@ async def list_xlsx(
     caller: Reader,
 ) -> Response:
     """The same as an Excel workbook."""
-    header, rows = await _file(service, caller, row_id(id), parameters.chosen)
+    header, rows = await list_rows(service.lists.service, caller, row_id(id), parameters.chosen)
     return await xlsx_response("list.xlsx", header, rows)
-
-
-async def _file(
-    service: Service, caller: Reader, list_id: int, chosen: LineFilter
-) -> tuple[Sequence[str], AsyncIterator[Row]]:
-    kept = (await service.lists.service.one(caller, list_id)).item_list.kept
-    if kept is None or kept.found is None:
-        raise InvalidInput(NOTHING_KEPT)
-    found = kept.found
-
-    async def rows() -> AsyncIterator[Row]:
-        async for shown in service.lists.service.every_line(caller, list_id, chosen):
-            yield list_row(shown, found)
-
-    return list_header(found), rows()

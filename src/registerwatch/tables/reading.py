@@ -124,7 +124,7 @@ def _read_row(row: FileRow) -> FileRow:
             text = cell.text
             if cell.problem:
                 problems[column] = cell.problem
-        texts.append(unguarded(text))
+        texts.append(unguarded(text).strip())
     return FileRow(row.number, texts, problems, row.left_out)
 
 

@@ -1,11 +1,13 @@
 """Rows of a list to download: its own columns as they were sent, then ours."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import date
 
-from registerwatch.lists.models import Coverage, FoundTable
-from registerwatch.lists.service import ShownLine
-from registerwatch.web.spreadsheet import Row
+from registerwatch.accounts.models import Caller
+from registerwatch.errors import InvalidInput
+from registerwatch.lists.models import Coverage, FoundTable, LineFilter
+from registerwatch.lists.service import NOTHING_KEPT, ListService, ShownLine
+from registerwatch.tables.csv_file import Row
 
 COVERAGE_WORDS: Mapping[Coverage, str] = {
     "found": "Found",
@@ -31,12 +33,28 @@ OURS = (
 )
 
 
-def list_header(found: FoundTable) -> Sequence[str]:
+async def list_rows(
+    lists: ListService, caller: Caller, list_id: int, chosen: LineFilter
+) -> tuple[Sequence[str], AsyncIterator[Row]]:
+    """The headings and the rows of a list. Raises `InvalidInput` for none, and for one without lines."""
+    kept = (await lists.one(caller, list_id)).item_list.kept
+    if kept is None or kept.found is None:
+        raise InvalidInput(NOTHING_KEPT)
+    found = kept.found
+
+    async def rows() -> AsyncIterator[Row]:
+        async for shown in lists.every_line(caller, list_id, chosen):
+            yield _row(shown, found)
+
+    return _header(found), rows()
+
+
+def _header(found: FoundTable) -> Sequence[str]:
     """The headings: those of the file, then ours, which get a mark where the file has the same."""
     return [*found.headings, *(f"{each} (Registerwatch)" if each in found.headings else each for each in OURS)]
 
 
-def list_row(shown: ShownLine, found: FoundTable) -> Row:
+def _row(shown: ShownLine, found: FoundTable) -> Row:
     """One line."""
     line, stored = shown.line, shown.stored
     cells = [*line.cells, *[""] * (len(found.own_headings) - len(line.cells))]

@@ -1,5 +1,6 @@
 """An Excel workbook with one sheet, written row by row. Loaded when the first one is downloaded."""
 
+import re
 import tempfile
 from collections.abc import Sequence
 from datetime import date, datetime
@@ -11,12 +12,16 @@ from openpyxl.cell import WriteOnlyCell
 from openpyxl.styles import Font
 from openpyxl.utils import get_column_letter
 
-from registerwatch.web.spreadsheet import FORMULA, NOT_IN_XML, Cell, Row
+from registerwatch.tables.csv_file import Cell, Row
+from registerwatch.tables.formula_guard import FORMULA, NOT_IN_XML
 
 MAX_CELL_LENGTH = 32_767
 """What Excel takes."""
 FIRST_YEAR = 1900
 """Dates before it are text: Excel has no others."""
+ESCAPED = "_x005F_"
+_LIKE_ESCAPES = re.compile(r"_(?=x[0-9A-Fa-f]{4}_)")
+"""Excel takes `_x000D_` for the character of this number."""
 DAY_FORMAT, INSTANT_FORMAT = "yyyy-mm-dd", "yyyy-mm-dd hh:mm:ss"
 MAX_WIDTH, MIN_WIDTH = 60, 8
 """Of a column, in characters."""
@@ -71,7 +76,7 @@ class XlsxSheet:
         """A cell whose text stays text, also when somebody edits it."""
         cell = WriteOnlyCell(self._sheet)
         if isinstance(value, str):
-            text = NOT_IN_XML.sub("", value)[:MAX_CELL_LENGTH]
+            text = _LIKE_ESCAPES.sub(ESCAPED, NOT_IN_XML.sub("", value)[:MAX_CELL_LENGTH])
             cell.value = text
             cell.data_type = "s"
             if FORMULA.match(text):

@@ -21,8 +21,9 @@ from registerwatch.pages.account.rendering import app_page
 from registerwatch.pages.account.router import account_pages
 from registerwatch.pages.account.visitor import OwnerSignedIn, Visitor
 from registerwatch.pages.addresses import with_query
+from registerwatch.tables.csv_file import Row
 from registerwatch.web.injection import InjectedService, service_of
-from registerwatch.web.spreadsheet import Row, csv_response
+from registerwatch.web.spreadsheet import csv_response
 
 PATH = "/app/audit"
 GROUPS = (

@@ -15,6 +15,7 @@ from registerwatch.pages.account.router import account_pages
 from registerwatch.pages.account.visitor import SignedIn
 from registerwatch.pages.addresses import page_parameter, with_query
 from registerwatch.pages.paging import Paging, page_number
+from registerwatch.tables.csv_file import Row
 from registerwatch.watches.certificates import (
     MAX_TEXT_LENGTH,
     CertificateFilter,
@@ -27,7 +28,7 @@ from registerwatch.watches.certificates import (
     by_manufacturer,
 )
 from registerwatch.web.injection import InjectedService
-from registerwatch.web.spreadsheet import Row, csv_response
+from registerwatch.web.spreadsheet import csv_response
 
 router = account_pages()
 

@@ -17,13 +17,14 @@ from registerwatch.pages.account.rendering import app_page, fragment_asked, redi
 from registerwatch.pages.account.router import account_pages
 from registerwatch.pages.account.visitor import SignedIn, Visitor
 from registerwatch.pages.forms import Form, form_of
+from registerwatch.tables.csv_file import Cell, Row
 from registerwatch.watches.event_marks import MAX_COUNTED, EventListing
 from registerwatch.watches.event_rules import FIELDS, field_name
 from registerwatch.watches.event_search_repository import ListedEvent
 from registerwatch.watches.event_selection import EventView, row_id
 from registerwatch.watches.models import EventSeverity
 from registerwatch.web.injection import InjectedService
-from registerwatch.web.spreadsheet import Cell, Row, csv_response
+from registerwatch.web.spreadsheet import csv_response
 
 ROWS = 40
 """A page of them has less than 40 kB."""

@@ -14,13 +14,14 @@ from registerwatch.pages.account.rendering import app_page
 from registerwatch.pages.account.router import account_pages
 from registerwatch.pages.account.visitor import SignedIn, Visitor
 from registerwatch.pages.forms import Form, form_of
+from registerwatch.tables.csv_file import Row
 from registerwatch.watches.import_plan import ImportPlan
 from registerwatch.watches.import_table import ListLine, ParsedList, read_lines, written_lines
 from registerwatch.watches.import_text import MAX_LINES
 from registerwatch.watches.tags import tags_of_text
 from registerwatch.web.injection import InjectedService
 from registerwatch.web.large_bodies import place_of_body
-from registerwatch.web.spreadsheet import Row, csv_response
+from registerwatch.web.spreadsheet import csv_response
 
 router = account_pages()
 

@@ -16,10 +16,11 @@ from registerwatch.pages.account.watch_rows import STATES
 from registerwatch.pages.account.watch_standing import certificates_of
 from registerwatch.register.certificate_standing import NOT_LISTED, CertificateStanding
 from registerwatch.register.certificate_states import CertificateState, ShownCertificate
+from registerwatch.tables.csv_file import Row
 from registerwatch.watches.listing import ListedWatch
 from registerwatch.watches.models import Watch
 from registerwatch.web.injection import InjectedService
-from registerwatch.web.spreadsheet import Row, csv_response, xlsx_response
+from registerwatch.web.spreadsheet import csv_response, xlsx_response
 from registerwatch.web.watch_answers import WatchObject
 
 HEADER = (

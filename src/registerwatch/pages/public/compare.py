@@ -20,10 +20,11 @@ from registerwatch.pages.rendering import unindexed_page
 from registerwatch.register.devices import DeviceAnswer, NoDevice
 from registerwatch.register.history_service import AsOf, as_of
 from registerwatch.register.identifiers import MAX_CODE_LENGTH
+from registerwatch.tables.csv_file import Row
 from registerwatch.web.injection import InjectedService, limits_of
 from registerwatch.web.rate_limits import Limit
 from registerwatch.web.register_reads import device_for
-from registerwatch.web.spreadsheet import Row, csv_response
+from registerwatch.web.spreadsheet import csv_response
 
 MAX_DEVICES, MAX_DATES = 4, 2
 
