@@ -197,9 +197,12 @@ async def note_revision(connection: AsyncConnection, since: int, until: int) -> 
 
 
 async def forget(connection: AsyncConnection, before: int) -> int:
-    """Delete uploads that nobody has kept; how many."""
+    """Delete uploads that nobody has kept, and lists that have no other; how many rows."""
     old = delete(list_uploads).where(_row.created_at < before, _row.state != "kept")
-    return (await connection.execute(old)).rowcount
+    forgotten = (await connection.execute(old)).rowcount
+    has_uploads = exists().where(_row.list_id == item_lists.c.id)
+    empty = delete(item_lists).where(item_lists.c.created_at < before, item_lists.c.upload_id.is_(None), ~has_uploads)
+    return forgotten + (await connection.execute(empty)).rowcount
 
 
 def found_json(found: FoundTable) -> str:

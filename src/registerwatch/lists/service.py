@@ -46,6 +46,10 @@ SAME_NAME = "There is a list with this name already."
 NOTHING_KEPT = "This list has no lines yet."
 
 
+class NoSuchList(InvalidInput):
+    """The account has no such list, or the list no such upload."""
+
+
 @dataclass(frozen=True, slots=True)
 class ShownLine:
     """A line with what the copy has of its subject; None where it has nothing."""
@@ -194,13 +198,19 @@ class ListService:
             own = await _own(connection, caller, list_id)
             await keep_upload(connection, caller.account.id, caller.account.plan.lines, own, upload_id)
 
-    async def discard(self, caller: Caller, list_id: int, upload_id: int) -> None:
-        """Delete an upload that is not kept; one that is kept stays. Raises `InvalidInput` for no list."""
+    async def discard(self, caller: Caller, list_id: int, upload_id: int) -> bool:
+        """Delete an upload that is not kept, and its list with it where that has no lines; one that is kept stays.
+        Whether the list is left. Raises `NoSuchList`.
+        """
         async with self._database.transaction() as connection:
             await locked(connection, caller)
             own = await _own(connection, caller, list_id)
-            if own.waiting is not None and own.waiting.id == upload_id:
-                await repository.discard(connection, own.id)
+            if own.waiting is None or own.waiting.id != upload_id:
+                return True
+            if own.kept is None:
+                return not await repository.remove(connection, caller.account.id, own.id)
+            await repository.discard(connection, own.id)
+            return True
 
     async def lines(
         self,
@@ -344,7 +354,7 @@ async def keep_upload(
 async def _own(connection: AsyncConnection, caller: Caller, list_id: int) -> ItemList:
     found = await repository.lists_of(connection, caller.account.id, list_id)
     if not found:
-        raise InvalidInput(NO_LIST)
+        raise NoSuchList(NO_LIST)
     return found[0]
 
 
@@ -352,7 +362,7 @@ def _upload_of(item_list: ItemList, upload_id: int) -> Upload:
     for each in (item_list.kept, item_list.waiting):
         if each is not None and each.id == upload_id:
             return each
-    raise InvalidInput(NO_UPLOAD)
+    raise NoSuchList(NO_UPLOAD)
 
 
 def _lines_of(item_list: ItemList, upload_id: int | None) -> tuple[Upload, int | None]:

@@ -21,6 +21,7 @@ SECTIONS = (
     ("watches", "/app/watches", "Watches"),
     ("events", "/app/events", "Events"),
     ("certificates", "/app/certificates", "Certificates"),
+    ("lists", "/app/lists", "Lists"),
     ("import", "/app/import", "Import"),
 )
 """The navigation: name, address, words."""

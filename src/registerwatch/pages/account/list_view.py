@@ -1,0 +1,54 @@
+"""How a list stands, as its pages show it: counts with their tones, and a bar of them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from registerwatch.lists.models import COVERAGES, Coverage, CoverageCounts
+from registerwatch.web.list_files import COVERAGE_WORDS
+
+TONES: Mapping[Coverage, str] = {
+    "found": "good",
+    "certificate_ended": "bad",
+    "off_market": "bad",
+    "delisted": "warn",
+    "unknown": "none",
+    "ambiguous": "warn",
+    "invalid": "warn",
+}
+MEANINGS: Mapping[Coverage, str] = {
+    "found": "The stored copy has it, and it is on the market or an actor.",
+    "certificate_ended": "Every certificate that the register names has ended, by date or by status.",
+    "off_market": "No longer placed on the EU market, or not intended for it.",
+    "delisted": "The register listed it once, and lists it no more.",
+    "unknown": "The code can be one, but the stored copy has none. Watch it to have the register asked.",
+    "ambiguous": "The code can be that of several devices.",
+    "invalid": "The row has no code, or one that can be none.",
+}
+BAR_WIDTH = 1_000
+"""Units of the bar's view box."""
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """The lines that stand in one way: how many, and their part of the bar."""
+
+    coverage: Coverage
+    words: str
+    tone: str
+    meaning: str
+    lines: int
+    x: float
+    width: float
+
+
+def shares(counts: CoverageCounts) -> Sequence[Share]:
+    """Every way in which some lines stand, in the order of the bar."""
+    found: list[Share] = []
+    x = 0.0
+    for each in COVERAGES:
+        lines = counts.of.get(each, 0)
+        if lines:
+            width = round(BAR_WIDTH * lines / counts.total, 2)
+            found.append(Share(each, COVERAGE_WORDS[each], TONES[each], MEANINGS[each], lines, round(x, 2), width))
+            x += width
+    return found

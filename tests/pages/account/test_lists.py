@@ -1,0 +1,169 @@
+"""The pages of saved lists, as somebody uses them who has a spreadsheet and no script."""
+
+import csv
+import io
+
+import httpx2
+import pytest
+from openpyxl import Workbook
+
+from registerwatch.register.codes import StatusFilter
+from tests.pages.account.pages_client import PagesClient
+from tests.pages.markup import Markup, accessibility_problems
+from tests.register.builders import a_full_reading, a_udi
+from tests.support.harness import ServiceHarness
+
+pytestmark = pytest.mark.anyio
+
+FOUND, OFF, UNKNOWN = (a_udi(number) for number in range(3))
+
+
+@pytest.fixture(autouse=True)
+async def copy(harness: ServiceHarness) -> None:
+    """A copy with one device on the market and one off it."""
+    await harness.store(a_full_reading("u-1", FOUND, trade_name="Pump <b>", manufacturer_name="Acme & Co"))
+    await harness.store(a_full_reading("u-2", OFF, status="Off", status_code=StatusFilter.OFF.code))
+
+
+def a_workbook(*rows: tuple[object, ...]) -> bytes:
+    workbook, content = Workbook(), io.BytesIO()
+    sheet = workbook.active
+    assert sheet is not None
+    for row in rows:
+        sheet.append(row)
+    workbook.save(content)
+    return content.getvalue()
+
+
+async def sent(harness: ServiceHarness, pages: PagesClient, content: bytes, **fields: str) -> tuple[str, Markup]:
+    """Send a file and let it be matched: the address of its page, and the page."""
+    response = await pages.upload("/app/lists", "Stock 2026.xlsx", content, **fields)
+    address = response.headers["location"]
+    await harness.service.lists.worker.work_off()
+    return address, await pages.page(address)
+
+
+async def kept(harness: ServiceHarness, pages: PagesClient, content: bytes) -> str:
+    """The same, and keep it: the address of the list."""
+    address, _ = await sent(harness, pages, content)
+    response = await pages.post(address, step="keep")
+    return without_message(response)
+
+
+def without_message(response: httpx2.Response) -> str:
+    address: str = response.headers["location"]
+    return address.partition("?")[0]
+
+
+async def test_a_spreadsheet_is_checked_kept_watched_and_downloaded(
+    harness: ServiceHarness, owner_pages: PagesClient
+) -> None:
+    empty = await owner_pages.page("/app/lists")
+    assert "Your first list" in empty.main
+    content = a_workbook(
+        ("Stock of ward 3",),
+        ("Article", "Barcode", "Ward"),
+        ("A-1", int(FOUND), "3"),
+        ("A-2", f"{OFF[:5]} {OFF[5:]}", "3"),
+        ("A-3", UNKNOWN, "4"),
+        ("A-4", "see note", "4"),
+    )
+
+    response = await owner_pages.upload("/app/lists", "Stock 2026.xlsx", content, name="")
+    address = response.headers["location"]
+    under_way = await owner_pages.page(address)
+    await harness.service.lists.worker.work_off()
+    checked = await owner_pages.page(address)
+
+    assert "Reading “Stock 2026.xlsx”" in under_way.main
+    assert checked.one("h1").text == "Check the list “Stock 2026”"
+    assert "codes in “Barcode”" in checked.main
+    assert [row[:2] for row in checked.rows] == [
+        ["3", f"{int(FOUND)}read as {FOUND}"],
+        ["4", f"{OFF[:5]} {OFF[5:]}read as {OFF}"],
+        ["5", UNKNOWN],
+        ["6", "see note"],
+    ]
+    assert [*accessibility_problems(empty), *accessibility_problems(under_way), *accessibility_problems(checked)] == []
+
+    list_address = without_message(await owner_pages.post(address, step="keep"))
+    page = await owner_pages.page(list_address)
+    for each in ("Found 1", "Off the EU market 1", "Not in the stored copy 1", "Invalid code 1"):
+        assert each in page.main
+    assert "Pump <b>" in page.main
+    only = await owner_pages.page(page.link("Off the EU market"))
+    assert [row[0] for row in only.rows] == ["4"]
+    assert [*accessibility_problems(page), *accessibility_problems(only)] == []
+
+    watched = await owner_pages.post(f"{list_address}/watch", result="off_market", tag="Ward 3")
+    assert "1 newly watched." in (await owner_pages.page(watched.headers["location"])).main
+    file = await owner_pages.client.get(f"{list_address}/lines.csv")
+    [header, *rows] = csv.reader(io.StringIO(file.content.decode("utf-8-sig")))
+    assert header[:4] == ["Article", "Barcode", "Ward", "UDI-DI or SRN"]
+    assert [(row[3], row[4], row[-1]) for row in rows] == [
+        (FOUND, "Found", "no"),
+        (OFF, "Off the EU market", "yes"),
+        (UNKNOWN, "Not in the stored copy", "no"),
+        ("", "Invalid code", "no"),
+    ]
+
+
+async def test_what_was_recognised_wrongly_is_corrected_on_the_page(
+    harness: ServiceHarness, owner_pages: PagesClient
+) -> None:
+    address, checked = await sent(harness, owner_pages, f"GTIN;Own\n{UNKNOWN};{FOUND}\n".encode(), name="Own codes")
+    assert checked.rows[0][1] == UNKNOWN
+
+    response = await owner_pages.post(
+        address, step="read", code_column="1", heading_row="1", delimiter=";", encoding="utf-8"
+    )
+    assert response.headers["location"] == address
+    await harness.service.lists.worker.work_off()
+
+    assert (await owner_pages.page(address)).rows[0][1] == FOUND
+
+
+async def test_a_later_file_shows_what_is_new_changed_and_gone(
+    harness: ServiceHarness, owner_pages: PagesClient
+) -> None:
+    list_address = await kept(harness, owner_pages, f"GTIN;Ward\n{FOUND};3\n{OFF};3\n".encode())
+    list_id = list_address.rpartition("/")[2]
+
+    address, checked = await sent(harness, owner_pages, f"GTIN;Ward\n{FOUND};4\n{UNKNOWN};3\n".encode(), list=list_id)
+
+    for each in ("1 new", "1 changed in your columns", "0 the same", "1 gone"):
+        assert each in checked.main
+    changed = await owner_pages.page(checked.link("1 changed in your columns"))
+    assert [row[1] for row in changed.rows] == [FOUND, OFF], "the changed line, then what is gone"
+    assert accessibility_problems(checked) == []
+    await owner_pages.post(address, step="discard")
+    assert [row[1] for row in (await owner_pages.page(list_address)).rows] == [FOUND, OFF]
+
+
+async def test_what_cannot_be_used_says_what_to_do(harness: ServiceHarness, owner_pages: PagesClient) -> None:
+    nothing = await owner_pages.post("/app/lists", name="x", list="")
+    assert (nothing.status_code, "Choose a file." in Markup.of(nothing).main) == (400, True)
+
+    address, failed = await sent(harness, owner_pages, b"%PDF-1.7 x")
+    assert "This file cannot be used." in failed.main
+    assert accessibility_problems(failed) == []
+    gone = await owner_pages.post(address, step="discard")
+    assert without_message(gone) == "/app/lists"
+    assert (await owner_pages.client.get(address)).status_code == 404
+
+    huge = await owner_pages.upload("/app/lists", "a.csv", b"x" * (11 * 1024 * 1024))
+    assert huge.status_code == 400
+
+
+async def test_a_list_is_renamed_and_deleted(harness: ServiceHarness, owner_pages: PagesClient) -> None:
+    list_address = await kept(harness, owner_pages, f"GTIN\n{FOUND}\n".encode())
+
+    refused = await owner_pages.post(f"{list_address}/name", name=" ")
+    await owner_pages.post(f"{list_address}/name", name="<b>Ward</b> 4")
+    asked = await owner_pages.page(f"{list_address}/delete")
+
+    assert (refused.status_code, "Name the list." in Markup.of(refused).main) == (400, True)
+    assert "<b>Ward</b> 4" in asked.main
+    deleted = await owner_pages.post(f"{list_address}/delete", sure="yes")
+    assert "The list is deleted." in (await owner_pages.page(deleted.headers["location"])).main
+    assert (await owner_pages.client.get(list_address)).status_code == 404
