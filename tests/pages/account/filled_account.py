@@ -3,6 +3,8 @@
 The service must have `REGISTRATIONS` in its copy, and in its register.
 """
 
+import csv
+import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -11,6 +13,7 @@ from sqlalchemy import insert
 from registerwatch.accounts.credentials import credential_of
 from registerwatch.accounts.models import Caller
 from registerwatch.db.tables import users, webhooks
+from registerwatch.tables.table import ReadChoices
 from registerwatch.watches import event_repository
 from registerwatch.watches.diff import FieldChange
 from registerwatch.watches.event_repository import NewEvent
@@ -78,7 +81,7 @@ class FilledAccount:
 
 
 async def filled_account(harness: ServiceHarness, domain: str = "acme.example") -> FilledAccount:
-    """An account with watches in every state, events of every kind, webhooks with deliveries, keys, members, feeds."""
+    """An account with watches in every state, events of every kind, webhooks, keys, members, feeds, lists."""
     owner = await harness.sign_up(f"o'wner+x@{domain}", PASSWORD)
     await harness.prove_address(owner)
     caller = await harness.service.accounts.sessions.caller(credential_of(None, owner.session))
@@ -89,6 +92,7 @@ async def filled_account(harness: ServiceHarness, domain: str = "acme.example") 
     watches = await _watches(harness, owner, caller)
     await _events(harness, caller, watches)
     await _real_changes(harness, owner)
+    await _lists(harness, caller)
     await harness.finish_background_work()
     return FilledAccount(owner, member)
 
@@ -115,6 +119,23 @@ async def _targets(harness: ServiceHarness, owner: NewAccount) -> None:
     assert (await harness.client.patch(path, json=named | {"paused": True}, headers=headers)).status_code == 200
     assert (await harness.client.patch(path, json={"paused": False}, headers=headers)).status_code == 200
     assert (await harness.post("/v1/feeds", owner.session)).status_code == 200
+
+
+async def _lists(harness: ServiceHarness, caller: Caller) -> None:
+    """Two lists with hostile names, columns and cells: one is kept and has a later file, of one a file has failed."""
+    lists, worker = harness.service.lists.service, harness.service.lists.worker
+    name = SCRIPT[:80]
+    codes = [each["primary_di"] for each in REGISTRATIONS]
+    rows = [[HOSTILE[0], "GTIN", HOSTILE[1]], *([text, code, text] for text, code in zip(HOSTILE, codes, strict=False))]
+    written = io.StringIO()
+    csv.writer(written, delimiter=";").writerows(rows)
+    content = written.getvalue().encode()
+    await lists.send_named(caller, name, f"{SCRIPT}.csv", content, ReadChoices(), keeps_itself=True)
+    await lists.send_named(caller, "Not a list", "a.pdf", b"%PDF-1.7", ReadChoices())
+    await worker.work_off()
+    more = f"{content.decode().rpartition(chr(10))[0]}\nx;{UNREGISTERED};{HOSTILE[0][:50]}\n"
+    await lists.send_named(caller, name, "later.csv", more.encode(), ReadChoices())
+    await worker.work_off()
 
 
 async def _email_target(harness: ServiceHarness, caller: Caller, domain: str) -> None:

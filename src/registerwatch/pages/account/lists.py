@@ -30,7 +30,7 @@ from registerwatch.web.spreadsheet import csv_response, xlsx_response
 
 PATH = "/app/lists"
 PAGE_ROWS = 50
-SHOWN_CELLS = 3
+SHOWN_CELLS = 2
 """Columns of the file's own that the table of lines shows; the export has all."""
 NO_FILE = "Choose a file."
 REFUSED = (InvalidInput, CapReached, PeriodEnded, Overloaded)
