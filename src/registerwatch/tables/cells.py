@@ -24,7 +24,8 @@ SEPARATORS = {"\x1d": "<GS>", "\x1e": "<RS>", "\x04": "<EOT>"}
 """Separators in scanned codes, as they are written where a control character cannot stand."""
 
 _SEPARATORS = re.compile("[\x1d\x1e\x04]")
-_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
+_UNSEEN = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]")
+"""Control characters that are no white space."""
 _NUMBER_WITH_ZEROS = re.compile(r"([0-9]{8,15})[.,]0+")
 _QUOTED_FORMULA = re.compile(r'="([^"]*)"')
 _EXPONENT = re.compile(r"([0-9])(?:[.,]([0-9]+))?E\+?([0-9]{1,2})", re.IGNORECASE | re.ASCII)
@@ -57,7 +58,7 @@ def one_line(text: str) -> str:
     if text.isascii() and text.isprintable() and "  " not in text and len(text) <= MAX_CELL_LENGTH:
         return text.strip()  # quickly, since most cells are like that
     seen = _SEPARATORS.sub(lambda sign: SEPARATORS[sign.group()], text)
-    cell = _CONTROL.sub("", " ".join(seen.split()))[:MAX_CELL_LENGTH]
+    cell = " ".join(_UNSEEN.sub("", seen).split())[:MAX_CELL_LENGTH].rstrip()
     return cell.encode("utf-8", "replace").decode()  # half signs fit into no answer
 
 
