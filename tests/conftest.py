@@ -78,6 +78,7 @@ NOT_QUICK = (
     "register/test_impossible_values.py",
     "rest",
     "standins",
+    "tables/test_process.py",
     "test_clock.py",
     "watches/test_event_marks.py",
     "watches/test_fair_recheck.py",

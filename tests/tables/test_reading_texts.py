@@ -115,6 +115,13 @@ HEADINGS = {
     "no heading": (f"{EAN};a\n{UDI};b", 0, ["Column A", "Column B"]),
     "a heading of no known words": (f"Artikel;Ort\n{EAN};a\n{UDI};b", 1, ["Artikel", "Ort"]),
     "two titles": (f"Klinikum Nord\nStand: 1.2.2026\n\nArt;Nr\na;{EAN}\nb;{UDI}", 4, ["Art", "Nr"]),
+    "a title with a word of headings": (
+        f"UDI export of May\nUDI\n\nArt;GTIN;Ort\na;{EAN};b",
+        4,
+        ["Art", "GTIN", "Ort"],
+    ),
+    "titles with a code": (f"Hersteller;{SRN}\n\nArt;Nr;Ort\na;{EAN};b\nc;{UDI};d", 3, ["Art", "Nr", "Ort"]),
+    "a heading alone above rows with other cells": (f"UDI\n{EAN};x;y", 1, ["UDI", "Column B", "Column C"]),
     "headings alike": (f"Name;Name;GTIN;Name\na;b;{EAN};c", 1, ["Name", "Name (2)", "GTIN", "Name (3)"]),
     "texts alone": ("Product;Ward\nGlove;East\nMask;East", 1, ["Product", "Ward"]),
     "a table without a heading, whose texts repeat": ("Glove;East\nMask;East", 0, ["Column A", "Column B"]),
@@ -213,6 +220,7 @@ WRONG_FILES = {
     "NUL": (b"GTIN\n1\x002\n", "no text"),
     "zeros": (bytes(1000), "no text"),
     "too many rows": (b"udi\n" + b"1\n" * (MAX_ROWS + 1), "more than 50,000 rows"),
+    "too many lines": (b"udi\n" + b"\n" * 500_001, "more than 500,000 lines"),
     "too many bytes": (b"1" * (MAX_FILE_BYTES + 1), "more than 10 MiB"),
 }
 

@@ -76,12 +76,10 @@ def is_code(text: str) -> bool:
 def heading_row_of(rows: Sequence[FileRow]) -> int:
     """The index of the row with the headings, -1 where there is none. Titles above it do not matter."""
     first = rows[:MAX_HEADING_ROWS]
-    for index, row in enumerate(first):
-        if any(is_code(text) for text in row.texts):
-            break
-        if any(_rank_of_heading(text) is not None for text in row.texts):
-            return index
     width = _usual_width(rows)
+    named = _rows_that_name_codes(first)
+    for index in (*(each for each in named if _filled(first[each].texts) * 2 > width), *named[:1]):
+        return index
     for index, row in enumerate(first):
         if _has_data(row):
             continue
@@ -89,6 +87,17 @@ def heading_row_of(rows: Sequence[FileRow]) -> int:
         if _filled(row.texts) * 2 > width and _is_above_data(row, below):
             return index
     return -1
+
+
+def _rows_that_name_codes(first: Sequence[FileRow]) -> Sequence[int]:
+    """The indexes of the rows above the first code that have a heading of codes."""
+    found: list[int] = []
+    for index, row in enumerate(first):
+        if any(is_code(text) for text in row.texts):
+            break
+        if any(_rank_of_heading(text) is not None for text in row.texts):
+            found.append(index)
+    return found
 
 
 def code_columns_of(headings: Cells, rows: Sequence[FileRow]) -> Sequence[int]:

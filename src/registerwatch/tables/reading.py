@@ -37,6 +37,8 @@ from registerwatch.tables.table import (
 from registerwatch.tables.workbook import Sheet, Workbook, open_workbook
 
 MAX_UNPACKED_BYTES = 200 * 1024 * 1024
+MAX_LINES = 500_000
+"""Of a text, with empty ones and those within cells."""
 NO_SIGNS = frozenset(map(chr, (*range(4), *range(5, 9), *range(14, 26), 27, 28, 31)))
 """Control characters that no text has. Separators of scanned codes may be in one."""
 BLANK = f'{string.whitespace}{"".join(DELIMITERS)}"'
@@ -46,6 +48,7 @@ _SECOND_SIGNS = frozenset(".,Ee")
 NOTHING = "This file holds nothing. Upload one with a heading and rows below it."
 NOTHING_BELOW = "This file has a heading, but no row below it."
 TOO_MANY_ROWS = f"This file has more than {MAX_ROWS:,} rows. Split it, and upload the parts one by one."
+TOO_MANY_LINES = f"This file has more than {MAX_LINES:,} lines. Leave out the empty ones, or split it."
 TOO_MANY_CELLS = (
     f"The cells of this file have more than {MAX_CELLS_BYTES // 1024**2} MiB together. Save it with fewer columns, "
     "or split it."
@@ -93,6 +96,8 @@ def _text_file(content: bytes, choices: ReadChoices) -> _File:
     if not text.strip(BLANK):
         raise InvalidInput(NOTHING)
     lines = split_lines(text)
+    if len(lines) > MAX_LINES:
+        raise InvalidInput(TOO_MANY_LINES)
     announced = announced_delimiter(lines)
     after = 1 if announced else 0
     delimiter = _chosen_delimiter(choices) or announced or delimiter_of(lines)
