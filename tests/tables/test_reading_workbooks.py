@@ -248,6 +248,8 @@ REFUSED = {
     "an empty archive": (lambda: an_archive({}), "packed, and empty"),
     "a text that is not there": (lambda: a_written_workbook('<row><c t="s"><v>9</v></c></row>'), "cannot be read"),
     "a cell of no column": (lambda: a_written_workbook('<row><c r="7"><v>9</v></c></row>'), "cannot be read"),
+    "a row that no sheet has": (lambda: a_written_workbook('<row r="1048577"/>'), "too large"),
+    "a column that no sheet has": (lambda: a_written_workbook('<row><c r="XFE1"><v>9</v></c></row>'), "cannot be read"),
     "a number that is none": (lambda: a_written_workbook("<row><c><v>x</v></c></row>"), "cannot be read"),
     "too many rows": (
         lambda: a_written_workbook("<row><c><v>1</v></c></row>" * (MAX_ROWS + 1)),

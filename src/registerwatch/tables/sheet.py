@@ -10,11 +10,12 @@ from collections.abc import Iterator
 from datetime import date, datetime, time, timedelta
 
 from registerwatch.errors import InvalidInput
-from registerwatch.tables.archive import UNREADABLE, Attributes, LocalNames
+from registerwatch.tables.archive import TOO_LARGE, UNREADABLE, Attributes, LocalNames
 from registerwatch.tables.cells import Cell, CellProblem, FileRow, number_cell
 from registerwatch.tables.workbook import MAX_TEXT_LENGTH, Sheet, Workbook, unescaped
 
-MAX_ROW_NUMBER = 2**31
+MAX_ROW_NUMBER, MAX_SHEET_COLUMNS = 2**20, 2**14
+"""What a sheet can have."""
 LAST_DAY = 2_958_465
 """The serial number of 9999-12-31. A number above it is no date, whatever its format says."""
 _SECONDS_OF_DAY = 86_400
@@ -91,7 +92,7 @@ class _SheetReader:
             written = attributes[attributes.index("r") + 1]
             number = max(number, int(written) if written.isdigit() and len(written) < 12 else int(float(written)))
         if number > MAX_ROW_NUMBER:
-            raise InvalidInput(UNREADABLE)
+            raise InvalidInput(TOO_LARGE)
         self._row_number, self._column, self._last_column = number, -1, -1
         self._cells, self._problems = [], {}
 
@@ -118,6 +119,8 @@ class _SheetReader:
             raise InvalidInput(UNREADABLE)
         for letter in letters.upper():
             column = column * 26 + ord(letter) - ord("A") + 1
+        if column > MAX_SHEET_COLUMNS:
+            raise InvalidInput(UNREADABLE)
         self._columns[letters] = column - 1
         return column - 1
 
