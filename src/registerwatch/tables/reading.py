@@ -46,7 +46,6 @@ _SECOND_SIGNS = frozenset(".,Ee")
 """Of numbers with an exponent."""
 
 NOTHING = "This file holds nothing. Upload one with a heading and rows below it."
-NOTHING_BELOW = "This file has a heading, but no row below it."
 TOO_MANY_ROWS = f"This file has more than {MAX_ROWS:,} rows. Split it, and upload the parts one by one."
 TOO_MANY_LINES = f"This file has more than {MAX_LINES:,} lines. Leave out the empty ones, or split it."
 TOO_MANY_CELLS = (

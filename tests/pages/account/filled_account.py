@@ -122,11 +122,16 @@ async def _targets(harness: ServiceHarness, owner: NewAccount) -> None:
 
 
 async def _lists(harness: ServiceHarness, caller: Caller) -> None:
-    """Two lists with hostile names, columns and cells: one is kept and has a later file, of one a file has failed."""
+    """Two lists with hostile names, columns and cells: one is kept and has a later file, of one a file has failed. No
+    text has characters of control.
+    """
     lists, worker = harness.service.lists.service, harness.service.lists.worker
     name = SCRIPT[:80]
     codes = [each["primary_di"] for each in REGISTRATIONS]
-    rows = [[HOSTILE[0], "GTIN", HOSTILE[1]], *([text, code, text] for text, code in zip(HOSTILE, codes, strict=False))]
+    rows = [
+        [HOSTILE[0], "GTIN", HOSTILE[1]],
+        *([text, code, text] for text, code in zip(HOSTILE[:-1], codes, strict=False)),
+    ]
     written = io.StringIO()
     csv.writer(written, delimiter=";").writerows(rows)
     content = written.getvalue().encode()

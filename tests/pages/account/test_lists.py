@@ -2,6 +2,7 @@
 
 import csv
 import io
+from collections.abc import Sequence
 
 import httpx2
 import pytest
@@ -25,12 +26,12 @@ async def copy(harness: ServiceHarness) -> None:
     await harness.store(a_full_reading("u-2", OFF, status="Off", status_code=StatusFilter.OFF.code))
 
 
-def a_workbook(*rows: tuple[object, ...]) -> bytes:
+def a_workbook(*rows: Sequence[str | int]) -> bytes:
     workbook, content = Workbook(), io.BytesIO()
     sheet = workbook.active
     assert sheet is not None
     for row in rows:
-        sheet.append(row)
+        sheet.append(list(row))
     workbook.save(content)
     return content.getvalue()
 
