@@ -2,12 +2,14 @@
 
 from typing import Any
 
+import msgspec
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from registerwatch.register.codes import LEGISLATION_PREFIX, RISK_PREFIX, STATUS_PREFIX, label
 from registerwatch.register.identifiers import has_gs1_check_digit
 from registerwatch.register.models import ActorReference, Certificate, Completeness, Device, DeviceReading
+from registerwatch.register.other_codes import OtherCode
 from registerwatch_standins.register.records import Certificate as RegisteredCertificate
 
 PROPERTY = settings(
@@ -68,6 +70,10 @@ certificates = st.builds(
     expiry=st.none() | st.just("2030-01-01"),
 )
 
+_CARTON = OtherCode("14099999999999", "container_package", quantity=10, contains=UDI)
+_SINGLE = OtherCode("04099999999985", "unit_of_use")
+other_codes = st.sampled_from([msgspec.UNSET, (_CARTON,), (_CARTON, _SINGLE)])
+
 
 @st.composite
 def devices(draw: st.DrawFn, uuid: str = "u-1", udi: str = UDI) -> Device:
@@ -90,6 +96,7 @@ def devices(draw: st.DrawFn, uuid: str = "u-1", udi: str = UDI) -> Device:
         emdn=draw(st.sampled_from([(), ("A01",), ("A01", "B02")])),
         authorised_representative=draw(st.none() | st.just(ActorReference("DE-AR-000000002", "Representative"))),
         certs=tuple(draw(st.lists(certificates, max_size=2, unique_by=lambda each: each.key))),
+        other_codes=draw(other_codes),
     )
 
 

@@ -2,6 +2,7 @@
 
 import json
 from itertools import permutations
+from typing import Any
 
 import msgspec
 import pytest
@@ -22,9 +23,10 @@ from registerwatch.register.models import (
     merge,
     precedence_of,
 )
-from tests.register.builders import PROPERTY, a_device, a_full_reading, a_row, devices, legislations, readings
+from registerwatch.register.other_codes import OtherCode
+from tests.register.builders import PROPERTY, UDI, a_device, a_full_reading, a_row, devices, legislations, readings
 
-EMPTY: tuple[object, ...] = (None, "", (), {})
+EMPTY: tuple[object, ...] = (None, "", (), {}, msgspec.UNSET)
 REGULATIONS = ("refdata.applicable-legislation.mdr", "refdata.applicable-legislation.ivdr")
 
 precedences = st.builds(
@@ -194,9 +196,42 @@ def test_a_stored_document_reads_back_as_the_same_device(
 def test_a_document_has_every_field_and_says_nothing_by_empty_texts_and_null_dates(device: Device) -> None:
     told = json.loads(document(device))
 
-    assert list(told) == list(Device.__struct_fields__)
+    assert list(told) == [each for each in Device.__struct_fields__ if each in told]
+    assert {*Device.__struct_fields__} - {*told} == (set() if device.other_codes else {"other_codes"})
     assert (told["found"], told["source"]) == (True, "eudamed-public")
     for name, value in told.items():
         nullable = name in {"status_date", "version", "updated", "authorised_representative"}
         assert value is not None or nullable, name
     assert all("expiry" not in each or each["expiry"] for each in told["certs"])
+
+
+INNER, CARTON = "14099999999999", "24099999999996"
+KNOWN = (OtherCode(INNER, "container_package", quantity=10, contains=UDI), OtherCode(CARTON, "container_package"))
+
+
+def merged_codes(told: Any, stored: Any = KNOWN) -> Any:
+    """The other codes of a device after a bulk row that tells some."""
+    merged = merge(a_device(other_codes=stored), a_row(other_codes=told))
+    assert merged is not None
+    return merged.other_codes
+
+
+def test_a_bulk_row_without_quantities_keeps_those_that_are_stored_and_their_order() -> None:
+    bare = [OtherCode(code, "container_package") for code in (CARTON, INNER)]
+
+    assert merged_codes(tuple(bare)) == KNOWN
+    assert merged_codes((OtherCode(CARTON, "secondary"), bare[1])) == (KNOWN[0], OtherCode(CARTON, "secondary"))
+
+
+def test_a_bulk_row_takes_codes_away_where_it_tells_them_and_leaves_them_where_it_tells_none() -> None:
+    assert merged_codes((KNOWN[1],)) == (KNOWN[1],)
+    assert merged_codes(()) is msgspec.UNSET
+    assert merged_codes(msgspec.UNSET) == KNOWN
+
+
+def test_a_device_without_other_codes_is_stored_without_the_field() -> None:
+    told = merge(None, a_row(other_codes=()))
+
+    assert told is not None
+    assert told == a_device()
+    assert b"other_codes" not in document(told)

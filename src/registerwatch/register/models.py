@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from registerwatch.register.codes import REGULATIONS, segment
+from registerwatch.register.other_codes import OtherCode, told_again
 
 LAG_SECONDS = 24 * 3600
 """How far the Data Lake may be behind the register; some hours; how many is not documented."""
@@ -131,12 +132,14 @@ class SearchRow(msgspec.Struct, frozen=True, gc=False):
     risk_class: RiskClass
 
 
-DOCUMENT_VERSION = 2
+DOCUMENT_VERSION = 3
 """Version of stored documents; one more whenever `Device` gains a field that a read of the detail fills, or is encoded
-in another way. Since 2 certificates always have a `revision`.
+in another way. Since 2 certificates always have a `revision`, since 3 there are `other_codes`.
 
 A record of an older version is served with the field's default, and its detail is read when it is next refreshed.
 """
+SERVED_AS_STORED = 2
+"""The version since which documents are served as they are stored: a later field is left out where it has no value."""
 
 
 class Device(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -186,6 +189,15 @@ class Device(msgspec.Struct, frozen=True, kw_only=True, gc=False):
             " with `certificates` among what is `missing` they were not read yet."
         ),
     ] = ()
+    other_codes: Annotated[
+        tuple[OtherCode, ...] | msgspec.UnsetType,
+        field_doc(
+            "Codes by which the register knows the device beside its UDI-DI: of its unit of use, its direct marking,"
+            " its container packages, and of other issuing agencies. Missing where none is known."
+        ),
+    ] = msgspec.UNSET
+    """Without any code it is unset, so that the document has no field for it. Only in a reading it can be empty: the
+    source tells that there are none."""
     uuid: Annotated[str, field_doc("The register's own id of the record.", "c7418f9f-3f31-4329-b2c1-956377dbe23b")]
     source: Annotated[Literal["eudamed-public"], field_doc("The register's public name.")] = "eudamed-public"
 
@@ -274,12 +286,13 @@ def merge(stored: Device | None, reading: DeviceReading, *, stored_detail_versio
     """The device after a reading; None when the reading is older than what is stored and changes nothing.
 
     A full reading replaces everything; without certificates it leaves the stored ones, where there are any or a full
-    reading found none. One that has a part fills in fields and empties none; and one from a source that lags never
-    touches a record that was read in full at the same version or a later one.
+    reading found none. One that has a part fills in fields and empties none, but for other codes, of which it can tell
+    that there are none; and one from a source that lags never touches a record that was read in full at the same
+    version or a later one.
     """
     new = reading.device
     if stored is None:
-        return new
+        return msgspec.structs.replace(new, other_codes=msgspec.UNSET) if new.other_codes == () else new
     if reading.completeness is Completeness.EVERYTHING:
         return new
     if reading.completeness is Completeness.ALL_BUT_CERTIFICATES:
@@ -290,7 +303,9 @@ def merge(stored: Device | None, reading: DeviceReading, *, stored_detail_versio
         return None
     if reading.lags and stored_detail_version is not None and new_version <= stored_detail_version:
         return None
-    filled = {name: value for name in _FIELDS if (value := getattr(new, name)) not in (None, "", (), {})}
+    filled = {name: value for name in _FIELDS if (value := getattr(new, name)) not in (None, "", (), {}, msgspec.UNSET)}
+    if new.other_codes is not msgspec.UNSET and (new.other_codes or stored.other_codes):
+        filled["other_codes"] = told_again(stored.other_codes or (), new.other_codes) or msgspec.UNSET
     nameless, named = new.authorised_representative, stored.authorised_representative
     if nameless and named and not nameless.name and nameless.srn == named.srn:
         del filled["authorised_representative"]
@@ -333,7 +348,7 @@ def document(device: Device) -> bytes:
 
 def completed(stored: bytes, version: int) -> bytes:
     """A stored document as it is served: one of an older version gets the fields that it lacks."""
-    return stored if version >= DOCUMENT_VERSION else document(from_document(stored))
+    return stored if version >= SERVED_AS_STORED else document(from_document(stored))
 
 
 def from_document(stored: bytes | str) -> Device:

@@ -4,9 +4,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
 from registerwatch.clock import iso_utc
 from registerwatch.pages.languages import language_name
 from registerwatch.register.history_service import Entry, HistoryPage
+from registerwatch.register.other_codes import OtherCode
 from registerwatch.register.store.record_history import ValueChange
 from registerwatch.watches.event_rules import field_name
 from registerwatch.watches.word_difference import WordDifference, word_difference
@@ -22,6 +25,7 @@ TITLES = {
     "updated": "Last changed in the register",
     "version": "Version in the register",
     "certs": "Certificates",
+    "other_codes": "Packaging and other codes",
     "listed": "Listed in the register",
     "current": "Answers for the UDI-DI",
     "latest_version": "Latest version of the record",
@@ -118,6 +122,8 @@ def lines_of(change: ValueChange) -> list[Line]:
         return list(_certificates(change.old or [], change.new or []))
     if change.field == "trade_names":
         return list(_names(change.old or {}, change.new or {}))
+    if change.field == "other_codes":
+        return [Line(title_of(change.field), _codes(change.old or []), _codes(change.new or []))]
     is_date = change.field in DATES
     return [Line(title_of(change.field), text_of(change.old), text_of(change.new), is_date=is_date)]
 
@@ -147,6 +153,12 @@ def _entry(entry: Entry, *, has_several: bool) -> ShownEntry:
         lines,
         ", ".join(names).lower(),
     )
+
+
+def _codes(codes: Sequence[Mapping[str, Any]]) -> str:
+    """`14012345678908 (container package of 10), …`."""
+    told = (msgspec.convert(each, OtherCode) for each in codes)
+    return ", ".join(f"{each.code} ({each.explanation})" for each in told)[:MAX_TEXT]
 
 
 def _names(old: Mapping[str, str], new: Mapping[str, str]) -> Iterable[Line]:

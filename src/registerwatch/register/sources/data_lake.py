@@ -1,7 +1,7 @@
 """The bulk Data Lake: every device in pages, without certificates and dates, hours later than the register."""
 
 from collections.abc import AsyncIterator, Collection
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
@@ -19,6 +19,7 @@ from registerwatch.register.sources.checks import (
     judge_values,
     outcome_of,
 )
+from registerwatch.register.sources.code_columns import codes_of_columns
 from registerwatch.register.sources.fields import MAX_NUMBER, key, text
 from registerwatch.register.sources.requests import ApiRequest, RegisterHttpClient
 from registerwatch.register.sources.rows import readable
@@ -65,6 +66,11 @@ class DeviceRow(msgspec.Struct, frozen=True, rename="upper", gc=False):
     ar_name: str | None = None
     version_number: int | str | None = None
     latest_version: bool | int | str | None = None
+    unit_of_use_di: Any = msgspec.UNSET
+    direct_marketing_di: Any = msgspec.UNSET
+    """The direct marking, by the name that the column has."""
+    secondary_di: Any = msgspec.UNSET
+    container_package_dis: Any = msgspec.UNSET
 
 
 class ActorRow(msgspec.Struct, frozen=True, rename="upper", gc=False):
@@ -197,7 +203,7 @@ _SHAPE = Shape(
     DeviceRow,
     keys=frozenset({"UUID", "PRIMARY_DI"}),
     filled=frozenset({"DEVICE_STATUS_TYPE_ID", "LATEST_VERSION", "MF_NAME", "MF_SRN", "VERSION_NUMBER"}),
-    optional=_USUAL,
+    optional=_USUAL | {"CONTAINER_PACKAGE_DIS", "DIRECT_MARKETING_DI", "SECONDARY_DI", "UNIT_OF_USE_DI"},
     usual=_USUAL,
 )
 
@@ -237,6 +243,15 @@ def reading_of_row(row: DeviceRow) -> DeviceReading:
         manufacturer_name=text(row.mf_name),
         authorised_representative=ActorReference(text(row.ar_srn), text(row.ar_name)) if text(row.ar_srn) else None,
         version=_whole(row.version_number),
+        other_codes=codes_of_columns(
+            {
+                "unit_of_use": row.unit_of_use_di,
+                "direct_marking": row.direct_marketing_di,
+                "secondary": row.secondary_di,
+                "container_package": row.container_package_dis,
+            },
+            key(row.primary_di),
+        ),
     )
     superseded = text(row.latest_version).lower() in {"false", "0", "n", "no"}
     return DeviceReading(

@@ -11,6 +11,7 @@ import msgspec
 from registerwatch.errors import BulkLoadRefused
 from registerwatch.register.codes import label
 from registerwatch.register.models import Actor, ActorReference, Certificate, Completeness, Device, DeviceReading
+from registerwatch.register.other_codes import OtherCode, distinct_codes
 from registerwatch.register.sources.fields import key, preferred_name, text
 from registerwatch.register.sources.source import RecordBatch, no_actors
 from registerwatch.register.times import date_of, utc_from_brussels
@@ -54,6 +55,8 @@ class FileRecord(msgspec.Struct, frozen=True, gc=False):
     authorised_representative: FileActor | None = None
     certificates: list[FileCertificate] | None = None
     version_date: str | None = None
+    other_codes: list[OtherCode] | msgspec.UnsetType | None = msgspec.UNSET
+    """In the form in which devices are served."""
 
 
 NAME = "file"
@@ -145,6 +148,11 @@ def reading_of_record(record: FileRecord) -> DeviceReading:
             sorted((_certificate(entry) for entry in record.certificates or () if text(entry.number)), key=_key)
         ),
         updated=utc_from_brussels(record.version_date),
+        other_codes=(
+            record.other_codes
+            if isinstance(record.other_codes, msgspec.UnsetType)
+            else distinct_codes(record.other_codes or (), key(record.primary_di))
+        ),
     )
     return DeviceReading(device=device, completeness=Completeness.SOME, source=NAME, lags=True)
 

@@ -21,6 +21,8 @@ def device_changes(old: Device, new: Device) -> dict[str, Any]:
         value, later = getattr(old, name), getattr(new, name)
         if name == "certs":
             value, later = registered(value), registered(later)
+        elif name == "other_codes":
+            value, later = value or (), later or ()
         if value != later and not _is_wording(name, old, new):
             changed[name] = value
     return changed

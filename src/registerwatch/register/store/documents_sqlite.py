@@ -5,7 +5,7 @@ from pathlib import Path
 
 from registerwatch.db.sqlite import SqliteReads
 from registerwatch.errors import DatabaseUnavailable
-from registerwatch.register.models import DOCUMENT_VERSION, completed
+from registerwatch.register.models import SERVED_AS_STORED, completed
 from registerwatch.register.store.documents import (
     ACTOR,
     CHANGED,
@@ -31,7 +31,7 @@ class SqliteDocumentReader:
         if row is None:
             return None
         document, revision, read_at, has_detail, certs_read_at, delisted_at, version = row
-        if version < DOCUMENT_VERSION:  # asked here: a call would cost the most frequent read 3 % more
+        if version < SERVED_AS_STORED:  # asked here: a call would cost the most frequent read 3 % more
             document = completed(document, version)
         return StoredDocument(document, revision, read_at, bool(has_detail), certs_read_at, delisted_at)
 

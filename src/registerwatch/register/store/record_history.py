@@ -180,5 +180,7 @@ def _is_first_read(name: str, before: State, old: State) -> bool:
         return False
     if name == "certs":
         return not before.get("has_certificates", True)
+    if name == "other_codes":  # whether they were read before, or left out by an older document, is not noted
+        return not before[name]
     is_filled = not before.get("has_detail", before.get("complete", True)) or "document_version" in old
     return is_filled and before[name] in (None, "", [], {})

@@ -11,6 +11,7 @@ from msgspec import Struct
 IssuingAgency = Literal["gs1", "hibcc", "iccbba"]
 ListedIn = Literal["basic-udi-record", "certificate-search"]
 Criterion = Literal["STANDARD", "LEGACY", "SPP"]
+CodeKind = Literal["unit_of_use", "direct_marking", "secondary", "container_package"]
 
 DIRECTIVES = frozenset({"mdd", "aimdd", "ivdd"})
 DEVICE_STATUSES = ("on-the-market", "no-longer-on-the-market", "not-intended-for-eu-market")
@@ -81,6 +82,15 @@ class RefusedApplication(Struct, frozen=True):
     notified_body: str
 
 
+class OtherCode(Struct, frozen=True, omit_defaults=True):
+    """A code of a device that is not its UDI-DI. `contains` is what a package holds: the UDI-DI, or another package."""
+
+    code: str
+    kind: CodeKind
+    quantity: int | None = None
+    contains: str = ""
+
+
 class Registration(Struct, frozen=True):
     """One record of the register. `uuid` is unique; `primary_di` is not."""
 
@@ -104,6 +114,7 @@ class Registration(Struct, frozen=True):
     latest_version: bool
     version_date: str
     last_updated: str
+    other_codes: tuple[OtherCode, ...] = ()
 
     @property
     def criterion(self) -> Criterion:

@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from typing import Any
 
+import msgspec
+
 from registerwatch.register.codes import label
 from registerwatch.register.models import (
     Actor,
@@ -14,6 +16,7 @@ from registerwatch.register.models import (
 )
 from registerwatch.register.sources.eudamed import wire
 from registerwatch.register.sources.eudamed.certificates import together
+from registerwatch.register.sources.eudamed.other_codes import other_codes_of
 from registerwatch.register.sources.fields import key, preferred_name, text
 from registerwatch.register.times import date_of, utc_from_brussels
 
@@ -133,6 +136,7 @@ def detail_fields(detail: wire.DeviceDetail) -> dict[str, Any]:
         "trade_names": trade_names(detail.trade_name),
         "status_date": date_of(detail.device_status.status_date if detail.device_status else None),
         "emdn": _emdn(detail.cnd_nomenclatures),
+        "other_codes": other_codes_of(detail) or msgspec.UNSET,
     }
 
 

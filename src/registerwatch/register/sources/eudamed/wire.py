@@ -94,7 +94,7 @@ class Nomenclature(Wire, frozen=True):
 
 
 class DeviceDetail(Wire, frozen=True):
-    """The detail of one device record."""
+    """The detail of one device record. Of its other codes any form is taken, since none has been seen."""
 
     uuid: str
     primary_di: Identifier | None = None
@@ -104,6 +104,10 @@ class DeviceDetail(Wire, frozen=True):
     cnd_nomenclatures: list[Nomenclature] | None = None
     version_date: str | None = None
     version_number: Version | None = None
+    unit_of_use: Any = None
+    direct_marking_di: Any = None
+    secondary_di: Any = None
+    contained_item: Any = None
 
 
 class ActorName(Wire, frozen=True):

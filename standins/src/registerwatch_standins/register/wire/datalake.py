@@ -1,7 +1,7 @@
 """Rows of the bulk Data Lake: upper-case columns, codes as numeric ids, no certificates and no dates."""
 
 from registerwatch_standins.register.countries import country_name
-from registerwatch_standins.register.records import ACTOR_TYPES, Actor, Registration
+from registerwatch_standins.register.records import ACTOR_TYPES, Actor, CodeKind, Registration
 from registerwatch_standins.register.wire.actors import EMAIL, PERSON, TELEPHONE
 
 RISK_CLASS_IDS = {
@@ -47,7 +47,16 @@ def udi_row(record: Registration) -> dict[str, object]:
         "VERSION_NUMBER": record.version_number,
         "LATEST_VERSION": record.latest_version,
         "DEVICE_CRITERION": record.criterion,
+        "UNIT_OF_USE_DI": _listed(record, "unit_of_use"),
+        "DIRECT_MARKETING_DI": _listed(record, "direct_marking"),
+        "SECONDARY_DI": _listed(record, "secondary"),
+        "CONTAINER_PACKAGE_DIS": _listed(record, "container_package"),
     }
+
+
+def _listed(record: Registration, kind: CodeKind) -> str | None:
+    """The codes of one kind in one cell, null for none."""
+    return ",".join(each.code for each in record.other_codes if each.kind == kind) or None
 
 
 def actor_row(actor: Actor) -> dict[str, object]:

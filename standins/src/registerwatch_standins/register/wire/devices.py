@@ -55,8 +55,42 @@ def detail(record: Registration) -> Fields:
         "cndNomenclatures": [_nomenclature(emdn) for emdn in record.emdn],
         "placedOnTheMarket": country(_first_market(record)),
         "reference": record.reference,
+        **_other_codes(record),
         "deviceStatus": {**status, "deviceSubStatuses": [], "statusDate": record.status_date, "new": False},
     }
+
+
+def _other_codes(record: Registration) -> Fields:
+    """The identifiers beside the UDI-DI. Packages are a tree around the device, whose root is the device itself."""
+    of_kind = {each.kind: _identifier(record, each.code) for each in reversed(record.other_codes)}
+    packages = _packages_around(record, record.primary_di)
+    device = {"itemIdentifier": _identifier(record, record.primary_di), "containedItems": packages}
+    return {
+        "unitOfUse": of_kind.get("unit_of_use"),
+        "directMarking": "direct_marking" in of_kind,
+        "directMarkingDi": of_kind.get("direct_marking"),
+        "secondaryDi": of_kind.get("secondary"),
+        "containedItem": device if packages else None,
+    }
+
+
+def _packages_around(record: Registration, contained: str) -> list[Fields]:
+    """The packages that hold something, each with those that hold it."""
+    return [
+        {
+            "uuid": derived_uuid(record.uuid, each.code),
+            "itemIdentifier": _identifier(record, each.code),
+            "numberOfItems": each.quantity,
+            "containedItems": _packages_around(record, each.code),
+        }
+        for each in record.other_codes
+        if each.kind == "container_package" and (each.contains or record.primary_di) == contained
+    ]
+
+
+def _identifier(record: Registration, value: str) -> Fields:
+    agency = code("issuing-agency", record.issuing_agency)
+    return {"uuid": derived_uuid(record.uuid, value), "code": value, "issuingAgency": agency, "new": False}
 
 
 def basic_udi_record(record: Registration, manufacturer: Actor | None, representative: Actor | None) -> Fields:
