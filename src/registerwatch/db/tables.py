@@ -54,6 +54,14 @@ devices = Table(
     UniqueConstraint("primary_di", "uuid", name="uq_devices_primary_di_uuid"),
 )
 
+device_codes = Table(  # what each code of a package, a direct marking and the like belongs to; documents say what it is
+    "device_codes",
+    metadata,
+    Column("code", Text, primary_key=True, doc="never the UDI-DI of the record itself"),
+    Column("primary_di", Text, primary_key=True),
+    Column("uuid", Text, primary_key=True, doc="with primary_di the record in devices whose document has the code"),
+)
+
 actors = Table(
     "actors",
     metadata,

@@ -179,6 +179,10 @@ class Batch:
         self.changes: list[DeviceChange] = []
         self.history: list[RecordChange] = []
         """What changed records were before."""
+        self.added_codes: list[tuple[str, str, str]] = []
+        """Other codes that records have now and had not before: code, UDI-DI, uuid."""
+        self.removed_codes: list[tuple[str, str, str]] = []
+        """The same of those that they have no more."""
         self.observations: list[DeviceObservation] = []
         self.unconfirmed: list[str] = []
         """UDI-DIs that may have changed, without proof."""
@@ -268,6 +272,8 @@ class Batch:
     ) -> None:
         """A row to write; `old_device` is what was stored, where that may be another one."""
         self.revision += 1
+        if device.other_codes or (old_device is not None and old_device.other_codes):
+            self._note_codes(device, old_device, is_new=before is None)
         if before is not None:
             old = device_changes(old_device, device) if old_device is not None else {}
             if old and before.document_version != row.document_version:
@@ -297,6 +303,15 @@ class Batch:
                 self.read_at,
             )
         )
+
+    def _note_codes(self, device: Device, old: Device | None, *, is_new: bool) -> None:
+        """What changes of a record's other codes. Without `old` a record that is not new is as it was."""
+        if old is None and not is_new:
+            return
+        codes = {each.code for each in device.other_codes or ()}
+        known = {each.code for each in old.other_codes or ()} if old is not None else set()
+        self.added_codes += [(each, device.udi, device.uuid) for each in sorted(codes - known)]
+        self.removed_codes += [(each, device.udi, device.uuid) for each in sorted(known - codes)]
 
 
 def is_overtaken(row: StoredRow | None, since: int | None) -> bool:

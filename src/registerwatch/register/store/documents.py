@@ -7,7 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+import msgspec
+
 from registerwatch.register.models import Actor
+from registerwatch.register.other_codes import OtherCode, by_kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +62,41 @@ class UnindexedRow:
     document: bytes | None
 
 
+@dataclass(frozen=True, slots=True)
+class CodedDevice:
+    """A device that has something as another code: the one of a package, a direct marking and the like."""
+
+    code: str
+    udi: str
+    document: bytes
+    is_listed: bool
+
+    @property
+    def meanings(self) -> tuple[OtherCode, ...]:
+        """What the code is to the device."""
+        return by_kind(_other_codes.decode(self.document).other_codes, self.code)
+
+
+class _OtherCodes(msgspec.Struct, frozen=True):
+    """The part of a document that is asked for what a code is."""
+
+    other_codes: tuple[OtherCode, ...] = ()
+
+
+_other_codes = msgspec.json.Decoder(_OtherCodes)
+
+MAX_CODED = 100
+"""So many devices that have the same code are looked at; only a code that is no code is shared by more."""
+
+
 class DocumentReader(Protocol):
     """Reads of the copy that must be quick."""
 
     async def device(self, udi: str) -> StoredDocument | None:
         """The current record of a UDI-DI. SQLite answers without a switch of tasks."""
+
+    async def coded(self, codes: Sequence[str]) -> list[CodedDevice]:
+        """The devices that have one of these as another code, by UDI-DI; also where it is a UDI-DI of another one."""
 
     async def rows(self, ids: Sequence[int]) -> list[bytes]:
         """The documents of the rows with these ids, in this order, without those that are gone or delisted."""
@@ -90,6 +123,11 @@ class DocumentReader(Protocol):
 DEVICE = (
     "SELECT document, revision, read_at, detail_version IS NOT NULL, certs_read_at, delisted_at, document_version"
     " FROM devices WHERE primary_di = {} AND is_current"
+)
+CODED = (
+    "SELECT c.code, d.primary_di, d.document, d.delisted_at IS NULL"
+    " FROM (SELECT code, primary_di, uuid FROM device_codes WHERE code = {} LIMIT {}) AS c"
+    " JOIN devices d ON d.primary_di = c.primary_di AND d.uuid = c.uuid AND d.is_current ORDER BY d.primary_di"
 )
 ACTOR = "SELECT srn, name, country, status_code, device_total, complete, read_at FROM actors WHERE srn = {}"
 CHANGED = (

@@ -8,10 +8,13 @@ from registerwatch.register.models import completed
 from registerwatch.register.store.documents import (
     ACTOR,
     CHANGED,
+    CODED,
     DEVICE,
+    MAX_CODED,
     REVISION,
     UNINDEXED,
     ChangedRow,
+    CodedDevice,
     StoredActor,
     StoredDocument,
     UnindexedRow,
@@ -28,6 +31,10 @@ class PostgresDocumentReader:
     async def device(self, udi: str) -> StoredDocument | None:
         row = await self._reads.one(DEVICE.format("$1"), udi)
         return StoredDocument(completed(row[0].encode(), row[6]), *row[1:6]) if row else None
+
+    async def coded(self, codes: Sequence[str]) -> list[CodedDevice]:
+        rows = await self._reads.all(_CODED, list(codes), MAX_CODED)
+        return [CodedDevice(row[0], row[1], row[2].encode(), row[3]) for row in rows]
 
     async def rows(self, ids: Sequence[int]) -> list[bytes]:
         rows = await self._reads.all(_ROWS, list(ids))
@@ -56,5 +63,6 @@ class PostgresDocumentReader:
         await self._reads.close()
 
 
+_CODED = CODED.format("ANY($1)", "$2")
 _ROWS = "SELECT id, document, document_version FROM devices WHERE id = ANY($1) AND delisted_at IS NULL"
 _UNINDEXED = UNINDEXED.format("position($1 in document) > 0", "$2", "$3")

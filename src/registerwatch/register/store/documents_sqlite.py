@@ -9,10 +9,13 @@ from registerwatch.register.models import SERVED_AS_STORED, completed
 from registerwatch.register.store.documents import (
     ACTOR,
     CHANGED,
+    CODED,
     DEVICE,
+    MAX_CODED,
     REVISION,
     UNINDEXED,
     ChangedRow,
+    CodedDevice,
     StoredActor,
     StoredDocument,
     UnindexedRow,
@@ -34,6 +37,10 @@ class SqliteDocumentReader:
         if version < SERVED_AS_STORED:  # asked here: a call would cost the most frequent read 3 % more
             document = completed(document, version)
         return StoredDocument(document, revision, read_at, bool(has_detail), certs_read_at, delisted_at)
+
+    async def coded(self, codes: Sequence[str]) -> list[CodedDevice]:
+        rows = [row for code in codes for row in await self._reads.all(_CODED, code, MAX_CODED)]
+        return [CodedDevice(row[0].decode(), row[1].decode(), row[2], bool(row[3])) for row in rows]
 
     async def rows(self, ids: Sequence[int]) -> list[bytes]:
         found = [await self._reads.one(_ROW, row_id) for row_id in ids]
@@ -68,6 +75,7 @@ class SqliteDocumentReader:
 
 _DEVICE = DEVICE.format("?")
 _ROW = "SELECT document, document_version FROM devices WHERE id = ? AND delisted_at IS NULL"
+_CODED = CODED.format("?", "?")
 _ACTOR = ACTOR.format("?")
 _CHANGED = CHANGED.format("?", "?")
 _UNINDEXED = UNINDEXED.format("instr(document, ?)", "?", "?")

@@ -47,6 +47,8 @@ from registerwatch.register.store.scoped_certificates import (
     with_scoped,
 )
 
+CHUNK = 5_000
+"""Values of one statement."""
 DETAIL_SECONDS = 7 * 24 * 3600
 """A stored detail is read again after so long: dates in it can change without a new version."""
 
@@ -198,6 +200,10 @@ class RecordStore:
     async def _write(self, connection: AsyncConnection, batch: Batch, source: str | None) -> None:
         if batch.rows:
             await connection.exec_driver_sql(statements.UPSERT[self._database.kind], batch.rows)
+            if batch.removed_codes:
+                await connection.exec_driver_sql(statements.REMOVE_CODE[self._database.kind], batch.removed_codes)
+            if batch.added_codes:
+                await connection.exec_driver_sql(statements.ADD_CODE[self._database.kind], batch.added_codes)
             read_at = batch.read_at if batch.is_read_in_full else None
             advanced = {"revision": batch.revision, "added": batch.added, "read_at": read_at}
             await connection.execute(statements.ADVANCE, advanced)
@@ -281,6 +287,19 @@ class RecordStore:
     async def listed(self, connection: AsyncConnection, udis: Sequence[str]) -> set[str]:
         """Those of some UDI-DIs that the copy has a record of."""
         return set((await connection.execute(statements.LISTED, {"udis": list(udis)})).scalars()) if udis else set()
+
+    async def coded(self, connection: AsyncConnection, codes: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        """The devices that have one of these as another code: of each code one UDI-DI, or two where several have it.
+
+        A code that is the UDI-DI of a stored device means that one, and is left out. Of devices that the register
+        lists no more only those are told whose code no listed one has.
+        """
+        found: dict[str, tuple[str, ...]] = {}
+        for start in range(0, len(codes), CHUNK):
+            asked = {"codes": list(codes[start : start + CHUNK])}
+            for row in await connection.execute(statements.CODED, asked):  # listed ones come last
+                found[row.code] = tuple(dict.fromkeys((row.first, row.last)))
+        return found
 
     async def store_bulk_actors(self, actors: Sequence[Actor], *, read_at: int, source: str) -> None:
         """Store actors of a bulk source; one that was read from the register itself stays as it is."""

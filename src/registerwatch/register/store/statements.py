@@ -61,6 +61,9 @@ FRESH_ACTORS = text(
 ).bindparams(bindparam("subjects", expanding=True))
 
 
+PLACEHOLDERS = {"sqlite": "?", "postgresql": "%s"}
+
+
 def _upsert(placeholder: str) -> str:
     """In the driver's own form: bulk fills spend a third of their time in the translation of named parameters."""
     return (
@@ -70,7 +73,21 @@ def _upsert(placeholder: str) -> str:
     )
 
 
-UPSERT = {"sqlite": _upsert("?"), "postgresql": _upsert("%s")}
+UPSERT = {kind: _upsert(each) for kind, each in PLACEHOLDERS.items()}
+ADD_CODE = {
+    kind: f"INSERT INTO device_codes (code, primary_di, uuid) VALUES ({each}, {each}, {each}) ON CONFLICT DO NOTHING"
+    for kind, each in PLACEHOLDERS.items()
+}
+REMOVE_CODE = {
+    kind: f"DELETE FROM device_codes WHERE code = {each} AND primary_di = {each} AND uuid = {each}"
+    for kind, each in PLACEHOLDERS.items()
+}
+CODED = text(
+    "SELECT c.code, d.delisted_at IS NULL AS is_listed, min(d.primary_di) AS first, max(d.primary_di) AS last"
+    " FROM device_codes c JOIN devices d ON d.primary_di = c.primary_di AND d.uuid = c.uuid AND d.is_current"
+    " WHERE c.code IN :codes AND NOT EXISTS (SELECT 1 FROM devices WHERE primary_di = c.code)"
+    " GROUP BY c.code, d.delisted_at IS NULL ORDER BY is_listed"
+).bindparams(bindparam("codes", expanding=True))
 ACTOR = text(f"SELECT {OF_ACTOR} FROM actors WHERE srn = :srn")
 ACTORS = text(f"SELECT {OF_ACTOR} FROM actors WHERE srn IN :srns").bindparams(bindparam("srns", expanding=True))
 UPSERT_ACTOR = text(
