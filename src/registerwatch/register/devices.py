@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from registerwatch.clock import Clock, is_recent, iso_utc
+from registerwatch.register.code_service import coded_device
 from registerwatch.register.identifiers import kind
 from registerwatch.register.ingest.refresh import DROPPED, NO_LONGER_LISTED, BeforeRead, ClientOf, Refresher
 from registerwatch.register.models import Device, field_doc
@@ -123,9 +124,11 @@ class DeviceService:
         client: ClientOf | None = None,
         wait_seconds: float = 0,
     ) -> DeviceAnswer | NoDevice:
-        """The device, read from the register when the copy has none. Takes a bounded time.
+        """The device; where the copy has none with this UDI-DI, the one of which this is another code, such as that of
+        a package; else what the register has. Takes a bounded time.
 
-        Of a device of which only a part was read the rest is waited for, `wait_seconds` at most.
+        Of a device of which only a part was read the rest is waited for, `wait_seconds` at most. Raises
+        `AmbiguousCode` where several devices have the other code.
         """
         retry_seconds = RETRY_SECONDS_OF_WAITING if wait_seconds else RETRY_SECONDS
         answer = await self.stored(udi, retry_seconds=retry_seconds, client=client)
@@ -136,6 +139,9 @@ class DeviceService:
             return answer
         if not could_be_udi(udi):
             return NoDevice(udi, "This is no UDI-DI, so no device can have it.")
+        coded = await coded_device(self._documents, (udi,))
+        if coded is not None:
+            return await self.read(coded.udi, before_read=before_read, client=client, wait_seconds=wait_seconds)
         failure = await self._refresher.read_through(udi, before_read, client)
         stored = None if failure else await self._documents.device(udi)
         return self._answer(udi, stored) if stored else _no_device(udi, failure)

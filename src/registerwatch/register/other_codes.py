@@ -51,10 +51,14 @@ class OtherCode(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     ] = ""
 
     @property
+    def name(self) -> str:
+        """What its kind is called."""
+        return KIND_NAMES[self.kind]
+
+    @property
     def explanation(self) -> str:
         """What it is, for a person: `container package of 10`."""
-        name = KIND_NAMES[self.kind]
-        return f"{name} of {self.quantity:,}" if self.quantity else name
+        return f"{self.name} of {self.quantity:,}" if self.quantity else self.name
 
 
 KIND_NAMES: dict[CodeKind, str] = {

@@ -1,4 +1,4 @@
-"""What a code says, without asking anybody."""
+"""What a code says, without asking the register."""
 
 from datetime import UTC, datetime
 from typing import Annotated
@@ -38,8 +38,9 @@ async def parse_code(
     service: InjectedService,
 ) -> Response:
     """GS1 (GTIN, element strings, Digital Link), HIBC, ISBT 128, IFA, EUDAMED DI and ID, Basic UDI-DIs, SRNs, numbers
-    of certificates. Neither the copy nor the register is asked, and nothing is stored. What cannot be read is answered
-    without candidates. Limit: 120 requests per address and minute.
+    of certificates. The copy is asked for nothing but packages and the like that have this code, the register not at
+    all, and nothing is stored. What cannot be read is answered without candidates. Limit: 120 requests per address and
+    minute.
     """
     this_year = datetime.fromtimestamp(service.clock.now(), UTC).year
-    return private_response(ParsedCodeAnswer.of(parse(code, this_year)))
+    return private_response(ParsedCodeAnswer.of(parse(code, this_year), await service.codes.coded(code)))

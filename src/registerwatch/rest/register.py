@@ -155,7 +155,8 @@ async def read_device(
     udi: Annotated[
         str,
         Path(
-            description="UDI-DI, or any code that means one, percent-encoded.",
+            description="UDI-DI, or any code that means one, percent-encoded; also that of a package or a direct"
+            " marking.",
             examples=["04012345678901"],
             **IDENTIFIER,
         ),
@@ -172,12 +173,13 @@ async def read_device(
     ] = None,
 ) -> Response:
     """Answered from the copy at once; a record older than the cache time is refreshed in the background.
+    Another code of a device, such as that of a package, is answered with the device, unless it is a UDI-DI in the copy.
     A device that is not in the copy is read from the register within the request (at most 20 such reads per
     address and minute). Of a device that a bulk load brought, certificates, dates and names in other languages are
     read in the background when somebody first asks for it: until then `complete` is false, and `Prefer: wait=3` waits
     for them.
     """
-    code = await service.codes.subject(udi)
+    code = await service.codes.subject_to_read(udi)
     wait = wait_seconds(request.headers.getlist("prefer"), MAX_WAIT_SECONDS) if prefer else 0
     found = await device_for(request, service, code, wait_seconds=wait)
     response = device_response(request, found)

@@ -1,10 +1,10 @@
 """Which UDI-DI or SRN a code of a list means, beside what is known of some. Pure."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from registerwatch.errors import InvalidInput
-from registerwatch.register.code_service import one_of
+from registerwatch.register.code_service import one_of, the_owner
 from registerwatch.register.identifiers import (
     ParsedCode,
     as_registered,
@@ -14,6 +14,10 @@ from registerwatch.register.identifiers import (
     udis_like_srn,
 )
 from registerwatch.watches.subjects import subject as subject_of
+
+CodedDevices = Mapping[str, Sequence[str]]
+"""UDI-DIs of the devices of which something is another code, such as that of a package, by that code."""
+NO_CODES: CodedDevices = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +47,10 @@ class CodeOfList:
         meant = (self.written, *udis_like_srn(self.text), *udi_spellings(self.text, self.parsed))
         return tuple(dict.fromkeys(each for each in meant if can_be_stored(each)))
 
-    def meaning(self, *known: Collection[str]) -> str:
+    def meaning(self, *known: Collection[str], coded: CodedDevices = NO_CODES) -> str:
         """What the code means: what is known as it is written, else the one candidate that is known (of several
-        collections the first that has one decides), else what it certainly means, else what is written.
+        collections the first that has one decides), else the device of which it is another code, else what it
+        certainly means, else what is written.
 
         Raises `AmbiguousCode` for a code that can be several of those that are known.
         """
@@ -54,4 +59,7 @@ class CodeOfList:
                 return each
         candidates = (one_of(self.parsed, some) for some in known)
         found = next(filter(None, candidates), None)
+        if found is None:
+            named = (self.written, *self.parsed.device_spellings)
+            found = the_owner([udi for each in named for udi in coded.get(each, ())])
         return found or self.parsed.subject or as_registered(self.written)

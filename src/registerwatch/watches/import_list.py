@@ -21,7 +21,14 @@ from registerwatch.register.outcomes import NotFound, ReadFailed
 from registerwatch.register.store.names import StoredName, stored_names
 from registerwatch.register.store.records import RecordStore
 from registerwatch.watches import repository
-from registerwatch.watches.import_plan import ImportPlan, KnownSubject, PlannedFate, doubtful_subjects, plan_lines
+from registerwatch.watches.import_plan import (
+    ImportPlan,
+    KnownSubject,
+    PlannedFate,
+    doubtful_subjects,
+    plan_lines,
+    possible_udis,
+)
 from registerwatch.watches.import_table import ListLine
 from registerwatch.watches.import_text import identifiers
 from registerwatch.watches.news_cursors import begin_added
@@ -149,8 +156,9 @@ class ImportService:
     async def _planned(self, connection: AsyncConnection, caller: Caller, lines: Sequence[ListLine]) -> ImportPlan:
         present = await repository.subjects(connection, caller.account.id)
         known = await self._copy.listed(connection, doubtful_subjects(lines))
+        coded = await self._copy.coded(connection, possible_udis(lines))
         cap = caller.account.plan.watches
-        return ImportPlan(plan_lines(lines, present, known, cap), len(present), cap)
+        return ImportPlan(plan_lines(lines, present, known, cap, coded), len(present), cap)
 
     async def _add(self, connection: AsyncConnection, caller: Caller, plan: ImportPlan) -> None:
         new = await self._watches(connection, [line.subject for line in plan.of("new")])

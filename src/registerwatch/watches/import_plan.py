@@ -17,7 +17,7 @@ from registerwatch.register.identifiers import (
     why_none,
 )
 from registerwatch.tables.cells import PROBLEMS
-from registerwatch.watches.code_meaning import CodeOfList
+from registerwatch.watches.code_meaning import NO_CODES, CodedDevices, CodeOfList
 from registerwatch.watches.import_table import ListLine
 from registerwatch.watches.subjects import subject as subject_of
 
@@ -94,17 +94,22 @@ class ImportPlan:
 
 
 def plan_lines(
-    lines: Iterable[ListLine], present: Collection[str], known: Collection[str], cap: int
+    lines: Iterable[ListLine],
+    present: Collection[str],
+    known: Collection[str],
+    cap: int,
+    coded: CodedDevices = NO_CODES,
 ) -> list[PlannedLine]:
     """What becomes of each line. What is watched (`present`) or in the copy (`known`) is an identifier whatever its
-    form.
+    form. `coded` has the devices of which something is another code, such as that of a package.
     """
+    known = {*known, *(udi for udis in coded.values() for udi in udis)}
     planned: list[PlannedLine] = []
     new: set[str] = set()
     listed: set[str] = set()
     is_full = False
     for each in lines:
-        line = _planned(each, present, known)
+        line = _planned(each, present, known, coded)
         if line.fate == "new":
             is_watched = line.subject in present or line.subject in new
             is_full = is_full or (not is_watched and len(present) + len(new) >= cap)
@@ -133,13 +138,23 @@ def doubtful_subjects(lines: Iterable[ListLine]) -> list[str]:
     return list(dict.fromkeys(doubtful))
 
 
-def _planned(line: ListLine, present: Collection[str], known: Collection[str]) -> PlannedLine:
+def possible_udis(lines: Iterable[ListLine]) -> list[str]:
+    """Every UDI-DI that a line can mean: the copy may have it as another code of a device."""
+    found: dict[str, None] = {}
+    for line in lines:
+        written = _subject_or_none(line)
+        if written is None or kind(written) == "udi":
+            found |= dict.fromkeys(each for each in (written, *read_code(line.cell).device_spellings) if each)
+    return [each for each in found if can_be_stored(each)]
+
+
+def _planned(line: ListLine, present: Collection[str], known: Collection[str], coded: CodedDevices) -> PlannedLine:
     """A line that can be added, or is invalid."""
     typed = _shown(line.cell)
     if line.problem:
         return PlannedLine(line.number, typed, typed, "invalid", PROBLEMS[line.problem])
     try:
-        subject = CodeOfList.of(line.cell).meaning(present, known)
+        subject = CodeOfList.of(line.cell).meaning(present, known, coded=coded)
     except InvalidInput as error:
         return PlannedLine(line.number, typed, typed, "invalid", str(error))
     problem = None if subject in present or subject in known else why_none(subject)

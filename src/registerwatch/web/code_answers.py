@@ -1,10 +1,13 @@
 """What REST answers of a code."""
 
+from collections.abc import Iterable
 from typing import Annotated
 
 import msgspec
 
 from registerwatch.register.identifiers import Agency, Candidate, CandidateKind, ParsedCode, Part, PartName, Verdict
+from registerwatch.register.other_codes import OtherCode
+from registerwatch.register.store.documents import CodedDevice
 from registerwatch.web.answers import Answer, doc
 
 
@@ -61,6 +64,17 @@ class CodePart(Answer):
         return cls(part.name, part.label, part.value, part.written, part.qualifier)
 
 
+class CodeOfDevice(OtherCode, frozen=True, omit_defaults=True, kw_only=True):
+    """A device of the copy, and what a code that is not its UDI-DI is to it."""
+
+    udi: Annotated[str, doc("The UDI-DI of the device.", "04012345678901")]
+
+
+def codes_of_devices(coded: Iterable[CodedDevice]) -> list[CodeOfDevice]:
+    """What a code is to each of some devices."""
+    return [CodeOfDevice(udi=each.udi, **msgspec.structs.asdict(code)) for each in coded for code in each.meanings]
+
+
 class ParsedCodeAnswer(Answer):
     """What a code says."""
 
@@ -74,13 +88,18 @@ class ParsedCodeAnswer(Answer):
         list[str],
         doc("What is odd about it, for a person.", ["A separator may be missing in “LOT17251231”: it may be …"]),
     ]
+    code_of: Annotated[
+        list[CodeOfDevice] | msgspec.UnsetType,
+        doc("Only where it is no UDI-DI in the copy but another code of devices there: what it is to each of them."),
+    ] = msgspec.UNSET
 
     @classmethod
-    def of(cls, parsed: ParsedCode) -> "ParsedCodeAnswer":
-        """What was read, as it is answered."""
+    def of(cls, parsed: ParsedCode, coded: Iterable[CodedDevice] = ()) -> "ParsedCodeAnswer":
+        """What was read, as it is answered, and the devices of which it is another code."""
         return cls(
             parsed.subject,
             [CodeCandidate.of(each) for each in parsed.candidates],
             [CodePart.of(part) for part in parsed.parts],
             list(parsed.warnings),
+            codes_of_devices(coded) or msgspec.UNSET,
         )

@@ -14,6 +14,7 @@ from registerwatch.register.identifiers import MAX_LENGTH, subject
 from registerwatch.register.models import SearchRow
 from registerwatch.register.search.queries import SearchPage
 from registerwatch.web.answers import Answer, doc
+from registerwatch.web.code_answers import CodeOfDevice, codes_of_devices
 from registerwatch.web.filters import filters_of, page_of
 
 
@@ -40,13 +41,18 @@ class SearchAnswer(Answer):
         list[CertificateSummary] | msgspec.UnsetType,
         doc("Only where `q` is the number of stored certificates: at most 10 of them, beside what `match` says."),
     ] = msgspec.UNSET
+    code_of: Annotated[
+        list[CodeOfDevice] | msgspec.UnsetType,
+        doc("Only where `q` is no UDI-DI but another code of the results: what it is to each of these devices."),
+    ] = msgspec.UNSET
 
     @classmethod
     def of(cls, page: SearchPage) -> "SearchAnswer":
         """A page of results, with the address of the code that was searched for."""
         refresh = f"/v1/refresh?q={quote(page.code, safe='')}" if page.code else None
         certificates = summaries(page.certificates) or msgspec.UNSET
-        return cls(page.results, page.total, page.match, refresh, page.error, certificates)
+        code_of = codes_of_devices(page.coded) or msgspec.UNSET
+        return cls(page.results, page.total, page.match, refresh, page.error, certificates, code_of)
 
 
 class DeviceNotFound(Answer):

@@ -47,7 +47,8 @@ class UdiArguments(msgspec.Struct):
         str,
         text_argument(
             "The device's UDI-DI: 14 digits such as 04012345678901, or letters and digits such as"
-            " E494ZIRKON5F5; or all that a label or a scanner gives, such as (01)04012345678901(17)280131(10)A1.",
+            " E494ZIRKON5F5; or all that a label or a scanner gives, such as (01)04012345678901(17)280131(10)A1. The"
+            " code of a package, a unit of use or a direct marking gives the device that has it in `other_codes`.",
             MAX_LENGTH,
         ),
     ]
@@ -70,8 +71,9 @@ class SrnArguments(msgspec.Struct):
     " manufacturer's devices), words of the trade, device or manufacturer name (the last word may be a beginning), then"
     " catalogue references. Gives `results` (udi, trade_name, manufacturer_name, manufacturer_srn, status, risk_class),"
     " `total` of all that match, and `match`, which says what the query was taken for. Nothing found: try fewer or"
-    " other words. `certificates` is there where the query is the number of certificates. Names in other languages are"
-    " found once a device was read in full, as get_device does. Use get_device for the certificates of a device.",
+    " other words. `certificates` is there where the query is the number of certificates, `code_of` where it is the"
+    " code of a package or the like: it says of which device and what it is. Names in other languages are found once a"
+    " device was read in full, as get_device does. Use get_device for the certificates of a device.",
     SearchArguments,
     asks_register=False,
 )
@@ -132,7 +134,7 @@ async def get_actor(arguments: SrnArguments, context: ToolContext) -> ToolResult
 
 async def _device(arguments: UdiArguments, context: ToolContext) -> ToolResult:
     answer = await context.service.devices.read(
-        await context.service.codes.subject(arguments.udi),
+        await context.service.codes.subject_to_read(arguments.udi),
         before_read=lambda: context.count(Limit.REGISTER_READ),
         client=context.client,
         wait_seconds=MAX_WAIT_SECONDS,

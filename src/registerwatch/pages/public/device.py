@@ -23,11 +23,11 @@ from registerwatch.register.certificate_states import (
     count_by_state,
     shown_certificates,
 )
-from registerwatch.register.code_service import AmbiguousCode
+from registerwatch.register.code_service import AmbiguousCode, meanings
 from registerwatch.register.codes import REGULATIONS, segment
 from registerwatch.register.devices import DeviceAnswer, NoDevice, ServedDevice
-from registerwatch.register.history_service import HistoryPage
 from registerwatch.register.ingest.refresh import limits_for
+from registerwatch.register.other_codes import OtherCode
 from registerwatch.web.injection import InjectedService, address_of, limits_of
 from registerwatch.web.rate_limits import Limit
 from registerwatch.web.register_reads import device_for
@@ -114,6 +114,11 @@ class DeviceView:
         return shown_certificates(self.device.certs, self.today)
 
     @property
+    def other_codes(self) -> tuple[OtherCode, ...]:
+        """Codes by which the register knows it beside its UDI-DI."""
+        return self.device.other_codes or ()
+
+    @property
     def standing(self) -> CertificateStanding:
         """How its certificates stand together."""
         return CertificateStanding(self.certificates)
@@ -147,14 +152,13 @@ async def device(request: Request, udi: str, service: InjectedService) -> Respon
     """The device; read from the register within the request where the copy has none."""
     await limits_of(request).check(request, Limit.PAGES)
     try:
-        code = await service.codes.subject(udi)
+        answer = await device_for(request, service, await service.codes.subject_to_read(udi))
     except AmbiguousCode:
         return RedirectResponse(search_address(udi), 303)
-    answer = await device_for(request, service, code)
     said = CodeView.of(udi, service.clock)
     if isinstance(answer, NoDevice):
         return no_device(request, answer, said)
-    return await _device_page(service, request, answer, await service.history.device(code, only_changes=True), said)
+    return await _device_page(service, request, answer, said, udi)
 
 
 @router.post("/d/{udi:path}")
@@ -172,10 +176,11 @@ def served_device(answer: DeviceAnswer) -> ServedDevice:
 
 
 async def _device_page(
-    service: Service, request: Request, answer: DeviceAnswer, history: HistoryPage, said: CodeView | None
+    service: Service, request: Request, answer: DeviceAnswer, said: CodeView | None, code: str
 ) -> Response:
     today = datetime.fromtimestamp(service.clock.now(), UTC).date()
     served = served_device(answer)
+    history = await service.history.device(served.udi, only_changes=True)
     view = DeviceView(served, today, await section_beside_device(service, served))
     summary = device_summary(view, origin_of(service.settings))
     return page(
@@ -184,6 +189,7 @@ async def _device_page(
         settled=view.in_full and view.device.error is None,
         view=view,
         said=said,
+        is_of=meanings(code, served.udi, view.other_codes),
         device=view.device,
         history=HistoryView(history, f"{device_address(view.device.udi)}/history"),
         summary=summary,

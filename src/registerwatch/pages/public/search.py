@@ -19,16 +19,18 @@ from registerwatch.pages.public.summaries import origin_of, search_summary
 from registerwatch.pages.rendering import FRAGMENT_HEADER, page
 from registerwatch.register.codes import RiskFilter, StatusFilter
 from registerwatch.register.identifiers import kind, udi_spellings
+from registerwatch.register.other_codes import OtherCode
 from registerwatch.register.search.index import Filters
 from registerwatch.register.search.queries import NAME_ROWS, SRN_ROWS, Match, SearchPage
 from registerwatch.web.injection import InjectedService, limits_of
 from registerwatch.web.rate_limits import Limit
 
-MatchKind = Match | Literal["basic-udi", "filters"]
+MatchKind = Match | Literal["basic-udi", "other-code", "filters"]
 
 FOUND: dict[MatchKind, str] = {
     "udi": "with this UDI-DI",
     "basic-udi": "with this Basic UDI-DI",
+    "other-code": "with this as a code beside the UDI-DI",
     "srn": "of this manufacturer",
     "reference": "with this catalogue reference",
     "name": "found by name",
@@ -68,10 +70,17 @@ class Results:
         """Which way of looking found it."""
         if not self.parameters.query:
             return "filters"
+        if self.found.coded:
+            return "other-code"
         spellings = (*udi_spellings(self.parameters.query), self.code)
         if self.found.match == "udi" and any(row.udi not in spellings for row in self.found.results):
             return "basic-udi"
         return self.found.match
+
+    @property
+    def codes(self) -> list[tuple[str, OtherCode]]:
+        """The UDI-DIs of which the query is another code, and what it is to each; a few at most."""
+        return [(each.udi, code) for each in self.found.coded for code in each.meanings][:NAME_ROWS]
 
     @property
     def code_address(self) -> str | None:

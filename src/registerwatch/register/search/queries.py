@@ -22,7 +22,7 @@ from registerwatch.register.models import SearchRow
 from registerwatch.register.search.index import INDEX_UNREADABLE, Filters, Hits, SearchIndex, without_panics
 from registerwatch.register.search.manufacturer_devices import ManufacturerDevices, passes
 from registerwatch.register.store.certificate_queries import CertificateQueries, StoredCertificate
-from registerwatch.register.store.documents import DocumentReader
+from registerwatch.register.store.documents import CodedDevice, DocumentReader, listed_or_all
 
 NAME_ROWS = 8
 SRN_ROWS = 20
@@ -48,6 +48,8 @@ class SearchPage:
     code: str | None
     error: str | None
     certificates: Sequence[StoredCertificate] = ()
+    coded: Sequence[CodedDevice] = ()
+    """The devices of the whole result, where what was searched for is another code of them, such as of a package."""
 
     @property
     def is_delisted(self) -> bool:
@@ -93,6 +95,8 @@ class SearchService:
             may_be_udi = srn is None or udis_like_srn(text)
             if may_be_udi and (found := await self._by_udi(text, meant, filters, page)):
                 return found
+            if srn is None and (found := await self._by_other_code(text, meant, filters, page, name_rows)):
+                return found
             if srn is not None:
                 return await self._by_srn(srn, filters, page, srn_rows)
             found = await self._by_words(text, meant, filters, page, name_rows)
@@ -129,6 +133,23 @@ class SearchService:
         shown = [_row.decode(document) for document in found.values() if passes(document, filters)]
         code = next(iter(found)) if len(found) == 1 else None
         return SearchPage(shown if page == 1 else [], len(shown), "udi", code, None)
+
+    async def _by_other_code(
+        self, text: str, meant: ParsedCode, filters: Filters, page: int, rows: int
+    ) -> SearchPage | None:
+        """The devices of which this is another code, straight from the copy; None for words and where there is none."""
+        if not (meant.device_spellings or looks_like_udi(text, meant)):
+            return None
+        spellings = [each for each in udi_spellings(text, meant) if can_be_stored(each)]
+        coded = listed_or_all(await self._documents.coded(spellings))
+        if not coded:
+            return None
+        code = coded[0].udi if len(coded) == 1 else None
+        if not coded[0].is_listed:
+            return SearchPage([], 0, "udi", code, DELISTED, coded=coded)
+        shown = [_row.decode(each.document) for each in coded if passes(each.document, filters)]
+        start = (page - 1) * rows
+        return SearchPage(shown[start : start + rows], len(shown), "udi", code, None, coded=coded)
 
     async def _by_words(self, text: str, meant: ParsedCode, filters: Filters, page: int, rows: int) -> SearchPage:
         code = _code_of(text, meant)

@@ -77,6 +77,12 @@ class CodedDevice:
         return by_kind(_other_codes.decode(self.document).other_codes, self.code)
 
 
+def listed_or_all(found: Sequence[CodedDevice]) -> list[CodedDevice]:
+    """Each device once, without those that the register lists no more, where others are left."""
+    distinct = {each.udi: each for each in found}.values()
+    return [each for each in distinct if each.is_listed] or list(distinct)
+
+
 class _OtherCodes(msgspec.Struct, frozen=True):
     """The part of a document that is asked for what a code is."""
 
