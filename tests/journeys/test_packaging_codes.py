@@ -158,8 +158,14 @@ async def test_packages_that_come_and_go_are_no_events_and_those_that_are_gone_a
     assert await told() == {"version"}
     assert (await harness.get(f"/v1/devices/{carton}")).json()["udi"] == udi
 
+    first = (await harness.get(f"/v1/devices/{udi}/history")).json()["entries"][0]
+    assert "other_codes" in first["first_read"]
+
     harness.world.change(boxed.uuid, other_codes=boxed.other_codes[:1])
     assert await told() == {"version"}
+    history = (await harness.get(f"/d/{udi}/history")).text
+    assert "Packaging and other codes" in history
+    assert carton in history
 
     assert (await harness.get(f"/v1/devices/{box}")).json()["udi"] == udi
     gone = await harness.client.get(f"/v1/devices/{carton}")

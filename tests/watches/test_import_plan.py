@@ -115,3 +115,29 @@ def test_a_basic_udi_di_in_a_list_is_told_to_be_one() -> None:
 
     assert line.fate == "invalid"
     assert "Basic UDI-DI" in line.reason
+
+
+CODE = a_udi(3)
+
+
+@PROPERTY
+@given(
+    st.sets(st.sampled_from([CODE, a_udi(1), a_udi(2)])),
+    st.sets(st.sampled_from([CODE, a_udi(1), a_udi(2)])),
+    st.lists(st.sampled_from([a_udi(1), a_udi(2)]), unique=True),
+    st.sampled_from([CODE, f"(01){CODE}(10)A1", CODE[1:]]),
+)
+def test_a_code_of_one_device_is_that_device_unless_it_is_watched_or_stored_itself(
+    present: set[str], known: set[str], owners: list[str], cell: str
+) -> None:
+    [line] = plan_lines(listed(cell), present, known, TRIAL_CAP, {CODE: owners})
+
+    if CODE in present or CODE in known or not owners:
+        assert line.subject == CODE
+        assert line.fate == ("watched" if CODE in present else "new")
+    elif len(owners) == 1:
+        assert line.subject == owners[0]
+        assert line.fate == ("watched" if owners[0] in present else "new")
+    else:
+        assert line.fate == "invalid"
+        assert all(each in line.reason for each in owners)
