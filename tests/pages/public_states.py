@@ -33,11 +33,16 @@ CERTIFICATES = [
     certificate("Z-25-052-S-IX-E-LONG-NUMBER-THAT-GOES-ON-AND-ON-000000000001", in_days(900)),
     certificate("NONE-1", None),
 ]
+OTHER_CODES = [
+    {"code": "H" + "8" * 49, "kind": "container_package", "quantity": 1_000_000},
+    {"code": gtin(90), "kind": "container_package", "quantity": 4, "contains": "H" + "8" * 49},
+    {"code": gtin(91), "kind": "secondary"},
+]
 NAMED, HOSTILE_DI, LONG_DI, UNREAD, LEGACY = gtin(1), gtin(50), "+H" + "9" * 40, gtin(52), gtin(53)
 REGISTRATIONS = [
     *(registration(gtin(number), f"Titanium stem {number}", certificates=CERTIFICATES) for number in range(1, 11)),
     registration(HOSTILE_DI, HOSTILE),
-    registration(LONG_DI, LONG_NAME, reference="R" * 80, certificates=CERTIFICATES),
+    registration(LONG_DI, LONG_NAME, reference="R" * 80, certificates=CERTIFICATES, other_codes=OTHER_CODES),
     registration(UNREAD, "Stem that was never read", basic_udi="4012345OTHER9"),
     registration(
         LEGACY,

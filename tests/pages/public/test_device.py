@@ -360,3 +360,29 @@ async def test_a_certificate_that_is_called_expired_before_its_date_is_shown_as_
         assert " days." in standing
         assert "in " not in expiry
         assert page.problems == []
+
+
+async def test_packages_and_other_codes_are_a_table_and_a_package_leads_to_the_page(site: SiteMaker) -> None:
+    inner, outer, mark = gtin(90), gtin(91), gtin(92)
+    codes = [
+        {"code": inner, "kind": "container_package", "quantity": 10, "contains": UDI},
+        {"code": outer, "kind": "container_package", "quantity": 4, "contains": inner},
+        {"code": mark, "kind": "secondary"},
+    ]
+    async with site(registration(UDI, "Stem", other_codes=codes), registration(gtin(2), "Other stem")) as harness:
+        page = await _page_in_full(harness)
+        of_package = await _page(harness, outer)
+        without = await _page_in_full(harness, gtin(2))
+        compared = Markup.of(await harness.client.get(f"/compare?d={outer}&d={gtin(2)}"))
+
+    assert sorted(page.rows) == sorted(
+        [
+            [inner, "Container package", "10 of this device"],
+            [outer, "Container package", f"4 of {inner}"],
+            [mark, "Secondary UDI-DI", ""],
+        ]
+    )
+    assert of_package.one("h1").text == "Stem"
+    assert f"{outer} is a code of this device: container package of 4 packages {inner}." in of_package.main
+    assert "Packaging and other codes" not in without.main
+    assert f"{outer} (container package)" in compared.main

@@ -100,6 +100,7 @@ def rows_of(views: Sequence[DeviceView | None]) -> list[ComparedRow]:
         return ComparedRow(title, [None if view is None else read(view) for view in views], code)
 
     representative = [row("Authorised representative", _representative)]
+    other_codes = [row("Packaging and other codes", _other_codes)]
     return [
         row("Name", lambda view: _given(view, view.given_name, tag=view.name_tag)),
         row("Market status", _market_status),
@@ -115,6 +116,7 @@ def rows_of(views: Sequence[DeviceView | None]) -> list[ComparedRow]:
         row("Catalogue reference", lambda view: _given(view, view.device.reference)),
         row("Nomenclature (EMDN)", lambda view: _given(view, ", ".join(view.device.emdn))),
         row("Legislation", _legislation),
+        *(other_codes if any(each.other_codes for each in found) else []),
         *(row("Certificate", _certificates_of(number), number) for number in _numbers(found)),
         *(row(f"Trade name ({language_name(code)})", _trade_name_in(code)) for code in _languages(found)),
         row("Last changed there", lambda view: _dated(view, view.device.updated)),
@@ -126,6 +128,11 @@ def _given(view: DeviceView, value: str, *, tag: str = "", address: str = "") ->
     if value:
         return Cell((Fact(value, tag=tag, address=address),))
     return Cell((Fact(NOT_GIVEN),)) if view.has_detail else UNREAD
+
+
+def _other_codes(view: DeviceView) -> Cell:
+    """What they are, without quantities, which bulk loads do not bring."""
+    return _given(view, ", ".join(sorted(f"{each.code} ({each.name})" for each in view.other_codes)))
 
 
 def _dated(view: DeviceView, value: str | None) -> Cell:
