@@ -18,6 +18,7 @@ PERMISSIVE = {
     "ISC",
     "MIT",
     "MIT-0",
+    "MIT-CMU",
     "PSF-2.0",
     "Unlicense",
 }

@@ -23,7 +23,7 @@ BY_CLASSIFIER = {
 }
 """SPDX identifiers of what packages say by classifiers alone."""
 
-KNOWN = {*BY_CLASSIFIER.values(), "BSD-2-Clause", "LGPL-3.0-only", "MIT-0", "PSF-2.0"}
+KNOWN = {*BY_CLASSIFIER.values(), "BSD-2-Clause", "LGPL-3.0-only", "MIT-0", "MIT-CMU", "PSF-2.0"}
 """SPDX identifiers that packages say as such. Another one is to be looked at before it is added here."""
 
 ELSEWHERE = {
