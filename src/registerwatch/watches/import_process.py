@@ -25,14 +25,14 @@ TOO_MUCH_WORK = "This workbook takes too long to read. Save the column of identi
 BUSY = "Other lists are being read at the moment. Send yours again in a few seconds."
 
 
-def workbook_processes(bounds: ProcessBounds = BOUNDS, wait_seconds: float = WAIT_SECONDS) -> BoundedProcesses:
+def workbook_processes(bounds: ProcessBounds = BOUNDS) -> BoundedProcesses:
     """The processes that read workbooks."""
     return BoundedProcesses(
         __name__,
         bounds,
         most=MAX_AT_A_TIME,
         most_per_account=MAX_OF_ACCOUNT,
-        wait_seconds=wait_seconds,
+        wait_seconds=WAIT_SECONDS,
         busy=BUSY,
     )
 

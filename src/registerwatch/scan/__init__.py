@@ -1,0 +1,1 @@
+"""Codes on labels: which symbols a photo shows, and what the codes in them are together."""
