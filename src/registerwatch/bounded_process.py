@@ -13,8 +13,8 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 
 from registerwatch.db.run_uncancelled import run_uncancelled
-from registerwatch.errors import InvalidInput, Overloaded
-from registerwatch.net.account_places import AccountPlaces
+from registerwatch.errors import InvalidInput
+from registerwatch.net.account_places import AccountPlaces, enter_within
 
 REFUSED = 3
 
@@ -67,11 +67,7 @@ class BoundedProcesses:
         place is kept until the process has ended, also where nobody waits for it any more.
         """
         async with AsyncExitStack() as held:
-            try:
-                async with asyncio.timeout(self._wait_seconds):
-                    await held.enter_async_context(self._places.place(account_id))
-            except TimeoutError:
-                raise Overloaded(self._busy) from None
+            await enter_within(self._wait_seconds, held, self._places.place(account_id), otherwise=self._busy)
             return await run_uncancelled(asyncio.to_thread(self._run, self._module, content, self._bounds))
 
 

@@ -2,10 +2,13 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from typing import TypeVar
 
 from registerwatch.errors import Overloaded
+
+T = TypeVar("T")
 
 MAX_USERS = 40
 """Requests of one account that have or await a place."""
@@ -59,3 +62,14 @@ class AccountPlaces:
             account.users -= 1
             if not account.users:
                 del self._accounts[account_id]
+
+
+async def enter_within(
+    seconds: float, held: AsyncExitStack, place: AbstractAsyncContextManager[T], *, otherwise: str
+) -> T:
+    """Enter a place on a stack. Raises `Overloaded`, which says `otherwise`, where none is free in time."""
+    try:
+        async with asyncio.timeout(seconds):
+            return await held.enter_async_context(place)
+    except TimeoutError:
+        raise Overloaded(otherwise) from None

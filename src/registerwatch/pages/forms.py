@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from urllib.parse import parse_qsl
 
 from starlette.datastructures import UploadFile
-from starlette.exceptions import HTTPException
+from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import ClientDisconnect, Request
 
 from registerwatch.errors import InvalidInput
@@ -63,6 +63,11 @@ async def form_of(request: Request) -> Form:
     return form
 
 
+def forget_form(request: Request) -> None:
+    """Let go of what `form_of` has read: a file may be large, and what follows may take its time."""
+    request.scope.get("state", {}).pop("form", None)
+
+
 async def form_fields(request: Request) -> dict[str, str]:
     """The fields of a short form by name, of two with one name the last. Raises `InvalidInput` as `form_of` does."""
     return dict(await _fields(request, MAX_BYTES, MAX_FIELDS))
@@ -72,18 +77,33 @@ async def _plain_form(request: Request) -> Form:
     return Form(await _fields(request, max_body_bytes(request.url.path), MAX_FIELDS_OF_LISTS))
 
 
+class _ParserInMemory(MultiPartParser):
+    """Keeps files in memory, which the bound of the body allows: none is written to a disk, not even for a moment."""
+
+    spool_max_size = 0
+    """Never."""
+
+
 async def _form_with_files(request: Request) -> Form:
     bound = max_body_bytes(request.url.path)
     fields: list[tuple[str, str]] = []
     files: dict[str, UploadedFile] = {}
     try:
-        async with request.form(max_files=1, max_fields=MAX_FIELDS_BESIDE_FILES, max_part_size=bound) as sent:
-            for name, value in sent.multi_items():
-                if not isinstance(value, UploadFile):
-                    fields.append((name, value))
-                elif value.filename:  # a browser sends an empty part where no file was chosen
-                    files[name] = UploadedFile(value.filename, await value.read())
-    except HTTPException:
+        parser = _ParserInMemory(
+            request.headers,
+            request.stream(),
+            max_files=1,
+            max_fields=MAX_FIELDS_BESIDE_FILES,
+            max_part_size=bound,
+        )
+        sent = await parser.parse()
+        for name, value in sent.multi_items():
+            if not isinstance(value, UploadFile):
+                fields.append((name, value))
+            elif value.filename:  # a browser sends an empty part where no file was chosen
+                files[name] = UploadedFile(value.filename, await value.read())
+        await sent.close()
+    except MultiPartException:
         raise InvalidInput(UNREADABLE) from None
     except ClientDisconnect:
         raise InvalidInput(BROKEN_OFF) from None
