@@ -205,7 +205,7 @@ def test_proxies_name_the_client_bound_what_it_sends_and_pass_no_metrics_on(name
     text = (DEPLOY / name).read_text(encoding="utf-8")
     assert "/ready" in text or "ready)" in text
     assert "metrics" in text
-    assert "client_max_body_size 2m;" in text or "max_size 2MiB" in text
+    assert "client_max_body_size 10m;" in text or "max_size 10MiB" in text
     assert "max-age=31536000; includeSubDomains" in text
     assert 'Forwarded ""' in text or "-Forwarded" in text
     assert 'X-Real-IP ""' in text or "-X-Real-IP" in text
@@ -259,7 +259,12 @@ def test_no_client_can_make_caddy_leave_out_a_node() -> None:
 
 def test_nginx_takes_no_larger_body_than_the_service() -> None:
     text = (DEPLOY / "nginx" / "registerwatch.conf").read_text(encoding="utf-8")
-    sizes = {"64k": MAX_BODY_BYTES, **{f"{size // 1024}k": size for size in LARGER_BODIES.values()}, "2m": 2 * 1024**2}
+    sizes = {
+        "64k": MAX_BODY_BYTES,
+        **{f"{size // 1024}k": size for size in LARGER_BODIES.values()},
+        "2m": 2 * 1024**2,
+        "10m": 10 * 1024**2,
+    }
     located = dict(re.findall(r"location = (\S+) \{\n +client_max_body_size (\w+);", text))
     assert re.search(r"^    client_max_body_size 64k;$", text, flags=re.MULTILINE)
     assert {path: sizes[size] for path, size in located.items()} == LARGER_BODIES

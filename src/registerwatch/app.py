@@ -42,7 +42,7 @@ from registerwatch.settings import Settings
 from registerwatch.web.body_limits import BodyLimits
 from registerwatch.web.compression import Compression
 from registerwatch.web.forwarded_headers import ForwardedHeaders, NoticeForwardedHeaders
-from registerwatch.web.large_bodies import places_of_files, places_of_large_bodies
+from registerwatch.web.large_bodies import places_of_files, places_of_large_bodies, places_of_photos
 from registerwatch.web.query_limit import QueryLimit
 from registerwatch.web.rate_limits import build_limits
 from registerwatch.web.request_ids import AccessLog, RequestIds
@@ -141,6 +141,7 @@ def app_over(service: Service, *, background: bool = True) -> FastAPI:
     app.state.service, app.state.limits, app.state.readiness = service, limits, system.Readiness()
     app.state.request_counts, app.state.has_index, app.state.forwarded = counts, True, forwarded
     app.state.large_bodies, app.state.large_files = places_of_large_bodies(), places_of_files()
+    app.state.photos = places_of_photos()
     app.state.sitemap = Sitemap.of(service) if settings.reads_real_register else None
     for router in ROUTERS:
         app.router.routes.extend(router.routes)  # `include_router` would build each of them anew, which takes 30 ms

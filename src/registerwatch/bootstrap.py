@@ -68,6 +68,7 @@ from registerwatch.register.store.certificate_queries import CertificateQueries
 from registerwatch.register.store.documents import DocumentReader
 from registerwatch.register.store.open_documents import open_documents
 from registerwatch.register.store.records import RecordStore
+from registerwatch.scan.photo_process import PhotoReader
 from registerwatch.settings import Settings
 from registerwatch.watches.event_latency import EventLatencies
 from registerwatch.watches.observe import WatchObserver
@@ -107,6 +108,7 @@ class Service:
     history: HistoryService
     refresh: RefreshService
     codes: CodeService
+    photos: PhotoReader
     search: SearchService
     device_sweep: DeviceSweeper
     bulk_loader: BulkLoader
@@ -234,6 +236,7 @@ def build_service(
         certificates=certificates,
         history=HistoryService(database, clock),
         codes=codes,
+        photos=PhotoReader(),
         refresh=RefreshService(refresher, devices, actors, indexer.catch_up_where_near),
         device_sweep=DeviceSweeper(sweep, interval=settings.sweep_interval),
         search=SearchService(documents, index, indexer.problem, certificate_queries),

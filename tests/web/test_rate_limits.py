@@ -35,6 +35,7 @@ PER_MINUTE = {
     Limit.BOUNCES: 600,
     Limit.CALENDAR: 10,
     Limit.DOWNLOAD: 20,
+    Limit.SCAN: 60,
     Limit.ACCOUNT_PASSWORDS: 30,
 }
 PER_HOUR = {

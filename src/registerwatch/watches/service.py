@@ -1,6 +1,6 @@
 """Adding, listing, naming and removing watches."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from registerwatch.accounts.models import Caller
@@ -59,6 +59,11 @@ class WatchService:
         async with self._database.reading() as connection:
             found = await repository.of_account_after(connection, caller.account.id, after, limit + 1)
         return RowPage.cut(found, limit)
+
+    async def watched_of(self, caller: Caller, subjects: Collection[str]) -> set[str]:
+        """Those of some subjects that the account watches."""
+        async with self._database.reading() as connection:
+            return await repository.subjects(connection, caller.account.id) & set(subjects)
 
     async def count(self, account_id: int) -> int:
         """How many watches the account has."""

@@ -14,6 +14,7 @@ LARGER_BODIES: Mapping[str, int] = {
     "/app/import": 2 * 1024 * 1024,
     "/v1/lists": 10 * 1024 * 1024,
     "/app/lists": 10 * 1024 * 1024 + 64 * 1024,  # a file of that length, and the fields beside it
+    "/app/scan": 10 * 1024 * 1024,  # a photo as a phone takes it
     "/v1/billing/webhook": 256 * 1024,  # the provider's longest events, invoices of many lines, have some 100 KiB
 }
 """Paths that take more, in bytes."""

@@ -15,18 +15,23 @@ MAX_RECEIVED, MAX_RECEIVED_OF_ACCOUNT = 64, 2
 """Bodies of more than 64 KiB that one process receives at a time, 128 MiB at most; and of an account all bodies."""
 FILE_BYTES, MAX_FILES_RECEIVED = 2 * 1024 * 1024, 8
 """Paths that take more are those of files, of which so few are received at a time: 80 MiB at most."""
+MAX_PHOTOS, MAX_PHOTOS_OF_ACCOUNT = 8, 2
+"""Photos that one process receives, holds and has read at a time, 80 MiB at most; and of an account."""
 GRACE_SECONDS, MIN_BYTES_A_SECOND = 10.0, 32 * 1024
 """A body that has such a place is to come so fast, after a while in which it may be slower."""
 TOO_SLOW = "The body came too slowly: after its first 64 KiB it has to come with 32 KiB a second."
 
 
 @asynccontextmanager
-async def place_of_body(request: Request, account_id: int) -> AsyncIterator[Request]:
-    """The request with a body that waits for its place. The application's `state` has the places, as `large_bodies` and
-    `large_files`.
+async def place_of_body(
+    request: Request, account_id: int, places: AccountPlaces | None = None
+) -> AsyncIterator[Request]:
+    """The request with a body that waits for its place: one of `places`, else of the application's
+    `state.large_bodies`, or of its `state.large_files` where the path takes files.
     """
-    is_file = max_body_bytes(request.scope["path"]) > FILE_BYTES
-    places: AccountPlaces = request.app.state.large_files if is_file else request.app.state.large_bodies
+    if places is None:
+        is_file = max_body_bytes(request.scope["path"]) > FILE_BYTES
+        places = request.app.state.large_files if is_file else request.app.state.large_bodies
     async with places.own_place(account_id), AsyncExitStack() as held:
         yield Request(request.scope, _in_place(request.receive, places, held))
 
@@ -39,6 +44,11 @@ def places_of_large_bodies() -> AccountPlaces:
 def places_of_files() -> AccountPlaces:
     """Places for an application's `state.large_files`."""
     return AccountPlaces(most=MAX_FILES_RECEIVED, most_per_account=1)
+
+
+def places_of_photos() -> AccountPlaces:
+    """Places for an application's `state.photos`."""
+    return AccountPlaces(most=MAX_PHOTOS, most_per_account=MAX_PHOTOS_OF_ACCOUNT)
 
 
 def _in_place(receive: Receive, places: AccountPlaces, held: AsyncExitStack) -> Receive:

@@ -54,6 +54,8 @@ class Limit(Enum):
     """Calendars of one account: the largest takes two seconds of the processor."""
     DOWNLOAD = RateLimitRule("download", 20, 60)
     """Files of lists that one account makes on pages: the largest takes seconds of the processor."""
+    SCAN = RateLimitRule("scan", 60, 60)
+    """Photos that one account has read: each takes up to three seconds of the processor."""
     ACCOUNT_PASSWORDS = RateLimitRule("account-passwords", 30, 60)
     """Passwords that one session or the keys of an account set, and users that they add."""
     ACCOUNT_CHANGES = RateLimitRule("account-changes", 500, 24 * 3600)
