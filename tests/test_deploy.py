@@ -259,12 +259,8 @@ def test_no_client_can_make_caddy_leave_out_a_node() -> None:
 
 def test_nginx_takes_no_larger_body_than_the_service() -> None:
     text = (DEPLOY / "nginx" / "registerwatch.conf").read_text(encoding="utf-8")
-    sizes = {
-        "64k": MAX_BODY_BYTES,
-        **{f"{size // 1024}k": size for size in LARGER_BODIES.values()},
-        "2m": 2 * 1024**2,
-        "10m": 10 * 1024**2,
-    }
+    sizes = {f"{size // 1024}k": size for size in (MAX_BODY_BYTES, *LARGER_BODIES.values())}
+    sizes |= {f"{size}m": size * 1024**2 for size in (2, 10)}
     located = dict(re.findall(r"location = (\S+) \{\n +client_max_body_size (\w+);", text))
     assert re.search(r"^    client_max_body_size 64k;$", text, flags=re.MULTILINE)
     assert {path: sizes[size] for path, size in located.items()} == LARGER_BODIES

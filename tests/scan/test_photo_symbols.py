@@ -66,6 +66,15 @@ def test_all_symbols_of_a_label_are_found_in_every_format() -> None:
         assert found == {("]C1", "0104012345678901"), ("]C1", "1728013110A1B2C3"), ("]E0", "4012345678901")}, form
 
 
+def test_where_no_symbol_names_a_device_the_photo_is_looked_at_in_further_ways() -> None:
+    link = symbol("QRCode", "https://example.com/instructions", 4)
+    askew = symbol("Code128", PRIMARY, 3).rotate(45, expand=True, fillcolor=255)
+
+    found = symbols_in_photo(saved(photographed(label(link, askew), Shot())))
+
+    assert [each.text for each in found] == ["https://example.com/instructions", "0104012345678901"]
+
+
 def test_transparent_turned_and_mirrored_photos_are_read() -> None:
     drawn = label(symbol("DataMatrix", WHOLE)).convert("LA")
     clear = Image.new("LA", drawn.size, (0, 0))

@@ -23,7 +23,7 @@ be decoded smaller; other formats take memory for each pixel.
 MAX_READ_PIXELS = 16_000_000
 """Of a photo as it is read: a larger one is made smaller while it is decoded."""
 MAX_TRIED_PIXELS = 4_000_000
-"""Of the further views of a photo in which nothing was found at first."""
+"""Of the further views of a photo in which no device was found at first."""
 TRIED_TURNS = (22, 45, 67)
 MIN_SIDE = 16
 
@@ -47,13 +47,16 @@ TOO_LARGE = (
 
 
 def symbols_in_photo(content: bytes) -> list[Symbol]:
-    """The symbols in a photo, none twice. Raises `InvalidInput` for what is none, is damaged or too large."""
-    photo = _decoded(content)
-    for view in _views(photo):
-        found = _symbols(view)
-        if found:
-            return found
-    return []
+    """The symbols in a photo, none twice. Raises `InvalidInput` for what is none, is damaged or too large.
+
+    It is looked at in further ways until a symbol names a device: a label may have others, with a lot or a link.
+    """
+    found: dict[Symbol, None] = {}
+    for view in _views(_decoded(content)):
+        found |= dict.fromkeys(_symbols(view))
+        if any(each.names_device for each in found):
+            break
+    return list(found)[:MAX_SYMBOLS]
 
 
 def _decoded(content: bytes) -> Image.Image:
@@ -87,7 +90,7 @@ def _grey(photo: Image.Image) -> Image.Image:
 
 
 def _views(photo: Image.Image) -> Iterator[Image.Image]:
-    """The photo, then what is tried where nothing was found in it: without noise, turned, enlarged.
+    """The photo, then what is tried where no device was found in it: without noise, turned, enlarged.
 
     A linear code is found where a line that is level or upright crosses all of its bars.
     """
@@ -119,5 +122,4 @@ def _symbols(view: Image.Image) -> list[Symbol]:
         return []
     grey = memoryview(view.tobytes()).cast("B", (view.height, view.width))
     found = zxingcpp.read_barcodes(grey, formats=SYMBOLOGIES, text_mode=zxingcpp.TextMode.Plain)
-    symbols = (Symbol(str(each.format), each.symbology_identifier, each.text) for each in found[:MAX_SYMBOLS])
-    return list(dict.fromkeys(symbols))
+    return [Symbol(str(each.format), each.symbology_identifier, each.text) for each in found]

@@ -27,6 +27,11 @@ class Symbol(Struct, frozen=True, array_like=True):
         """The text as a hand scanner sends it that tells the symbology; without it where it says nothing of GS1."""
         return f"{self.identifier}{self.text}" if self.identifier in OF_GS1 else self.text
 
+    @property
+    def names_device(self) -> bool:
+        """Whether the code names a device."""
+        return bool(read_code(self.code).devices)
+
 
 def codes_of(symbols: Sequence[Symbol]) -> list[str]:
     """The codes in the symbols of one photo.
