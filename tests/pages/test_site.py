@@ -96,6 +96,7 @@ async def test_files_are_served_as_what_they_are(site: SiteMaker) -> None:
             "favicon.ico": "image/vnd.microsoft.icon",
             "icon.svg": "image/svg+xml; charset=utf-8",
             "passkeys.js": "text/javascript; charset=utf-8",
+            "scan.js": "text/javascript; charset=utf-8",
             "site.js": "text/javascript; charset=utf-8",
             "style.css": "text/css; charset=utf-8",
         }

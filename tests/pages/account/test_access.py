@@ -103,6 +103,8 @@ LEVELS: Mapping[str, Level] = {
     "POST /app/lists/{list_id}/uploads/{upload_id}": USER,
     "GET /app/import": USER,
     "POST /app/import": USER,
+    "GET /app/scan": USER,
+    "POST /app/scan": USER,
     "GET /app/watches/{watch_id}": USER,
     "POST /app/watches/{watch_id}": USER,
     "POST /app/watches/{watch_id}/read": USER,

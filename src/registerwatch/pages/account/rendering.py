@@ -23,6 +23,7 @@ SECTIONS = (
     ("certificates", "/app/certificates", "Certificates"),
     ("lists", "/app/lists", "Lists"),
     ("import", "/app/import", "Import"),
+    ("scan", "/app/scan", "Scan"),
 )
 """The navigation: name, address, words."""
 ACCOUNT_SECTIONS = (

@@ -1,0 +1,162 @@
+"""Scanning labels: codes by a hand scanner or a photo, what each of them is, and the list that they become.
+
+The list travels in the form; nothing of a code or a photo is stored.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from registerwatch.bootstrap import Service
+from registerwatch.errors import InvalidInput, Overloaded
+from registerwatch.net.account_places import AccountPlaces, enter_within
+from registerwatch.pages.account.rendering import app_page, fragment_asked
+from registerwatch.pages.account.router import account_pages
+from registerwatch.pages.account.scan_view import ScannedCode, ScannedCodes, scanned_codes
+from registerwatch.pages.account.visitor import SignedIn, Visitor
+from registerwatch.pages.forms import Form, forget_form, form_of
+from registerwatch.pages.spreadsheet import Row, csv_response
+from registerwatch.scan.codes import MAX_CODES, one_line, read_codes, with_more, written_codes
+from registerwatch.scan.photo_process import BUSY, WAIT_SECONDS
+from registerwatch.scan.symbols import MAX_SYMBOLS, codes_of
+from registerwatch.web.body_limits import MAX_BODY_BYTES, declared_length
+from registerwatch.web.injection import InjectedService, limits_of
+from registerwatch.web.large_bodies import place_of_body
+from registerwatch.web.rate_limits import Limit
+
+router = account_pages()
+
+PATH = "/app/scan"
+LIST_REGION = "scanned"
+NOTHING_SENT = "Scan or type a code, or choose a photo."
+NO_SYMBOL = "No code was seen in this photo."
+CSV_HEADER = (
+    *("Code", "UDI-DI or SRN", "Name", "Manufacturer", "State", "Watched"),
+    *("Lot", "Serial number", "Production date", "Expiry date"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """What one request brought: the codes that were collected, and those that were just scanned."""
+
+    collected: Sequence[str] = ()
+    latest: Sequence[str] = ()
+    problem: str = ""
+    has_no_symbol: bool = False
+    """Whether a photo was read in vain, so that it helps to be told how to take one."""
+    status: int = 200
+
+
+@router.get(PATH)
+async def ask(request: Request, service: InjectedService, visitor: SignedIn) -> Response:
+    """The field for a hand scanner, and the button for a photo."""
+    return await _page(request, service, visitor, Scan())
+
+
+@router.post(PATH)
+async def sent(request: Request, service: InjectedService, visitor: SignedIn) -> Response:
+    """Show what codes or a photo say and collect them; with `step` or `remove`, do something with the list."""
+    account_id = visitor.caller.account.id
+    is_large = declared_length(request.scope) > MAX_BODY_BYTES or "transfer-encoding" in request.headers
+    async with AsyncExitStack() as held:
+        if is_large:  # before any of it is received
+            await _count_photo(request, account_id)
+            photos: AccountPlaces = request.app.state.photos
+            place = place_of_body(request, account_id, photos)
+            request = await enter_within(WAIT_SECONDS, held, place, otherwise=BUSY)
+        form = await form_of(request)
+        if not is_large and form.file("photo") is not None:
+            await _count_photo(request, account_id)
+        scan = await _scanned(service, visitor, form)
+        is_download = form["step"] == "csv"
+        forget_form(request)  # the photo is not to be held while the register is read
+        del form
+    if is_download and not scan.problem:
+        return await _download(request, service, visitor, scan.collected)
+    return await _page(request, service, visitor, scan)
+
+
+async def _count_photo(request: Request, account_id: int) -> None:
+    await limits_of(request).check_party(request, Limit.SCAN, f"account {account_id}")
+
+
+async def _scanned(service: Service, visitor: Visitor, form: Form) -> Scan:
+    """What a form brought. A problem keeps what was collected before."""
+    collected: Sequence[str] = ()
+    try:
+        collected = read_codes(form["codes"])
+        if form["step"] == "csv":
+            return Scan(collected)
+        if form["step"] == "clear":
+            return Scan()
+        if form["remove"]:
+            return Scan([code for code in collected if code != one_line(form["remove"])])
+        latest = await _latest(service, visitor, form)
+        if not latest:
+            has_photo = form.file("photo") is not None
+            problem, status = (NO_SYMBOL, 200) if has_photo else (NOTHING_SENT, 400)
+            return Scan(collected, problem=problem, has_no_symbol=has_photo, status=status)
+        return Scan(with_more(collected, latest), latest)
+    except InvalidInput as error:
+        return Scan(collected, problem=str(error), status=400)
+    except Overloaded as error:
+        return Scan(collected, problem=str(error), status=503)
+
+
+async def _latest(service: Service, visitor: Visitor, form: Form) -> list[str]:
+    """The codes of the photo, else those that were typed. Raises `InvalidInput`, `Overloaded`."""
+    photo = form.file("photo")
+    if photo is None:
+        codes = form.all("code")[:MAX_SYMBOLS]
+    else:
+        codes = codes_of(await service.photos.read(photo.content, visitor.caller.account.id))
+    return list(dict.fromkeys(code for code in map(one_line, codes) if code))
+
+
+async def _page(request: Request, service: Service, visitor: Visitor, scan: Scan) -> Response:
+    scanned = await scanned_codes(request, service, visitor.caller, scan.collected, scan.latest)
+    is_region = fragment_asked(request) == LIST_REGION
+    response = app_page(
+        request,
+        visitor,
+        "account/scan_list.html" if is_region else "account/scan.html",
+        section="scan",
+        status=scan.status,
+        scan=scan,
+        scanned=scanned,
+        carried=written_codes([each.code for each in scanned.collected]),
+        max_codes=MAX_CODES,
+    )
+    if scan.status == 503:
+        response.headers["Retry-After"] = "10"
+    return response
+
+
+async def _download(request: Request, service: Service, visitor: Visitor, collected: Sequence[str]) -> Response:
+    await limits_of(request).check_party(request, Limit.DOWNLOAD, f"account {visitor.caller.account.id}")
+    scanned = await scanned_codes(request, service, visitor.caller, collected)
+    return await csv_response("scanned-codes.csv", CSV_HEADER, _csv_rows(scanned))
+
+
+def _csv_rows(scanned: ScannedCodes) -> Iterator[Row]:
+    return (_csv_row(each) for each in scanned.collected)
+
+
+def _csv_row(each: ScannedCode) -> Row:
+    known = each.line.known
+    return (
+        each.code,
+        each.line.subject,
+        known.name,
+        known.manufacturer,
+        each.words,
+        "yes" if each.is_watched else "no",
+        each.said("lot"),
+        each.said("serial"),
+        each.said("production-date"),
+        each.said("expiry"),
+    )

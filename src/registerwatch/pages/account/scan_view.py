@@ -1,0 +1,152 @@
+"""What scanned codes are: the device or actor of each, what the code says of one lot, what the register has."""
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from typing import Literal
+
+from starlette.requests import Request
+
+from registerwatch.accounts.models import Caller
+from registerwatch.bootstrap import Service
+from registerwatch.errors import RateLimited
+from registerwatch.pages.addresses import actor_address, device_address
+from registerwatch.pages.public.device import served_device
+from registerwatch.register.devices import DeviceAnswer, ServedDevice
+from registerwatch.register.identifiers import ParsedCode, PartName, kind, parse
+from registerwatch.watches.import_plan import ImportPlan, PlannedLine
+from registerwatch.watches.import_table import ListLine
+from registerwatch.web.register_reads import device_for
+
+MAX_READ = 5
+"""Devices that the copy has not, which one scan reads from the register; the others are read when they are watched."""
+
+State = Literal["listed", "delisted", "unknown", "unread", "failed", "invalid"]
+"""As the copy's knowledge of a subject; `failed`: the register could not be read; `invalid`: the code names none."""
+WORDS: dict[State, str] = {
+    "listed": "In the register",
+    "delisted": "No longer listed",
+    "unknown": "Not in the register",
+    "unread": "Not looked up yet",
+    "failed": "Could not be read",
+    "invalid": "No device",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ScannedCode:
+    """A code and what it names."""
+
+    code: str
+    parsed: ParsedCode
+    line: PlannedLine
+    today: date
+    is_watched: bool = False
+    """Whether its subject is watched."""
+    failure: str = ""
+    """Why the register could not be read for it."""
+    device: ServedDevice | None = None
+    """As the copy has it, where it was just scanned."""
+
+    @property
+    def state(self) -> State:
+        """What is known of its subject."""
+        if self.line.fate == "invalid":
+            return "invalid"
+        if self.line.known.knowledge == "unread" and self.failure:
+            return "failed"
+        return self.line.known.knowledge
+
+    @property
+    def words(self) -> str:
+        """The same for people."""
+        return WORDS[self.state]
+
+    @property
+    def address(self) -> str:
+        """The page of its subject."""
+        subject = self.line.subject
+        return actor_address(subject) if kind(subject) == "srn" else device_address(subject)
+
+    @property
+    def is_expired(self) -> bool:
+        """Whether its expiry date is past; of a month that is all of it."""
+        return any(self.today.isoformat()[: len(day)] > day for day in self._values("expiry"))
+
+    def said(self, *names: PartName) -> str:
+        """What it says under these names, empty for nothing."""
+        return ", ".join(value for name in names for value in self._values(name))
+
+    def _values(self, name: PartName) -> list[str]:
+        return [part.value or part.written for part in self.parsed.parts if part.name == name]
+
+
+@dataclass(frozen=True, slots=True)
+class ScannedCodes:
+    """The codes that were collected, and those that were just scanned."""
+
+    collected: Sequence[ScannedCode] = ()
+    latest: Sequence[ScannedCode] = ()
+
+    @property
+    def subjects(self) -> list[str]:
+        """What the collected codes name, each once: UDI-DIs and SRNs, for whatever is done with all of them."""
+        return list(dict.fromkeys(each.line.subject for each in self.collected))
+
+    @property
+    def unwatched(self) -> list[str]:
+        """Those that are not watched."""
+        return list(dict.fromkeys(each.line.subject for each in self.collected if not each.is_watched))
+
+
+async def scanned_codes(
+    request: Request, service: Service, caller: Caller, collected: Sequence[str], latest: Sequence[str] = ()
+) -> ScannedCodes:
+    """What the codes are. Of the latest, devices that the copy has not are read from the register, few at a time."""
+    codes = list(dict.fromkeys([*collected, *latest]))
+    if not codes:
+        return ScannedCodes()
+    plan = await _planned(service, caller, codes)
+    by_code = dict(zip(codes, plan.lines, strict=True))
+    if await _read_unread(request, service, [by_code[each] for each in latest]):
+        plan = await _planned(service, caller, codes)
+        by_code = dict(zip(codes, plan.lines, strict=True))
+    watched = await service.watches.service.watched_of(caller, [line.subject for line in plan.lines])
+    today = datetime.fromtimestamp(service.clock.now(), UTC).date()
+
+    def scanned(code: str, device: ServedDevice | None = None) -> ScannedCode:
+        line = by_code[code]
+        failure = service.refresher.failure(line.subject) or ""
+        return ScannedCode(code, parse(code, today.year), line, today, line.subject in watched, failure, device)
+
+    return ScannedCodes(
+        [each for each in map(scanned, collected) if each.state != "invalid"],
+        [scanned(code, await _device(service, by_code[code])) for code in latest],
+    )
+
+
+async def _planned(service: Service, caller: Caller, codes: Sequence[str]) -> ImportPlan:
+    return await service.watches.imports.plan(caller, [ListLine(n, code) for n, code in enumerate(codes, 1)])
+
+
+async def _read_unread(request: Request, service: Service, lines: Iterable[PlannedLine]) -> bool:
+    """Read devices of which nothing is known from the register. Gives whether something was read."""
+    unread = [each for each in lines if each.fate != "invalid" and each.known.knowledge == "unread"]
+    subjects = list(dict.fromkeys(each.subject for each in unread if each.kind == "udi"))[:MAX_READ]
+    await asyncio.gather(*(_read(request, service, subject) for subject in subjects))
+    return bool(subjects)
+
+
+async def _read(request: Request, service: Service, subject: str) -> None:
+    try:
+        await device_for(request, service, subject)
+    except RateLimited:
+        return  # it is shown as not looked up yet
+
+
+async def _device(service: Service, line: PlannedLine) -> ServedDevice | None:
+    if line.fate == "invalid" or line.kind == "srn" or line.known.knowledge not in ("listed", "delisted"):
+        return None
+    answer = await service.devices.last_known(line.subject)
+    return served_device(answer) if isinstance(answer, DeviceAnswer) else None
