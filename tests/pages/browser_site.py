@@ -48,12 +48,12 @@ class Served:
 
 
 @contextmanager
-def chromium() -> Iterator[Browser]:
-    """Debian's Chromium; the test is skipped where it is missing."""
+def chromium(*arguments: str) -> Iterator[Browser]:
+    """Debian's Chromium, with these arguments too; the test is skipped where it is missing."""
     if not CHROMIUM.exists():
         pytest.skip(f"{CHROMIUM} is not installed; `make test` installs it, or install the package chromium")
     with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        launched = playwright.chromium.launch(executable_path=CHROMIUM, args=[*ARGUMENTS, *arguments])
         yield launched
         launched.close()
 

@@ -46,9 +46,11 @@ class PagesClient:
         """Send a form with these headers alone, which say where it comes from."""
         return await self.client.post(path, data=fields, headers=headers)
 
-    async def upload(self, path: str, filename: str, content: bytes, /, **fields: str) -> httpx2.Response:
-        """Send a form with a file in its field `file`."""
-        return await self.client.post(path, data=fields, files={"file": (filename, content)}, headers=FROM_HERE)
+    async def upload(
+        self, path: str, filename: str, content: bytes, /, *, field: str = "file", **fields: str
+    ) -> httpx2.Response:
+        """Send a form with a file in a field."""
+        return await self.client.post(path, data=fields, files={field: (filename, content)}, headers=FROM_HERE)
 
     async def follow(self, response: httpx2.Response) -> Markup:
         """Open the page that a form leads to."""

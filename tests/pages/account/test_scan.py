@@ -1,0 +1,181 @@
+"""Scanning in a browser without script: what a code or a photo shows, the list that it becomes, what is refused."""
+
+import asyncio
+import csv
+import io
+from collections.abc import Sequence
+
+import pytest
+from PIL import Image
+
+from registerwatch.bounded_process import ProcessBounds
+from registerwatch.scan.codes import MAX_CODES
+from registerwatch.scan.photo_process import PhotoReader, photo_processes
+from tests.pages.account.pages_client import PagesClient
+from tests.pages.markup import Markup, accessibility_problems
+from tests.register.builders import UDI, a_full_reading, a_udi
+from tests.support.harness import ServiceHarness, ServiceStarter
+from tests.support.labels import PRIMARY, PRODUCTION, Shot, label, photo_of, photographed, saved, symbol
+
+pytestmark = pytest.mark.anyio
+WHOLE = f"01{UDI}17280131" + "10A1<GS>21X7"
+HOSTILE = "<script>alert(1)</script>'=1+1"
+
+
+async def scan(pages: PagesClient, *codes: str, kept: Sequence[str] = (), **fields: str) -> Markup:
+    """Send codes as a hand scanner does, with the list that the page had."""
+    return Markup.of(await pages.post("/app/scan", code=list(codes), codes="\r\n".join(kept), **fields))
+
+
+def kept(page: Markup) -> list[str]:
+    """The list that a page carries along."""
+    return (page.one("input", name="codes")["value"] or "").splitlines()
+
+
+async def test_a_code_shows_its_device_and_what_it_says_and_is_collected(
+    harness: ServiceHarness, owner_pages: PagesClient
+) -> None:
+    await harness.store(a_full_reading(udi=UDI, trade_name="Stent <b>", manufacturer_name="Acme & Co"))
+    form = await owner_pages.page("/app/scan")
+    assert "autofocus" in form.one("input", id="code").attributes
+
+    page = await scan(owner_pages, WHOLE)
+
+    assert [*accessibility_problems(form), *accessibility_problems(page)] == []
+    assert page.link("Stent <b>") == f"/d/{UDI}"
+    for words in ("In the register", "Acme & Co", "A1", "X7", "2028-01-31"):
+        assert words in page.main
+    assert kept(page) == [WHOLE]
+    assert page.one("input", id="code").attributes.get("value") is None, "the field is empty for the next code"
+    other = await scan(owner_pages, f"(01){a_udi(7)}(17)200131", kept=kept(page))
+    assert (len(kept(other)), [row[0] for row in other.rows][1]) == (2, f"Stent <b>{UDI}")
+    assert ("Not in the register" in other.main, "Expired" in other.main) == (True, True)
+    assert kept(await scan(owner_pages, WHOLE, kept=kept(other))) == kept(other), "what is scanned twice is kept once"
+
+
+async def test_a_photo_of_two_symbols_is_one_code(harness: ServiceHarness, owner_pages: PagesClient) -> None:
+    await harness.store(a_full_reading(udi=UDI, trade_name="Stent"))
+    both = label(symbol("Code128", f"(01){UDI}", 3), symbol("Code128", PRODUCTION, 3))
+
+    response = await owner_pages.upload(
+        "/app/scan", "x.jpg", saved(photographed(both, Shot(turn=3, noise=10))), field="photo", codes=a_udi(7)
+    )
+
+    page = Markup.of(response)
+    assert response.status_code == 200
+    assert page.link("Stent") == f"/d/{UDI}"
+    assert ("A1B2C3" in page.main, "2028-01-31" in page.main) == (True, True)
+    assert kept(page) == [a_udi(7), f"]C101{UDI}<GS>1728013110A1B2C3"]
+
+
+async def test_what_cannot_be_read_is_told_and_the_list_stays(owner_pages: PagesClient) -> None:
+    async def sent(content: bytes) -> tuple[int, str]:
+        response = await owner_pages.upload("/app/scan", "x", content, field="photo", codes=a_udi(7))
+        page = Markup.of(response)
+        assert kept(page) == [a_udi(7)]
+        assert accessibility_problems(page) == []
+        return response.status_code, page.main
+
+    status, words = await sent(saved(Image.new("L", (400, 300), 200)))
+    assert (status, "No code was seen" in words, "Go closer" in words) == (200, True, True)
+    status, words = await sent(b"%PDF-1.7")
+    assert (status, "no photo that can be read here" in words) == (400, True)
+    status, words = await sent(b"\xff\xd8\xff\xe0 and nothing more")
+    assert (status, "damaged" in words or "no photo" in words) == (400, True)
+    page = await scan(owner_pages, "", kept=[a_udi(7)])
+    assert ("Scan or type a code" in page.main, kept(page)) == (True, [a_udi(7)])
+    page = await scan(owner_pages, HOSTILE, "(17)280131(10)A1", kept=[a_udi(7)])
+    assert ("names no device: it belongs" in page.main, kept(page)) == (True, [a_udi(7)])
+
+
+async def test_the_list_can_be_watched_downloaded_shortened_and_emptied(
+    harness: ServiceHarness, owner_pages: PagesClient
+) -> None:
+    await harness.store(a_full_reading(udi=UDI, trade_name="=Stent"))
+    page = await scan(owner_pages, WHOLE, a_udi(7), f"01{UDI}10A2")
+    assert len(kept(page)) == 3
+
+    texts = page.one("input", name="text")
+    checked = Markup.of(await owner_pages.post("/app/import", text=texts["value"] or ""))
+    file = await owner_pages.post("/app/scan", step="csv", codes="\n".join(kept(page)))
+    shorter = await scan(owner_pages, kept=kept(page), remove=a_udi(7))
+    empty = await scan(owner_pages, kept=kept(page), step="clear")
+
+    assert texts["form"] == "watch-scanned"
+    assert "2 new" in checked.main
+    assert file.headers["content-disposition"] == 'attachment; filename="scanned-codes.csv"'
+    rows = list(csv.reader(io.StringIO(file.text.removeprefix("\ufeff"))))
+    assert [row[1:3] for row in rows[1:]] == [[UDI, "'=Stent"], [a_udi(7), ""], [UDI, "'=Stent"]]
+    assert rows[1][6:] == ["A1", "X7", "", "2028-01-31"]
+    assert (kept(shorter), kept(empty)) == ([WHOLE, f"01{UDI}10A2"], [])
+
+
+async def test_a_list_has_so_many_codes_and_no_others(harness: ServiceHarness, owner_pages: PagesClient) -> None:
+    await harness.post_watches(owner_pages.session, a_udi(3))
+    full = [a_udi(number) for number in range(MAX_CODES)]
+
+    page = await scan(owner_pages, a_udi(MAX_CODES), kept=full)
+    damaged = await owner_pages.post("/app/scan", code="x", codes="\n".join([*full, "1", "2"]))
+
+    assert (kept(page) == full, "which is the most" in page.main) == (True, True)
+    assert len((page.one("input", name="text")["value"] or "").splitlines()) == MAX_CODES - 1, "one is watched"
+    assert (damaged.status_code, "did not come back" in damaged.text) == (400, True)
+
+
+async def test_strangers_and_other_sites_are_sent_away_before_a_photo_is_received(
+    harness: ServiceHarness, owner_pages: PagesClient
+) -> None:
+    photo = photo_of("DataMatrix", PRIMARY, Shot(noise=60))
+    assert len(photo) > 64 * 1024
+    stranger = PagesClient(harness)
+
+    assert (await stranger.upload("/app/scan", "x", photo, field="photo")).status_code == 401
+    elsewhere = await owner_pages.client.post(
+        "/app/scan", files={"photo": ("x", photo)}, headers={"Sec-Fetch-Site": "cross-site"}
+    )
+    assert elsewhere.status_code == 403
+    large = await owner_pages.upload("/app/scan", "x", bytes(11 * 1024 * 1024), field="photo")
+    assert (large.status_code, "10,240 KiB" in large.text) == (400, True)
+
+
+class CountedRun:
+    """Stands in for processes, and counts how many run at a time."""
+
+    def __init__(self) -> None:
+        self.running = self.most = self.runs = 0
+
+    def __call__(self, _module: str, _content: bytes, _bounds: ProcessBounds) -> bytes:
+        self.running += 1
+        self.runs += 1
+        self.most = max(self.most, self.running)
+        self.running -= 1
+        return b"[]"
+
+
+async def test_of_fifty_photos_at_once_each_is_read_or_told_to_come_again(
+    harness: ServiceHarness, owner_pages: PagesClient
+) -> None:
+    run = CountedRun()
+    object.__setattr__(harness.service, "photos", PhotoReader(photo_processes(run=run)))
+    photo = saved(Image.new("L", (60, 60)))
+
+    answers = await asyncio.gather(
+        *(owner_pages.upload("/app/scan", "x", photo, field="photo", codes=a_udi(7)) for _ in range(50))
+    )
+
+    by_status = {status: [each for each in answers if each.status_code == status] for status in (200, 503)}
+    assert sum(map(len, by_status.values())) == 50
+    assert len(by_status[200]) == run.runs >= 40
+    assert run.most <= 1, "of one account one at a time"
+    assert all(each.headers["retry-after"] and kept(Markup.of(each)) == [a_udi(7)] for each in by_status[503])
+
+
+async def test_an_account_has_so_many_photos_read_a_minute_and_types_on(start_service: ServiceStarter) -> None:
+    async with start_service(rate_limits=True) as harness:
+        pages = PagesClient(harness)
+        await pages.sign_up()
+
+        photos = [await pages.upload("/app/scan", "x", b"no photo", field="photo") for _ in range(61)]
+
+        assert [each.status_code for each in photos] == [400] * 60 + [429]
+        assert (await pages.post("/app/scan", code=UDI)).status_code == 200
