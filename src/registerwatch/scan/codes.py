@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from registerwatch.errors import InvalidInput
 from registerwatch.register.identifiers import MAX_CODE_LENGTH
-from registerwatch.watches.import_table import SEPARATORS
+from registerwatch.tables.cells import SEPARATORS
 from registerwatch.watches.import_text import MAX_LINES
 
 MAX_CODES = MAX_LINES

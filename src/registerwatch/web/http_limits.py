@@ -25,8 +25,9 @@ MAX_PIPELINED = 16
 """Requests that wait on one connection until those before them are answered."""
 FREE_PIECES, PIECE_BYTES = 512, 512
 """A body may come in so many packets and chunks, and in one more for so many bytes: each is a call of Python."""
-MAX_DROPPED_BYTES = 4 * 1024 * 1024
-"""What is read of a body after its request was answered, so that clients that send all of it first see the answer."""
+MAX_DROPPED_BYTES = 10 * 1024 * 1024
+"""What is read of a body after its request was answered, so that clients that send all of it first see the answer: the
+longest that anything takes."""
 ARRIVAL_SECONDS = 30.0
 """Within which a request has to arrive completely, and a new connection has to send its first byte."""
 UNREAD_SECONDS = 60

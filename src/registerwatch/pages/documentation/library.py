@@ -41,6 +41,7 @@ TOPICS = (
         "events", "Events and feeds", "What makes an event, kinds and severities, every event once, feeds, calendars."
     ),
     Topic("codes", "Codes", "Bar codes, GTINs and other codes: what is read, and how a code is understood."),
+    Topic("scanning", "Scanning labels", "Hand scanners, photos, the live camera: what is read, and what is kept."),
     Topic("channels", "Channels", "E-mail, chats and programs: what each is told, and when; pauses, and what fails."),
     Topic("webhooks", "Webhooks", "What is posted to your address, how to verify it, what to answer."),
     Topic("notifications", "Mails", "What is mailed to whom and when, what a mail says, how to end them."),
