@@ -1,0 +1,93 @@
+"""Photos to scan: many at once, made to take long, and processes that are killed while they read them."""
+
+import shutil
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import httpx2
+import psutil
+import pytest
+from PIL import Image
+
+from tests.attacks.service import AttackedService
+from tests.support.labels import saved
+
+MAX_PROCESSES = 2
+ANSWERS = {200, 400, 429, 503}
+
+
+@pytest.fixture(scope="module")
+def any_database_url(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> str:
+    """Photos meet no database, so one kind is enough."""
+    path = tmp_path_factory.mktemp("attacked") / "registerwatch.db"
+    shutil.copyfile(sqlite_template, path)
+    return f"sqlite:///{path}"
+
+
+@pytest.mark.parametrize("kills", [False, True], ids=["read", "killed"])
+def test_fifty_photos_at_once_are_read_few_at_a_time_and_keep_nobody_waiting(
+    service: AttackedService, kills: bool
+) -> None:
+    side, uploads = service.length.times(300, 3_000), service.length.times(5, 50)
+    photo = saved(Image.effect_noise((side, side), 60))  # no symbol, so that everything is tried
+    session = _session(service)
+
+    with (
+        service.attacked(f"{uploads} photos of {len(photo) >> 10} KiB at once"),
+        _watched(service, kills=kills) as most,
+        ThreadPoolExecutor(uploads) as pool,
+    ):
+        answers = list(pool.map(lambda _: _sent(service, session, photo), range(uploads)))
+
+    assert {each.status_code for each in answers} <= ANSWERS
+    assert any(each.status_code in ((400,) if kills else (200,)) for each in answers)
+    assert all("retry-after" in each.headers for each in answers if each.status_code in (429, 503))
+    assert 0 < max(most) <= MAX_PROCESSES
+    assert _sent(service, _session(service), photo).status_code == 200, "the next account's photo is read"
+
+
+def _session(service: AttackedService) -> str:
+    who = {"email": f"scanner{service.number()}@trial.example", "password": "correct horse"}
+    answer = service.node.ask("/v1/trial", who)
+    assert answer.status_code == 200, answer.text
+    return str(answer.json()["session"])
+
+
+def _sent(service: AttackedService, session: str, photo: bytes) -> httpx2.Response:
+    headers = {"Cookie": f"session={session}", "Sec-Fetch-Site": "same-origin", "X-Forwarded-For": "198.51.100.7"}
+    with httpx2.Client(timeout=60) as client:
+        return client.post(f"{service.node.url}/app/scan", files={"photo": ("x.jpg", photo)}, headers=headers)
+
+
+@contextmanager
+def _watched(service: AttackedService, *, kills: bool) -> Iterator[list[int]]:
+    """How many processes of photos there are from time to time; with `kills` each is killed."""
+    seen, ended = [0], threading.Event()
+
+    def look() -> None:
+        while not ended.wait(0.02):
+            readers = _readers(psutil.Process(service.node.pid))
+            seen.append(len(readers))
+            for each in readers if kills else ():
+                with suppress(psutil.NoSuchProcess):
+                    each.kill()
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    try:
+        yield seen
+    finally:
+        ended.set()
+        thread.join()
+
+
+def _readers(main: psutil.Process) -> list[psutil.Process]:
+    found = []
+    for each in main.children(recursive=True):
+        with suppress(psutil.NoSuchProcess, psutil.ZombieProcess):
+            if any("photo_process" in word for word in each.cmdline()):
+                found.append(each)
+    return found
