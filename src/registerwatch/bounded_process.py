@@ -5,6 +5,7 @@ The module that does the work ends with `sys.exit(answer_from_input(work, BOUNDS
 """
 
 import asyncio
+import os
 import resource
 import subprocess
 import sys
@@ -17,6 +18,8 @@ from registerwatch.errors import InvalidInput
 from registerwatch.net.account_places import AccountPlaces, enter_within
 
 REFUSED = 3
+NICENESS = 10
+"""The service and others on the machine go first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +98,7 @@ def run_process(module: str, content: bytes, bounds: ProcessBounds) -> bytes:
 
 def answer_from_input(work: Callable[[bytes], bytes], bounds: ProcessBounds) -> int:
     """Bound this process, and write what `work` makes of its input. Gives the exit code."""
+    os.nice(NICENESS)
     _limit(resource.RLIMIT_CPU, bounds.cpu_seconds)
     _limit(resource.RLIMIT_AS, bounds.memory_bytes)
     _limit(resource.RLIMIT_FSIZE, 0)  # nothing of the content is to be in a file

@@ -31,7 +31,7 @@ def any_database_url(tmp_path_factory: pytest.TempPathFactory, sqlite_template: 
 def test_fifty_photos_at_once_are_read_few_at_a_time_and_keep_nobody_waiting(
     service: AttackedService, kills: bool
 ) -> None:
-    side, uploads = service.length.times(300, 3_000), service.length.times(5, 50)
+    side, uploads = service.length.times(300, 1_500), service.length.times(5, 50)
     photo = saved(Image.effect_noise((side, side), 60))  # no symbol, so that everything is tried
     session = _session(service)
 
