@@ -18,7 +18,6 @@ from registerwatch.pages.account.router import account_pages
 from registerwatch.pages.account.scan_view import ScannedCode, ScannedCodes, scanned_codes
 from registerwatch.pages.account.visitor import SignedIn, Visitor
 from registerwatch.pages.forms import Form, forget_form, form_of
-from registerwatch.pages.spreadsheet import Row, csv_response
 from registerwatch.scan.codes import MAX_CODES, one_line, read_codes, with_more, written_codes
 from registerwatch.scan.photo_process import BUSY, WAIT_SECONDS
 from registerwatch.scan.symbols import MAX_SYMBOLS, codes_of
@@ -26,6 +25,7 @@ from registerwatch.web.body_limits import MAX_BODY_BYTES, declared_length
 from registerwatch.web.injection import InjectedService, limits_of
 from registerwatch.web.large_bodies import place_of_body
 from registerwatch.web.rate_limits import Limit
+from registerwatch.web.spreadsheet import Row, csv_response
 
 router = account_pages()
 
