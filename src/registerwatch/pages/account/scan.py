@@ -21,11 +21,12 @@ from registerwatch.pages.forms import Form, forget_form, form_of
 from registerwatch.scan.codes import MAX_CODES, one_line, read_codes, with_more, written_codes
 from registerwatch.scan.photo_process import BUSY, WAIT_SECONDS
 from registerwatch.scan.symbols import MAX_SYMBOLS, codes_of
+from registerwatch.tables.csv_file import Row
 from registerwatch.web.body_limits import MAX_BODY_BYTES, declared_length
 from registerwatch.web.injection import InjectedService, limits_of
 from registerwatch.web.large_bodies import place_of_body
 from registerwatch.web.rate_limits import Limit
-from registerwatch.web.spreadsheet import Row, csv_response
+from registerwatch.web.spreadsheet import csv_response
 
 router = account_pages()
 
