@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from registerwatch.register.models import (
+    FLAGS,
     ActorReference,
     Certificate,
     Completeness,
@@ -44,6 +45,23 @@ def test_a_full_reading_replaces_everything(stored: Device, reading: DeviceReadi
     full = msgspec.structs.replace(reading, completeness=Completeness.EVERYTHING, lags=False)
 
     assert merge(stored, full, stored_detail_version=9) == full.device
+
+
+@pytest.mark.parametrize("completeness", [Completeness.EVERYTHING, Completeness.ALL_BUT_CERTIFICATES])
+def test_a_full_reading_changes_the_flags_that_it_tells_and_no_other(completeness: Completeness) -> None:
+    stored = a_device(sterile=True, latex=True, implantable=False)
+    reading = msgspec.structs.replace(a_full_reading(sterile=False, reusable=True), completeness=completeness)
+    merged = merge(stored, reading, stored_detail_version=1)
+
+    assert merged is not None
+    assert [getattr(merged, name) for name in FLAGS] == [False, True, False, True]
+
+
+def test_a_part_fills_in_flags_with_yes_and_no_and_empties_none() -> None:
+    merged = merge(a_device(sterile=True, latex=True), a_row(sterile=False, reusable=False))
+
+    assert merged is not None
+    assert [getattr(merged, name) for name in FLAGS] == [False, True, None, False]
 
 
 @PROPERTY
@@ -200,7 +218,7 @@ def test_a_document_has_every_field_and_says_nothing_by_empty_texts_and_null_dat
     assert {*Device.__struct_fields__} - {*told} == (set() if device.other_codes else {"other_codes"})
     assert (told["found"], told["source"]) == (True, "eudamed-public")
     for name, value in told.items():
-        nullable = name in {"status_date", "version", "updated", "authorised_representative"}
+        nullable = name in {"status_date", "version", "updated", "authorised_representative", *FLAGS}
         assert value is not None or nullable, name
     assert all("expiry" not in each or each["expiry"] for each in told["certs"])
 

@@ -134,12 +134,15 @@ class SearchRow(msgspec.Struct, frozen=True, gc=False):
 
 DOCUMENT_VERSION = 3
 """Version of stored documents; one more whenever `Device` gains a field that a read of the detail fills, or is encoded
-in another way. Since 2 certificates always have a `revision`, since 3 there are `other_codes`.
+in another way. Since 2 certificates always have a `revision`, since 3 there are `other_codes` and the `FLAGS`.
 
 A record of an older version is served with the field's default, and its detail is read when it is next refreshed.
 """
-SERVED_AS_STORED = 2
-"""The version since which documents are served as they are stored: a later field is left out where it has no value."""
+SERVED_AS_STORED = 3
+"""The version since which documents are served as they are stored. `other_codes` are left out where there are none."""
+
+
+_OR_NULL = " Null when the register does not say or nobody has read it, which is not false."
 
 
 class Device(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -179,6 +182,12 @@ class Device(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         field_doc("By language code (ISO 639-1); the empty code stands for all languages.", {"en": "Clamp"}),
     ] = msgspec.field(default_factory=dict)
     emdn: Annotated[tuple[str, ...], field_doc("Codes of the European Medical Device Nomenclature.", ["Q010699"])] = ()
+    sterile: Annotated[bool | None, field_doc("Whether it is labelled as sterile." + _OR_NULL, True)] = None
+    latex: Annotated[bool | None, field_doc("Whether it contains latex." + _OR_NULL, False)] = None
+    implantable: Annotated[bool | None, field_doc("Whether it is implantable." + _OR_NULL, False)] = None
+    reusable: Annotated[bool | None, field_doc("Whether it is a reusable surgical instrument." + _OR_NULL, False)] = (
+        None
+    )
     authorised_representative: Annotated[
         ActorReference | None, field_doc("Null when the manufacturer is in the EU.")
     ] = None
@@ -285,14 +294,16 @@ def precedence_of(reading: DeviceReading) -> RecordPrecedence:
 def merge(stored: Device | None, reading: DeviceReading, *, stored_detail_version: int | None = None) -> Device | None:
     """The device after a reading; None when the reading is older than what is stored and changes nothing.
 
-    A full reading replaces everything; without certificates it leaves the stored ones, where there are any or a full
-    reading found none. One that has a part fills in fields and empties none, but for other codes, of which it can tell
-    that there are none; and one from a source that lags never touches a record that was read in full at the same
-    version or a later one.
+    A full reading replaces everything but flags that it does not tell; without certificates it leaves the stored ones,
+    where there are any or a full reading found none. One that has a part fills in fields and empties none, but for
+    other codes, of which it can tell that there are none; and one from a source that lags never touches a record that
+    was read in full at the same version or a later one.
     """
     new = reading.device
     if stored is None:
         return msgspec.structs.replace(new, other_codes=msgspec.UNSET) if new.other_codes == () else new
+    if reading.completeness is not Completeness.SOME:
+        new = _with_flags_of(stored, new)
     if reading.completeness is Completeness.EVERYTHING:
         return new
     if reading.completeness is Completeness.ALL_BUT_CERTIFICATES:
@@ -335,6 +346,16 @@ def may_be_outdated(stored: RecordPrecedence | None, reading: DeviceReading) -> 
     return (reading.device.version or 0) <= stored.version_number
 
 
+def _with_flags_of(stored: Device, new: Device) -> Device:
+    """The new device with the stored flags where it has none: the Data Lake may tell what the register leaves null."""
+    kept = {
+        name: value for name in FLAGS if getattr(new, name) is None and (value := getattr(stored, name)) is not None
+    }
+    return msgspec.structs.replace(new, **kept) if kept else new
+
+
+FLAGS = ("sterile", "latex", "implantable", "reusable")
+"""Fields that are true, false or not known."""
 _FIELDS = Device.__struct_fields__
 
 _encoder = msgspec.json.Encoder()

@@ -7,7 +7,7 @@ import httpx2
 import pytest
 
 from registerwatch.db.engine import Database
-from registerwatch.register.models import ActorReference, Completeness
+from registerwatch.register.models import FLAGS, ActorReference, Completeness
 from registerwatch.register.outcomes import RegisterFailure
 from registerwatch.register.sources.budget_parts import RequestPriority
 from registerwatch.register.sources.data_lake import ActorRow as BulkActorRow
@@ -290,6 +290,16 @@ def test_a_number_that_nobody_knows_stays_readable_and_a_missing_one_says_nothin
 
     assert (unknown.risk_class, unknown.risk_class_code) == ("Unknown 9999", "refdata.risk-class.unknown-9999")
     assert (missing.risk_class, missing.status, missing.legislation) == ("", "", "")
+
+
+@pytest.mark.parametrize(
+    ("said", "flag"),
+    [(1, True), ("1", True), (True, True), (0, False), ("0", False), (None, None), ("", None), (7, None)],
+)
+def test_a_flag_that_is_empty_is_not_known_and_no_no(said: Any, flag: bool | None) -> None:
+    device = reading_of_row(a_row(sterile=said, latex=said, implantable=said, reusable=said)).device
+
+    assert [getattr(device, name) for name in FLAGS] == [flag] * 4
 
 
 def test_a_row_tells_some_of_a_device_and_lags() -> None:

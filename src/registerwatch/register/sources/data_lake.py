@@ -64,6 +64,10 @@ class DeviceRow(msgspec.Struct, frozen=True, rename="upper", gc=False):
     mf_name: str | None = None
     ar_srn: str | None = None
     ar_name: str | None = None
+    sterile: bool | int | str | None = None
+    latex: bool | int | str | None = None
+    implantable: bool | int | str | None = None
+    reusable: bool | int | str | None = None
     version_number: int | str | None = None
     latest_version: bool | int | str | None = None
     unit_of_use_di: Any = msgspec.UNSET
@@ -192,9 +196,13 @@ _USUAL = frozenset(
         "BASIC_UDI",
         "DEVICE_MODEL",
         "DEVICE_NAME",
+        "IMPLANTABLE",
+        "LATEX",
         "NOMENCLATURE_CODE",
         "REFERENCE",
+        "REUSABLE",
         "RISK_CLASS_ID",
+        "STERILE",
         "TRADE_NAME",
     }
 )
@@ -241,6 +249,10 @@ def reading_of_row(row: DeviceRow) -> DeviceReading:
         emdn=tuple(term.strip() for term in text(row.nomenclature_code).split(",") if term.strip()),
         manufacturer_srn=key(row.mf_srn),
         manufacturer_name=text(row.mf_name),
+        sterile=_flag(row.sterile),
+        latex=_flag(row.latex),
+        implantable=_flag(row.implantable),
+        reusable=_flag(row.reusable),
         authorised_representative=ActorReference(text(row.ar_srn), text(row.ar_name)) if text(row.ar_srn) else None,
         version=_whole(row.version_number),
         other_codes=codes_of_columns(
@@ -276,6 +288,14 @@ def _code(prefix: str, segments: dict[int, str], identity: int | str | None) -> 
     if number is None:
         return ""
     return prefix + segments.get(number, f"unknown-{abs(number)}")
+
+
+def _flag(value: bool | int | str | None) -> bool | None:
+    """A column that is 1, 0 or empty. Empty, or anything else, is not known."""
+    return _FLAGS.get(text(value).lower())
+
+
+_FLAGS = {"1": True, "true": True, "0": False, "false": False}
 
 
 def _whole(value: int | str | None) -> int | None:

@@ -51,6 +51,10 @@ class FileRecord(msgspec.Struct, frozen=True, gc=False):
     legislation: str | None = None
     status: str | None = None
     emdn: list[str] | None = None
+    sterile: bool | None = None
+    latex: bool | None = None
+    implantable: bool | None = None
+    reusable: bool | None = None
     manufacturer: FileActor | None = None
     authorised_representative: FileActor | None = None
     certificates: list[FileCertificate] | None = None
@@ -137,6 +141,10 @@ def reading_of_record(record: FileRecord) -> DeviceReading:
         legislation=label(text(record.legislation)),
         legislation_code=text(record.legislation),
         emdn=tuple(record.emdn or ()),
+        sterile=record.sterile,
+        latex=record.latex,
+        implantable=record.implantable,
+        reusable=record.reusable,
         manufacturer_srn=key(manufacturer.srn),
         manufacturer_name=text(manufacturer.name),
         authorised_representative=(

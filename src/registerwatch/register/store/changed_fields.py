@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from registerwatch.register.models import Actor, Certificate, Device
+from registerwatch.register.models import FLAGS, Actor, Certificate, Device
 
 CONSTANT = frozenset({"found", "udi", "uuid", "source"})
 """Fields of a device that its records never change."""
@@ -15,7 +15,7 @@ LABELS = {name: f"{name}_code" for name in ("status", "risk_class", "manufacture
 
 
 def device_changes(old: Device, new: Device) -> dict[str, Any]:
-    """The fields of a device that changed, as they were."""
+    """The fields of a device that changed, as they were. A flag that was not known before did not change."""
     changed = {}
     for name in DEVICE_FIELDS:
         value, later = getattr(old, name), getattr(new, name)
@@ -23,6 +23,8 @@ def device_changes(old: Device, new: Device) -> dict[str, Any]:
             value, later = registered(value), registered(later)
         elif name == "other_codes":
             value, later = value or (), later or ()
+        elif value is None and name in FLAGS:
+            continue
         if value != later and not _is_wording(name, old, new):
             changed[name] = value
     return changed

@@ -190,6 +190,10 @@ class GeneratedArchive:
             latest_version=article.latest,
             version_date=version_date,
             last_updated=last_updated,
+            sterile=family.sterile,
+            latex=family.latex,
+            implantable=family.implantable,
+            reusable=family.reusable,
         )
 
     def _dates(self, article: _Article) -> tuple[str, str, str]:

@@ -17,7 +17,7 @@ Progress = Callable[[int, int], None]
 _CHUNK = 2000
 _LINE = """
 uuid primary_di basic_udi device_name trade_names reference model risk_class legislation status emdn manufacturer
-authorised_representative certificates version_date
+authorised_representative certificates version_date sterile latex implantable reusable
 """
 _KEYS = _LINE.split()
 _CERTIFICATE_KEYS = ("number", "revision", "expiry", "starting_validity", "notified_body", "notified_body_name", "type")

@@ -115,6 +115,10 @@ class Registration(Struct, frozen=True):
     version_date: str
     last_updated: str
     other_codes: tuple[OtherCode, ...] = ()
+    sterile: bool | None = None
+    latex: bool | None = None
+    implantable: bool | None = None
+    reusable: bool | None = None
 
     @property
     def criterion(self) -> Criterion:

@@ -96,6 +96,8 @@ def reading_of_device(
         ),
         device_name=text(basic.device_name),
         device_model=text(basic.device_model),
+        implantable=_flag(basic.implantable),
+        reusable=_flag(basic.reusable),
         authorised_representative=actor_reference(basic.authorised_representative),
         certs=together(kept, certificates_of(basic), certificate_rows(certificates or ())),
         **of_detail,
@@ -137,6 +139,8 @@ def detail_fields(detail: wire.DeviceDetail) -> dict[str, Any]:
         "status_date": date_of(detail.device_status.status_date if detail.device_status else None),
         "emdn": _emdn(detail.cnd_nomenclatures),
         "other_codes": other_codes_of(detail) or msgspec.UNSET,
+        "sterile": _flag(detail.sterile),
+        "latex": _flag(detail.latex),
     }
 
 
@@ -231,6 +235,11 @@ def _coded(**codes: wire.Code | None) -> dict[str, Any]:
     for name, value in codes.items():
         fields[name], fields[f"{name}_code"] = label(code(value)), code(value)
     return fields
+
+
+def _flag(value: Any) -> bool | None:
+    """A flag; anything but true and false is not known."""
+    return value if isinstance(value, bool) else None
 
 
 def _emdn(terms: list[wire.Nomenclature] | None) -> tuple[str, ...]:

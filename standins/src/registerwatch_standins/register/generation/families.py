@@ -41,6 +41,10 @@ class Family(Struct, frozen=True):
     certificates: tuple[Certificate, ...]
     legacy_legislation: str
     legacy_certificates: tuple[Certificate, ...]
+    sterile: bool | None
+    latex: bool | None
+    implantable: bool | None
+    reusable: bool | None
 
 
 class Families:
@@ -79,6 +83,10 @@ class Families:
             certificates=() if legacy else _regulation(maker, number, regulation, risk, draws),
             legacy_legislation=legacy_legislation,
             legacy_certificates=_directive(maker, legacy_legislation, risk, draws),
+            sterile=_flag(draws[20], 90),
+            latex=_flag(draws[21], 3),
+            implantable=None if lab else _flag(draws[22], 230 if risk == "class-iii" else 6),
+            reusable=None if lab else _flag(draws[23], 60 if risk == "class-i" else 4),
         )
 
     def _namings(self, kind: Kind, name: str, language: str, draws: bytes) -> tuple[Naming, ...]:
@@ -105,6 +113,11 @@ def article_names(family: Family, article: int, draws: bytes) -> dict[str, str] 
 def _risk(draws: bytes, *, legacy: bool, lab: bool) -> str:
     table = (_IVDD_RISKS if legacy else _LAB_RISKS) if lab else (_LEGACY_RISKS if legacy else _REGULATION_RISKS)
     return table[int.from_bytes(draws[12:14]) % len(table)]
+
+
+def _flag(draw: int, yes_in_256: int) -> bool | None:
+    """True for so many in 256; of eight in 256 nobody says."""
+    return None if draw >= 248 else draw < yes_in_256
 
 
 def _emdn(kind: Kind, draws: bytes) -> tuple[str, ...]:

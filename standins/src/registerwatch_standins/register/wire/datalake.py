@@ -51,12 +51,21 @@ def udi_row(record: Registration) -> dict[str, object]:
         "DIRECT_MARKETING_DI": _listed(record, "direct_marking"),
         "SECONDARY_DI": _listed(record, "secondary"),
         "CONTAINER_PACKAGE_DIS": _listed(record, "container_package"),
+        "STERILE": _flag(record.sterile),
+        "LATEX": _flag(record.latex),
+        "IMPLANTABLE": _flag(record.implantable),
+        "REUSABLE": _flag(record.reusable),
     }
 
 
 def _listed(record: Registration, kind: CodeKind) -> str | None:
     """The codes of one kind in one cell, null for none."""
     return ",".join(each.code for each in record.other_codes if each.kind == kind) or None
+
+
+def _flag(value: bool | None) -> int | None:
+    """1, 0 or empty, which is not 0."""
+    return None if value is None else int(value)
 
 
 def actor_row(actor: Actor) -> dict[str, object]:

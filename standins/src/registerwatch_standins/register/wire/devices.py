@@ -56,6 +56,8 @@ def detail(record: Registration) -> Fields:
         "placedOnTheMarket": country(_first_market(record)),
         "reference": record.reference,
         **_other_codes(record),
+        "sterile": record.sterile,
+        "latex": record.latex,
         "deviceStatus": {**status, "deviceSubStatuses": [], "statusDate": record.status_date, "new": False},
     }
 
@@ -120,6 +122,8 @@ def basic_udi_record(record: Registration, manufacturer: Actor | None, represent
         "deviceCertificateInfoList": certificates,
         "deviceCertificateInfoListForDisplay": certificates,
         "lastUpdated": record.last_updated,
+        "implantable": record.implantable,
+        "reusable": record.reusable,
     }
 
 
