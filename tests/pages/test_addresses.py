@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from registerwatch.pages.addresses import actor_address, device_address, search_address
 from registerwatch.register.codes import RiskFilter, StatusFilter
-from registerwatch.register.search.index import Filters
+from registerwatch.register.search.filters import Filters
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=40)
 

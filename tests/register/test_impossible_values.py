@@ -12,7 +12,7 @@ from registerwatch.bootstrap import build_service, running
 from registerwatch.errors import BulkLoadRefused
 from registerwatch.register.ingest.refresh import Refreshed
 from registerwatch.register.outcomes import NotFound, ReadFailed
-from registerwatch.register.search.index import Filters
+from registerwatch.register.search.filters import Filters
 from registerwatch.register.sources import data_lake, record_file
 from registerwatch.register.sources.eudamed import mapping, wire
 from registerwatch.settings import Settings

@@ -22,7 +22,7 @@ from registerwatch.mail.mailer import Mail
 from registerwatch.mail.memory_mailer import MemoryMailer
 from registerwatch.register.codes import RiskFilter, StatusFilter
 from registerwatch.register.ingest.bulk_load import LoadProgress
-from registerwatch.register.search.index import Filters
+from registerwatch.register.search.filters import Filters
 from registerwatch.server import SideServer, server_config
 from registerwatch.settings import Settings, load_settings
 from registerwatch_standins.payment.app import PaymentSandbox

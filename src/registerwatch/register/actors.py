@@ -13,7 +13,8 @@ from registerwatch.register.identifiers import kind
 from registerwatch.register.ingest.refresh import DROPPED, BeforeRead, ClientOf, Refresher
 from registerwatch.register.models import SearchRow, field_doc
 from registerwatch.register.outcomes import NotFound, ReadFailed
-from registerwatch.register.search.index import INDEX_UNREADABLE, Filters, SearchIndex
+from registerwatch.register.search.filters import Filters
+from registerwatch.register.search.index import INDEX_UNREADABLE, SearchIndex
 from registerwatch.register.search.manufacturer_devices import DevicePage, ManufacturerDevices
 from registerwatch.register.store.documents import DocumentReader, StoredActor
 

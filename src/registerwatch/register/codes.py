@@ -38,7 +38,9 @@ _LABELS = {
 }
 
 REGULATIONS = frozenset({"mdr", "ivdr"})
-"""Legislations in force, as last segments; the other ones are directives, whose registrations are legacy."""
+"""Legislations in force, as last segments."""
+DIRECTIVES = frozenset({"mdd", "aimdd", "ivdd"})
+"""The directives before them, whose registrations are legacy."""
 
 
 CERTIFICATE_STATUSES = (
@@ -91,6 +93,25 @@ class RiskFilter(StrEnum):
     def code(self) -> str:
         """The register's code of this risk class."""
         return f"{RISK_PREFIX}class-{self.value}"
+
+
+class LegislationFilter(StrEnum):
+    """Values of the search filter `legislation`."""
+
+    MDR = "mdr"
+    IVDR = "ivdr"
+    MDD = "mdd"
+    AIMDD = "aimdd"
+    IVDD = "ivdd"
+    UNKNOWN = "unknown"
+
+
+class YesNo(StrEnum):
+    """Values of search filters for what a device is or is not. What nobody has told is neither."""
+
+    YES = "yes"
+    NO = "no"
+    UNKNOWN = "unknown"
 
 
 STATUS_BY_CODE = {status.code: status for status in StatusFilter}

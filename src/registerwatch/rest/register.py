@@ -12,7 +12,7 @@ from registerwatch.register.codes import RiskFilter, StatusFilter
 from registerwatch.register.devices import MAX_WAIT_SECONDS, DeviceAnswer, NoDevice, ServedDevice
 from registerwatch.register.identifiers import MAX_LENGTH
 from registerwatch.register.refresh_service import RefreshOutcome
-from registerwatch.register.search.index import Filters
+from registerwatch.register.search.filters import Filters
 from registerwatch.register.search.queries import MAX_QUERY_LENGTH
 from registerwatch.rest.description import (
     BAD_REQUEST,

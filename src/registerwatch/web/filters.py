@@ -4,7 +4,7 @@ from typing import TypeVar
 
 from registerwatch.errors import InvalidInput
 from registerwatch.register.codes import RiskFilter, StatusFilter
-from registerwatch.register.search.index import Filters
+from registerwatch.register.search.filters import Filters
 
 Choice = TypeVar("Choice", StatusFilter, RiskFilter)
 

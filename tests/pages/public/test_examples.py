@@ -3,7 +3,7 @@
 from registerwatch.pages.public.examples import examples
 from registerwatch.register.codes import RiskFilter, StatusFilter
 from registerwatch.register.models import SearchRow
-from registerwatch.register.search.index import Filters
+from registerwatch.register.search.filters import Filters
 
 FILTERS = Filters(StatusFilter.ON, RiskFilter.III)
 

@@ -6,7 +6,7 @@ from starlette.datastructures import QueryParams
 from registerwatch.errors import InvalidInput
 from registerwatch.pages.public.parameters import query_of
 from registerwatch.register.codes import RiskFilter, StatusFilter
-from registerwatch.register.search.index import Filters
+from registerwatch.register.search.filters import Filters
 
 
 def test_a_form_that_was_sent_empty_asks_for_nothing() -> None:

@@ -3,7 +3,8 @@
 import sys
 from pathlib import Path
 
-from registerwatch.register.search.index import Filters, SearchIndex
+from registerwatch.register.search.filters import Filters
+from registerwatch.register.search.index import SearchIndex
 
 
 def main() -> None:

@@ -12,7 +12,8 @@ import pytest
 
 from registerwatch.errors import IndexUnavailable
 from registerwatch.register.models import document
-from registerwatch.register.search.index import Filters, SearchIndex
+from registerwatch.register.search.filters import Filters
+from registerwatch.register.search.index import SearchIndex
 from registerwatch.register.search.index_writer import IndexWriter
 from tests.register.builders import a_device
 from tests.register.search.index_folder import COPY, EVERYTHING

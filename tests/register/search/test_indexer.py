@@ -11,7 +11,8 @@ from sqlalchemy import text
 
 from registerwatch.db.engine import Database
 from registerwatch.register.models import DeviceReading, from_document
-from registerwatch.register.search.index import Filters, SearchIndex
+from registerwatch.register.search.filters import Filters
+from registerwatch.register.search.index import SearchIndex
 from registerwatch.register.search.indexer import BATCH, MAX_SILENT_LAG, Indexer, rebuild_request
 from registerwatch.register.store.documents import DocumentReader
 from registerwatch.register.store.open_documents import open_documents

@@ -6,7 +6,7 @@ import pytest
 
 from registerwatch.errors import InvalidInput
 from registerwatch.register.codes import RiskFilter, StatusFilter
-from registerwatch.register.search.index import Filters
+from registerwatch.register.search.filters import Filters
 from registerwatch.register.search.queries import MAX_QUERY_LENGTH, SearchPage
 from registerwatch_standins.register.generated import GeneratedWorld
 from registerwatch_standins.register.records import Registration

@@ -7,7 +7,7 @@ import msgspec
 from registerwatch.mcp.tools.registry import ToolContext, ToolResult, payload, text_argument, tool
 from registerwatch.register.devices import MAX_WAIT_SECONDS, NoDevice
 from registerwatch.register.identifiers import MAX_LENGTH
-from registerwatch.register.search.index import Filters
+from registerwatch.register.search.filters import Filters
 from registerwatch.register.search.queries import MAX_QUERY_LENGTH
 from registerwatch.web.rate_limits import Limit
 from registerwatch.web.register_answers import DeviceNotFound, SearchAnswer, actor_answer

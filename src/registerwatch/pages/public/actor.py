@@ -21,7 +21,7 @@ from registerwatch.register.history_service import HistoryPage
 from registerwatch.register.identifiers import is_actor_of_devices, kind, subject
 from registerwatch.register.ingest.refresh import limits_for
 from registerwatch.register.models import ActorReference
-from registerwatch.register.search.index import Filters
+from registerwatch.register.search.filters import Filters
 from registerwatch.register.search.queries import SearchPage
 from registerwatch.web.injection import InjectedService, address_of, limits_of
 from registerwatch.web.rate_limits import Limit

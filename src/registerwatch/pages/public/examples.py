@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from registerwatch.pages.addresses import search_address
 from registerwatch.register.codes import label
 from registerwatch.register.models import SearchRow
-from registerwatch.register.search.index import Filters
+from registerwatch.register.search.filters import Filters
 
 MIN_WORD_LENGTH = 4
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from starlette.datastructures import QueryParams
 
-from registerwatch.register.search.index import Filters
+from registerwatch.register.search.filters import Filters
 from registerwatch.web.filters import filters_of, page_of
 
 

@@ -20,7 +20,7 @@ from registerwatch.pages.rendering import FRAGMENT_HEADER, page
 from registerwatch.register.codes import RiskFilter, StatusFilter
 from registerwatch.register.identifiers import kind, udi_spellings
 from registerwatch.register.other_codes import OtherCode
-from registerwatch.register.search.index import Filters
+from registerwatch.register.search.filters import Filters
 from registerwatch.register.search.queries import NAME_ROWS, SRN_ROWS, Match, SearchPage
 from registerwatch.web.injection import InjectedService, limits_of
 from registerwatch.web.rate_limits import Limit

@@ -3,7 +3,8 @@
 A document is the current record of one UDI-DI. `names` holds the words of every trade name (four times, so that a hit
 there outranks one in the device name or the manufacturer's name, which count once). `filtered` holds the same words
 once more under the market status, and once under the risk class, apart for devices on the market and for the rest:
-the usual filters then read one list of postings instead of intersecting long ones.
+the usual filters then read one list of postings instead of intersecting long ones. Every filter has a field of its
+values (EMDN one for each level), which are counted for facets.
 """
 
 import re
@@ -15,8 +16,9 @@ import tantivy
 from tantivy import Document
 
 from registerwatch.register.codes import RISK_BY_CODE, STATUS_BY_CODE, RiskFilter, StatusFilter
+from registerwatch.register.search.filters import EMDN_LEVELS, Facet, FilteredDevice, emdn_level, filter_values
 
-LAYOUT = "v3"
+LAYOUT = "v4"
 """Changes with the fields or the way words are split; an index of another layout is rebuilt."""
 
 TRADE_NAME_WEIGHT = 4
@@ -24,20 +26,17 @@ MAX_WORD_LENGTH = 60
 """Letters of a word that count, in names and in queries; the rest is cut off."""
 
 
-class IndexedDevice(msgspec.Struct, frozen=True, gc=False):
+class IndexedDevice(FilteredDevice, frozen=True, gc=False, kw_only=True):
     """The fields of a stored document that are searched."""
 
     udi: str
     trade_name: str = ""
-    trade_names: dict[str, str] = {}
+    trade_names: dict[str, str] = msgspec.field(default_factory=dict)
     device_name: str = ""
     device_model: str = ""
     manufacturer_name: str = ""
-    manufacturer_srn: str = ""
     reference: str = ""
     basic_udi: str = ""
-    status_code: str = ""
-    risk_class_code: str = ""
 
 
 _indexed = msgspec.json.Decoder(IndexedDevice)
@@ -89,6 +88,17 @@ def udi_order(udi: str) -> int:
     return _AFTER_GS1 + number * _REST + crc32(udi[_ORDERED_LETTERS:].encode("utf-8", "replace")) % _REST
 
 
+def filter_field(facet: Facet, value: str) -> str:
+    """The field that has a value of a filter."""
+    return f"emdn_{emdn_level(value)}" if facet is Facet.EMDN else facet.value
+
+
+FILTER_FIELDS = [
+    *(facet.value for facet in Facet if facet is not Facet.EMDN),
+    *(f"emdn_{level}" for level in range(1, EMDN_LEVELS + 1)),
+]
+
+
 def schema() -> tantivy.Schema:
     """The fields of the index."""
     builder = tantivy.SchemaBuilder()
@@ -96,9 +106,9 @@ def schema() -> tantivy.Schema:
     builder.add_unsigned_field("order", fast=True)
     builder.add_text_field("udi", tokenizer_name="raw", index_option="basic")
     builder.add_text_field("identifier", tokenizer_name="raw", index_option="basic")
-    builder.add_text_field("srn", tokenizer_name="raw", index_option="basic")
     builder.add_text_field("reference", tokenizer_name="raw", index_option="basic")
-    builder.add_text_field("facets", tokenizer_name="raw", index_option="basic")
+    for name in FILTER_FIELDS:
+        builder.add_text_field(name, tokenizer_name="raw", index_option="basic", fast=True)
     builder.add_text_field("names", tokenizer_name="words", index_option="freq")
     builder.add_json_field("filtered", tokenizer_name="words", index_option="freq")
     return builder.build()
@@ -130,8 +140,9 @@ def to_document(row_id: int, stored: bytes) -> tuple[str, Document]:
     for identifier in {device.udi, reference_key(device.udi), reference_key(device.basic_udi)}:
         if identifier:
             entry.add_text("identifier", identifier)
-    if device.manufacturer_srn:
-        entry.add_text("srn", device.manufacturer_srn)
+    for facet, values in filter_values(device).items():
+        for value in values:
+            entry.add_text(filter_field(facet, value), value)
     if device.reference:
         entry.add_text("reference", reference_key(device.reference))
     for text in words:
@@ -139,19 +150,17 @@ def to_document(row_id: int, stored: bytes) -> tuple[str, Document]:
     status, risk = STATUS_BY_CODE.get(device.status_code), RISK_BY_CODE.get(device.risk_class_code)
     filtered = {}
     if status is not None:
-        entry.add_text("facets", facet(status))
-        filtered[facet(status)] = words
+        filtered[narrowed(status)] = words
     if risk is not None:
-        entry.add_text("facets", facet(risk))
-        filtered[facet(risk, on_market=status is StatusFilter.ON)] = words
+        filtered[narrowed(risk, on_market=status is StatusFilter.ON)] = words
     if filtered:
         entry.add_json("filtered", filtered)
     return device.udi, entry
 
 
-def facet(value: StatusFilter | RiskFilter, *, on_market: bool | None = None) -> str:
-    """The name of a filter value; of a risk class also among the devices on the market, or among the rest."""
+def narrowed(value: StatusFilter | RiskFilter, *, on_market: bool = False) -> str:
+    """Where `filtered` has words under a filter value; of a risk class among devices on the market, or the rest."""
     name = value.value.replace("-", "_")
     if isinstance(value, StatusFilter):
         return f"s_{name}"
-    return f"r_{name}" if on_market is None else f"{'on' if on_market else 'rest'}_{name}"
+    return f"{'on' if on_market else 'rest'}_{name}"

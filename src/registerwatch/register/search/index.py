@@ -4,7 +4,7 @@ import json
 import os
 from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
@@ -12,8 +12,17 @@ import tantivy
 from tantivy import Occur, Order, Query
 
 from registerwatch.errors import IndexUnavailable
-from registerwatch.register.codes import RiskFilter, StatusFilter
-from registerwatch.register.search.fields import LAYOUT, analyzer, facet, indexable, reference_key, schema
+from registerwatch.register.codes import StatusFilter
+from registerwatch.register.search.fields import (
+    LAYOUT,
+    analyzer,
+    filter_field,
+    indexable,
+    narrowed,
+    reference_key,
+    schema,
+)
+from registerwatch.register.search.filters import EMDN_LEVELS, Counts, Facet, FacetCounts, Filters, told_emdn_level
 from registerwatch.register.search.index_files import META, LoadedFiles
 from registerwatch.register.search.ties import rows_in_order
 
@@ -29,20 +38,52 @@ MARK = "follows.json"
 INDEX_UNREADABLE = "The search index cannot be read; it is being built anew."
 
 
+ALL_VALUES = 1_000_000
+"""More values than a field has: every segment of the index tells all of them, so that their sums are exact."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """All documents that a search finds in one state of the index."""
+
+    searcher: tantivy.Searcher
+    query: Query
+
+    def total(self) -> int:
+        """The exact number of documents, counted without scoring them."""
+        counted = self.searcher.aggregate(self.query, {"all": {"value_count": {"field": "row"}}})
+        return int(counted["all"]["value"])
+
+    def counts(self, facet: Facet, filters: Filters) -> FacetCounts:
+        """How many documents have each value, exactly. Of EMDN, of the level below the one that is filtered by."""
+        terms: dict[str, object] = {"size": facet.max_values, "segment_size": ALL_VALUES}
+        terms["field"] = facet.value
+        if facet is Facet.EMDN:
+            above = filters.emdn or ""
+            level = told_emdn_level(above)
+            if level > EMDN_LEVELS:
+                return FacetCounts()
+            terms["field"] = f"emdn_{level}"
+            if above:  # other codes of the same devices are none of this branch
+                terms["include"] = f"{above}.*"
+        found = self.searcher.aggregate(self.query, {"values": {"terms": terms}})["values"]
+        counts = [(str(each["key"]), int(each["doc_count"])) for each in found["buckets"]]
+        return FacetCounts.of(counts, facet, int(found["sum_other_doc_count"]))
+
+
 @dataclass(frozen=True, slots=True)
 class Hits:
-    """Row ids of the devices on one page, best first, and the exact number of all."""
+    """Row ids of the devices on one page, best first, and the exact number of all, which are the `selection`."""
 
     ids: list[int]
     total: int
+    selection: Selection | None = field(default=None, compare=False)
 
-
-@dataclass(frozen=True, slots=True)
-class Filters:
-    """Market status and risk class that results must have; None for any."""
-
-    status: StatusFilter | None = None
-    risk: RiskFilter | None = None
+    def counts(self, facets: Collection[Facet], filters: Filters) -> Counts:
+        """What facets tell of all that was found. One after the other, so that other threads get in between."""
+        if self.selection is None:
+            return dict.fromkeys(facets, FacetCounts())
+        return {facet: self.selection.counts(facet, filters) for facet in facets}
 
 
 class SearchIndex:
@@ -143,20 +184,16 @@ class SearchIndex:
 
     def by_srn(self, srn: str, filters: Filters, *, limit: int, offset: int, without: Collection[str] = ()) -> Hits:
         """Devices of one manufacturer, without some UDI-DIs."""
-        query = self._term("srn", srn)
-        if without:
-            left_out = Query.term_set_query(self._schema, "udi", list(without))
-            query = Query.boolean_query([(Occur.Must, query), (Occur.MustNot, left_out)])
-        return self._exact(query, filters, limit, offset)
+        return self._exact(self._without(self._term("manufacturer", srn), without), filters, limit, offset)
 
     def by_reference(self, reference: str, filters: Filters, *, limit: int, offset: int) -> Hits:
         """Devices with this catalogue reference, without regard to case and spaces."""
         key = reference_key(reference)
         return self._exact(self._term("reference", key), filters, limit, offset) if key else Hits([], 0)
 
-    def by_filters(self, filters: Filters, *, limit: int, offset: int) -> Hits:
-        """Every device that the filters let through."""
-        return self._exact(Query.all_query(), filters, limit, offset)
+    def by_filters(self, filters: Filters, *, limit: int, offset: int, without: Collection[str] = ()) -> Hits:
+        """Every device that the filters let through, without some UDI-DIs."""
+        return self._exact(self._without(Query.all_query(), without), filters, limit, offset)
 
     def by_name(self, text: str, filters: Filters, *, limit: int, offset: int) -> Hits:
         """Devices whose names have every word; the last one may be the beginning of a word."""
@@ -177,7 +214,8 @@ class SearchIndex:
             whole = self._in_names(filters, lambda field: [self._word(field, word) for word in words])
             page = rows_in_order(self._searcher(), whole, limit, offset) if offset + limit <= COMMON else []
             if page and len(page) == limit:
-                return Hits(page, self._total(begins))
+                selection = Selection(self._searcher(), begins)
+                return Hits(page, selection.total(), selection)
         return self._search(begins, limit, offset)
 
     def by_similar_name(self, text: str, filters: Filters, *, limit: int, offset: int) -> Hits:
@@ -243,23 +281,34 @@ class SearchIndex:
 
     def _in_names(self, filters: Filters, clauses: Callable[[str], list[Query]]) -> Query:
         """Documents that meet every clause, in the fields whose words have the filters applied already."""
+        others = [self._unscored(*each) for each in filters.chosen if each[0] not in (Facet.STATUS, Facet.RISK)]
+        query = self._in_narrowed_names(filters, clauses)
+        return _all([query, *others]) if others else query
+
+    def _in_narrowed_names(self, filters: Filters, clauses: Callable[[str], list[Query]]) -> Query:
         status, risk = filters.status, filters.risk
         if risk is None:
-            return _all(clauses("names" if status is None else f"filtered.{facet(status)}"))
-        on_market = _all(clauses(f"filtered.{facet(risk, on_market=True)}"))
+            return _all(clauses("names" if status is None else f"filtered.{narrowed(status)}"))
+        on_market = _all(clauses(f"filtered.{narrowed(risk, on_market=True)}"))
         if status is StatusFilter.ON:
             return on_market
-        rest = clauses(f"filtered.{facet(risk, on_market=False)}")
+        rest = clauses(f"filtered.{narrowed(risk, on_market=False)}")
         if status is not None:
-            return _all([*rest, self._unscored(facet(status))])
+            return _all([*rest, self._unscored(Facet.STATUS, status)])
         # Rarer words score higher, and in the small field all are rare: on the market comes first all the same.
         return _any([on_market, Query.boost_query(_all(rest), REST_BOOST)])
 
-    def _unscored(self, facet: str) -> Query:
-        return Query.const_score_query(self._term("facets", facet), 0.0)
+    def _unscored(self, facet: Facet, value: str) -> Query:
+        return Query.const_score_query(self._term(filter_field(facet, value), value), 0.0)
+
+    def _without(self, query: Query, udis: Collection[str]) -> Query:
+        if not udis:
+            return query
+        left_out = Query.term_set_query(self._schema, "udi", list(udis))
+        return Query.boolean_query([(Occur.Must, query), (Occur.MustNot, left_out)])
 
     def _exact(self, query: Query, filters: Filters, limit: int, offset: int) -> Hits:
-        clauses = [(Occur.Must, self._unscored(facet(f))) for f in (filters.status, filters.risk) if f is not None]
+        clauses = [(Occur.Must, self._unscored(*each)) for each in filters.chosen]
         if clauses:
             query = Query.boolean_query([(Occur.Must, query), *clauses])
         return self._search(query, limit, offset, in_order=True)
@@ -268,23 +317,16 @@ class SearchIndex:
         if not self._ready():
             return Hits([], 0)
         searcher = self._searcher()
+        selection = Selection(searcher, query)
         if offset > limit or not in_order:  # allocate nothing for a page after the last one
-            total = self._total(query)
+            total = selection.total()
             if offset >= total:
-                return Hits([], total)
+                return Hits([], total, selection)
         if not in_order:
-            return Hits(rows_in_order(searcher, query, limit, offset), total)
+            return Hits(rows_in_order(searcher, query, limit, offset), total, selection)
         result = searcher.search(query, limit, count=True, offset=offset, order_by_field="order", order=Order.Asc)
-        return Hits(self._rows(result), _count(result))
-
-    def _rows(self, result: tantivy.SearchResult) -> list[int]:
-        rows = self._searcher().fast_field_values("row", [address for _, address in result.hits])
-        return [int(row) for row in rows if row is not None]
-
-    def _total(self, query: Query) -> int:
-        """The exact number of documents, counted without scoring them."""
-        counted = self._searcher().aggregate(query, {"all": {"value_count": {"field": "row"}}})
-        return int(counted["all"]["value"])
+        rows = searcher.fast_field_values("row", [address for _, address in result.hits])
+        return Hits([int(row) for row in rows if row is not None], _count(result), selection)
 
 
 def _all(clauses: list[Query]) -> Query:

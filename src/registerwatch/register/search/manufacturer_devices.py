@@ -3,15 +3,16 @@ has just read is missing from its answer.
 """
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
 
 import msgspec
 
 from registerwatch.errors import IndexUnavailable
 from registerwatch.register.models import SearchRow
 from registerwatch.register.search.fields import udi_order
-from registerwatch.register.search.index import Filters, SearchIndex, without_panics
+from registerwatch.register.search.filters import Counts, Facet, Filters, counted, passes, values_of_document
+from registerwatch.register.search.index import Hits, SearchIndex, without_panics
 from registerwatch.register.store.documents import DocumentReader, UnindexedRow
 
 MAX_UNINDEXED = 5_000
@@ -20,20 +21,16 @@ MAX_UNINDEXED = 5_000
 _row = msgspec.json.Decoder(SearchRow)
 
 
-class _Coded(msgspec.Struct, frozen=True):
-    status_code: str = ""
-    risk_class_code: str = ""
-
-
-_coded = msgspec.json.Decoder(_Coded)
-
-
 @dataclass(frozen=True, slots=True)
 class DevicePage:
-    """One page of a manufacturer's devices in the order of their UDI-DIs, and the exact number of all."""
+    """One page of a manufacturer's devices in the order of their UDI-DIs, and the exact number of all.
+
+    `facets` count the values of all of them.
+    """
 
     rows: list[SearchRow]
     total: int
+    facets: Counts = field(default_factory=dict)
 
 
 class ManufacturerDevices:
@@ -43,19 +40,29 @@ class ManufacturerDevices:
         self._documents = documents
         self._index = index
 
-    async def page(self, srn: str, filters: Filters, *, limit: int, offset: int) -> DevicePage:
+    async def page(
+        self, srn: str, filters: Filters, *, limit: int, offset: int, facets: Collection[Facet] = ()
+    ) -> DevicePage:
         """The devices from `offset` on, at most `limit`. Raises `IndexUnavailable`."""
         changed = await self._unindexed(srn)
         passing = _passing(changed, srn, filters)
         # What the index lists before this window and what was stored since lies before the page, whatever the mixture.
         before, wanted = max(0, offset - len(passing)), limit + len(passing)
         without = [row.udi for row in changed]
-        hits = await asyncio.to_thread(
-            without_panics, lambda: self._index.by_srn(srn, filters, limit=wanted, offset=before, without=without)
-        )
+
+        def look() -> tuple[Hits, Counts]:
+            hits = self._index.by_srn(srn, filters, limit=wanted, offset=before, without=without)
+            return hits, hits.counts(facets, filters)
+
+        hits, counts = await asyncio.to_thread(without_panics, look)
+        if facets and passing:
+            more = counted([values_of_document(document) for document, _ in passing], facets, filters)
+            counts = {facet: counts[facet].with_more(more[facet], facet) for facet in facets}
         indexed = [_row.decode(document) for document in await self._documents.rows(hits.ids)]
-        rows = sorted([*indexed, *passing], key=lambda row: udi_order(row.udi)) if passing else indexed
-        return DevicePage(rows[offset - before : offset - before + limit], hits.total + len(passing))
+        rows = (
+            sorted([*indexed, *(row for _, row in passing)], key=lambda row: udi_order(row.udi)) if passing else indexed
+        )
+        return DevicePage(rows[offset - before : offset - before + limit], hits.total + len(passing), counts)
 
     async def count(self, srn: str) -> int:
         """How many devices it has at least: what the index does not tell is not counted."""
@@ -70,15 +77,7 @@ class ManufacturerDevices:
         return await self._documents.unindexed(srn, indexed, MAX_UNINDEXED) if revision > indexed else ()
 
 
-def _passing(changed: Sequence[UnindexedRow], srn: str, filters: Filters) -> list[SearchRow]:
-    """The rows among changed ones that a list of this manufacturer has with these filters."""
+def _passing(changed: Sequence[UnindexedRow], srn: str, filters: Filters) -> list[tuple[bytes, SearchRow]]:
+    """The documents among changed ones that a list of this manufacturer has with these filters."""
     found = [(row.document, _row.decode(row.document)) for row in changed if row.is_listed and row.document is not None]
-    return [row for document, row in found if row.manufacturer_srn == srn and passes(document, filters)]
-
-
-def passes(document: bytes, filters: Filters) -> bool:
-    """Whether the filters let a stored document through."""
-    codes = _coded.decode(document)
-    return (filters.status is None or codes.status_code == filters.status.code) and (
-        filters.risk is None or codes.risk_class_code == filters.risk.code
-    )
+    return [(document, row) for document, row in found if row.manufacturer_srn == srn and passes(document, filters)]

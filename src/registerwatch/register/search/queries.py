@@ -1,8 +1,8 @@
 """Searching the stored copy: exact UDI, exact SRN, names, catalogue references, in this order."""
 
 import asyncio
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import msgspec
@@ -19,8 +19,9 @@ from registerwatch.register.identifiers import (
     udis_like_srn,
 )
 from registerwatch.register.models import SearchRow
-from registerwatch.register.search.index import INDEX_UNREADABLE, Filters, Hits, SearchIndex, without_panics
-from registerwatch.register.search.manufacturer_devices import ManufacturerDevices, passes
+from registerwatch.register.search.filters import Counts, Facet, Filters, counted, passes, values_of_document
+from registerwatch.register.search.index import INDEX_UNREADABLE, Hits, SearchIndex, without_panics
+from registerwatch.register.search.manufacturer_devices import ManufacturerDevices
 from registerwatch.register.store.certificate_queries import CertificateQueries, StoredCertificate
 from registerwatch.register.store.documents import CodedDevice, DocumentReader, listed_or_all
 
@@ -40,6 +41,7 @@ class SearchPage:
     """One page of results. `total` counts all of them exactly; `code` is the UDI-DI or SRN that was searched for.
 
     `certificates` are those that have what was searched for as their number, whatever else was found by words.
+    `facets` has what was asked to be counted of all results.
     """
 
     results: list[SearchRow]
@@ -50,6 +52,7 @@ class SearchPage:
     certificates: Sequence[StoredCertificate] = ()
     coded: Sequence[CodedDevice] = ()
     """The devices of the whole result, where what was searched for is another code of them, such as of a package."""
+    facets: Counts = field(default_factory=dict)
 
     @property
     def is_delisted(self) -> bool:
@@ -74,15 +77,24 @@ class SearchService:
         self._problem = problem
 
     async def search(
-        self, query: str, filters: Filters, *, page: int = 1, name_rows: int = NAME_ROWS, srn_rows: int = SRN_ROWS
+        self,
+        query: str,
+        filters: Filters,
+        *,
+        page: int = 1,
+        name_rows: int = NAME_ROWS,
+        srn_rows: int = SRN_ROWS,
+        facets: Collection[Facet] = (),
     ) -> SearchPage:
         """One page (1-based). `name_rows` is the length of a page of names or references, `srn_rows` that of an SRN's.
+
+        What `facets` names is counted, too, which takes some milliseconds for each in millions of devices.
 
         Raises `InvalidInput` when there is neither a query nor a filter, or when one of them makes no sense.
         """
         text = query.encode("utf-8", "replace").decode().strip()  # half a surrogate pair is no text
-        if not text and filters == Filters():
-            raise InvalidInput("Send a query in `q`, or a filter in `status` or `risk`.")
+        if not text and filters.is_any:
+            raise InvalidInput("Send a query in `q`, or a filter such as `status` or `risk`.")
         if len(text) > MAX_QUERY_LENGTH:
             raise InvalidInput(
                 f"The query has {len(text)} characters; the longest that is possible has {MAX_QUERY_LENGTH}."
@@ -93,13 +105,13 @@ class SearchService:
         srn = meant.subject if meant.subject and kind(meant.subject) == "srn" else None
         try:
             may_be_udi = srn is None or udis_like_srn(text)
-            if may_be_udi and (found := await self._by_udi(text, meant, filters, page)):
+            if may_be_udi and (found := await self._by_udi(text, meant, filters, page, facets)):
                 return found
-            if srn is None and (found := await self._by_other_code(text, meant, filters, page, name_rows)):
+            if srn is None and (found := await self._by_other_code(text, meant, filters, page, name_rows, facets)):
                 return found
             if srn is not None:
-                return await self._by_srn(srn, filters, page, srn_rows)
-            found = await self._by_words(text, meant, filters, page, name_rows)
+                return await self._by_srn(srn, filters, page, srn_rows, facets)
+            found = await self._by_words(text, meant, filters, page, name_rows, facets)
             return await self._with_certificates(found, text) if may_be_certificate_number(text) else found
         except IndexUnavailable:  # the indexer meets it too, and builds the index anew
             return SearchPage([], 0, "name" if srn is None else "srn", srn, INDEX_UNREADABLE)
@@ -108,11 +120,23 @@ class SearchService:
         certificates = await self._certificates.with_number(text, CERTIFICATE_ROWS)
         return replace(found, certificates=certificates) if certificates else found
 
-    async def _by_srn(self, srn: str, filters: Filters, page: int, rows: int) -> SearchPage:
-        found = await self._of_manufacturers.page(srn, filters, limit=rows, offset=(page - 1) * rows)
-        return SearchPage(found.rows, found.total, "srn", srn, self._problem())
+    async def similar(self, filters: Filters, udi: str, rows: int) -> SearchPage:
+        """Devices that pass filters, but for one."""
+        try:
+            hits = await asyncio.to_thread(
+                without_panics, lambda: self._index.by_filters(filters, limit=rows, offset=0, without=[udi])
+            )
+        except IndexUnavailable:
+            return SearchPage([], 0, "name", None, INDEX_UNREADABLE)
+        return await self._page(hits, "name", None, {})
 
-    async def _by_udi(self, text: str, meant: ParsedCode, filters: Filters, page: int) -> SearchPage | None:
+    async def _by_srn(self, srn: str, filters: Filters, page: int, rows: int, facets: Collection[Facet]) -> SearchPage:
+        found = await self._of_manufacturers.page(srn, filters, limit=rows, offset=(page - 1) * rows, facets=facets)
+        return SearchPage(found.rows, found.total, "srn", srn, self._problem(), facets=found.facets)
+
+    async def _by_udi(
+        self, text: str, meant: ParsedCode, filters: Filters, page: int, facets: Collection[Facet]
+    ) -> SearchPage | None:
         """The device with this UDI-DI, straight from the copy: it is found before the index has it.
 
         What is listed as it was typed goes alone; else all of them where the text can mean several UDI-DIs.
@@ -130,12 +154,14 @@ class SearchService:
                     break
         if not found:
             return delisted
-        shown = [_row.decode(document) for document in found.values() if passes(document, filters)]
+        passing = [document for document in found.values() if passes(document, filters)]
+        counts = counted([values_of_document(document) for document in passing], facets, filters) if facets else {}
+        shown = [_row.decode(document) for document in passing] if page == 1 else []
         code = next(iter(found)) if len(found) == 1 else None
-        return SearchPage(shown if page == 1 else [], len(shown), "udi", code, None)
+        return SearchPage(shown, len(passing), "udi", code, None, facets=counts)
 
     async def _by_other_code(
-        self, text: str, meant: ParsedCode, filters: Filters, page: int, rows: int
+        self, text: str, meant: ParsedCode, filters: Filters, page: int, rows: int, facets: Collection[Facet]
     ) -> SearchPage | None:
         """The devices of which this is another code, straight from the copy; None for words and where there is none."""
         if not (meant.device_spellings or looks_like_udi(text, meant)):
@@ -147,17 +173,24 @@ class SearchService:
         code = coded[0].udi if len(coded) == 1 else None
         if not coded[0].is_listed:
             return SearchPage([], 0, "udi", code, DELISTED, coded=coded)
-        shown = [_row.decode(each.document) for each in coded if passes(each.document, filters)]
+        passing = [each.document for each in coded if passes(each.document, filters)]
+        counts = counted([values_of_document(document) for document in passing], facets, filters) if facets else {}
         start = (page - 1) * rows
-        return SearchPage(shown[start : start + rows], len(shown), "udi", code, None, coded=coded)
+        shown = [_row.decode(document) for document in passing[start : start + rows]]
+        return SearchPage(shown, len(passing), "udi", code, None, coded=coded, facets=counts)
 
-    async def _by_words(self, text: str, meant: ParsedCode, filters: Filters, page: int, rows: int) -> SearchPage:
+    async def _by_words(
+        self, text: str, meant: ParsedCode, filters: Filters, page: int, rows: int, facets: Collection[Facet]
+    ) -> SearchPage:
         code = _code_of(text, meant)
         offset = (page - 1) * rows
-        hits, match = await asyncio.to_thread(
-            without_panics, self._first_match, text, udi_spellings(text, meant), code, filters, rows, offset
-        )
-        return await self._page(hits, match, code)
+
+        def look() -> tuple[Hits, Match, Counts]:
+            hits, match = self._first_match(text, udi_spellings(text, meant), code, filters, rows, offset)
+            return hits, match, hits.counts(facets, filters)
+
+        hits, match, counts = await asyncio.to_thread(without_panics, look)
+        return await self._page(hits, match, code, counts)
 
     def _first_match(
         self, text: str, spellings: Sequence[str], code: str | None, filters: Filters, limit: int, offset: int
@@ -178,9 +211,9 @@ class SearchService:
             return Hits([], 0), "udi"
         return self._index.by_similar_name(text, filters, limit=limit, offset=offset), "name"
 
-    async def _page(self, hits: Hits, match: Match, code: str | None) -> SearchPage:
+    async def _page(self, hits: Hits, match: Match, code: str | None, counts: Counts) -> SearchPage:
         rows = [_row.decode(document) for document in await self._documents.rows(hits.ids)]
-        return SearchPage(rows, hits.total, match, code, self._problem())
+        return SearchPage(rows, hits.total, match, code, self._problem(), facets=counts)
 
 
 def _code_of(text: str, meant: ParsedCode) -> str | None:

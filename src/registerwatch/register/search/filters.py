@@ -1,0 +1,251 @@
+"""The filters of a search, and which values a device has for each of them. Pure.
+
+What is indexed, what is counted of an index and what is counted of stored documents all come from `filter_values`. A
+device of which a value is not known has `UNKNOWN`, so that the values of every filter add up to all devices.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from enum import StrEnum
+
+import msgspec
+
+from registerwatch.register.codes import (
+    DIRECTIVES,
+    REGULATIONS,
+    RISK_BY_CODE,
+    STATUS_BY_CODE,
+    LegislationFilter,
+    RiskFilter,
+    StatusFilter,
+    YesNo,
+    segment,
+)
+
+UNKNOWN = "unknown"
+OTHER = "other"
+"""A value that no filter names, such as a legacy risk class."""
+
+EMDN_LEVELS = 7
+MAX_MANUFACTURERS = 10
+MAX_VALUES = 300
+"""Values of a facet that are told: more than there are countries or notified bodies."""
+
+
+class Facet(StrEnum):
+    """What results can be filtered by and counted by. The values are names of parameters and of fields of `Filters`."""
+
+    STATUS = "status"
+    RISK = "risk"
+    MANUFACTURER = "manufacturer"
+    COUNTRY = "country"
+    EMDN = "emdn"
+    LEGISLATION = "legislation"
+    LEGACY = "legacy"
+    IMPLANTABLE = "implantable"
+    STERILE = "sterile"
+    LATEX = "latex"
+    REUSABLE = "reusable"
+    NOTIFIED_BODY = "notified_body"
+
+    @property
+    def max_values(self) -> int:
+        """How many values are told, those that most devices have."""
+        return MAX_MANUFACTURERS if self is Facet.MANUFACTURER else MAX_VALUES
+
+
+FLAG_FACETS = (Facet.IMPLANTABLE, Facet.STERILE, Facet.LATEX, Facet.REUSABLE)
+
+EMDN_CODE = re.compile(r"[A-Z](?:[0-9]{2}){0,6}")
+COUNTRY = re.compile(r"[A-Z]{2}")
+NOTIFIED_BODY = re.compile(r"[0-9]{4}")
+_SRN_COUNTRY = re.compile(r"([A-Z]{2})-")
+_OTHER_CODES = {"EL": "GR", "UK": "GB"}
+"""Codes of countries that SRNs have beside those of ISO 3166."""
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """What results must have; None for anything. Texts are as `filter_values` gives them."""
+
+    status: StatusFilter | None = None
+    risk: RiskFilter | None = None
+    manufacturer: str | None = None
+    """SRN."""
+    country: str | None = None
+    """Country of the manufacturer, ISO 3166 code of two letters."""
+    emdn: str | None = None
+    """EMDN code; devices with a code below it have it too."""
+    legislation: LegislationFilter | None = None
+    legacy: YesNo | None = None
+    implantable: YesNo | None = None
+    sterile: YesNo | None = None
+    latex: YesNo | None = None
+    reusable: YesNo | None = None
+    notified_body: str | None = None
+    """Number of a notified body of any of the certificates that are known."""
+
+    @property
+    def chosen(self) -> Sequence[tuple[Facet, str]]:
+        """The filters that are set, with their values."""
+        return [(Facet(each.name), str(value)) for each in fields(self) if (value := getattr(self, each.name))]
+
+    @property
+    def is_any(self) -> bool:
+        """Whether there is none."""
+        return self == _NONE
+
+
+_NONE = Filters()
+
+Values = Mapping[Facet, Collection[str]]
+"""Of each facet the values that a device has, at least one."""
+
+
+class FilteredDevice(msgspec.Struct, frozen=True, gc=False):
+    """The fields of a stored document that filters look at."""
+
+    manufacturer_srn: str = ""
+    status_code: str = ""
+    risk_class_code: str = ""
+    legislation_code: str = ""
+    emdn: tuple[str, ...] = ()
+    sterile: bool | None = None
+    latex: bool | None = None
+    implantable: bool | None = None
+    reusable: bool | None = None
+    certs: tuple["_Certificate", ...] = ()
+
+
+class _Certificate(msgspec.Struct, frozen=True, gc=False):
+    notified_body: str = ""
+
+
+_filtered = msgspec.json.Decoder(FilteredDevice)
+
+
+def filter_values(device: FilteredDevice) -> dict[Facet, Collection[str]]:
+    """The values of a device for every filter. Of an EMDN code every level is one."""
+    status, risk = STATUS_BY_CODE.get(device.status_code), RISK_BY_CODE.get(device.risk_class_code)
+    bodies = {each.notified_body for each in device.certs if NOTIFIED_BODY.fullmatch(each.notified_body)}
+    return {
+        Facet.STATUS: (_named(status, device.status_code),),
+        Facet.RISK: (_named(risk, device.risk_class_code),),
+        Facet.MANUFACTURER: (device.manufacturer_srn or UNKNOWN,),
+        Facet.COUNTRY: (country_of(device.manufacturer_srn),),
+        Facet.EMDN: {level for code in device.emdn for level in emdn_levels(code)} or (UNKNOWN,),
+        Facet.LEGISLATION: (_legislation(device.legislation_code),),
+        Facet.LEGACY: (_legacy(device.legislation_code),),
+        Facet.IMPLANTABLE: (_flag(device.implantable),),
+        Facet.STERILE: (_flag(device.sterile),),
+        Facet.LATEX: (_flag(device.latex),),
+        Facet.REUSABLE: (_flag(device.reusable),),
+        Facet.NOTIFIED_BODY: bodies or (UNKNOWN,),
+    }
+
+
+def values_of_document(stored: bytes) -> dict[Facet, Collection[str]]:
+    """The same of a stored document."""
+    return filter_values(_filtered.decode(stored))
+
+
+def passes(stored: bytes, filters: Filters) -> bool:
+    """Whether the filters let a stored document through."""
+    if filters.is_any:
+        return True
+    values = values_of_document(stored)
+    return all(value in values[facet] for facet, value in filters.chosen)
+
+
+def country_of(srn: str) -> str:
+    """The country that an SRN names, by its code of ISO 3166."""
+    match = _SRN_COUNTRY.match(srn)
+    return same_country(match[1]) if match else UNKNOWN
+
+
+def same_country(code: str) -> str:
+    """The code of ISO 3166 in place of another one that SRNs have."""
+    return _OTHER_CODES.get(code, code)
+
+
+def emdn_levels(code: str) -> Iterator[str]:
+    """A code of the nomenclature with all that are above it: `Q010699` as `Q`, `Q01`, `Q0106`, `Q010699`."""
+    code = code.upper()
+    if EMDN_CODE.fullmatch(code):
+        yield from (code[:length] for length in range(1, len(code) + 1, 2))
+
+
+def emdn_level(code: str) -> int:
+    """The level of a code, from 1; `UNKNOWN` is on the first one."""
+    return 1 if code == UNKNOWN else (len(code) + 1) // 2
+
+
+@dataclass(frozen=True, slots=True)
+class FacetCounts:
+    """How many of the devices that were found have each value, the most frequent first.
+
+    `others` counts values that are not told, once for every device that has one.
+    """
+
+    values: Sequence[tuple[str, int]] = ()
+    others: int = 0
+
+    @classmethod
+    def of(cls, counts: Iterable[tuple[str, int]], facet: Facet, others: int = 0) -> "FacetCounts":
+        """In order, as many as are told."""
+        ordered = sorted((each for each in counts if each[1]), key=lambda each: (-each[1], each[0]))
+        most = facet.max_values
+        return cls(tuple(ordered[:most]), others + sum(number for _, number in ordered[most:]))
+
+    def with_more(self, more: "FacetCounts", facet: Facet) -> "FacetCounts":
+        """Together with the counts of other devices. Exact where neither leaves values out."""
+        counts = Counter(dict(self.values))
+        counts.update(dict(more.values))
+        return FacetCounts.of(counts.items(), facet, self.others + more.others)
+
+
+Counts = Mapping[Facet, FacetCounts]
+
+
+def counted(devices: Collection[Values], facets: Collection[Facet], filters: Filters) -> Counts:
+    """Count the values of devices one by one. Of EMDN, those on the level below the one that is filtered by."""
+    counts = {}
+    for facet in facets:
+        of_facet = Counter(value for values in devices for value in values[facet] if is_told(facet, value, filters))
+        counts[facet] = FacetCounts.of(of_facet.items(), facet)
+    return counts
+
+
+def is_told(facet: Facet, value: str, filters: Filters) -> bool:
+    """Whether a value belongs into a facet: of EMDN alone not all do."""
+    above = filters.emdn or ""
+    return facet is not Facet.EMDN or (emdn_level(value) == told_emdn_level(above) and value.startswith(above))
+
+
+def told_emdn_level(above: str) -> int:
+    """The level whose codes are counted below a code, which is empty for none."""
+    return emdn_level(above) + 1 if above and above != UNKNOWN else 1
+
+
+def _named(value: StatusFilter | RiskFilter | None, code: str) -> str:
+    if value is not None:
+        return value.value
+    return OTHER if code else UNKNOWN
+
+
+def _legislation(code: str) -> str:
+    name = segment(code)
+    if name in REGULATIONS or name in DIRECTIVES:
+        return name
+    return OTHER if code else UNKNOWN
+
+
+def _legacy(code: str) -> str:
+    name = segment(code)
+    return YesNo.NO if name in REGULATIONS else YesNo.YES if name in DIRECTIVES else YesNo.UNKNOWN
+
+
+def _flag(value: bool | None) -> str:
+    return YesNo.UNKNOWN if value is None else YesNo.YES if value else YesNo.NO
