@@ -66,6 +66,7 @@ from registerwatch.register.sources.requests import RegisterHttpClient, RetryPol
 from registerwatch.register.sources.source import BulkSource
 from registerwatch.register.store.certificate_queries import CertificateQueries
 from registerwatch.register.store.documents import DocumentReader
+from registerwatch.register.store.nomenclature import NomenclatureStore
 from registerwatch.register.store.open_documents import open_documents
 from registerwatch.register.store.records import RecordStore
 from registerwatch.scan.photo_process import PhotoReader
@@ -109,6 +110,7 @@ class Service:
     refresh: RefreshService
     codes: CodeService
     photos: PhotoReader
+    nomenclature: NomenclatureStore
     search: SearchService
     device_sweep: DeviceSweeper
     bulk_loader: BulkLoader
@@ -237,6 +239,7 @@ def build_service(
         history=HistoryService(database, clock),
         codes=codes,
         photos=PhotoReader(),
+        nomenclature=NomenclatureStore(database),
         refresh=RefreshService(refresher, devices, actors, indexer.catch_up_where_near),
         device_sweep=DeviceSweeper(sweep, interval=settings.sweep_interval),
         search=SearchService(documents, index, indexer.problem, certificate_queries),

@@ -13,6 +13,7 @@ from registerwatch.commands import (
     database,
     demo,
     mail,
+    nomenclature,
     payment,
     register,
     serve,
@@ -39,6 +40,7 @@ app.add_typer(register.app, name="register")
 app.add_typer(mail.app, name="mail")
 app.add_typer(payment.app, name="payment")
 app.add_typer(copy.app, name="copy")
+app.add_typer(nomenclature.app, name="nomenclature")
 app.add_typer(accounts.app, name="accounts")
 app.add_typer(watches.app, name="watches")
 app.add_typer(database.app, name="db")

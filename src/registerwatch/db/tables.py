@@ -901,6 +901,13 @@ payment_events = Table(
     Column("received_at", BigInteger, nullable=False, index=True),
 )
 
+nomenclature = Table(
+    "nomenclature",
+    metadata,
+    Column("code", Text, primary_key=True, doc="of the European Medical Device Nomenclature"),
+    Column("name", Text, nullable=False, doc="in English"),
+)
+
 __all__ = [
     "accounts",
     "actors",
@@ -925,6 +932,7 @@ __all__ = [
     "known_clients",
     "mail_counts",
     "metadata",
+    "nomenclature",
     "notified_bodies",
     "passkey_challenges",
     "passkeys",
