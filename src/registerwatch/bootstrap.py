@@ -38,6 +38,7 @@ from registerwatch.register.actors import ActorService
 from registerwatch.register.certificate_service import CertificateService
 from registerwatch.register.code_service import CodeService
 from registerwatch.register.devices import DeviceService
+from registerwatch.register.facet_names import FacetNames
 from registerwatch.register.history_service import HistoryService
 from registerwatch.register.ingest.bulk_load import BulkLoader
 from registerwatch.register.ingest.certificate_sweep import CertificateSweep
@@ -111,6 +112,7 @@ class Service:
     codes: CodeService
     photos: PhotoReader
     nomenclature: NomenclatureStore
+    facet_names: FacetNames
     search: SearchService
     device_sweep: DeviceSweeper
     bulk_loader: BulkLoader
@@ -205,6 +207,7 @@ def build_service(
     certificates = CertificateService(certificate_queries)
     devices = DeviceService(documents, refresher, clock, fresh_for)
     codes = CodeService(documents)
+    nomenclature = NomenclatureStore(database)
     watches = build_watches(settings, database, clock, copy, refresher, notifications.outbox, codes)
     listing = EudamedDeviceListing(register.interface, page_size=page_size)
     sweep = SweepAdapters(
@@ -239,7 +242,8 @@ def build_service(
         history=HistoryService(database, clock),
         codes=codes,
         photos=PhotoReader(),
-        nomenclature=NomenclatureStore(database),
+        nomenclature=nomenclature,
+        facet_names=FacetNames(documents, nomenclature, certificate_queries),
         refresh=RefreshService(refresher, devices, actors, indexer.catch_up_where_near),
         device_sweep=DeviceSweeper(sweep, interval=settings.sweep_interval),
         search=SearchService(documents, index, indexer.problem, certificate_queries),

@@ -6,9 +6,9 @@ from importlib.resources import files
 import pytest
 from markupsafe import Markup
 
-from registerwatch.pages.countries import NAMES, country_name
 from registerwatch.pages.languages import language_name, language_tag
 from registerwatch.pages.rendering import count, day, isolated, moment
+from registerwatch.web.countries import NAMES, country_name
 from registerwatch_standins.register.countries import COUNTRIES, MARKET_COUNTRIES
 
 

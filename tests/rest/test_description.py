@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from schemathesis import APIOperation, Case, GenerationMode
 from schemathesis.checks import positive_data_acceptance
 
+from registerwatch.register.search.filters import Facet
 from tests.billing.plain_provider import SETTINGS
 from tests.support.harness import ServiceHarness, auth_headers
 from tests.support.servers import served_harness
@@ -175,7 +176,7 @@ def _asks_for_something(case: AnyCase) -> bool:
         filters = [value for name, value in query.items() if name not in ("limit", "after")]
         return any(str(value).strip() for value in filters if value != [])
     return case.operation.label != "GET /v1/search" or bool(
-        str(query.get("q", "")).strip() or query.get("status") or query.get("risk")
+        str(query.get("q", "")).strip() or any(value for name, value in query.items() if name in set(Facet))
     )
 
 

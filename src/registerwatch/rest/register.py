@@ -7,12 +7,13 @@ from fastapi import APIRouter, Depends, Header, Path, Query, Request
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
+from registerwatch.errors import InvalidInput
 from registerwatch.register.actors import ActorAnswer
-from registerwatch.register.codes import RiskFilter, StatusFilter
+from registerwatch.register.codes import LegislationFilter, RiskFilter, StatusFilter, YesNo
 from registerwatch.register.devices import MAX_WAIT_SECONDS, DeviceAnswer, NoDevice, ServedDevice
 from registerwatch.register.identifiers import MAX_LENGTH
 from registerwatch.register.refresh_service import RefreshOutcome
-from registerwatch.register.search.filters import Filters
+from registerwatch.register.search.filters import Facet, Filters
 from registerwatch.register.search.queries import MAX_QUERY_LENGTH
 from registerwatch.rest.description import (
     BAD_REQUEST,
@@ -26,6 +27,8 @@ from registerwatch.rest.description import (
 )
 from registerwatch.rest.parameters import only_known_parameters, unknown_message, unknown_parameters
 from registerwatch.web.answers import Answer, doc
+from registerwatch.web.facets import facet_answers
+from registerwatch.web.filters import FACETS_PATTERN, PATTERNS, facets_of, search_filters
 from registerwatch.web.injection import InjectedService, address_of, counted, limits_of
 from registerwatch.web.preferences import wait_seconds
 from registerwatch.web.rate_limits import Limit
@@ -64,6 +67,12 @@ for _served in (_SERVED_DEVICE, _SERVED_ACTOR):
 router = APIRouter(tags=["register"], responses=OTHER_ERROR, generate_unique_id_function=operation_id)
 
 
+def _of_form(facet: Facet, description: str, example: str) -> Any:
+    """A filter whose values are not listed. `search_filters` refuses with a better message."""
+    extra: Any = {"pattern": PATTERNS[facet]}
+    return Field(None, json_schema_extra=extra, description=f"{description} `unknown` for none.", examples=[example])
+
+
 class SearchParameters(BaseModel):
     """Parameters of a search."""
 
@@ -78,6 +87,29 @@ class SearchParameters(BaseModel):
         None, description="Market status: `on` the EU market, `off` it again, `not-eu` intended for it."
     )
     risk: RiskFilter | None = Field(None, description="Risk class. Legacy risk classes cannot be named.")
+    manufacturer: str | None = _of_form(Facet.MANUFACTURER, "Manufacturer, by its SRN.", "DE-MF-000006413")
+    country: str | None = _of_form(
+        Facet.COUNTRY, "Country in the SRN of the manufacturer; GR means EL too, and GB UK.", "DE"
+    )
+    emdn: str | None = _of_form(
+        Facet.EMDN, "Code of the European Medical Device Nomenclature, or one that the device's code lies below.", "Q01"
+    )
+    legislation: LegislationFilter | None = Field(None, description="Applicable legislation.")
+    legacy: YesNo | None = Field(None, description="Whether it is registered under a directive.")
+    implantable: YesNo | None = Field(None, description="Whether it is implantable.")
+    sterile: YesNo | None = Field(None, description="Whether it is labelled as sterile.")
+    latex: YesNo | None = Field(None, description="Whether it contains latex.")
+    reusable: YesNo | None = Field(None, description="Whether it is a reusable surgical instrument.")
+    notified_body: str | None = _of_form(
+        Facet.NOTIFIED_BODY, "Number of the notified body of a certificate that is stored with the device.", "0123"
+    )
+    facets: str | None = Field(
+        None,
+        json_schema_extra={"pattern": FACETS_PATTERN},
+        description="Names of filters with commas between them, or `all`: the answer then has `facets`, which say how"
+        " many results have which value, exactly.",
+        examples=["country,legislation"],
+    )
     page: int = Field(1, ge=1, description="Page, from 1.")
 
 
@@ -108,11 +140,13 @@ async def search(
 ) -> Response:
     """Names match by word and by the beginning of the last word, without regard to case and diacritics. Names in other
     languages are found of devices that were read in full (`complete` of the device). A query or a filter is required.
+    What nobody has told of a device is `unknown`, never `no`.
     Limit: 40 requests per address and minute.
     """
-    filters = Filters(parameters.status, parameters.risk)
-    found = await service.search.search(parameters.q, filters, page=parameters.page)
-    return tagged_response(request, SearchAnswer.of(found), CACHE_SEARCH)
+    filters, facets = _filters_in(parameters), facets_of(parameters.facets)
+    found = await service.search.search(parameters.q, filters, page=parameters.page, facets=facets)
+    answers = await facet_answers(found.facets, service.facet_names) if facets else None
+    return tagged_response(request, SearchAnswer.of(found, answers), CACHE_SEARCH)
 
 
 @router.get(
@@ -232,6 +266,15 @@ async def read_actor(
     if wait:
         response.headers[PREFERENCE_APPLIED] = f"wait={wait}"
     return response
+
+
+def _filters_in(parameters: SearchParameters) -> Filters:
+    """The filters that were sent. Raises `InvalidInput`, also for one that is empty."""
+    sent = {facet.value: getattr(parameters, facet.value) for facet in Facet}
+    given = {name: str(value) for name, value in sent.items() if value is not None}
+    if empty := [name for name, value in given.items() if not value]:
+        raise InvalidInput(f"`{empty[0]}` is empty.")
+    return search_filters(given)
 
 
 def device_response(request: Request, found: DeviceAnswer | NoDevice) -> Response:

@@ -15,6 +15,7 @@ from registerwatch.register.models import SearchRow
 from registerwatch.register.search.queries import SearchPage
 from registerwatch.web.answers import Answer, doc
 from registerwatch.web.code_answers import CodeOfDevice, codes_of_devices
+from registerwatch.web.facets import FacetAnswer
 from registerwatch.web.filters import filters_of, page_of
 
 
@@ -45,14 +46,27 @@ class SearchAnswer(Answer):
         list[CodeOfDevice] | msgspec.UnsetType,
         doc("Only where `q` is no UDI-DI but another code of the results: what it is to each of these devices."),
     ] = msgspec.UNSET
+    facets: Annotated[
+        dict[str, FacetAnswer] | msgspec.UnsetType,
+        doc("Only where `facets` was sent: by the names that it has, the values of all results over all pages."),
+    ] = msgspec.UNSET
 
     @classmethod
-    def of(cls, page: SearchPage) -> "SearchAnswer":
+    def of(cls, page: SearchPage, facets: dict[str, FacetAnswer] | None = None) -> "SearchAnswer":
         """A page of results, with the address of the code that was searched for."""
         refresh = f"/v1/refresh?q={quote(page.code, safe='')}" if page.code else None
         certificates = summaries(page.certificates) or msgspec.UNSET
         code_of = codes_of_devices(page.coded) or msgspec.UNSET
-        return cls(page.results, page.total, page.match, refresh, page.error, certificates, code_of)
+        return cls(
+            page.results,
+            page.total,
+            page.match,
+            refresh,
+            page.error,
+            certificates,
+            code_of,
+            facets or msgspec.UNSET,
+        )
 
 
 class DeviceNotFound(Answer):

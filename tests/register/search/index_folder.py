@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from registerwatch.register.models import Device, document
-from registerwatch.register.search.index import Hits, SearchIndex
+from registerwatch.register.search.hits import Hits
+from registerwatch.register.search.index import SearchIndex
 from registerwatch.register.search.index_writer import IndexWriter
 
 COPY = "a copy"

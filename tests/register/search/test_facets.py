@@ -20,7 +20,8 @@ from registerwatch.register.codes import (
 )
 from registerwatch.register.models import Certificate, Device, document
 from registerwatch.register.search.filters import FLAG_FACETS, Facet, FacetCounts, Filters, counted, values_of_document
-from registerwatch.register.search.index import Hits, SearchIndex
+from registerwatch.register.search.hits import Hits
+from registerwatch.register.search.index import SearchIndex
 from tests.register.builders import FEW, a_device, a_udi
 from tests.register.search.index_folder import EVERYTHING, indexed
 

@@ -12,7 +12,8 @@ from registerwatch.register.codes import RISK_PREFIX, STATUS_PREFIX, RiskFilter,
 from registerwatch.register.models import Device
 from registerwatch.register.search.fields import udi_order
 from registerwatch.register.search.filters import Filters
-from registerwatch.register.search.index import COMMON, MAX_EXPANSIONS, Hits, SearchIndex
+from registerwatch.register.search.hits import Hits
+from registerwatch.register.search.index import COMMON, MAX_EXPANSIONS, SearchIndex
 from registerwatch_standins.register.generated import GeneratedWorld
 from tests.register.builders import FEW, a_device
 from tests.register.search.index_folder import EVERYTHING, indexed, page_through

@@ -9,7 +9,6 @@ from registerwatch.pages.account.changes import ShownChange, shown_changes
 from registerwatch.pages.account.watch_rows import BADGES, STATES
 from registerwatch.pages.account.watch_standing import Badge, certificate_badge, certificates_of, subject_status
 from registerwatch.pages.addresses import actor_address, device_address
-from registerwatch.pages.countries import country_name
 from registerwatch.pages.public.actor import ROLES
 from registerwatch.pages.public.device import EUDAMED_DEVICE, DeviceView
 from registerwatch.pages.public.listed_certificates import CertificateSection
@@ -22,6 +21,7 @@ from registerwatch.watches.read_failures import ReadFailure
 from registerwatch.watches.snapshot import Snapshot, snapshot_of_actor, snapshot_of_device
 from registerwatch.watches.timeline import PAGE_LENGTH, Position, TimelineEntry
 from registerwatch.watches.watch_details import WatchDetails
+from registerwatch.web.countries import country_name
 
 LAST_READ_FAILED, READ_IN_PART = ("Last read failed", "warn"), ("Read in part", "warn")
 """Of a watch that was read within three days."""

@@ -8,7 +8,6 @@ from starlette.responses import RedirectResponse, Response
 
 from registerwatch.bootstrap import Service
 from registerwatch.pages.addresses import actor_address
-from registerwatch.pages.countries import country_name
 from registerwatch.pages.paging import Paging
 from registerwatch.pages.public.history_view import HistoryView
 from registerwatch.pages.public.listed_certificates import CertificateSection, section_of_actor
@@ -23,6 +22,7 @@ from registerwatch.register.ingest.refresh import limits_for
 from registerwatch.register.models import ActorReference
 from registerwatch.register.search.filters import Filters
 from registerwatch.register.search.queries import SearchPage
+from registerwatch.web.countries import country_name
 from registerwatch.web.injection import InjectedService, address_of, limits_of
 from registerwatch.web.rate_limits import Limit
 from registerwatch.web.register_reads import actor_for

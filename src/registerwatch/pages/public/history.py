@@ -9,7 +9,6 @@ from starlette.responses import Response
 from registerwatch.bootstrap import Service
 from registerwatch.clock import iso_utc
 from registerwatch.pages.addresses import actor_address, device_address
-from registerwatch.pages.countries import country_name
 from registerwatch.pages.public.actor import no_actor
 from registerwatch.pages.public.device import DeviceView, no_device
 from registerwatch.pages.public.history_view import HistoryView
@@ -19,6 +18,7 @@ from registerwatch.register.history_service import AsOf, HistoryPage, as_of
 from registerwatch.register.identifiers import subject
 from registerwatch.register.models import Device
 from registerwatch.register.store.record_history import device_of
+from registerwatch.web.countries import country_name
 from registerwatch.web.history_answers import actor_then, parts_missing
 from registerwatch.web.injection import InjectedService, limits_of
 from registerwatch.web.rate_limits import Limit

@@ -4,7 +4,6 @@ import json
 import os
 from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
@@ -22,7 +21,8 @@ from registerwatch.register.search.fields import (
     reference_key,
     schema,
 )
-from registerwatch.register.search.filters import EMDN_LEVELS, Counts, Facet, FacetCounts, Filters, told_emdn_level
+from registerwatch.register.search.filters import Facet, Filters
+from registerwatch.register.search.hits import Hits, Selection
 from registerwatch.register.search.index_files import META, LoadedFiles
 from registerwatch.register.search.ties import rows_in_order
 
@@ -36,54 +36,6 @@ COMMON = 2_000
 MARK = "follows.json"
 
 INDEX_UNREADABLE = "The search index cannot be read; it is being built anew."
-
-
-ALL_VALUES = 1_000_000
-"""More values than a field has: every segment of the index tells all of them, so that their sums are exact."""
-
-
-@dataclass(frozen=True, slots=True)
-class Selection:
-    """All documents that a search finds in one state of the index."""
-
-    searcher: tantivy.Searcher
-    query: Query
-
-    def total(self) -> int:
-        """The exact number of documents, counted without scoring them."""
-        counted = self.searcher.aggregate(self.query, {"all": {"value_count": {"field": "row"}}})
-        return int(counted["all"]["value"])
-
-    def counts(self, facet: Facet, filters: Filters) -> FacetCounts:
-        """How many documents have each value, exactly. Of EMDN, of the level below the one that is filtered by."""
-        terms: dict[str, object] = {"size": facet.max_values, "segment_size": ALL_VALUES}
-        terms["field"] = facet.value
-        if facet is Facet.EMDN:
-            above = filters.emdn or ""
-            level = told_emdn_level(above)
-            if level > EMDN_LEVELS:
-                return FacetCounts()
-            terms["field"] = f"emdn_{level}"
-            if above:  # other codes of the same devices are none of this branch
-                terms["include"] = f"{above}.*"
-        found = self.searcher.aggregate(self.query, {"values": {"terms": terms}})["values"]
-        counts = [(str(each["key"]), int(each["doc_count"])) for each in found["buckets"]]
-        return FacetCounts.of(counts, facet, int(found["sum_other_doc_count"]))
-
-
-@dataclass(frozen=True, slots=True)
-class Hits:
-    """Row ids of the devices on one page, best first, and the exact number of all, which are the `selection`."""
-
-    ids: list[int]
-    total: int
-    selection: Selection | None = field(default=None, compare=False)
-
-    def counts(self, facets: Collection[Facet], filters: Filters) -> Counts:
-        """What facets tell of all that was found. One after the other, so that other threads get in between."""
-        if self.selection is None:
-            return dict.fromkeys(facets, FacetCounts())
-        return {facet: self.selection.counts(facet, filters) for facet in facets}
 
 
 class SearchIndex:

@@ -12,7 +12,8 @@ from registerwatch.errors import IndexUnavailable
 from registerwatch.register.models import SearchRow
 from registerwatch.register.search.fields import udi_order
 from registerwatch.register.search.filters import Counts, Facet, Filters, counted, passes, values_of_document
-from registerwatch.register.search.index import Hits, SearchIndex, without_panics
+from registerwatch.register.search.hits import Hits
+from registerwatch.register.search.index import SearchIndex, without_panics
 from registerwatch.register.store.documents import DocumentReader, UnindexedRow
 
 MAX_UNINDEXED = 5_000

@@ -20,7 +20,8 @@ from registerwatch.register.identifiers import (
 )
 from registerwatch.register.models import SearchRow
 from registerwatch.register.search.filters import Counts, Facet, Filters, counted, passes, values_of_document
-from registerwatch.register.search.index import INDEX_UNREADABLE, Hits, SearchIndex, without_panics
+from registerwatch.register.search.hits import Hits
+from registerwatch.register.search.index import INDEX_UNREADABLE, SearchIndex, without_panics
 from registerwatch.register.search.manufacturer_devices import ManufacturerDevices
 from registerwatch.register.store.certificate_queries import CertificateQueries, StoredCertificate
 from registerwatch.register.store.documents import CodedDevice, DocumentReader, listed_or_all

@@ -168,6 +168,16 @@ class CertificateQueries:
         rows = await self._database.rows(_BASIC_UDIS, certificate_id=certificate_id, most=limit, skipped=0)
         return [basic_udi for (basic_udi,) in rows]
 
+    async def body_names(self, numbers: Sequence[str]) -> Mapping[str, str]:
+        """The names of those of some notified bodies that have one."""
+        if not numbers:
+            return {}
+        statement = select(notified_bodies.c.number, notified_bodies.c.name).where(
+            notified_bodies.c.number.in_(list(numbers))
+        )
+        async with self._database.reading() as connection:
+            return {row.number: row.name for row in (await connection.execute(statement)).all() if row.name}
+
     async def history(self, found: FoundCertificate, limit: int) -> RowPage[StoredChange]:
         """What changed of a certificate until it was as it was found, the last change first."""
         stored = await self._histories.changes(HistoryKind.CERTIFICATE, found.certificate.id)
