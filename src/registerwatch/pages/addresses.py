@@ -33,9 +33,9 @@ def certificate_address(certificate_id: str) -> str:
     return f"/c/{quote(certificate_id, safe='')}"
 
 
-def search_address(query: str = "", filters: Filters | None = None, page: int = 1) -> str:
-    """`/?q=titan&status=on&page=2`, with what says something only."""
-    return with_query("/", _parameters(query, filters, page))
+def search_address(query: str = "", filters: Filters | None = None, page: int = 1, *, facets: bool = False) -> str:
+    """`/?q=titan&status=on&facets=all&page=2`, with what says something only."""
+    return with_query("/", _parameters(query, filters, page, facets=facets))
 
 
 def compare_address(codes: Iterable[str], dates: Iterable[str] = (), *, only_differences: bool = False) -> str:
@@ -44,14 +44,9 @@ def compare_address(codes: Iterable[str], dates: Iterable[str] = (), *, only_dif
     return with_query("/compare", [*devices, *days, ("only", "differences" if only_differences else "")])
 
 
-def _parameters(query: str, filters: Filters | None, page: int) -> Iterable[tuple[str, str]]:
-    filters = filters or Filters()
-    return (
-        ("q", query),
-        ("status", filters.status.value if filters.status else ""),
-        ("risk", filters.risk.value if filters.risk else ""),
-        ("page", page_parameter(page)),
-    )
+def _parameters(query: str, filters: Filters | None, page: int, *, facets: bool = False) -> Iterable[tuple[str, str]]:
+    chosen = [(facet.value, value) for facet, value in (filters or Filters()).chosen]
+    return ("q", query), *chosen, ("facets", "all" if facets else ""), ("page", page_parameter(page))
 
 
 def page_parameter(page: int) -> str:

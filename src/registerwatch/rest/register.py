@@ -70,7 +70,7 @@ router = APIRouter(tags=["register"], responses=OTHER_ERROR, generate_unique_id_
 def _of_form(facet: Facet, description: str, example: str) -> Any:
     """A filter whose values are not listed. `search_filters` refuses with a better message."""
     extra: Any = {"pattern": PATTERNS[facet]}
-    return Field(None, json_schema_extra=extra, description=f"{description} `unknown` for none.", examples=[example])
+    return Field(None, json_schema_extra=extra, description=f"{description} Such as `{example}`; `unknown` for none.")
 
 
 class SearchParameters(BaseModel):
@@ -107,8 +107,7 @@ class SearchParameters(BaseModel):
         None,
         json_schema_extra={"pattern": FACETS_PATTERN},
         description="Names of filters with commas between them, or `all`: the answer then has `facets`, which say how"
-        " many results have which value, exactly.",
-        examples=["country,legislation"],
+        " many results have which value, exactly. Such as `country,legislation`.",
     )
     page: int = Field(1, ge=1, description="Page, from 1.")
 

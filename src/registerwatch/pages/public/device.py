@@ -11,8 +11,10 @@ from registerwatch.bootstrap import Service
 from registerwatch.pages.addresses import device_address, search_address
 from registerwatch.pages.languages import language_name, language_tag
 from registerwatch.pages.public.code_view import CodeView
+from registerwatch.pages.public.facets import TITLES
 from registerwatch.pages.public.history_view import HistoryView
 from registerwatch.pages.public.listed_certificates import CertificateSection, section_beside_device
+from registerwatch.pages.public.similar_devices import similar_devices
 from registerwatch.pages.public.structured_data import medical_device, script_text
 from registerwatch.pages.public.summaries import device_summary, origin_of
 from registerwatch.pages.rendering import page, unindexed_page
@@ -28,6 +30,7 @@ from registerwatch.register.codes import REGULATIONS, segment
 from registerwatch.register.devices import DeviceAnswer, NoDevice, ServedDevice
 from registerwatch.register.ingest.refresh import limits_for
 from registerwatch.register.other_codes import OtherCode
+from registerwatch.register.search.filters import FLAG_FACETS, Facet
 from registerwatch.web.injection import InjectedService, address_of, limits_of
 from registerwatch.web.rate_limits import Limit
 from registerwatch.web.register_reads import device_for
@@ -109,6 +112,11 @@ class DeviceView:
         return code in LEGISLATIONS and code not in REGULATIONS
 
     @property
+    def flags(self) -> list[tuple[str, bool | None]]:
+        """What it is or has, where the register says so."""
+        return [(title, getattr(self.device, name)) for name, title in FLAG_TITLES.items()]
+
+    @property
     def certificates(self) -> list[ShownCertificate]:
         """Its certificates with their state."""
         return shown_certificates(self.device.certs, self.today)
@@ -143,6 +151,8 @@ class DeviceView:
         """Whether nobody has read its certificates yet; some of them can be shown all the same."""
         return "certificates" in self.device.missing
 
+
+FLAG_TITLES = {facet.value: TITLES[facet] for facet in FLAG_FACETS}
 
 router = APIRouter()
 
@@ -191,6 +201,8 @@ async def _device_page(
         said=said,
         is_of=meanings(code, served.udi, view.other_codes),
         device=view.device,
+        similar=await similar_devices(service, served),
+        emdn_names=(await service.facet_names.of({Facet.EMDN: list(served.emdn)}))[Facet.EMDN],
         history=HistoryView(history, f"{device_address(view.device.udi)}/history"),
         summary=summary,
         structured=script_text(medical_device(view.device, view.name, summary)),

@@ -1,11 +1,12 @@
 """The query parameters of the pages. Missing and unknown ones are ignored, invalid values refused."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from starlette.datastructures import QueryParams
 
-from registerwatch.register.search.filters import Filters
-from registerwatch.web.filters import filters_of, page_of
+from registerwatch.register.search.filters import Facet, Filters
+from registerwatch.web.filters import facets_of, page_of, search_filters
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,17 +16,31 @@ class PageQuery:
     query: str
     filters: Filters
     page: int
+    facets: Sequence[Facet] = ()
+    """What is counted beside the results."""
 
     @property
     def is_nothing(self) -> bool:
         """Whether neither words nor filters were given."""
-        return not self.query and self.filters == Filters()
+        return not self.query and self.filters.is_any
+
+    @property
+    def shows_facets(self) -> bool:
+        """Whether anything is counted."""
+        return bool(self.facets)
+
+    @property
+    def hidden_fields(self) -> Sequence[tuple[str, str]]:
+        """Names and values that the search form keeps without showing them."""
+        chosen = [(name.value, value) for name, value in self.filters.chosen if name not in (Facet.STATUS, Facet.RISK)]
+        return [*chosen, *([("facets", "all")] if self.shows_facets else [])]
 
 
 def query_of(parameters: QueryParams) -> PageQuery:
-    """Read `q`, `status`, `risk` and `page`; a form sends them empty where nothing was chosen.
+    """Read `q`, filters, `facets` and `page`; a form sends them empty where nothing was chosen.
 
     Raises `InvalidInput` with what would be right.
     """
-    filters = filters_of(parameters.get("status", ""), parameters.get("risk", ""))
-    return PageQuery(parameters.get("q", "").strip(), filters, page_of(parameters.get("page", "")))
+    filters = search_filters({facet.value: parameters.get(facet.value, "").strip() for facet in Facet})
+    facets = facets_of(parameters.get("facets") or None)
+    return PageQuery(parameters.get("q", "").strip(), filters, page_of(parameters.get("page", "")), facets)

@@ -1,4 +1,6 @@
-"""The search page: one box, two filters, results; and the same results as a fragment while one types."""
+"""The search page: a box, filters, results, what else results can be filtered by; and the same as a fragment while one
+types.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,6 +15,7 @@ from registerwatch.pages.addresses import actor_address, device_address, search_
 from registerwatch.pages.paging import Paging
 from registerwatch.pages.public.code_view import CodeView
 from registerwatch.pages.public.examples import Example, examples
+from registerwatch.pages.public.facets import Narrowing, narrowing_of
 from registerwatch.pages.public.listed_certificates import CertificateRow
 from registerwatch.pages.public.parameters import PageQuery, query_of
 from registerwatch.pages.public.summaries import origin_of, search_summary
@@ -48,6 +51,8 @@ class Results:
     code: str | None
     certificates: Sequence[CertificateRow] = ()
     """Certificates whose number was searched for."""
+    narrowing: Narrowing | None = None
+    """The filters that are chosen, and what else results can be filtered by."""
     said: CodeView | None = None
     """What the query says, where it is a code that says more than its identifier."""
 
@@ -98,9 +103,17 @@ class Results:
             else None
         )
 
+    @property
+    def facets_address(self) -> str | None:
+        """The same search with its facets, where it has results and none are shown."""
+        if self.parameters.shows_facets or not self.paging.total:
+            return None
+        return search_address(self.parameters.query, self.parameters.filters, facets=True)
+
     def address_of(self, number: int) -> str:
         """The address of another page of these results."""
-        return search_address(self.parameters.query, self.parameters.filters, number)
+        facets = self.parameters.shows_facets
+        return search_address(self.parameters.query, self.parameters.filters, number, facets=facets)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,12 +146,13 @@ async def search(request: Request, service: InjectedService) -> Response:
 
 
 async def _results(service: Service, query: PageQuery) -> Results:
-    found = await service.search.search(query.query, query.filters, page=query.page)
+    found = await service.search.search(query.query, query.filters, page=query.page, facets=query.facets)
     rows = SRN_ROWS if found.match == "srn" else NAME_ROWS
     today = datetime.fromtimestamp(service.clock.now(), UTC).date()
     certificates = [CertificateRow(each, today) for each in found.certificates]
     said = CodeView.of(query.query, service.clock)
-    return Results(query, found, Paging(query.page, rows, found.total), found.code, certificates, said)
+    narrowing = await narrowing_of(query, found.facets, service.facet_names)
+    return Results(query, found, Paging(query.page, rows, found.total), found.code, certificates, narrowing, said)
 
 
 async def _introduction(service: Service) -> Introduction:

@@ -5,6 +5,8 @@ const PAUSE_AFTER_TYPING = 250;
 const PAUSES_WHILE_READING = [1500, 3000, 6000, 12000];
 const UNREACHABLE = "The service cannot be reached. Check the connection and try again.";
 
+const NARROW = matchMedia("(max-width: 44rem)");
+
 const announcement = document.getElementById("announcement");
 const search = document.querySelector("form#search");
 const showPassword = document.querySelector("button#show");
@@ -33,6 +35,7 @@ function searchAsOneTypes(form, results) {
         history.replaceState(null, "", address);
         addressInPrint.textContent = location.href;
       }
+      foldFacets();
       tell(results.firstElementChild);
     } catch (error) {
       if (error.name === "AbortError") return;
@@ -61,6 +64,11 @@ function addressOf(form) {
   }
   const query = told.toString();
   return form.getAttribute("action") + (query && `?${query}`);
+}
+
+// Beside the results where there is room; else folded above them.
+function foldFacets() {
+  if (NARROW.matches) document.querySelector("details.facets")?.removeAttribute("open");
 }
 
 function tell(section) {
@@ -102,5 +110,6 @@ function showOnDemand(button, field) {
 }
 
 if (search) searchAsOneTypes(search, document.getElementById("results"));
+foldFacets();
 if (content.querySelector("[data-reading]")) showWhenReadInFull().catch(() => {});
 if (showPassword) showOnDemand(showPassword, document.getElementById("password"));
