@@ -41,7 +41,7 @@ def measure(setup: Setup) -> Section:
 def _asked(setup: Setup, stored: Stored, asked: Sequence[Sequence[Question]]) -> tuple[list[Question], list[Figure]]:
     """The slowest question of each group, and how long it takes."""
     with served(setup, {}, stored=stored) as service, closing(Client(service.port)) as client, pinned(LOAD_CORE):
-        _wait_for_index(client)
+        wait_for_index(client)
         took = partial(timed_search, lambda question: int(client.json(question.target)["total"]))
         probes = round(setup.requests * PROBED)
         with timed(f"finding the slowest question of each kind on {stored.kind}"):
@@ -51,7 +51,8 @@ def _asked(setup: Setup, stored: Stored, asked: Sequence[Sequence[Question]]) ->
     return slowest, [median_figure(figures) for figures in zip(*rounds, strict=True)]
 
 
-def _wait_for_index(client: Client) -> None:
+def wait_for_index(client: Client) -> None:
+    """Wait until the index has all of the copy. Raises `ProcessFailed`."""
     ends = time.monotonic() + INDEX_SECONDS
     while lag := client.json("/health")["index"]["lag"]:
         if time.monotonic() > ends:

@@ -47,6 +47,7 @@ def test_every_part_has_a_table_in_which_everything_was_measured(sections: dict[
     rows = {
         "reads": 6,
         "search": 13,
+        "facets": 40,
         "databases": 16,
         "fill": 2,
         "start": 1,
@@ -68,6 +69,7 @@ def test_every_part_has_a_table_in_which_everything_was_measured(sections: dict[
 def test_ours_stands_beside_the_same_peers_as_ever(sections: dict[str, Section]) -> None:
     peers = {name: {peer for row in section.rows for peer in row.peers} for name, section in sections.items()}
     assert peers["reads"] == {"bare ASGI app"}
+    assert peers["facets"] == {"the plain search"}
     assert peers["databases"] == {"on SQLite"}
     assert peers["tools"] == {"the same over REST"}
     assert peers["search"] == {"ours on PostgreSQL", "SQLite FTS5", "PostgreSQL tsvector, pg_trgm"}
@@ -188,7 +190,7 @@ def test_an_unknown_part_is_refused() -> None:
     command.command()(bench)
     done = CliRunner().invoke(command, ["--only", "reads,tea"])
     assert done.exit_code == 2
-    assert "Parts are reads, search, databases, fill" in done.stderr
+    assert "Parts are reads, search, facets, databases, fill" in done.stderr
 
 
 def test_the_bench_imports_nothing_of_the_tests() -> None:
