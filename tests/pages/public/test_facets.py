@@ -136,3 +136,12 @@ async def test_a_device_without_a_code_or_of_a_legacy_class_has_no_similar_ones(
 async def test_a_value_that_there_is_not_is_refused(site: SiteMaker, address: str) -> None:
     async with site(*DEVICES) as harness:
         assert (await harness.client.get(address)).status_code == 400
+
+
+async def test_pages_with_facets_are_limited_as_searches_are(site: SiteMaker) -> None:
+    async with site(*DEVICES, rate_limits=True) as harness:
+        plain = [(await harness.client.get("/?q=stem")).status_code for _ in range(50)]
+        counted = [(await harness.client.get("/?q=stem&facets=all")).status_code for _ in range(41)]
+
+        assert set(plain) == {200}
+        assert (set(counted[:40]), counted[40]) == ({200}, 429)

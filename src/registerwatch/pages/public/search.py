@@ -133,6 +133,8 @@ async def search(request: Request, service: InjectedService) -> Response:
     """The search box with results, or with what can be searched for."""
     await limits_of(request).check(request, Limit.PAGES)
     query = query_of(request.query_params)
+    if query.shows_facets:  # they cost many times what a search costs
+        await limits_of(request).check(request, Limit.SEARCH)
     fragment = FRAGMENT_HEADER in request.headers
     results = None if query.is_nothing else await _results(service, query)
     return page(
