@@ -90,9 +90,10 @@ def udi_order(udi: str) -> int:
 
 def filter_field(facet: Facet, value: str) -> str:
     """The field that has a value of a filter."""
-    return f"emdn_{emdn_level(value)}" if facet is Facet.EMDN else facet.value
+    return _FIELDS[facet] if facet is not Facet.EMDN else f"emdn_{emdn_level(value)}"
 
 
+_FIELDS = {facet: facet.value for facet in Facet}
 FILTER_FIELDS = [
     *(facet.value for facet in Facet if facet is not Facet.EMDN),
     *(f"emdn_{level}" for level in range(1, EMDN_LEVELS + 1)),

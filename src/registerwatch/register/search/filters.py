@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from enum import StrEnum
+from functools import lru_cache
 
 import msgspec
 
@@ -29,6 +30,8 @@ OTHER = "other"
 """A value that no filter names, such as a legacy risk class."""
 
 EMDN_LEVELS = 7
+REMEMBERED = 20_000
+"""Codes and SRNs whose values are kept: indexing millions of devices asks for the same ones again and again."""
 MAX_MANUFACTURERS = 10
 MAX_VALUES = 300
 """Values of a facet that are told: more than there are countries or notified bodies."""
@@ -130,18 +133,19 @@ def filter_values(device: FilteredDevice) -> dict[Facet, Collection[str]]:
     """The values of a device for every filter. Of an EMDN code every level is one."""
     status, risk = STATUS_BY_CODE.get(device.status_code), RISK_BY_CODE.get(device.risk_class_code)
     bodies = {each.notified_body for each in device.certs if NOTIFIED_BODY.fullmatch(each.notified_body)}
+    legislation, legacy = _legislation(device.legislation_code)
     return {
         Facet.STATUS: (_named(status, device.status_code),),
         Facet.RISK: (_named(risk, device.risk_class_code),),
         Facet.MANUFACTURER: (device.manufacturer_srn or UNKNOWN,),
         Facet.COUNTRY: (country_of(device.manufacturer_srn),),
-        Facet.EMDN: {level for code in device.emdn for level in emdn_levels(code)} or (UNKNOWN,),
-        Facet.LEGISLATION: (_legislation(device.legislation_code),),
-        Facet.LEGACY: (_legacy(device.legislation_code),),
-        Facet.IMPLANTABLE: (_flag(device.implantable),),
-        Facet.STERILE: (_flag(device.sterile),),
-        Facet.LATEX: (_flag(device.latex),),
-        Facet.REUSABLE: (_flag(device.reusable),),
+        Facet.EMDN: _every_level(device.emdn),
+        Facet.LEGISLATION: legislation,
+        Facet.LEGACY: legacy,
+        Facet.IMPLANTABLE: _FLAG_VALUES[device.implantable],
+        Facet.STERILE: _FLAG_VALUES[device.sterile],
+        Facet.LATEX: _FLAG_VALUES[device.latex],
+        Facet.REUSABLE: _FLAG_VALUES[device.reusable],
         Facet.NOTIFIED_BODY: bodies or (UNKNOWN,),
     }
 
@@ -159,6 +163,7 @@ def passes(stored: bytes, filters: Filters) -> bool:
     return all(value in values[facet] for facet, value in filters.chosen)
 
 
+@lru_cache(REMEMBERED)
 def country_of(srn: str) -> str:
     """The country that an SRN names, by its code of ISO 3166."""
     match = _SRN_COUNTRY.match(srn)
@@ -168,6 +173,11 @@ def country_of(srn: str) -> str:
 def same_country(code: str) -> str:
     """The code of ISO 3166 in place of another one that SRNs have."""
     return _OTHER_CODES.get(code, code)
+
+
+@lru_cache(REMEMBERED)
+def _every_level(codes: tuple[str, ...]) -> Collection[str]:
+    return {level for code in codes for level in emdn_levels(code)} or (UNKNOWN,)
 
 
 def emdn_levels(code: str) -> Iterator[str]:
@@ -235,17 +245,15 @@ def _named(value: StatusFilter | RiskFilter | None, code: str) -> str:
     return OTHER if code else UNKNOWN
 
 
-def _legislation(code: str) -> str:
+@lru_cache(REMEMBERED)
+def _legislation(code: str) -> tuple[Collection[str], Collection[str]]:
+    """The legislation, and whether it is a legacy one."""
     name = segment(code)
-    if name in REGULATIONS or name in DIRECTIVES:
-        return name
-    return OTHER if code else UNKNOWN
+    if name in REGULATIONS:
+        return (name,), ("no",)
+    if name in DIRECTIVES:
+        return (name,), ("yes",)
+    return (OTHER if code else UNKNOWN,), (UNKNOWN,)
 
 
-def _legacy(code: str) -> str:
-    name = segment(code)
-    return YesNo.NO if name in REGULATIONS else YesNo.YES if name in DIRECTIVES else YesNo.UNKNOWN
-
-
-def _flag(value: bool | None) -> str:
-    return YesNo.UNKNOWN if value is None else YesNo.YES if value else YesNo.NO
+_FLAG_VALUES: Mapping[bool | None, Collection[str]] = {True: ("yes",), False: ("no",), None: (UNKNOWN,)}
