@@ -149,12 +149,32 @@ def test_without_a_script_the_form_the_links_and_the_button_work(browser: Browse
     page.get_by_role("link", name="Titanium stem").first.click()
     page.get_by_role("button", name="Read it from the register again").click()
     expect(page.get_by_text("Read in part.")).to_have_count(0)
-    page.get_by_role("main").get_by_role("link", name="Muster GmbH").click()
+    page.get_by_role("main").get_by_role("link", name="Muster GmbH").first.click()
     page.get_by_label("Market status").select_option("off")
     page.get_by_role("button", name="Filter").click()
 
     expect(page.get_by_role("row")).to_have_count(2)
     plain.close()
+
+
+@pytest.mark.parametrize("width", [390, 1280], ids=["phone", "desktop"])
+def test_facets_stand_beside_the_results_or_folded_above_them_and_typing_keeps_the_filters(
+    browser: Browser, served: Served, width: int
+) -> None:
+    visitor = browser.new_context(base_url=served.address, viewport={"width": width, "height": 900})
+    page = visitor.new_page()
+    page.goto("/?q=stem&facets=all")
+    if width == 390:
+        expect(page.get_by_role("link", name="Germany")).to_be_hidden()
+        page.get_by_text("Narrow down these results").click()
+    page.get_by_role("link", name="Germany").click()
+    expect(page.get_by_role("link", name="Remove the filter Country of the manufacturer: Germany")).to_be_visible()
+
+    page.get_by_label("Name, UDI-DI, SRN or catalogue reference").fill("titanium")
+    expect(page).to_have_url(re.compile("q=titanium.*country=DE.*facets=all"))
+    expect(page.get_by_role("link", name="Remove the filter Country of the manufacturer: Germany")).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+    visitor.close()
 
 
 @pytest.mark.parametrize("scripted", [True, False], ids=["script", "no script"])
