@@ -9,6 +9,7 @@ import pytest
 
 from registerwatch.accounts.open_sessions import public_id
 from tests.support.harness import NewAccount, ServiceHarness, ServiceStarter, auth_headers
+from tests.support.list_files import work_on_lists
 from tests.support.receiver import Receiver, receiver
 
 pytestmark = pytest.mark.anyio
@@ -33,12 +34,25 @@ TRIES: Mapping[str, tuple[int, Mapping[str, object] | None]] = {
     "POST /v1/channels/{id}/test": (400, {}),
     "GET /v1/channels/{id}/deliveries": (400, None),
     "DELETE /v1/feeds/{id}": (200, None),
+    "GET /v1/lists/{id}": (400, None),
+    "PATCH /v1/lists/{id}": (400, {"name": "Mine now"}),
+    "DELETE /v1/lists/{id}": (200, None),
+    "GET /v1/lists/{id}/lines": (400, None),
+    "GET /v1/lists/{id}/lines.csv": (400, None),
+    "GET /v1/lists/{id}/lines.xlsx": (400, None),
+    "POST /v1/lists/{id}/watch": (400, {}),
+    "GET /v1/lists/{id}/uploads/{upload_id}": (400, None),
+    "PATCH /v1/lists/{id}/uploads/{upload_id}": (400, {"code_column": 0}),
+    "DELETE /v1/lists/{id}/uploads/{upload_id}": (200, None),
+    "POST /v1/lists/{id}/uploads/{upload_id}/keep": (400, {}),
     "DELETE /v1/sessions/{id}": (200, None),
 }
 """The status of a stranger's request, and what is sent with it."""
-LISTS = ("me", "audit", "sessions", "watches", "events", "expiring", "webhooks", "channels", "feeds")
+LISTS = ("me", "audit", "sessions", "watches", "events", "expiring", "webhooks", "channels", "feeds", "lists")
 PUBLIC = {"status", "error", "type", "channel", "body", "kind", "role", "plan", "snapshot", "changes"}
+PUBLIC |= {"choices", "standing", "reason"}
 """Columns whose texts are the register's or the same for everybody."""
+OF_LISTS = ("item_lists", "list_uploads", "list_lines")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +83,15 @@ async def company(harness: ServiceHarness, box: Receiver, name: str, watched: in
     await post("/v1/watches", subject=device.primary_di)
     harness.world.change(device.uuid, reference=f"REF-{name}")
     await post("/v1/sync")
+    for keep in (True, False):
+        response = await harness.client.post(
+            "/v1/lists",
+            params={"name": f"stock of {name}", "filename": f"{name}.csv", "keep": keep},
+            content=f"Article of {name};GTIN\narticle {name};{device.primary_di}\n",
+            headers=auth_headers(owner.api_key),
+        )
+        assert response.status_code == 202, response.text
+        await work_on_lists(harness)
     return Company(owner, await account_of(harness, owner), "".join(told))
 
 
@@ -111,9 +134,17 @@ async def two(start_service: ServiceStarter) -> AsyncIterator[Two]:
 def addresses(label: str, of: Rows, own: Rows) -> list[str]:
     """A route's paths with every id of an account; where a path takes two ids, also with the caller's own first one."""
     path = label.partition(" ")[2]
-    table = {"keys": "api_keys", "channels": "webhooks"}.get(path.split("/")[2], path.split("/")[2])
+    table = {"keys": "api_keys", "channels": "webhooks", "lists": "item_lists"}.get(
+        path.split("/")[2], path.split("/")[2]
+    )
     if table == "sessions":
         return [path.replace("{id}", public_id(row["digest"])) for row in of[table]]
+    if "{upload_id}" in path:
+        return [
+            path.replace("{id}", str(row["id"])).replace("{upload_id}", str(upload["id"]))
+            for row in (*of[table], *own[table])
+            for upload in of["list_uploads"]
+        ]
     if "{delivery}" not in path:
         return [path.replace("{id}", str(row["id"])) for row in of[table]]
     return [
@@ -137,7 +168,18 @@ async def test_the_table_here_has_every_operation_that_takes_an_id_of_an_account
 async def test_no_id_of_another_account_reads_changes_sends_or_removes_anything(two: Two) -> None:
     harness, box = two.harness, two.box
     before, own = harness.rows_of_account(two.a.account_id), harness.rows_of_account(two.b.account_id)
-    for table in ("users", "api_keys", "sessions", "audit", "watches", "events", "webhooks", "deliveries", "feeds"):
+    for table in (
+        "users",
+        "api_keys",
+        "sessions",
+        "audit",
+        "watches",
+        "events",
+        "webhooks",
+        "deliveries",
+        "feeds",
+        *OF_LISTS,
+    ):
         assert before[table], f"something of A in {table} is there to be reached"
         assert own[table]
     texts, sent, tried = texts_of(two.a, before), len(box.requests), 0

@@ -27,6 +27,7 @@ from tests.support.harness import (
     ServiceStarter,
     auth_headers,
 )
+from tests.support.list_files import work_on_lists
 from tests.support.receiver import Receiver
 
 pytestmark = pytest.mark.anyio
@@ -175,6 +176,8 @@ NO_CHECKOUT = {kind: 400 if status == 200 else status for kind, status in KEY_OR
 """Whoever is let in has no checkout with the id that is sent."""
 OPEN_PERIOD = {**KEY_OR_SESSION, an_owner_too_late: 400, a_member_too_late: 400, a_key_too_late: 400}
 ACTIVE_ACCOUNT = {**KEY_OR_SESSION, an_owner_too_late: 402, a_member_too_late: 402, a_key_too_late: 402}
+TAKEN = {kind: 202 if status == 200 else status for kind, status in ACTIVE_ACCOUNT.items()}
+"""What is sent is worked on in the background."""
 
 
 Body = Mapping[str, object]
@@ -222,6 +225,19 @@ PROTECTED = {
     "GET /v1/events": Protected(KEY_OR_SESSION, stranger=200),
     "GET /v1/expiring": Protected(KEY_OR_SESSION, stranger=200),
     "POST /v1/import": Protected(ACTIVE_ACCOUNT, 200, lambda *_: {"csv": SUBJECT}),
+    "GET /v1/lists": Protected(KEY_OR_SESSION, stranger=200),
+    "POST /v1/lists": Protected(TAKEN, 202, lambda *_: {"a file": "of any kind"}),
+    "GET /v1/lists/{id}": Protected(KEY_OR_SESSION, stranger=400),
+    "PATCH /v1/lists/{id}": Protected(ACTIVE_ACCOUNT, 400, lambda *_: {"name": "Ward 3"}),
+    "DELETE /v1/lists/{id}": Protected(KEY_OR_SESSION, stranger=200),
+    "GET /v1/lists/{id}/lines": Protected(KEY_OR_SESSION, stranger=400),
+    "GET /v1/lists/{id}/lines.csv": Protected(KEY_OR_SESSION, stranger=400),
+    "GET /v1/lists/{id}/lines.xlsx": Protected(KEY_OR_SESSION, stranger=400),
+    "POST /v1/lists/{id}/watch": Protected(ACTIVE_ACCOUNT, 400, empty),
+    "GET /v1/lists/{id}/uploads/{upload_id}": Protected(KEY_OR_SESSION, stranger=400),
+    "PATCH /v1/lists/{id}/uploads/{upload_id}": Protected(ACTIVE_ACCOUNT, 400, lambda *_: {"code_column": 0}),
+    "DELETE /v1/lists/{id}/uploads/{upload_id}": Protected(KEY_OR_SESSION, stranger=200),
+    "POST /v1/lists/{id}/uploads/{upload_id}/keep": Protected(ACTIVE_ACCOUNT, 400, empty),
     "POST /v1/webhook": Protected(OWNER_OR_KEY, 200, lambda *_: {"url": URL}),
     "POST /v1/webhook/test": Protected(OWNER_OR_KEY, 400, empty),
     "GET /v1/webhooks": Protected(OWNER_OR_KEY, stranger=200),
@@ -341,9 +357,24 @@ async def address_of(harness: ServiceHarness, label: str, company: Company, box:
     if "{delivery}" in path:
         test = (await harness.post("/v1/webhook/test", company.owner.session)).json()
         path = path.replace("{delivery}", test["delivery"])
+    if label == "POST /v1/lists":
+        path = f"{path}?name=Stock"
+    elif "lists/{id}" in path:
+        path = await address_of_list(harness, path, company)
     if "{id}" in path:
         path = path.replace("{id}", await ID_OF[path.split("/")[2]](harness, company))
     return path
+
+
+async def address_of_list(harness: ServiceHarness, path: str, company: Company) -> str:
+    """The path with the ids of a list that has lines, and of an upload for it that is ready to be kept."""
+    headers = auth_headers(company.owner.api_key)
+    for keeps_itself in (True, False) if "{upload_id}" in path else (True,):
+        parameters = {"name": "acme", "keep": keeps_itself}
+        sent = await harness.client.post("/v1/lists", params=parameters, content=f"GTIN\n{SUBJECT}\n", headers=headers)
+        await work_on_lists(harness)
+    answer = sent.json()
+    return path.replace("{id}", str(answer["list_id"])).replace("{upload_id}", str(answer["upload_id"]))
 
 
 async def asked(harness: ServiceHarness, label: str, path: str, headers: Headers, body: Body | None) -> httpx2.Response:
@@ -391,8 +422,8 @@ async def test_each_caller_gets_what_the_level_gives_and_who_is_refused_changes_
         before, sent, read = harness.all_rows(), len(box.requests), harness.register_log.total
         response = await asked(harness, label, path, headers, about.body(company, number))
         statuses[kind] = response.status_code
-        used_up = response.status_code == 200 and not label.startswith("GET")
-        if response.status_code != 200:
+        used_up = response.is_success and not label.startswith("GET")
+        if not response.is_success:
             assert set(response.json()) == fields_of_an_error(label, response.status_code)
             assert (harness.all_rows(), len(box.requests), harness.register_log.total) == (before, sent, read), kind
         assert response.headers["cache-control"] == "no-store"
@@ -436,7 +467,7 @@ async def strangers_reach_nothing(
         assert response.status_code == (403 if refused else about.stranger), (label, response.text)
         assert "acme" not in response.text, label
         assert len(box.requests) == sent, label
-        if response.status_code != 200:
+        if not response.is_success:
             assert harness.all_rows() == everything, label
         else:
             assert harness.rows_of_account(account_id) == before, label

@@ -13,6 +13,7 @@ from starlette.types import Message
 
 from registerwatch.net.account_places import AccountPlaces
 from registerwatch.rest.checked_route import CheckedRoute
+from registerwatch.tables.table import MAX_FILE_BYTES
 from registerwatch.web import large_bodies
 from registerwatch.web.body_limits import MAX_BODY_BYTES, max_body_bytes
 from registerwatch.web.large_bodies import MAX_RECEIVED_OF_ACCOUNT
@@ -26,6 +27,10 @@ EVERY_ROUTE_WITH_A_CREDENTIAL = [
     ("POST", "/v1/watches"),
     ("POST", "/v1/sync"),
     ("POST", "/v1/import"),
+    ("POST", "/v1/lists"),
+    ("POST", "/v1/lists/1/watch"),
+    ("POST", "/v1/lists/1/uploads/1/keep"),
+    ("PATCH", "/v1/lists/1/uploads/1"),
     ("POST", "/v1/keys"),
     ("POST", "/v1/users"),
     ("POST", "/v1/password"),
@@ -65,6 +70,7 @@ class Upload:
     path: str
     headers: dict[str, str] = field(default_factory=dict)
     piece: bytes = PIECE
+    query: str = ""
     received: int = 0
     answers: list[Message] = field(default_factory=list)
 
@@ -79,7 +85,7 @@ class Upload:
             "scheme": "http",
             "path": self.path,
             "raw_path": self.path.encode(),
-            "query_string": b"",
+            "query_string": self.query.encode(),
             "root_path": "",
             "headers": [(b"host", b"test"), *headers],
             "server": ("test", 80),
@@ -312,6 +318,87 @@ async def test_imports_that_do_not_come_keep_nobody_from_importing(
     else:
         sending.cancel()
         await asyncio.wait([sending])
+
+
+KINDS_OF_FILES = (JSON, FORM, "text/csv", "application/octet-stream", "multipart/form-data; boundary=x", "")
+
+
+@pytest.mark.parametrize("kind", KINDS_OF_FILES)
+async def test_a_file_of_a_list_is_received_up_to_ten_megabytes_whatever_it_is_called(
+    harness: ServiceHarness, owner: NewAccount, kind: str
+) -> None:
+    headers = {**auth_headers(owner.api_key), "Content-Type": kind}
+    upload = Upload("POST", "/v1/lists", headers, PIECE * 16, query="name=Stock")
+
+    assert (await upload.send_to(harness), json.loads(upload.body)["code"]) == (400, "invalid-input")
+    assert MAX_FILE_BYTES < upload.received <= MAX_FILE_BYTES + 16 * len(PIECE)
+    assert harness.all_rows()["item_lists"] == []
+
+
+async def test_a_list_is_not_received_for_who_may_not_send_one_or_names_none(
+    harness: ServiceHarness, owner: NewAccount
+) -> None:
+    reading = (await harness.post("/v1/keys", owner.session, scope="read")).json()["api_key"]
+
+    async def refused(key: str, query: str) -> tuple[int, int]:
+        upload = Upload("POST", "/v1/lists", {**auth_headers(key), "Content-Length": "60000"}, query=query)
+        return await upload.send_to(harness), upload.received
+
+    assert await refused("", "name=Stock") == (401, 0)
+    assert await refused(reading, "name=Stock") == (403, 0)
+    assert await refused(owner.api_key, "") == (400, 0)
+    assert await refused(owner.api_key, f"name={'x' * 201}") == (400, 0)
+    assert await refused(owner.api_key, "name=Stock&code_colum=1") == (400, 0)
+    harness.clock.move(8 * 24 * 3600)
+    assert await refused(owner.api_key, "name=Stock") == (402, 0)
+
+
+@pytest.mark.parametrize(("pieces", "grace", "status"), [(1, 10.0, 0), (5, 0.2, 400)])
+async def test_files_that_do_not_come_keep_nobody_from_sending_one(
+    harness: ServiceHarness, owner: NewAccount, monkeypatch: pytest.MonkeyPatch, pieces: int, grace: float, status: int
+) -> None:
+    monkeypatch.setattr(large_bodies, "GRACE_SECONDS", grace)
+    harness.app.state.large_files = AccountPlaces(most=1, most_per_account=1)
+    other = await harness.sign_up("someone@other.example")
+    is_silent, never = asyncio.Event(), asyncio.Event()
+
+    class Silent(Upload):
+        """Keeps silent after its first pieces."""
+
+        async def _receive(self) -> Message:
+            if self.received >= pieces * len(PIECE):
+                is_silent.set()
+                await never.wait()
+            return await super()._receive()
+
+    silent = Silent("POST", "/v1/lists", {"X-API-Key": owner.api_key}, query="name=Stock")
+    sending = asyncio.create_task(silent.send_to(harness))
+    await is_silent.wait()
+
+    headers = {**auth_headers(other.api_key), "Content-Type": "text/csv"}
+    file = b"GTIN;Article\n" + b"04012345678901;pump\n" * 20_000
+    sent = harness.client.post("/v1/lists", params={"name": "Stock"}, content=file, headers=headers)
+    answer = await asyncio.wait_for(sent, 5)
+
+    assert answer.status_code == 202, answer.text
+    if status:
+        assert await sending == status
+    else:
+        sending.cancel()
+        await asyncio.wait([sending])
+    assert len(harness.all_rows()["item_lists"]) == 1
+
+
+async def test_a_file_that_is_sent_again_with_its_key_is_one_upload(harness: ServiceHarness, owner: NewAccount) -> None:
+    headers = {**auth_headers(owner.api_key), "Idempotency-Key": "once", "Content-Type": "text/csv"}
+    first, again = [
+        await harness.client.post("/v1/lists", params={"name": "Stock"}, content="GTIN\n1\n", headers=headers)
+        for _ in range(2)
+    ]
+
+    assert (first.status_code, again.status_code, again.json()) == (202, 202, first.json())
+    assert again.headers["idempotent-replayed"] == "true"
+    assert len(harness.all_rows()["list_uploads"]) == 1
 
 
 async def test_twenty_tool_calls_fit_into_one_body(harness: ServiceHarness) -> None:

@@ -12,9 +12,10 @@ import pytest
 import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
 from schemathesis import APIOperation, Case, GenerationMode
-from schemathesis.checks import positive_data_acceptance
+from schemathesis.checks import negative_data_rejection, positive_data_acceptance
 
 from registerwatch.register.search.filters import Facet
+from registerwatch.rest.file_body import XLSX
 from tests.billing.plain_provider import SETTINGS
 from tests.support.harness import ServiceHarness, auth_headers
 from tests.support.servers import served_harness
@@ -62,6 +63,19 @@ BY_KEY = (
     "GET /v1/events",
     "GET /v1/expiring",
     "POST /v1/import",
+    "GET /v1/lists",
+    "POST /v1/lists",
+    "GET /v1/lists/{id}",
+    "PATCH /v1/lists/{id}",
+    "DELETE /v1/lists/{id}",
+    "GET /v1/lists/{id}/lines",
+    "GET /v1/lists/{id}/lines.csv",
+    "GET /v1/lists/{id}/lines.xlsx",
+    "POST /v1/lists/{id}/watch",
+    "GET /v1/lists/{id}/uploads/{upload_id}",
+    "PATCH /v1/lists/{id}/uploads/{upload_id}",
+    "DELETE /v1/lists/{id}/uploads/{upload_id}",
+    "POST /v1/lists/{id}/uploads/{upload_id}/keep",
     "POST /v1/webhook",
     "POST /v1/webhook/test",
     "GET /v1/webhooks",
@@ -87,6 +101,13 @@ BY_KEY = (
     "POST /v1/billing/resume",
     "POST /v1/billing/portal",
 )
+KINDS_OF_BODIES = {
+    "/v1/import": ["application/json", "text/csv"],
+    "/v1/lists": ["text/csv", XLSX, "application/octet-stream"],
+}
+"""Of POSTs that take more than JSON."""
+TAKES_ANY_BODY = {"POST /v1/lists"}
+"""Any bytes are taken for a file; its upload says what is wrong with it."""
 BY_SESSION = ("DELETE /v1/keys/{id}",)
 """A number may be that of the account's own key."""
 OPERATIONS = (*OPEN, *BY_KEY, *BY_SESSION)
@@ -99,6 +120,7 @@ NOTHING_CAN_BE_WRONG = {
     "GET /v1/sessions",
     "DELETE /v1/sessions",
     "DELETE /v1/sessions/{id}",
+    "GET /v1/lists",
     "GET /v1/webhooks",
     "GET /v1/channels",
     "GET /v1/feeds",
@@ -126,6 +148,16 @@ REFUSES_MORE = {
     "POST /v1/watches",
     "PATCH /v1/watches/{id}",
     "POST /v1/import",
+    "POST /v1/lists",
+    "GET /v1/lists/{id}",
+    "PATCH /v1/lists/{id}",
+    "GET /v1/lists/{id}/lines",
+    "GET /v1/lists/{id}/lines.csv",
+    "GET /v1/lists/{id}/lines.xlsx",
+    "POST /v1/lists/{id}/watch",
+    "GET /v1/lists/{id}/uploads/{upload_id}",
+    "PATCH /v1/lists/{id}/uploads/{upload_id}",
+    "POST /v1/lists/{id}/uploads/{upload_id}/keep",
     "POST /v1/webhook",
     "POST /v1/webhook/test",
     "POST /v1/webhooks",
@@ -208,6 +240,7 @@ def test_every_answer_is_as_described(
         return
 
     excluded = [positive_data_acceptance] if label in REFUSES_MORE else []
+    excluded += [negative_data_rejection] if label in TAKES_ANY_BODY else []
 
     @settings(
         max_examples=40,
@@ -233,18 +266,35 @@ def test_answers_about_an_account_that_has_everything_are_as_described(
     device = harness.unique_devices(1)[0]
     opened = httpx2.post(f"{address}/v1/trial", json={"email": "all@acme.example", "password": "all of it"}).json()
 
-    def ask(label: str, body: object = None, **ids: object) -> dict[str, Any]:
-        """The answer, which is as described and no refusal."""
-        sent: dict[str, Any] = {} if body is None else {"body": body, "media_type": "application/json"}
+    def asked(label: str, sent: dict[str, Any], ids: dict[str, Any], status: int = 200) -> Any:
+        """The response, which is as described and no refusal."""
         case = operations[label].Case(path_parameters=ids, **sent)
         response = case.call_and_validate(base_url=address, headers=auth_headers(opened["api_key"]))
-        assert response.status_code == 200, (label, response.text)
-        answer: dict[str, Any] = response.json()
+        assert response.status_code == status, (label, response.text)
+        return response
+
+    def ask(label: str, body: object = None, **ids: object) -> dict[str, Any]:
+        """The answer."""
+        sent = {} if body is None else {"body": body, "media_type": "application/json"}
+        answer: dict[str, Any] = asked(label, sent, ids).json()
         return answer
 
     watch = ask("POST /v1/watches", {"subject": device.primary_di})["watch"]
     ask("PATCH /v1/watches/{id}", {"label": "Ward 3"}, id=watch["id"])
     assert ask("POST /v1/import", {"csv": "udi\n04099999999992\n..."})["errors"]
+    for keep in (True, False):
+        file = {"body": f"A;GTIN\n1;{device.primary_di}\n2;odd\n", "media_type": "text/csv"}
+        sent = asked("POST /v1/lists", {**file, "query": {"name": "Stock", "keep": keep}}, {}, 202).json()
+        of_upload = {"id": sent["list_id"], "upload_id": sent["upload_id"]}
+        while ask("GET /v1/lists/{id}/uploads/{upload_id}", **of_upload)["upload"]["state"] in ("waiting", "working"):
+            pass  # in the background, on another thread
+    assert ask("GET /v1/lists/{id}/uploads/{upload_id}", **of_upload)["differences"]["same"] == 2
+    assert ask("POST /v1/lists/{id}/uploads/{upload_id}/keep", {}, **of_upload)["list"]["coverage"]["lines"] == 2
+    assert ask("POST /v1/lists/{id}/watch", {}, id=of_upload["id"])["watched"] == 1
+    assert len(ask("GET /v1/lists/{id}/lines", id=of_upload["id"])["lines"]) == 2
+    for kind in ("csv", "xlsx"):
+        assert len(asked(f"GET /v1/lists/{{id}}/lines.{kind}", {}, {"id": of_upload["id"]}).content) > 100
+    ask("PATCH /v1/lists/{id}", {"name": "Ward 3"}, id=of_upload["id"])
     webhook = ask("POST /v1/webhook", {"url": "http://127.0.0.1:9/"})["webhooks"][0]["id"]
     ask("POST /v1/webhooks", {"url": "http://127.0.0.1:9/"})
     ask("POST /v1/feeds", {})
@@ -260,7 +310,7 @@ def test_answers_about_an_account_that_has_everything_are_as_described(
     ask("POST /v1/channels/{id}/test", {}, id=channel)
     ask("GET /v1/channels/{id}", id=channel)
     assert ask("GET /v1/channels/{id}/deliveries", id=channel)["deliveries"]
-    for what in ("watches", "events", "webhooks", "channels", "feeds"):
+    for what in ("watches", "events", "lists", "webhooks", "channels", "feeds"):
         assert ask(f"GET /v1/{what}")[what]
     session = ask("POST /v1/billing/checkout", {"plan": "operator"})["session_id"]
     harness.provider.pay(session)
@@ -313,7 +363,7 @@ def test_every_post_is_described_with_the_body_that_it_needs(address: str) -> No
     for path, methods in httpx2.get(f"{address}/openapi.json").json()["paths"].items():
         if "post" in methods:
             assert methods["post"]["requestBody"]["required"] is True, f"{path}: a POST without a body is 403"
-            kinds = ["application/json", "text/csv"] if path == "/v1/import" else ["application/json"]
+            kinds = KINDS_OF_BODIES.get(path, ["application/json"])
             assert list(methods["post"]["requestBody"]["content"]) == kinds, path
 
 

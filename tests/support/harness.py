@@ -286,7 +286,12 @@ class ServiceHarness:
             name: [row for row in rows if row.get("account_id") == account_id or row.get("user_id") in users]
             for name, rows in tables.items()
         }
-        return {**own, "accounts": [row for row in tables["accounts"] if row["id"] == account_id]}
+        lists = {row["id"] for row in own["item_lists"]}
+        uploads = [row for row in tables["list_uploads"] if row["list_id"] in lists]
+        sent = {row["id"] for row in uploads}
+        lines = [row for row in tables["list_lines"] if row["upload_id"] in sent]
+        accounts = [row for row in tables["accounts"] if row["id"] == account_id]
+        return {**own, "accounts": accounts, "list_uploads": uploads, "list_lines": lines}
 
     async def close_own(self) -> None:
         """Close what the harness has opened beside the service."""

@@ -200,17 +200,18 @@ class ListService:
 
     async def discard(self, caller: Caller, list_id: int, upload_id: int) -> bool:
         """Delete an upload that is not kept, and its list with it where that has no lines; one that is kept stays.
-        Whether the list is left. Raises `NoSuchList`.
+        Whether the list is there afterwards.
         """
         async with self._database.transaction() as connection:
             await locked(connection, caller)
-            own = await _own(connection, caller, list_id)
-            if own.waiting is None or own.waiting.id != upload_id:
+            for own in await repository.lists_of(connection, caller.account.id, list_id):
+                if own.waiting is None or own.waiting.id != upload_id:
+                    return True
+                if own.kept is None:
+                    return not await repository.remove(connection, caller.account.id, own.id)
+                await repository.discard(connection, own.id)
                 return True
-            if own.kept is None:
-                return not await repository.remove(connection, caller.account.id, own.id)
-            await repository.discard(connection, own.id)
-            return True
+        return False
 
     async def lines(
         self,

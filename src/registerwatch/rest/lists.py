@@ -11,8 +11,16 @@ from registerwatch.db.row_pages import MAX_ROW_ID
 from registerwatch.errors import InvalidInput
 from registerwatch.lists.models import MAX_NAME_LENGTH, Coverage, LineChange, LineFilter
 from registerwatch.rest.auth import ActiveAccount, Reader, WatchEditor
-from registerwatch.rest.description import BAD_REQUEST, CAP_REACHED, EXPIRED, RequestBody, answer
-from registerwatch.rest.file_body import FILE_BODY, FileBodyRoute
+from registerwatch.rest.description import (
+    BAD_REQUEST,
+    CAP_REACHED,
+    EXPIRED,
+    NO_FIELDS,
+    RequestBody,
+    Responses,
+    answer,
+)
+from registerwatch.rest.file_body import FILE_BODY, XLSX, FileBodyRoute
 from registerwatch.rest.parameters import DEFAULT_PAGE, MAX_PAGE, RowId, row_id
 from registerwatch.rest.routers import account_router
 from registerwatch.tables.table import ReadChoices
@@ -46,11 +54,15 @@ MAX_TEXT = 200
 class ReadParameters(BaseModel):
     """How a file is to be read; what is left out is recognised."""
 
-    encoding: str = Field("", max_length=20, description="Of a text, such as `utf-8` or `windows-1252`.")
-    delimiter: str = Field("", max_length=3, description="Of a text: `;`, `,`, `|` or `tab`.")
-    sheet: str = Field("", max_length=MAX_TEXT, description="The name of a sheet of a workbook.")
-    heading_row: int | None = Field(None, ge=0, le=1_000_000, description="The row with the headings; 0 for none.")
-    code_column: int | None = Field(None, ge=0, le=49, description="The column with the codes, from 0.")
+    encoding: str = Field(
+        "", max_length=20, description="Of a text, such as `utf-8` or `windows-1252`.", examples=["windows-1252"]
+    )
+    delimiter: str = Field("", max_length=3, description="Of a text: `;`, `,`, `|` or `tab`.", examples=[";"])
+    sheet: str = Field("", max_length=MAX_TEXT, description="The name of a sheet of a workbook.", examples=["Stock"])
+    heading_row: int | None = Field(
+        None, ge=0, le=1_000_000, description="The row with the headings, from 1; 0 for none.", examples=[1]
+    )
+    code_column: int | None = Field(None, ge=0, le=49, description="The column with the codes, from 0.", examples=[1])
 
     @property
     def choices(self) -> ReadChoices:
@@ -114,10 +126,15 @@ class WatchLines(RequestBody):
     """Which lines of a list to watch."""
 
     coverage: Coverage | None = Field(None, description=COVERAGE, examples=["found"])
-    text: str = Field("", max_length=MAX_TEXT, description="Words that the code or another cell has.")
+    text: str = Field("", max_length=MAX_TEXT, description="Words that the code or another cell has.", examples=["W 3"])
     tags: list[str] = Field(
         [], max_length=20, description="Given to all of them, also to those that are watched.", examples=[["ward 3"]]
     )
+
+
+def _download(media_type: str) -> Responses:
+    file = {"description": "The file.", "content": {media_type: {"schema": {"type": "string"}}}}
+    return {200: file} | BAD_REQUEST
 
 
 async def _count_download(request: Request, caller: Reader) -> None:
@@ -190,6 +207,7 @@ async def one_upload(id: RowId, upload_id: RowId, service: InjectedService, call
     "/v1/lists/{id}/uploads/{upload_id}/keep",
     summary="Keep an upload",
     responses=answer(OneList) | BAD_REQUEST | EXPIRED | CAP_REACHED,
+    openapi_extra=NO_FIELDS,
 )
 async def keep_upload(id: RowId, upload_id: RowId, service: InjectedService, caller: ActiveAccount) -> Response:  # noqa: A002
     """Its lines become those of the list; what the list had before is deleted. Needs the state `ready`."""
@@ -216,7 +234,9 @@ async def read_upload_anew(
 
 @router.delete("/v1/lists/{id}/uploads/{upload_id}", summary="Discard an upload", responses=answer(Done) | BAD_REQUEST)
 async def discard_upload(id: RowId, upload_id: RowId, service: InjectedService, caller: WatchEditor) -> Response:  # noqa: A002
-    """Deletes an upload that is not kept; the list stays as it is. One that is kept stays."""
+    """Always `{"ok": true}` for numbers; only an upload of the account that is not kept is deleted, and its list stays
+    as it is.
+    """
     await service.lists.service.discard(caller, row_id(id), row_id(upload_id))
     return private_response(Done())
 
@@ -256,7 +276,13 @@ async def watch_lines(id: RowId, body: WatchLines, service: InjectedService, cal
     return private_response(WatchedAnswer.of(await service.lists.service.watch(caller, row_id(id), chosen, tags)))
 
 
-@router.get("/v1/lists/{id}/lines.csv", summary="A list as CSV", dependencies=[Depends(_count_download)])
+@router.get(
+    "/v1/lists/{id}/lines.csv",
+    summary="A list as CSV",
+    response_class=Response,
+    responses=_download("text/csv"),
+    dependencies=[Depends(_count_download)],
+)
 async def list_csv(
     id: RowId,  # noqa: A002
     parameters: Annotated[ChosenLines, Query()],
@@ -268,7 +294,13 @@ async def list_csv(
     return await csv_response("list.csv", header, rows)
 
 
-@router.get("/v1/lists/{id}/lines.xlsx", summary="A list as a workbook", dependencies=[Depends(_count_download)])
+@router.get(
+    "/v1/lists/{id}/lines.xlsx",
+    summary="A list as a workbook",
+    response_class=Response,
+    responses=_download(XLSX),
+    dependencies=[Depends(_count_download)],
+)
 async def list_xlsx(
     id: RowId,  # noqa: A002
     parameters: Annotated[ChosenLines, Query()],

@@ -19,7 +19,8 @@ MAX_PAGE, DEFAULT_PAGE = 1_000, 100
 """Rows of one page: at most, and where nobody says."""
 
 RowId = Annotated[
-    str, Path(description="Number of a row of the account.", json_schema_extra={"pattern": "^[0-9]+$"}, examples=["7"])
+    str,
+    Path(description="Number of a row of the account.", json_schema_extra={"pattern": "^[0-9]{1,40}$"}, examples=["7"]),
 ]
 
 

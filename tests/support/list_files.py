@@ -1,0 +1,34 @@
+"""Files of lists are read without a process of their own, which takes most of a test's time."""
+
+from collections.abc import Callable
+
+from registerwatch.accounts.plans import plans
+from registerwatch.bounded_process import BoundedProcesses, ProcessBounds
+from registerwatch.lists.worker import ListWorker
+from registerwatch.tables.process import BOUNDS, BUSY, WAIT_SECONDS, TableReader, _read
+from tests.support.harness import ServiceHarness
+
+Reading = Callable[[bytes], bytes]
+
+
+def in_this_process(read: Reading = _read) -> TableReader:
+    """A reader of files, few at a time as always. `read` takes the choices and the file, and gives the table."""
+
+    def run(_module: str, content: bytes, _bounds: ProcessBounds) -> bytes:
+        return read(content)
+
+    processes = BoundedProcesses("", BOUNDS, most=2, most_per_account=1, wait_seconds=WAIT_SECONDS, busy=BUSY, run=run)
+    return TableReader(processes)
+
+
+def list_worker(harness: ServiceHarness, reader: TableReader | None = None) -> ListWorker:
+    """Another worker over the same database, as another node has one."""
+    service = harness.service
+    return ListWorker(
+        service.database, harness.clock, reader or in_this_process(), plans(service.settings.trial_watch_cap)
+    )
+
+
+async def work_on_lists(harness: ServiceHarness) -> None:
+    """Read and match every file of a list that waits."""
+    await list_worker(harness).work_off()
