@@ -270,7 +270,7 @@ def build_service(
             provider=_openid_provider(settings, clock),
         ),
         watches=watches,
-        lists=build_lists(settings, database, clock, watches.imports),
+        lists=build_lists(settings, database, clock, copy, watches.imports),
         notifications=notifications,
         feeds=FeedService(database, clock, notices),
         billing=billing,

@@ -9,6 +9,7 @@ from openpyxl import load_workbook
 
 from registerwatch.register.codes import StatusFilter
 from registerwatch.register.models import Certificate
+from registerwatch.register.other_codes import OtherCode
 from tests.lists.steps import ListSteps
 from tests.register.builders import a_full_reading, a_udi
 from tests.support.harness import ServiceHarness
@@ -164,6 +165,18 @@ async def test_a_code_that_the_copy_has_under_another_spelling_is_found_a_day_la
     await lists.follow()
 
     assert [each["coverage"] for each in await lists.lines(list_id)] == ["found"]
+
+
+async def test_the_code_of_a_carton_is_its_device(harness: ServiceHarness, lists: ListSteps) -> None:
+    carton = OtherCode(UNKNOWN, "container_package", quantity=10, contains=FOUND)
+    await harness.store(a_full_reading("u-1", FOUND, other_codes=(carton,)))
+
+    list_id = await lists.kept(a_file(UNKNOWN, FOUND))
+
+    assert [(each["code"], each["subject"], each["coverage"]) for each in await lists.lines(list_id)] == [
+        (UNKNOWN, FOUND, "found"),
+        (FOUND, FOUND, "found"),
+    ]
 
 
 async def test_lines_of_a_filter_are_watched_with_a_tag(harness: ServiceHarness, lists: ListSteps) -> None:

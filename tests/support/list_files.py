@@ -24,9 +24,8 @@ def in_this_process(read: Reading = _read) -> TableReader:
 def list_worker(harness: ServiceHarness, reader: TableReader | None = None) -> ListWorker:
     """Another worker over the same database, as another node has one."""
     service = harness.service
-    return ListWorker(
-        service.database, harness.clock, reader or in_this_process(), plans(service.settings.trial_watch_cap)
-    )
+    caps = plans(service.settings.trial_watch_cap)
+    return ListWorker(service.database, harness.clock, service.records, reader or in_this_process(), caps)
 
 
 async def work_on_lists(harness: ServiceHarness) -> None:

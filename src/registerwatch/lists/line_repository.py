@@ -75,6 +75,12 @@ async def last_number(connection: AsyncConnection, upload_id: int) -> int:
     return int((await connection.execute(found)).scalar_one())
 
 
+async def keys_among(connection: AsyncConnection, upload_id: int, keys: Collection[str]) -> set[str]:
+    """Those of some keys that lines of an upload have."""
+    found = select(_row.key).where(_row.upload_id == upload_id, _row.key.in_(sorted(keys))).distinct()
+    return set((await connection.execute(found)).scalars())
+
+
 async def add(connection: AsyncConnection, rows: Sequence[Mapping[str, object]]) -> None:
     """Store new lines."""
     await connection.execute(insert(list_lines), rows)

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 
 from registerwatch.errors import InvalidInput
@@ -15,7 +15,7 @@ from registerwatch.register.models import Certificate
 from registerwatch.register.store.standings import StoredStanding
 from registerwatch.tables.cells import PROBLEMS
 from registerwatch.tables.table import TableRow
-from registerwatch.watches.code_meaning import CodeOfList
+from registerwatch.watches.code_meaning import CodedDevices, CodeOfList
 
 NO_CODE = "the row has no code."
 OFF_MARKET = frozenset({StatusFilter.OFF.code, StatusFilter.NOT_EU.code})
@@ -32,6 +32,16 @@ class Match:
     reason: str = ""
     certified_until: str | None = None
     certs_read: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the copy has of some codes."""
+
+    stored: Mapping[str, StoredStanding]
+    """Devices and actors by UDI-DI and SRN; also those that `coded` names."""
+    coded: CodedDevices = field(default_factory=dict)
+    """Devices by codes that are not their UDI-DIs, such as those of packages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,15 +77,15 @@ class ReadLine:
         return () if self.meant is None else self.meant.spellings
 
 
-def match(line: ReadLine, known: Mapping[str, StoredStanding], today: date) -> Match:
-    """What a line is. `known` has what the copy has of its spellings."""
+def match(line: ReadLine, known: Known, today: date) -> Match:
+    """What a line is, beside what the copy has of its spellings."""
     if line.meant is None:
         return Match(None, "invalid", line.reason)
     try:
-        subject = line.meant.meaning(known)
+        subject = line.meant.meaning(known.stored, coded=known.coded)
     except AmbiguousCode as error:
         return Match(None, "ambiguous", str(error))
-    stored = known.get(subject)
+    stored = known.stored.get(subject)
     if stored is not None:
         return match_of(subject, stored, today)
     problem = why_none(subject)

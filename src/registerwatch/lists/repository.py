@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
-from sqlalchemy import ColumnElement, Row, delete, exists, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, Row, case, delete, exists, func, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.db.tables import item_lists, list_lines, list_uploads
@@ -175,6 +175,13 @@ async def set_work(connection: AsyncConnection, upload_id: int, lease: int, valu
     held = _row.id == upload_id, _row.leased_until == lease, _row.state == "working"
     changed = update(list_uploads).where(*held).values(**values)
     return (await connection.execute(changed)).rowcount > 0
+
+
+async def note_appended(connection: AsyncConnection, upload_id: int, total: int, revision: int) -> None:
+    """Note that a kept upload has more lines, which are as of a revision of the copy."""
+    oldest = case((_row.revision < revision, _row.revision), else_=revision)
+    appended = update(list_uploads).where(_row.id == upload_id)
+    await connection.execute(appended.values(total=total, matched=total, revision=oldest))
 
 
 async def note_problem(connection: AsyncConnection, upload_id: int, problem: str) -> None:

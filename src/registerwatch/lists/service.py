@@ -1,6 +1,6 @@
 """What an account does with its saved lists."""
 
-from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -14,6 +14,8 @@ from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
 from registerwatch.errors import CapReached, InvalidInput
 from registerwatch.lists import line_repository, repository
+from registerwatch.lists.lines import known_of, row_of
+from registerwatch.lists.matching import ReadLine, match
 from registerwatch.lists.models import (
     MAX_LISTS,
     MAX_NAME_LENGTH,
@@ -26,6 +28,7 @@ from registerwatch.lists.models import (
     Upload,
     WatchedLines,
 )
+from registerwatch.register.store.records import RecordStore
 from registerwatch.register.store.standings import StoredStanding, revision_of_copy, stored_standings
 from registerwatch.tables.table import ReadChoices
 from registerwatch.watches.import_list import ImportService
@@ -96,9 +99,12 @@ class UploadDetails:
 class ListService:
     """The saved lists of accounts. What is sent is worked on by `lists.worker`, which `wake` calls."""
 
-    def __init__(self, database: Database, clock: Clock, imports: ImportService, wake: Callable[[], None]) -> None:
+    def __init__(
+        self, database: Database, clock: Clock, copy: RecordStore, imports: ImportService, wake: Callable[[], None]
+    ) -> None:
         self._database = database
         self._clock = clock
+        self._copy = copy
         self._imports = imports
         self._wake = wake
 
@@ -107,6 +113,12 @@ class ListService:
         async with self._database.reading() as connection:
             lists = await repository.lists_of(connection, caller.account.id)
             return [await self._state(connection, caller, each) for each in lists]
+
+    async def names(self, caller: Caller) -> Mapping[int, str]:
+        """The names of the account's lists that have lines, by id, in alphabetical order."""
+        async with self._database.reading() as connection:
+            lists = await repository.lists_of(connection, caller.account.id)
+        return {each.id: each.name for each in lists if each.kept is not None}
 
     async def one(self, caller: Caller, list_id: int) -> ListState:
         """A list of the account with its coverage. Raises `InvalidInput` for none."""
@@ -137,14 +149,16 @@ class ListService:
         choices: ReadChoices,
         *,
         keeps_itself: bool = False,
+        is_new: bool = False,
     ) -> tuple[int, int]:
         """Send a file for the list with a name, which is made where there is none: the ids of list and upload.
 
-        Raises `InvalidInput`, `PeriodEnded`, `CapReached`; then nothing is made.
+        Raises `InvalidInput`, also where there is one and it is to be new; `PeriodEnded`, `CapReached`; then nothing is
+        made.
         """
         async with self._changing(caller) as connection:
             list_id = await repository.named(connection, caller.account.id, _name_of(name))
-            if list_id is None:
+            if list_id is None or is_new:
                 list_id = await self._added(connection, caller, name)
             upload_id = await self._sent(connection, caller, list_id, filename, content, choices, keeps_itself)
         self._wake()
@@ -169,6 +183,32 @@ class ListService:
             upload_id = await self._sent(connection, caller, own.id, filename, content, choices, keeps_itself)
         self._wake()
         return upload_id
+
+    async def append(self, caller: Caller, list_id: int, codes: Sequence[str]) -> int:
+        """Add lines with these codes at the end of a list; how many are new. What is in the list stays as it is.
+
+        Raises `InvalidInput`, `PeriodEnded`, `CapReached`.
+        """
+        async with self._changing(caller) as connection:
+            own = await _own(connection, caller, list_id)
+            upload, _ = _lines_of(own, None)
+            revision = await revision_of_copy(connection)
+            read = {line.key: line for line in map(ReadLine.of_code, codes) if line.code}
+            for key in await line_repository.keys_among(connection, upload.id, read):
+                del read[key]
+            total = (upload.total or 0) + len(read)
+            await _keep_cap(connection, caller.account.id, caller.account.plan.lines, own, total)
+            number = await line_repository.last_number(connection, upload.id) + 1
+            now, today = int(self._clock.now()), self.today()
+            known = await known_of(connection, self._copy, read.values())
+            rows = [
+                row_of(upload.id, place, line, (), match(line, known, today), now)
+                for place, line in enumerate(read.values(), start=number)
+            ]
+            if rows:
+                await line_repository.add(connection, rows)
+                await repository.note_appended(connection, upload.id, total, revision)
+        return len(read)
 
     async def upload(self, caller: Caller, list_id: int, upload_id: int) -> UploadDetails:
         """How far an upload is. Raises `InvalidInput` for none."""
@@ -343,13 +383,18 @@ async def keep_upload(
         return
     if upload.state != "ready":
         raise InvalidInput(upload.problem or "This upload is still being worked on. Wait until it is ready.")
-    others = await repository.lines_kept(connection, account_id, but=item_list.id)
-    if others + (upload.total or 0) > most:
-        raise CapReached(
-            f"The plan allows {most:,} lines of lists together; the other lists have {others:,}, and this one has"
-            f" {upload.total:,}."
-        )
+    await _keep_cap(connection, account_id, most, item_list, upload.total or 0)
     await repository.keep(connection, item_list, upload)
+
+
+async def _keep_cap(connection: AsyncConnection, account_id: int, most: int, item_list: ItemList, total: int) -> None:
+    """Raise `CapReached` where a list with so many lines is too many beside the others of the account."""
+    others = await repository.lines_kept(connection, account_id, but=item_list.id)
+    if others + total > most:
+        raise CapReached(
+            f"The plan allows {most:,} lines of lists together; the other lists have {others:,}, and this one would"
+            f" have {total:,}."
+        )
 
 
 async def _own(connection: AsyncConnection, caller: Caller, list_id: int) -> ItemList:

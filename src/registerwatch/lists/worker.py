@@ -1,11 +1,9 @@
 """Reads and matches the files of lists, and keeps the lines of all lists up with the copy."""
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Iterable, Sequence
 from datetime import UTC, date, datetime
 
-import msgspec
 import structlog
 
 from registerwatch.accounts.plans import PlanName, Plans
@@ -15,11 +13,12 @@ from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
 from registerwatch.errors import CapReached, InvalidInput, Overloaded
 from registerwatch.lists import line_repository, repository
-from registerwatch.lists.matching import Match, ReadLine, match, match_of
+from registerwatch.lists.lines import due_at, known_of, row_of
+from registerwatch.lists.matching import Known, Match, ReadLine, match, match_of
 from registerwatch.lists.models import FoundTable, Upload
 from registerwatch.lists.service import keep_upload
+from registerwatch.register.store.records import RecordStore
 from registerwatch.register.store.standings import (
-    StoredStanding,
     changed_udis,
     revision_of_copy,
     stored_standings,
@@ -33,8 +32,6 @@ LEASE_SECONDS = 120
 """Longer than any file takes to be read, and any step to be matched."""
 IDLE_SECONDS = 2.0
 CHANGES_AT_ONCE = 2_000
-DUE_AGAIN_SECONDS = 24 * 3600
-"""What the copy does not have is matched again after so long: it may have it under another spelling by then."""
 KEPT_WAITING_SECONDS = 7 * 24 * 3600
 """Uploads that nobody keeps are deleted after so long."""
 
@@ -50,9 +47,10 @@ class LeaseLost(Exception):
 class ListWorker:
     """The work on lists of one process. Any number of processes may do it."""
 
-    def __init__(self, database: Database, clock: Clock, reader: TableReader, plans: Plans) -> None:
+    def __init__(self, database: Database, clock: Clock, copy: RecordStore, reader: TableReader, plans: Plans) -> None:
         self._database = database
         self._clock = clock
+        self._copy = copy
         self._reader = reader
         self._plans = plans
         self._woken = asyncio.Event()
@@ -98,7 +96,7 @@ class ListWorker:
         if claimed is None:
             return False
         upload, content, account_id = claimed
-        work = _Work(self._database, self._clock, upload, now + LEASE_SECONDS)
+        work = _Work(self._database, self._clock, self._copy, upload, now + LEASE_SECONDS)
         try:
             await self._work_on(work, content, account_id)
         except LeaseLost:
@@ -166,10 +164,10 @@ class ListWorker:
         async with self._database.reading() as connection:
             due = await line_repository.due(connection, now, AT_ONCE)
             lines = [ReadLine.of_code(each.code) for each in due]
-            known = await stored_standings(connection, _spellings(lines))
+            known = await known_of(connection, self._copy, lines)
         if not due:
             return False
-        matches = [(each, _due_at(each, now)) for each in _matches(lines, known, self._today())]
+        matches = [(each, due_at(each, now)) for each in _matches(lines, known, self._today())]
         async with self._database.transaction() as connection:
             await line_repository.set_matches(connection, due, matches)
         return len(due) == AT_ONCE
@@ -181,10 +179,11 @@ class ListWorker:
 class _Work:
     """An upload that this node has a lease of. Every step raises `LeaseLost` where it has it no more."""
 
-    def __init__(self, database: Database, clock: Clock, upload: Upload, lease: int) -> None:
+    def __init__(self, database: Database, clock: Clock, copy: RecordStore, upload: Upload, lease: int) -> None:
         self.upload = upload
         self._database = database
         self._clock = clock
+        self._copy = copy
         self._lease = lease
         self._matched = upload.matched
 
@@ -204,7 +203,7 @@ class _Work:
         """Match some rows, and store them as lines."""
         lines = await asyncio.to_thread(_read_lines, rows)
         async with self._database.reading() as connection:
-            known = await stored_standings(connection, _spellings(lines))
+            known = await known_of(connection, self._copy, lines)
         now = int(self._clock.now())
         made = await asyncio.to_thread(self._rows, table, rows, lines, known, today, now)
         lease, self._matched = now + LEASE_SECONDS, self._matched + len(rows)
@@ -234,22 +233,13 @@ class _Work:
         table: Table,
         rows: Sequence[TableRow],
         lines: Sequence[ReadLine],
-        known: Mapping[str, StoredStanding],
+        known: Known,
         today: date,
         now: int,
     ) -> list[dict[str, object]]:
         column = table.choices.code_column or 0
         return [
-            {
-                "upload_id": self.upload.id,
-                "number": row.number,
-                "code": line.code,
-                "cells": msgspec.json.encode([*row.cells[:column], *row.cells[column + 1 :]]).decode(),
-                "key": line.key,
-                "nth": 1,
-                "due_at": _due_at(found, now),
-                **asdict(found),
-            }
+            row_of(self.upload.id, row.number, line, [*row.cells[:column], *row.cells[column + 1 :]], found, now)
             for row, line, found in zip(rows, lines, _matches(lines, known, today), strict=True)
         ]
 
@@ -258,13 +248,5 @@ def _read_lines(rows: Sequence[TableRow]) -> list[ReadLine]:
     return [ReadLine.of(row) for row in rows]
 
 
-def _matches(lines: Iterable[ReadLine], known: Mapping[str, StoredStanding], today: date) -> list[Match]:
+def _matches(lines: Iterable[ReadLine], known: Known, today: date) -> list[Match]:
     return [match(line, known, today) for line in lines]
-
-
-def _spellings(lines: Iterable[ReadLine]) -> set[str]:
-    return {spelling for line in lines for spelling in line.spellings}
-
-
-def _due_at(found: Match, now: int) -> int | None:
-    return now + DUE_AGAIN_SECONDS if found.standing in ("unknown", "ambiguous") else None

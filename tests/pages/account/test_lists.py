@@ -8,6 +8,7 @@ import httpx2
 import pytest
 from openpyxl import Workbook
 
+from registerwatch.accounts.credentials import credential_of
 from registerwatch.register.codes import StatusFilter
 from tests.pages.account.pages_client import PagesClient
 from tests.pages.markup import Markup, accessibility_problems
@@ -168,3 +169,25 @@ async def test_a_list_is_renamed_and_deleted(harness: ServiceHarness, owner_page
     deleted = await owner_pages.post(f"{list_address}/delete", sure="yes")
     assert "The list is deleted." in (await owner_pages.page(deleted.headers["location"])).main
     assert (await owner_pages.client.get(list_address)).status_code == 404
+
+
+async def test_scanned_codes_become_a_list_and_are_added_to_one(
+    harness: ServiceHarness, owner_pages: PagesClient
+) -> None:
+    scanned = Markup.of(await owner_pages.post("/app/scan", code=f"(01){FOUND}(10)L1", step="read"))
+    assert "Add them to a saved list" in scanned.main
+    codes = scanned.one("input", name="scanned")["value"]
+
+    caller = await harness.service.accounts.sessions.caller(credential_of(None, owner_pages.session))
+    response = await owner_pages.post("/app/lists", scanned=codes, name="Round of ward 3", list="")
+    await harness.service.lists.worker.work_off()
+    [(list_id, name)] = (await harness.service.lists.service.names(caller)).items()
+    assert (codes, name) == (FOUND, "Round of ward 3")
+    assert without_message(response).startswith(f"/app/lists/{list_id}/uploads/")
+
+    added = await owner_pages.post("/app/lists", scanned=f"{FOUND}\n{OFF}", name="", list=str(list_id))
+    page = await owner_pages.page(added.headers["location"])
+    assert "Added: 1 new in the list." in page.main
+    assert [row[1] for row in page.rows] == [FOUND, OFF]
+    again = await owner_pages.post("/app/lists", scanned=OFF, name="Round of ward 3", list="")
+    assert (again.status_code, "a list with this name already" in Markup.of(again).main) == (400, True)

@@ -20,6 +20,8 @@ from registerwatch.pages.account.row_ids import RowId
 from registerwatch.pages.account.visitor import SignedIn, Visitor
 from registerwatch.pages.forms import Form, UploadedFile, form_of
 from registerwatch.pages.paging import Paging
+from registerwatch.scan.codes import MAX_CODES
+from registerwatch.tables.csv_file import csv_text
 from registerwatch.tables.encodings import ENCODINGS
 from registerwatch.tables.table import MAX_ROWS, ReadChoices, column_letters
 from registerwatch.watches.tags import tags_of_text
@@ -33,12 +35,14 @@ PAGE_ROWS = 50
 SHOWN_CELLS = 2
 """Columns of the file's own that the table of lines shows; the export has all."""
 NO_FILE = "Choose a file."
+SCANNED_HEADING, SCANNED_FILE = "Code", "scanned codes"
 REFUSED = (InvalidInput, CapReached, PeriodEnded, Overloaded)
 DONE = {
     "kept": "The list is kept.",
     "discarded": "The file is discarded. The list stays as it was.",
     "renamed": "The list has its new name.",
     "deleted": "The list is deleted. What you watch stays watched.",
+    "added": "Added: {n} new in the list.",
     "watched": "{n} newly watched.",
     "watched-all": "All of these are watched already.",
     "watched-some": "{n} newly watched. The plan has no room for the others.",
@@ -62,6 +66,8 @@ async def sent(request: Request, service: InjectedService, visitor: SignedIn) ->
     try:
         async with place_of_body(request, visitor.caller.account.id) as placed:
             form = await form_of(placed)
+        if form["scanned"]:
+            return await _scanned(service, visitor, form)
         file = _file_of(form)
         if form["list"]:
             list_id = _number(form["list"]) or 0
@@ -73,7 +79,8 @@ async def sent(request: Request, service: InjectedService, visitor: SignedIn) ->
         return _no_list(request, visitor, str(error))
     except REFUSED as error:
         if form["list"]:
-            return await _list_page(request, service, visitor, int(form["list"]), 400, sent_problem=str(error))
+            list_id = _number(form["list"]) or 0
+            return await _list_page(request, service, visitor, list_id, 400, sent_problem=str(error))
         return await _all_page(request, service, visitor, 400, name=form["name"], problem=str(error))
     return redirect_to(upload_path(list_id, upload_id))
 
@@ -183,6 +190,21 @@ async def decide(
     except REFUSED as error:
         return await _upload_page(request, service, visitor, list_id, upload_id, 400, problem=str(error))
     return redirect_to(list_path(list_id), done="kept")
+
+
+async def _scanned(service: Service, visitor: Visitor, form: Form) -> Response:
+    """Add scanned codes to the list that the form names by its id, or to a new one of the name that it has."""
+    codes, lists = form["scanned"].split("\n"), service.lists.service
+    codes = [code.strip() for code in codes if code.strip()][:MAX_CODES]
+    if form["list"]:
+        list_id = _number(form["list"]) or 0
+        return redirect_to(list_path(list_id), done="added", n=await lists.append(visitor.caller, list_id, codes))
+    content = csv_text([[SCANNED_HEADING], *([code] for code in codes)]).encode()
+    choices = ReadChoices("utf-8", ",", heading_row=1, code_column=0)
+    list_id, upload_id = await lists.send_named(
+        visitor.caller, form["name"], SCANNED_FILE, content, choices, keeps_itself=True, is_new=True
+    )
+    return redirect_to(upload_path(list_id, upload_id))
 
 
 async def _all_page(

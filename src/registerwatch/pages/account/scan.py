@@ -131,6 +131,7 @@ async def _page(request: Request, service: Service, visitor: Visitor, scan: Scan
         scanned=scanned,
         carried=written_codes([each.code for each in scanned.collected]),
         max_codes=MAX_CODES,
+        lists=await service.lists.service.names(visitor.caller) if scanned.collected else {},
     )
     if scan.status == 503:
         response.headers["Retry-After"] = "10"

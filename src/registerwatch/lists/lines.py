@@ -1,0 +1,44 @@
+"""Lines as they are stored, beside what the copy has of their codes."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+
+import msgspec
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from registerwatch.lists.matching import Known, Match, ReadLine
+from registerwatch.register.store.records import RecordStore
+from registerwatch.register.store.standings import stored_standings
+
+DUE_AGAIN_SECONDS = 24 * 3600
+"""What the copy does not have is matched again after so long: it may have it under another spelling by then."""
+
+
+async def known_of(connection: AsyncConnection, copy: RecordStore, lines: Iterable[ReadLine]) -> Known:
+    """What the copy has of everything that lines can mean."""
+    spellings = {spelling for line in lines for spelling in line.spellings}
+    stored = await stored_standings(connection, spellings)
+    coded = await copy.coded(connection, sorted(spellings.difference(stored)))
+    owners = {udi for udis in coded.values() for udi in udis}.difference(stored)
+    return Known({**stored, **await stored_standings(connection, owners)}, coded)
+
+
+def row_of(
+    upload_id: int, number: int, line: ReadLine, cells: Sequence[str], found: Match, now: int
+) -> dict[str, object]:
+    """A line as a row of `list_lines`. `cells` are those beside the code."""
+    return {
+        "upload_id": upload_id,
+        "number": number,
+        "code": line.code,
+        "cells": msgspec.json.encode(cells).decode(),
+        "key": line.key,
+        "nth": 1,
+        "due_at": due_at(found, now),
+        **asdict(found),
+    }
+
+
+def due_at(found: Match, now: int) -> int | None:
+    """When a line is to be matched again, in unix seconds; None for what the copy has, and what can be nothing."""
+    return now + DUE_AGAIN_SECONDS if found.standing in ("unknown", "ambiguous") else None
