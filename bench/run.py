@@ -5,24 +5,54 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from bench import accounts, databases, facets, fill, mixed, news, pages, reads, search, start, tools, watching, year
+from bench import (
+    accounts,
+    databases,
+    facets,
+    fill,
+    lists,
+    mixed,
+    news,
+    pages,
+    reads,
+    search,
+    start,
+    tools,
+    watching,
+    year,
+)
 from bench.figures import Section
 from bench.processes import foreign_seconds
 from bench.setup import Setup, say
 
-PARTS = ("reads", "search", "facets", "databases", "fill", "start", "accounts", "watching", "pages", "tools")
+PARTS = ("reads", "search", "facets", "databases", "fill", "start", "accounts", "watching", "pages", "lists", "tools")
 SHOWN = (
     *PARTS,
     "mixed",
     "news",
     "year",
 )  # the last three run only when they are named; the first two in the full report
-GROWING = frozenset({"reads", "search", "facets", "databases", "fill", "start", "tools"})
+GROWING = frozenset({"reads", "search", "facets", "databases", "fill", "start", "lists", "tools"})
 """Parts whose figures depend on how many devices there are; of several sizes the others take one."""
 USUAL_SIZE = 320_000
 IN_TURN: Mapping[str, Callable[[Setup], Section]] = {
     module.__name__.rpartition(".")[2]: module.measure
-    for module in (fill, start, search, facets, watching, databases, reads, accounts, pages, tools, mixed, news, year)
+    for module in (
+        fill,
+        start,
+        search,
+        facets,
+        watching,
+        databases,
+        reads,
+        accounts,
+        pages,
+        lists,
+        tools,
+        mixed,
+        news,
+        year,
+    )
 }
 """In the order that their inputs need: those from `databases` on bring devices of the copy up to date."""
 

@@ -54,6 +54,7 @@ def test_every_part_has_a_table_in_which_everything_was_measured(sections: dict[
         "accounts": 5,
         "watching": 5,
         "pages": 60,
+        "lists": 13,
         "tools": 2,
     }
     counts = {name: len(section.rows) for name, section in sections.items() if name not in ("mixed", "news")}

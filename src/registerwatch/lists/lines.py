@@ -1,6 +1,6 @@
 """Lines as they are stored, beside what the copy has of their codes."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 
 import msgspec
@@ -14,11 +14,13 @@ DUE_AGAIN_SECONDS = 24 * 3600
 """What the copy does not have is matched again after so long: it may have it under another spelling by then."""
 
 
-async def known_of(connection: AsyncConnection, copy: RecordStore, lines: Iterable[ReadLine]) -> Known:
-    """What the copy has of everything that lines can mean."""
-    spellings = {spelling for line in lines for spelling in line.spellings}
-    stored = await stored_standings(connection, spellings)
-    coded = await copy.coded(connection, sorted(spellings.difference(stored)))
+async def known_of(connection: AsyncConnection, copy: RecordStore, lines: Sequence[ReadLine]) -> Known:
+    """What the copy has of everything that lines can mean. Other codes of devices are looked for where it has nothing
+    else.
+    """
+    stored = await stored_standings(connection, {each for line in lines for each in line.spellings})
+    missing = {each for line in lines if stored.keys().isdisjoint(line.spellings) for each in line.spellings}
+    coded = await copy.coded(connection, sorted(missing))
     owners = {udi for udis in coded.values() for udi in udis}.difference(stored)
     return Known({**stored, **await stored_standings(connection, owners)}, coded)
 

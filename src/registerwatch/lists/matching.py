@@ -52,6 +52,8 @@ class ReadLine:
     key: str
     meant: CodeOfList | None
     reason: str = ""
+    spellings: Collection[str] = ()
+    """What the copy is to be asked for."""
 
     @classmethod
     def of(cls, row: TableRow) -> "ReadLine":
@@ -69,12 +71,7 @@ class ReadLine:
             meant = CodeOfList.of(code)
         except InvalidInput as error:
             return cls(code, _plain(code), None, str(error))
-        return cls(code, meant.parsed.subject or _plain(code), meant)
-
-    @property
-    def spellings(self) -> Collection[str]:
-        """What the copy is to be asked for."""
-        return () if self.meant is None else self.meant.spellings
+        return cls(code, meant.parsed.subject or _plain(code), meant, spellings=meant.spellings)
 
 
 def match(line: ReadLine, known: Known, today: date) -> Match:

@@ -200,7 +200,7 @@ class ListService:
             await _keep_cap(connection, caller.account.id, caller.account.plan.lines, own, total)
             number = await line_repository.last_number(connection, upload.id) + 1
             now, today = int(self._clock.now()), self.today()
-            known = await known_of(connection, self._copy, read.values())
+            known = await known_of(connection, self._copy, list(read.values()))
             rows = [
                 row_of(upload.id, place, line, (), match(line, known, today), now)
                 for place, line in enumerate(read.values(), start=number)
@@ -298,14 +298,19 @@ class ListService:
 
     async def every_line(self, caller: Caller, list_id: int, chosen: LineFilter) -> AsyncIterator[ShownLine]:
         """All lines that match, a bounded number of them in memory. Raises `InvalidInput`."""
-        after = 0
+        after, today = 0, self.today()
         while True:
-            page = await self.lines(caller, list_id, chosen, after=after)
-            for each in page.lines:
+            async with self._database.reading() as connection:
+                upload, _ = _lines_of(await _own(connection, caller, list_id), None)
+                found = await line_repository.page(
+                    connection, caller.account.id, upload.id, chosen, today, after=after, limit=AT_ONCE
+                )
+                lines = await _with_stored(connection, found)
+            for each in lines:
                 yield each
-            if len(page.lines) < AT_ONCE:
+            if len(lines) < AT_ONCE:
                 return
-            after = page.lines[-1].line.number
+            after = lines[-1].line.number
 
     async def watch(self, caller: Caller, list_id: int, chosen: LineFilter, tags: Collection[str] = ()) -> WatchedLines:
         """Watch the subjects of lines that match, in the order of the list, until the plan is full; those that are

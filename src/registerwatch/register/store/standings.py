@@ -1,19 +1,26 @@
 """How many stored subjects stand: market status, certificates, what they are called."""
 
 from collections.abc import Collection, Iterator, Sequence
+from functools import cache
 from typing import Any
 
 from msgspec import Struct
-from msgspec.json import Decoder
-from sqlalchemy import Row, bindparam, text
+from msgspec.json import Decoder, encode
+from sqlalchemy import Row, TextClause, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from registerwatch.register.identifiers import kind
 from registerwatch.register.models import Certificate
 
-_DEVICES = text(
-    "SELECT primary_di, document, delisted_at, certs_read_at FROM devices WHERE primary_di IN :subjects AND is_current"
-).bindparams(bindparam("subjects", expanding=True))
-_ACTORS = text("SELECT srn, name FROM actors WHERE srn IN :subjects").bindparams(bindparam("subjects", expanding=True))
+_DEVICES = (
+    "SELECT primary_di, document, delisted_at, certs_read_at FROM devices WHERE primary_di IN ({asked}) AND is_current"
+)
+_ACTORS = "SELECT srn, name FROM actors WHERE srn IN ({asked})"
+_ASKED = {
+    "sqlite": "SELECT value FROM json_each(:asked)",
+    "postgresql": "SELECT jsonb_array_elements_text(CAST(:asked AS jsonb))",
+}
+"""All identifiers as one JSON array: a parameter for each of thousands takes longer to render than the rows to find."""
 _CHANGED = text("SELECT primary_di, revision FROM devices WHERE revision > :revision ORDER BY revision LIMIT :limit")
 _REVISION = text("SELECT revision FROM copy_state")
 
@@ -54,14 +61,13 @@ _part = Decoder(_Part)
 
 async def stored_standings(connection: AsyncConnection, subjects: Collection[str]) -> dict[str, StoredStanding]:
     """Those of some UDI-DIs and SRNs that the copy has."""
-    asked = sorted(subjects)
     found: dict[str, StoredStanding] = {}
-    for start in range(0, len(asked), _CHUNK):
-        values = {"subjects": asked[start : start + _CHUNK]}
-        found.update(_of_devices((await connection.execute(_DEVICES, values)).all()))
-        found.update(
-            (row.srn, StoredStanding(row.name, certs_read=True)) for row in await connection.execute(_ACTORS, values)
-        )
+    asked = sorted(subjects)
+    for rows in [await _rows(connection, _DEVICES, some) for some in _chunks(asked)]:
+        found.update(_of_devices(rows))
+    srns = [each for each in asked if kind(each) == "srn"]
+    for rows in [await _rows(connection, _ACTORS, some) for some in _chunks(srns)]:
+        found.update((row.srn, StoredStanding(row.name, certs_read=True)) for row in rows)
     return found
 
 
@@ -77,6 +83,20 @@ async def changed_udis(connection: AsyncConnection, revision: int, limit: int) -
     """
     rows = (await connection.execute(_CHANGED, {"revision": revision, "limit": limit})).all()
     return [row.primary_di for row in rows], rows[-1].revision if rows else revision
+
+
+def _chunks(asked: Sequence[str]) -> Iterator[Sequence[str]]:
+    return (asked[start : start + _CHUNK] for start in range(0, len(asked), _CHUNK))
+
+
+async def _rows(connection: AsyncConnection, statement: str, asked: Sequence[str]) -> Sequence[Row[Any]]:
+    found = _statement(statement, connection.dialect.name)
+    return (await connection.execute(found, {"asked": encode(asked).decode()})).all()
+
+
+@cache
+def _statement(statement: str, dialect: str) -> TextClause:
+    return text(statement.format(asked=_ASKED[dialect]))
 
 
 def _of_devices(rows: Sequence[Row[Any]]) -> Iterator[tuple[str, StoredStanding]]:
