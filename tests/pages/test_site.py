@@ -67,7 +67,7 @@ async def test_every_page_is_well_formed_accessible_and_safe(site: SiteMaker, pa
         assert response.headers["x-content-type-options"] == "nosniff"
         assert response.headers["referrer-policy"] == "same-origin"
         assert "not affiliated with or endorsed by the commission" in " ".join(response.text.lower().split())
-        assert len(response.content) < 20_000
+        assert len(response.content) < 24_000
 
 
 async def test_pages_name_only_files_that_exist_and_are_kept_for_a_year(site: SiteMaker) -> None:

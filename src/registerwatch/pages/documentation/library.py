@@ -42,6 +42,9 @@ TOPICS = (
     ),
     Topic("codes", "Codes", "Bar codes, GTINs and other codes: what is read, and how a code is understood."),
     Topic("scanning", "Scanning labels", "Hand scanners, photos, the live camera: what is read, and what is kept."),
+    Topic(
+        "lists", "Lists", "Your own files of articles, matched with the copy: how to send one, what each result means."
+    ),
     Topic("channels", "Channels", "E-mail, chats and programs: what each is told, and when; pauses, and what fails."),
     Topic("webhooks", "Webhooks", "What is posted to your address, how to verify it, what to answer."),
     Topic("notifications", "Mails", "What is mailed to whom and when, what a mail says, how to end them."),
