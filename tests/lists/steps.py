@@ -6,6 +6,7 @@ from typing import Any
 import httpx2
 
 from tests.support.harness import NewAccount, ServiceHarness, auth_headers
+from tests.support.list_files import work_on_lists
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ class ListSteps:
         return list_id
 
     async def work(self) -> None:
-        await self.harness.service.lists.worker.work_off()
+        await work_on_lists(self.harness)
 
     async def follow(self) -> None:
         await self.harness.service.lists.worker.follow()

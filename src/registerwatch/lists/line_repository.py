@@ -27,6 +27,7 @@ from registerwatch.db.tables import list_lines, watches
 from registerwatch.db.text_search import holds_text
 from registerwatch.lists.matching import Match
 from registerwatch.lists.models import Coverage, CoverageCounts, Differences, LineFilter, ListLine
+from registerwatch.tables.cells import one_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,8 +251,9 @@ def _chosen(
         found = found.where(_watched(account_id) if chosen.is_watched else ~_watched(account_id))
     if chosen.change is not None:
         found = found.where(_change(upload_id, beside or 0) == chosen.change)
-    for word in chosen.text.split():
-        found = found.where(or_(_holds(_row.code, word), _holds(_row.cells, word)))
+    for word in one_line(chosen.text).split():  # as cells are stored
+        in_json = msgspec.json.encode(word).decode()[1:-1]
+        found = found.where(or_(_holds(_row.code, word), _holds(_row.cells, in_json)))
     return found
 
 

@@ -170,10 +170,16 @@ def _waiting(now: int) -> Sequence[ColumnElement[bool]]:
     return _row.state.in_(("waiting", "working")), is_free
 
 
-async def set_work(connection: AsyncConnection, upload_id: int, lease: int, values: Mapping[str, object]) -> bool:
-    """Note how far a node is that has a lease; whether it has it still."""
-    held = _row.id == upload_id, _row.leased_until == lease, _row.state == "working"
-    changed = update(list_uploads).where(*held).values(**values)
+async def set_work(
+    connection: AsyncConnection, upload: Upload, matched: int, lease: int, values: Mapping[str, object]
+) -> bool:
+    """Note how far a node is that has a lease and has matched so many lines; whether it has it still.
+
+    Two leases can end in one second, so what was done under this one is compared too.
+    """
+    held = _row.id == upload.id, _row.leased_until == lease, _row.state == "working"
+    done = _row.matched == matched, _row.choices == _json(upload.choices)
+    changed = update(list_uploads).where(*held, *done).values(**values)
     return (await connection.execute(changed)).rowcount > 0
 
 

@@ -1,10 +1,12 @@
 """Reads and matches the files of lists, and keeps the lines of all lists up with the copy."""
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, date, datetime
 
 import structlog
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.accounts.plans import PlanName, Plans
 from registerwatch.accounts.repository import account as stored_account
@@ -102,7 +104,8 @@ class ListWorker:
         except LeaseLost:
             log.info("an upload of a list was taken back meanwhile", upload=upload.id)
         except Overloaded:
-            await work.note(leased_until=0)
+            with suppress(LeaseLost):
+                await work.note(leased_until=0)
             return False
         except InvalidInput as error:
             await work.fail(str(error))
@@ -124,31 +127,19 @@ class ListWorker:
         rest = [row for row in table.rows if row.number > after]
         for start in range(0, len(rest), AT_ONCE):
             await work.store(table, rest[start : start + AT_ONCE], self._today())
-        await work.end()
-        if work.upload.keeps_itself:
-            await self._keep(work.upload, account_id, most)
-
-    async def _keep(self, upload: Upload, account_id: int, most: int) -> None:
-        """Keep an upload that is to be kept by itself; it waits where there is no room for it."""
-        async with self._database.transaction() as connection:
-            await lock_account(connection, account_id)
-            lists = await repository.lists_of(connection, account_id, upload.list_id)
-            try:
-                for each in lists:
-                    await keep_upload(connection, account_id, most, each, upload.id)
-            except (CapReached, InvalidInput) as error:
-                await repository.note_problem(connection, upload.id, str(error))
+        await work.end(account_id, most)
 
     async def _follow_changes(self) -> bool:
         """Take in some changes of the copy; whether there may be more."""
         async with self._database.reading() as connection:
             since = await repository.oldest_revision(connection)
-            if since is None or since >= await revision_of_copy(connection):
+            last = await revision_of_copy(connection)  # before the changes: what comes meanwhile is not passed over
+            if since is None or since >= last:
                 return False
             udis, until = await changed_udis(connection, since, CHANGES_AT_ONCE)
             listed = await line_repository.listed_subjects(connection, set(udis)) if udis else set()
             if not udis:  # the last changes were of actors or of rows that are gone
-                until = await revision_of_copy(connection)
+                until = last
             stored = await stored_standings(connection, listed)
         today = self._today()
         async with self._database.transaction() as connection:
@@ -189,8 +180,7 @@ class _Work:
 
     async def note(self, **values: object) -> None:
         async with self._database.transaction() as connection:
-            if not await repository.set_work(connection, self.upload.id, self._lease, values):
-                raise LeaseLost
+            await self._set(connection, values)
 
     async def begin(self, table: Table) -> None:
         """Note how the file was read. Lines that another node has matched stay."""
@@ -206,27 +196,35 @@ class _Work:
             known = await known_of(connection, self._copy, lines)
         now = int(self._clock.now())
         made = await asyncio.to_thread(self._rows, table, rows, lines, known, today, now)
-        lease, self._matched = now + LEASE_SECONDS, self._matched + len(rows)
+        lease, matched = now + LEASE_SECONDS, self._matched + len(rows)
         async with self._database.transaction() as connection:
-            values = {"matched": self._matched, "leased_until": lease}
-            if not await repository.set_work(connection, self.upload.id, self._lease, values):
-                raise LeaseLost
+            await self._set(connection, {"matched": matched, "leased_until": lease})
             await line_repository.add(connection, made)
-        self._lease = lease
+        self._lease, self._matched = lease, matched
 
-    async def end(self) -> None:
-        """Let the upload be ready."""
+    async def end(self, account_id: int, most: int) -> None:
+        """Let the upload be ready; one that is to be kept by itself is, unless there is no room for it."""
         async with self._database.transaction() as connection:
+            await lock_account(connection, account_id)
             await line_repository.number_keys(connection, self.upload.id)
-            ended = {"state": "ready", "problem": "", "leased_until": 0}
-            if not await repository.set_work(connection, self.upload.id, self._lease, ended):
-                raise LeaseLost
+            await self._set(connection, {"state": "ready", "problem": "", "leased_until": 0})
+            if not self.upload.keeps_itself:
+                return
+            [own] = await repository.lists_of(connection, account_id, self.upload.list_id)
+            try:
+                await keep_upload(connection, account_id, most, own, self.upload.id)
+            except CapReached as error:
+                await repository.note_problem(connection, self.upload.id, str(error))
 
     async def fail(self, problem: str) -> None:
         """Say why the file cannot be read. One that was taken back says nothing."""
         async with self._database.transaction() as connection:
             failed = {"state": "failed", "problem": problem, "leased_until": 0}
-            await repository.set_work(connection, self.upload.id, self._lease, failed)
+            await repository.set_work(connection, self.upload, self._matched, self._lease, failed)
+
+    async def _set(self, connection: AsyncConnection, values: Mapping[str, object]) -> None:
+        if not await repository.set_work(connection, self.upload, self._matched, self._lease, values):
+            raise LeaseLost
 
     def _rows(
         self,
