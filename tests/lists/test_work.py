@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from registerwatch.errors import CapReached, Overloaded
+from registerwatch.lists import repository
 from registerwatch.lists import worker as list_worker_module
 from registerwatch.lists.models import MAX_LISTS, MAX_WAITING
 from registerwatch.lists.worker import LEASE_SECONDS, _Work
@@ -101,9 +102,7 @@ async def test_two_leases_that_end_in_one_second_are_two(
         path = f"/v1/lists/{list_id}/uploads/{upload_id}"
         assert (await lists.request("PATCH", path, json={"code_column": 1})).status_code == 200
         async with harness.service.database.transaction() as connection:
-            claimed = await list_worker_module.repository.claim(
-                connection, int(harness.now), int(harness.now) + LEASE_SECONDS
-            )
+            claimed = await repository.claim(connection, int(harness.now), int(harness.now) + LEASE_SECONDS)
         assert claimed is not None
 
     before_store(monkeypatch, 0, read_in_another_way_by_another_node)
@@ -182,7 +181,7 @@ async def test_lists_and_waiting_uploads_have_a_cap_and_what_is_refused_makes_no
     caller = await harness.owner()
     async with harness.service.database.transaction() as connection:
         for number in range(MAX_WAITING, MAX_LISTS):
-            await list_worker_module.repository.add(connection, caller.account.id, f"List {number}", 0)
+            await repository.add(connection, caller.account.id, f"List {number}", 0)
     await list_worker(harness).work_off()
     lists_of = harness.service.lists.service
     with pytest.raises(CapReached, match="50 lists"):
