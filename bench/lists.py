@@ -18,7 +18,7 @@ from sqlalchemy import text, update
 
 from bench.figures import Figure, Goal, Row, Section
 from bench.postgresql import cluster_if_installed
-from bench.processes import ProcessFailed, watched
+from bench.processes import ProcessFailed
 from bench.setup import Setup, Stored, timed
 from registerwatch.accounts.plans import plans
 from registerwatch.app import app_over
@@ -28,6 +28,7 @@ from registerwatch.db import tables
 from registerwatch.db.migrate import upgrade
 from registerwatch.lists.worker import ListWorker
 from registerwatch.settings import Settings
+from registerwatch.tables import process as table_process
 from registerwatch.tables.process import TableReader
 from registerwatch.tables.table import ReadChoices, Table
 
@@ -45,15 +46,15 @@ WHAT = {
     "read_cpu": ("reading the file: time of the processor", "s"),
     "child": ("resident memory of that process at its peak", "MB"),
     "match": ("reading and matching the file, until it is ready", "s"),
-    "stall": ("the same: how long the service answered nobody, at the longest", "ms"),
-    "growth": ("the same: growth of the service's resident memory, at its peak", "MB"),
+    "stall": ("reading and matching: how long the service answered nobody, at the longest", "ms"),
+    "growth": ("reading and matching: growth of the service's resident memory, at its peak", "MB"),
     "differences": ("the next file of the list beside the one that is kept: its differences", "s"),
     "keep": ("keeping it, which deletes the lines of before", "s"),
     "coverage": ("how the lines stand", "s"),
     "follow": ("following a copy of which 2,000 listed records changed", "s"),
     "csv": ("export as CSV", "s"),
     "xlsx": ("export as a workbook", "s"),
-    "stall_xlsx": ("the same: how long the service answered nobody, at the longest", "ms"),
+    "stall_xlsx": ("export as a workbook: how long the service answered nobody, at the longest", "ms"),
 }
 GOALS = {"match": MAX_SECONDS, "stall": MAX_STALL_MS, "growth": MAX_MEGABYTES, "stall_xlsx": MAX_STALL_MS}
 
@@ -80,6 +81,7 @@ class _Watcher:
     async def look(self) -> None:
         """Look until it is cancelled."""
         last = looked = time.perf_counter()
+        self.megabytes = self.before
         while True:
             await asyncio.sleep(0.001)
             now = time.perf_counter()
@@ -231,14 +233,16 @@ def _write(path: Path, codes: Sequence[str]) -> None:
 
 async def _read(content: bytes, found: dict[str, float]) -> Table:
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    own = _resident()
-    with watched(psutil.Process(), 0.05) as usages:
-        began = time.perf_counter()
-        table = await TableReader().read(content, 1, ReadChoices())
-        found["read"] = time.perf_counter() - began
+    began = time.perf_counter()
+    reading = asyncio.create_task(TableReader().read(content, 1, ReadChoices()))
+    found["child"] = 0.0
+    while not reading.done():
+        found["child"] = max(found["child"], _resident_of_reader())
+        await asyncio.sleep(0.02)
+    table = await reading
+    found["read"] = time.perf_counter() - began
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     found["read_cpu"] = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    found["child"] = max(each.megabytes for each in usages) - own
     return table
 
 
@@ -280,6 +284,15 @@ async def _beside(watcher: _Watcher, awaited: Awaitable[Any]) -> tuple[float, An
         looking.cancel()
         with suppress(asyncio.CancelledError):
             await looking
+
+
+def _resident_of_reader() -> float:
+    """Of the process that reads a file, 0 before it is there."""
+    found = 0.0
+    for each in psutil.Process().children():
+        with suppress(psutil.Error):
+            found += each.memory_info().rss / 1e6 if table_process.__name__ in each.cmdline() else 0.0
+    return found
 
 
 def _resident() -> float:

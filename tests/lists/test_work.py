@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from registerwatch.errors import CapReached, Overloaded
+from registerwatch.errors import CapReached, DatabaseUnavailable, Overloaded
 from registerwatch.lists import repository
 from registerwatch.lists import worker as list_worker_module
 from registerwatch.lists.models import MAX_LISTS, MAX_WAITING
@@ -240,3 +240,35 @@ async def test_reading_that_others_keep_busy_is_tried_again(harness: ServiceHarn
     await list_worker(harness, in_this_process(_read)).work_off()
 
     assert (await lists.coverage(list_id))["lines"] == LINES
+
+
+async def test_a_full_disk_is_told_and_the_work_goes_on_when_there_is_room_again(
+    harness: ServiceHarness, lists: ListSteps, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if harness.database.sqlite_path is None:
+        pytest.skip("the disk of a server is out of this test's reach")
+    list_id, _ = await lists.send(a_file(2_000), keep=True)
+
+    async def fill_the_disk() -> None:
+        await set_page_limit(harness, 1)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(list_worker_module, "AT_ONCE", 500)
+        before_store(patch, 2, fill_the_disk)
+        with pytest.raises(DatabaseUnavailable, match="full"):
+            await list_worker(harness).work_off()
+    refused = await lists.request("POST", "/v1/lists", params={"name": "Other"}, content=a_file(20_000))
+    assert (refused.status_code, refused.json()["code"]) == (503, "database-unavailable")
+    assert len(harness.all_rows()["item_lists"]) == 1
+    await set_page_limit(harness, 1_000_000)
+    harness.clock.move(LEASE_SECONDS + 1)
+    monkeypatch.setattr(list_worker_module, "AT_ONCE", 500)
+    await list_worker(harness).work_off()
+
+    assert (await lists.coverage(list_id))["lines"] == 2_000
+
+
+async def set_page_limit(harness: ServiceHarness, pages: int) -> None:
+    """Let the one connection that writes believe that its disk has room for so many pages."""
+    async with harness.database.engine.connect() as connection:
+        await connection.exec_driver_sql(f"PRAGMA max_page_count = {pages}")
