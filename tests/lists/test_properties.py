@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from registerwatch.lists.matching import ReadLine, match
+from registerwatch.lists.matching import Known, ReadLine, match
 from registerwatch.lists.models import COVERAGES
 from registerwatch.register.codes import StatusFilter
 from registerwatch.register.store.standings import stored_standings
@@ -121,7 +121,7 @@ async def test_lines_that_follow_the_copy_are_as_if_they_were_matched_anew(
             read = ReadLine.of_code(line["code"])
             async with harness.service.database.reading() as connection:
                 known = await stored_standings(connection, read.spellings)
-            anew = match(read, known, today)
+            anew = match(read, Known(known), today)
             if line["reason"] is None or anew.reason:  # what the spreadsheet did is known of the file alone
                 assert (line["subject"], line["coverage"]) == (anew.subject, anew.standing), line
 
