@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import httpx2
 import pytest
-from openpyxl import Workbook
+from openpyxl import Workbook, load_workbook
 
 from registerwatch.accounts.credentials import credential_of
 from registerwatch.register.codes import StatusFilter
@@ -191,3 +191,53 @@ async def test_scanned_codes_become_a_list_and_are_added_to_one(
     assert [row[1] for row in page.rows] == [FOUND, OFF]
     again = await owner_pages.post("/app/lists", scanned=OFF, name="Round of ward 3", list="")
     assert (again.status_code, "a list with this name already" in Markup.of(again).main) == (400, True)
+
+
+def csv_of(rows: Sequence[Sequence[str]], delimiter: str) -> str:
+    written = io.StringIO()
+    csv.writer(written, delimiter=delimiter).writerows(rows)
+    return written.getvalue()
+
+
+NUMBERS = range(10, 70)
+CODES = [a_udi(number) for number in NUMBERS]
+ODD_FILES = {
+    "numbers below a title": lambda: a_workbook(
+        ("Stock of the clinic, November",),
+        (),
+        ("No.", "EAN", "Ward"),
+        *((number, int(code), "3") for number, code in enumerate(CODES)),
+    ),
+    "windows-1252 with semicolons": lambda: csv_of(
+        [["Artikel", "Größe", "GTIN-Nummer"], *([f"A{n}", "groß", code[1:]] for n, code in enumerate(CODES))], ";"
+    ).encode("cp1252"),
+    "utf-16 with tabs, as text for Excel": lambda: csv_of(
+        [["Ward", "UDI"], *(["3", f"(01){code}(17)271231(10)L{n}"] for n, code in enumerate(CODES))], "\t"
+    ).encode("utf-16"),
+    "formulas that keep zeros": lambda: csv_of(
+        [["Barcode", "Price"], *([f'="{code}"', "4,50"] for code in CODES)], ";"
+    ).encode(),
+    "no heading, spaces and dashes": lambda: csv_of(
+        [["pump", f"{code[:1]} {code[1:7]}-{code[7:13]} {code[13:]}", "x"] for code in CODES], "|"
+    ).encode(),
+}
+
+
+@pytest.mark.parametrize("name", ODD_FILES)
+async def test_odd_files_are_watched_and_exported_without_a_correction(
+    harness: ServiceHarness, owner_pages: PagesClient, name: str
+) -> None:
+    for number, code in list(zip(NUMBERS, CODES, strict=True))[:20]:
+        await harness.store(a_full_reading(f"u-{number}", code))
+
+    list_address = await kept(harness, owner_pages, ODD_FILES[name]())
+    page = await owner_pages.page(list_address)
+    assert ("Found 20" in page.main, "Not in the stored copy 40" in page.main) == (True, True), page.main
+    watched = await owner_pages.post(f"{list_address}/watch", result="found", tag="All")
+    assert "20 newly watched." in (await owner_pages.page(watched.headers["location"])).main
+    file = await owner_pages.client.get(f"{list_address}/lines.xlsx")
+    sheet = load_workbook(io.BytesIO(file.content)).worksheets[0]
+    header, *rows = sheet.iter_rows(values_only=True)
+    told = [dict(zip(header, row, strict=True)) for row in rows]
+    assert [each["UDI-DI or SRN"] for each in told] == CODES
+    assert sum(each["Watched"] == "yes" for each in told) == 20
