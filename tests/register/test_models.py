@@ -17,6 +17,7 @@ from registerwatch.register.models import (
     Device,
     DeviceReading,
     RecordPrecedence,
+    completed,
     document,
     from_document,
     is_latest,
@@ -253,3 +254,12 @@ def test_a_device_without_other_codes_is_stored_without_the_field() -> None:
     assert told is not None
     assert told == a_device()
     assert b"other_codes" not in document(told)
+
+
+def test_a_document_of_an_older_version_is_served_with_the_fields_that_it_lacks() -> None:
+    now = document(a_device(trade_name='x","sterile":null'))
+    before = now.replace(b',"sterile":null,"latex":null,"implantable":null,"reusable":null', b"", 1)
+
+    assert b'"latex"' not in before
+    assert completed(before, 2) == now
+    assert completed(now, 2) is now, "what was encoded since is whole, whatever version its detail has"
