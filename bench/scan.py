@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from PIL import Image
-from tests.support.labels import PRIMARY, PRODUCTION, WHOLE, Shot, SymbolName, photo_of, saved
 
+from bench.labels import PRIMARY, PRODUCTION, WHOLE, Shot, SymbolName, photo_of, saved
 from registerwatch.scan.photo_symbols import symbols_in_photo
 
 PAGE = Path(__file__).parents[1] / "docs" / "scanning.md"

@@ -11,10 +11,10 @@ from pathlib import Path
 import httpx2
 import psutil
 import pytest
+from bench.labels import saved
 from PIL import Image
 
 from tests.attacks.service import AttackedService
-from tests.support.labels import saved
 
 MAX_PROCESSES = 2
 MAX_GROWTH = 96 << 20

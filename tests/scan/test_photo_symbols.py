@@ -6,17 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from PIL import Image
-
-from registerwatch.bounded_process import ProcessBounds
-from registerwatch.errors import InvalidInput
-from registerwatch.scan.photo_process import BOUNDS, PhotoReader, photo_processes
-from registerwatch.scan.photo_symbols import symbols_in_photo
-from registerwatch.scan.symbols import Symbol
-from tests.register.builders import PROPERTY
-from tests.support.labels import (
+from bench.labels import (
     PRIMARY,
     PRODUCTION,
     WHOLE,
@@ -28,6 +18,16 @@ from tests.support.labels import (
     saved,
     symbol,
 )
+from hypothesis import given
+from hypothesis import strategies as st
+from PIL import Image
+
+from registerwatch.bounded_process import ProcessBounds
+from registerwatch.errors import InvalidInput
+from registerwatch.scan.photo_process import BOUNDS, PhotoReader, photo_processes
+from registerwatch.scan.photo_symbols import symbols_in_photo
+from registerwatch.scan.symbols import Symbol
+from tests.register.builders import PROPERTY
 
 MATRIX = Symbol("Data Matrix", "]d2", "01040123456789011728013110A1B2C3\x1d211234567")
 BARS = Symbol("Code 128", "]C1", "01040123456789011728013110A1B2C3")

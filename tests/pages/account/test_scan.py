@@ -6,6 +6,7 @@ import io
 from collections.abc import Sequence
 
 import pytest
+from bench.labels import PRIMARY, PRODUCTION, Shot, label, photo_of, photographed, saved, symbol
 from PIL import Image
 
 from registerwatch.bounded_process import ProcessBounds
@@ -15,7 +16,6 @@ from tests.pages.account.pages_client import PagesClient
 from tests.pages.markup import Markup, accessibility_problems
 from tests.register.builders import UDI, a_full_reading, a_udi
 from tests.support.harness import ServiceHarness, ServiceStarter
-from tests.support.labels import PRIMARY, PRODUCTION, Shot, label, photo_of, photographed, saved, symbol
 
 pytestmark = pytest.mark.anyio
 WHOLE = f"01{UDI}17280131" + "10A1<GS>21X7"

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from bench.labels import Shot, label, photo_of, photographed, saved, symbol
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from tests.pages.account.pages_client import STRONG_PASSWORD
 from tests.pages.browser_site import Served, chromium, complaints, new_page, served_site
 from tests.register.builders import UDI, a_full_reading, a_udi
-from tests.support.labels import Shot, label, photo_of, photographed, saved, symbol
 
 NAME = "Stent of the label"
 EMAIL = "scanner@acme.example"
