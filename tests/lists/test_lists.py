@@ -1,5 +1,6 @@
 """Saved lists over REST: what is sent is matched with the copy, kept, followed, watched and exported."""
 
+import asyncio
 import csv
 import io
 from typing import Any
@@ -7,12 +8,14 @@ from typing import Any
 import pytest
 from openpyxl import load_workbook
 
+from registerwatch.lists.models import LineFilter
 from registerwatch.register.codes import StatusFilter
 from registerwatch.register.models import Certificate
 from registerwatch.register.other_codes import OtherCode
 from tests.lists.steps import ListSteps
 from tests.register.builders import a_full_reading, a_udi
 from tests.support.harness import ServiceHarness
+from tests.support.list_files import list_worker
 
 pytestmark = pytest.mark.anyio
 
@@ -121,8 +124,10 @@ async def test_a_later_file_tells_what_is_new_changed_and_gone(harness: ServiceH
     assert answer["differences"] == {"new": 1, "changed": 1, "same": 2, "gone": 1}
     changed = await lists.lines(list_id, upload=upload_id, change="changed")
     assert [each["cells"]["Article"] for each in changed] == ["X"]
-    gone = await harness.service.lists.service.gone(await harness.owner(), list_id, upload_id)
-    assert [(each.line.subject, each.line.cells) for each in gone] == [(OFF, ["B"])]
+    preview = await harness.service.lists.service.preview(
+        await harness.owner(), list_id, upload_id, LineFilter(), limit=10, offset=0
+    )
+    assert [(each.line.subject, each.line.cells) for each in preview.gone] == [(OFF, ["B"])]
 
 
 async def test_lines_follow_the_copy(harness: ServiceHarness, lists: ListSteps) -> None:
@@ -177,6 +182,71 @@ async def test_the_code_of_a_carton_is_its_device(harness: ServiceHarness, lists
         (UNKNOWN, FOUND, "found"),
         (FOUND, FOUND, "found"),
     ]
+
+
+async def test_the_code_of_a_carton_that_comes_to_another_device_leads_there_a_day_later(
+    harness: ServiceHarness, lists: ListSteps
+) -> None:
+    carton = OtherCode(UNKNOWN, "container_package")
+    await harness.store(a_full_reading("u-1", FOUND, other_codes=(carton,)))
+    list_id = await lists.kept(a_file(UNKNOWN))
+
+    harness.clock.move(60)
+    await harness.store(a_full_reading("u-1", FOUND, version=2))
+    await harness.store(a_full_reading("u-2", OFF, other_codes=(carton,)))
+    harness.clock.move(24 * 3600 + 1)
+    await lists.follow()
+
+    assert [each["subject"] for each in await lists.lines(list_id)] == [OFF]
+
+
+async def test_a_code_of_no_known_form_is_found_once_the_copy_has_it(harness: ServiceHarness, lists: ListSteps) -> None:
+    list_id = await lists.kept("GTIN\nABC-PUMP-77\n")
+    assert (await lists.coverage(list_id))["invalid"] == 1
+
+    await harness.store(a_full_reading("u-7", "ABC-PUMP-77"))
+    harness.clock.move(24 * 3600 + 1)
+    await lists.follow()
+
+    assert [each["coverage"] for each in await lists.lines(list_id)] == ["found"]
+
+
+async def test_a_certificate_that_begins_later_ends_too(harness: ServiceHarness, lists: ListSteps) -> None:
+    later = Certificate("C-1", valid_from="2027-03-01", expiry="2028-03-01")
+    await harness.store(a_full_reading("u-1", FOUND, certs=(later,)))
+    list_id = await lists.kept(a_file(FOUND))
+
+    assert [each["certified_until"] for each in await lists.lines(list_id)] == ["2028-03-01"]
+
+
+async def test_odd_filters_and_appended_codes_are_taken_on_both_databases(
+    harness: ServiceHarness, lists: ListSteps
+) -> None:
+    list_id = await lists.kept(a_file(FOUND))
+    odd: list[dict[str, str | int]] = [{"text": "\x00"}, {"text": "a " * 99}, {"after": 2**31 - 1}]
+    for params in odd:
+        answer = await lists.request("GET", f"/v1/lists/{list_id}/lines", params=params)
+        assert answer.status_code == 200, (params, answer.text)
+    assert (await lists.request("GET", f"/v1/lists/{list_id}/lines", params={"after": 2**31})).status_code == 400
+
+    service, caller = harness.service.lists.service, await harness.owner()
+    assert await service.append(caller, list_id, ["nul\x00", "x" * 12_000, OFF, OFF, FOUND]) == 3
+    assert [len(each["code"]) for each in await lists.lines(list_id)] == [14, 3, 200, 14]
+
+
+async def test_a_node_that_was_slow_does_not_undo_what_another_one_has_taken_in(
+    harness: ServiceHarness, lists: ListSteps
+) -> None:
+    await fill(harness)
+    list_id = await lists.kept(a_file(FOUND))
+    nodes = [list_worker(harness), list_worker(harness)]
+    for version in range(2, 6):
+        harness.clock.move(60)
+        status = StatusFilter.OFF if version % 2 else StatusFilter.ON
+        await harness.store(a_full_reading("u-1", FOUND, version=version, status_code=status.code))
+        await asyncio.gather(*(node.follow() for node in nodes))
+
+    assert (await lists.coverage(list_id)) == {"lines": 1, "off_market": 1}
 
 
 async def test_lines_of_a_filter_are_watched_with_a_tag(harness: ServiceHarness, lists: ListSteps) -> None:

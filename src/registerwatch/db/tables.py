@@ -604,6 +604,7 @@ list_uploads = Table(  # files that were sent for a list: the one that it has no
     Column("id", _RowId, primary_key=True),
     Column("list_id", BigInteger, ForeignKey("item_lists.id", ondelete="CASCADE"), nullable=False, index=True),
     Column("created_at", BigInteger, nullable=False, index=True),
+    Column("queued_at", BigInteger, nullable=False, doc="since when it waits to be read, or to be read in another way"),
     Column("filename", Text, nullable=False, doc="what the sender calls the file; it names nothing here"),
     Column("content", LargeBinary, doc="the file, null once the upload is kept"),
     Column("choices", Text, nullable=False, doc="JSON: tables.table.ReadChoices, how the file is to be read"),

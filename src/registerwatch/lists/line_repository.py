@@ -29,6 +29,9 @@ from registerwatch.lists.matching import Match
 from registerwatch.lists.models import Coverage, CoverageCounts, Differences, LineFilter, ListLine
 from registerwatch.tables.cells import one_line
 
+MAX_WORDS = 8
+"""Of a text that is looked for; each is looked for in all lines."""
+
 
 @dataclass(frozen=True, slots=True)
 class DueLine:
@@ -65,7 +68,6 @@ _SET_STANDING = (
         reason="",
         certified_until=bindparam("new_until"),
         certs_read=bindparam("new_read"),
-        due_at=None,
     )
 )
 
@@ -251,7 +253,8 @@ def _chosen(
         found = found.where(_watched(account_id) if chosen.is_watched else ~_watched(account_id))
     if chosen.change is not None:
         found = found.where(_change(upload_id, beside or 0) == chosen.change)
-    for word in one_line(chosen.text).split():  # as cells are stored
+    words = one_line(chosen.text).split()  # as cells are stored
+    for word in list(dict.fromkeys(words))[:MAX_WORDS]:
         in_json = msgspec.json.encode(word).decode()[1:-1]
         found = found.where(or_(_holds(_row.code, word), _holds(_row.cells, in_json)))
     return found

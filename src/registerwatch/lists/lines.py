@@ -11,7 +11,7 @@ from registerwatch.register.store.records import RecordStore
 from registerwatch.register.store.standings import stored_standings
 
 DUE_AGAIN_SECONDS = 24 * 3600
-"""What the copy does not have is matched again after so long: it may have it under another spelling by then."""
+"""What the copy does not have under the code itself is matched again after so long."""
 
 
 async def known_of(connection: AsyncConnection, copy: RecordStore, lines: Sequence[ReadLine]) -> Known:
@@ -36,11 +36,14 @@ def row_of(
         "cells": msgspec.json.encode(cells).decode(),
         "key": line.key,
         "nth": 1,
-        "due_at": due_at(found, now),
+        "due_at": due_at(line, found, now),
         **asdict(found),
     }
 
 
-def due_at(found: Match, now: int) -> int | None:
-    """When a line is to be matched again, in unix seconds; None for what the copy has, and what can be nothing."""
-    return now + DUE_AGAIN_SECONDS if found.standing in ("unknown", "ambiguous") else None
+def due_at(line: ReadLine, found: Match, now: int) -> int | None:
+    """When a line is to be matched again, in unix seconds; None for what the copy has under the code itself, and for
+    what is no code. The rest can mean something else once the copy has more.
+    """
+    is_settled = found.subject in line.spellings and found.standing != "unknown"
+    return None if is_settled or line.meant is None else now + DUE_AGAIN_SECONDS

@@ -20,7 +20,9 @@ from registerwatch.watches.code_meaning import CodedDevices, CodeOfList
 NO_CODE = "the row has no code."
 OFF_MARKET = frozenset({StatusFilter.OFF.code, StatusFilter.NOT_EU.code})
 _NEITHER_DIGIT_NOR_LETTER = re.compile(r"[\W_]+")
-_OPEN_ENDED = frozenset({CertificateState.UNDATED, CertificateState.NOT_YET})
+_COUNTING = frozenset(
+    {CertificateState.VALID, CertificateState.EXPIRING, CertificateState.NOT_YET, CertificateState.UNDATED}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,14 +102,13 @@ def match_of(subject: str, stored: StoredStanding, today: date) -> Match:
 
 
 def certified_until(certificates: Collection[Certificate], today: date) -> str | None:
-    """The last date on which a certificate counts, empty where all of them have ended by date or status; None without
-    certificates, and where one has no end or has not begun.
+    """The last date on which a certificate counts, or will count; empty where all of them have ended by date or status.
+    None without certificates, and where one has no end.
     """
-    states = [(state_of(each, today), each) for each in certificates]
-    if not states or any(state in _OPEN_ENDED for state, _ in states):
+    counting = [each for each in certificates if state_of(each, today) in _COUNTING]
+    if not certificates or any(not each.expiry for each in counting):
         return None
-    counting = (CertificateState.VALID, CertificateState.EXPIRING)
-    return max((each.expiry or "" for state, each in states if state in counting), default="")
+    return max((each.expiry or "" for each in counting), default="")
 
 
 def _plain(code: str) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
-from sqlalchemy import ColumnElement, Row, case, delete, exists, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, Row, bindparam, case, delete, exists, func, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.db.tables import item_lists, list_lines, list_uploads
@@ -97,6 +97,7 @@ async def add_upload(
     values = {
         "list_id": list_id,
         "created_at": now,
+        "queued_at": now,
         "filename": filename,
         "content": content,
         "choices": _json(choices),
@@ -116,9 +117,11 @@ async def discard(connection: AsyncConnection, list_id: int) -> bool:
     return (await connection.execute(waiting)).rowcount > 0
 
 
-async def read_anew(connection: AsyncConnection, upload_id: int, choices: ReadChoices) -> bool:
-    """Let an upload that is not kept be read in another way; whether there is one."""
-    anew = {"choices": _json(choices), "state": "waiting", "found": None, "total": None, "matched": 0, "problem": ""}
+async def read_anew(connection: AsyncConnection, upload_id: int, choices: ReadChoices, now: int) -> bool:
+    """Let an upload that is not kept be read in another way, behind those that wait; whether there is one. How it was
+    read stays until then, so that a correction can be corrected.
+    """
+    anew = {"choices": _json(choices), "state": "waiting", "total": None, "matched": 0, "problem": "", "queued_at": now}
     changed = update(list_uploads).where(_row.id == upload_id, _row.content.is_not(None))
     is_there = (await connection.execute(changed.values(**anew, leased_until=0))).rowcount > 0
     if is_there:
@@ -149,7 +152,7 @@ async def claim(connection: AsyncConnection, now: int, lease_until: int) -> tupl
     waiting = (
         select(_row.id)
         .where(*_waiting(now))
-        .order_by(_row.created_at, _row.id)
+        .order_by(_row.queued_at, _row.id)
         .limit(1)
         .with_for_update(skip_locked=True)
     )
@@ -203,10 +206,21 @@ async def oldest_revision(connection: AsyncConnection) -> int | None:
     return revision
 
 
-async def note_revision(connection: AsyncConnection, since: int, until: int) -> None:
-    """Note that the lines of all uploads have the changes of the copy after one revision, up to another one."""
-    followed = _row.revision >= since, _row.revision < until, _row.state.in_(_MATCHED)
-    await connection.execute(update(list_uploads).where(*followed).values(revision=until))
+async def locked_revisions(connection: AsyncConnection) -> dict[int, int]:
+    """The uploads whose lines follow the copy, each with the revision up to which they do, locked.
+
+    Whoever changes what lines tell of the copy holds this lock while reading the copy and writing lines: else a slow
+    node would write what was so before over what another one has written since.
+    """
+    followed = select(_row.id, _row.revision).where(_row.state.in_(_MATCHED)).order_by(_row.id).with_for_update()
+    return {row.id: row.revision for row in await connection.execute(followed)}
+
+
+async def note_revision(connection: AsyncConnection, upload_ids: Sequence[int], until: int) -> None:
+    """Note that lines of these uploads have all changes of the copy up to a revision. The caller has locked them."""
+    followed = update(list_uploads).where(_row.id == bindparam("of_upload"))
+    if upload_ids:
+        await connection.execute(followed.values(revision=until), [{"of_upload": each} for each in upload_ids])
 
 
 async def forget(connection: AsyncConnection, before: int) -> int:

@@ -30,6 +30,7 @@ from registerwatch.lists.models import (
 )
 from registerwatch.register.store.records import RecordStore
 from registerwatch.register.store.standings import StoredStanding, revision_of_copy, stored_standings
+from registerwatch.tables.cells import bare
 from registerwatch.tables.table import ReadChoices
 from registerwatch.watches.import_list import ImportService
 from registerwatch.watches.import_table import ListLine as ImportLine
@@ -94,6 +95,17 @@ class UploadDetails:
     counts: CoverageCounts
     differences: Differences | None
     """None while it is worked on, and for the first of a list."""
+
+
+@dataclass(frozen=True, slots=True)
+class UploadPreview:
+    """An upload as its page shows it."""
+
+    details: UploadDetails
+    page: LinePage | None = None
+    """None while it is not ready."""
+    gone: Sequence[ShownLine] = ()
+    """The first lines of the list that it has no more."""
 
 
 class ListService:
@@ -185,7 +197,8 @@ class ListService:
         return upload_id
 
     async def append(self, caller: Caller, list_id: int, codes: Sequence[str]) -> int:
-        """Add lines with these codes at the end of a list; how many are new. What is in the list stays as it is.
+        """Add lines with these codes at the end of a list; how many are new. What is in the list, however it is
+        written, stays as it is.
 
         Raises `InvalidInput`, `PeriodEnded`, `CapReached`.
         """
@@ -193,7 +206,7 @@ class ListService:
             own = await _own(connection, caller, list_id)
             upload, _ = _lines_of(own, None)
             revision = await revision_of_copy(connection)
-            read = {line.key: line for line in map(ReadLine.of_code, codes) if line.code}
+            read = {line.key: line for line in (ReadLine.of_code(bare(each)) for each in codes) if line.code}
             for key in await line_repository.keys_among(connection, upload.id, read):
                 del read[key]
             total = (upload.total or 0) + len(read)
@@ -213,19 +226,13 @@ class ListService:
     async def upload(self, caller: Caller, list_id: int, upload_id: int) -> UploadDetails:
         """How far an upload is. Raises `InvalidInput` for none."""
         async with self._database.reading() as connection:
-            own = await _own(connection, caller, list_id)
-            upload = _upload_of(own, upload_id)
-            counts = await line_repository.counts(connection, caller.account.id, upload.id, self.today())
-            differences = None
-            if upload.state == "ready" and own.kept is not None:
-                differences = await line_repository.differences(connection, upload.id, own.kept.id)
-            return UploadDetails(own, upload, counts, differences)
+            return await self._details(connection, caller, await _own(connection, caller, list_id), upload_id)
 
     async def read_anew(self, caller: Caller, list_id: int, upload_id: int, choices: ReadChoices) -> None:
         """Let a file be read in another way. Raises `InvalidInput`, `PeriodEnded`."""
         async with self._changing(caller) as connection:
             upload = _upload_of(await _own(connection, caller, list_id), upload_id)
-            if not await repository.read_anew(connection, upload.id, choices):
+            if not await repository.read_anew(connection, upload.id, choices, int(self._clock.now())):
                 raise InvalidInput(NO_UPLOAD)
         self._wake()
 
@@ -284,24 +291,36 @@ class ListService:
             total = await line_repository.count(connection, account_id, upload.id, chosen, today, beside)
             return LinePage(await _with_stored(connection, found), total, upload)
 
-    async def gone(self, caller: Caller, list_id: int, upload_id: int) -> Sequence[ShownLine]:
-        """The first lines of a list that an upload has no more. Raises `InvalidInput`."""
+    async def preview(
+        self, caller: Caller, list_id: int, upload_id: int, chosen: LineFilter, *, limit: int, offset: int
+    ) -> UploadPreview:
+        """How far an upload is; once it is ready, some of its lines and of those that it lacks. Raises `NoSuchList`."""
+        today, account_id = self.today(), caller.account.id
         async with self._database.reading() as connection:
             own = await _own(connection, caller, list_id)
-            upload = _upload_of(own, upload_id)
-            if own.kept is None or own.kept.id == upload.id:
-                return []
-            found = await line_repository.gone(
-                connection, caller.account.id, upload.id, own.kept.id, self.today(), SHOWN_GONE
+            details = await self._details(connection, caller, own, upload_id)
+            if details.upload.state != "ready":
+                return UploadPreview(details)
+            beside = None if own.kept is None else own.kept.id
+            found = await line_repository.page(
+                connection, account_id, upload_id, chosen, today, beside=beside, limit=limit, offset=offset
             )
-            return await _with_stored(connection, found)
+            total = await line_repository.count(connection, account_id, upload_id, chosen, today, beside)
+            gone: Sequence[ListLine] = ()
+            if beside is not None and details.differences is not None and details.differences.gone:
+                gone = await line_repository.gone(connection, account_id, upload_id, beside, today, SHOWN_GONE)
+            shown = await _with_stored(connection, [*found, *gone])
+        page = LinePage(shown[: len(found)], total, details.upload)
+        return UploadPreview(details, page, shown[len(found) :])
 
-    async def every_line(self, caller: Caller, list_id: int, chosen: LineFilter) -> AsyncIterator[ShownLine]:
-        """All lines that match, a bounded number of them in memory. Raises `InvalidInput`."""
+    async def every_line(self, caller: Caller, upload: Upload, chosen: LineFilter) -> AsyncIterator[ShownLine]:
+        """All lines of an upload that match, a bounded number of them in memory. Raises `NoSuchList`, also where
+        another upload is kept meanwhile: its columns are others.
+        """
         after, today = 0, self.today()
         while True:
             async with self._database.reading() as connection:
-                upload, _ = _lines_of(await _own(connection, caller, list_id), None)
+                _upload_of(await _own(connection, caller, upload.list_id), upload.id)
                 found = await line_repository.page(
                     connection, caller.account.id, upload.id, chosen, today, after=after, limit=AT_ONCE
                 )
@@ -331,6 +350,16 @@ class ListService:
     def today(self) -> date:
         """The day now, in UTC."""
         return datetime.fromtimestamp(self._clock.now(), UTC).date()
+
+    async def _details(
+        self, connection: AsyncConnection, caller: Caller, own: ItemList, upload_id: int
+    ) -> UploadDetails:
+        upload = _upload_of(own, upload_id)
+        counts = await line_repository.counts(connection, caller.account.id, upload.id, self.today())
+        differences = None
+        if upload.state == "ready" and own.kept is not None:
+            differences = await line_repository.differences(connection, upload.id, own.kept.id)
+        return UploadDetails(own, upload, counts, differences)
 
     async def _state(self, connection: AsyncConnection, caller: Caller, item_list: ItemList) -> ListState:
         if item_list.kept is None:

@@ -132,34 +132,40 @@ class ListWorker:
     async def _follow_changes(self) -> bool:
         """Take in some changes of the copy; whether there may be more."""
         async with self._database.reading() as connection:
-            since = await repository.oldest_revision(connection)
+            oldest = await repository.oldest_revision(connection)
+            if oldest is None or oldest >= await revision_of_copy(connection):
+                return False
+        async with self._database.transaction() as connection:
+            uploads = await repository.locked_revisions(connection)
+            since = min(uploads.values(), default=None)
             last = await revision_of_copy(connection)  # before the changes: what comes meanwhile is not passed over
             if since is None or since >= last:
                 return False
             udis, until = await changed_udis(connection, since, CHANGES_AT_ONCE)
             listed = await line_repository.listed_subjects(connection, set(udis)) if udis else set()
+            stored = await stored_standings(connection, listed)
+            today = self._today()
+            standings = [match_of(subject, each, today) for subject, each in sorted(stored.items())]
+            await line_repository.set_standings(connection, standings)
             if not udis:  # the last changes were of actors or of rows that are gone
                 until = last
-            stored = await stored_standings(connection, listed)
-        today = self._today()
-        async with self._database.transaction() as connection:
-            await line_repository.set_standings(
-                connection, [match_of(subject, each, today) for subject, each in sorted(stored.items())]
-            )
-            await repository.note_revision(connection, since, until)
+            behind = [upload_id for upload_id, revision in uploads.items() if revision < until]
+            await repository.note_revision(connection, behind, until)
         return bool(udis)
 
     async def _match_due(self) -> bool:
         """Match some lines again that the copy did not have; whether there may be more."""
         now = int(self._clock.now())
         async with self._database.reading() as connection:
+            if not await line_repository.due(connection, now, 1):
+                return False
+        async with self._database.transaction() as connection:
+            await repository.locked_revisions(connection)
             due = await line_repository.due(connection, now, AT_ONCE)
             lines = [ReadLine.of_code(each.code) for each in due]
             known = await known_of(connection, self._copy, lines)
-        if not due:
-            return False
-        matches = [(each, due_at(each, now)) for each in _matches(lines, known, self._today())]
-        async with self._database.transaction() as connection:
+            found = _matches(lines, known, self._today())
+            matches = [(each, due_at(line, each, now)) for line, each in zip(lines, found, strict=True)]
             await line_repository.set_matches(connection, due, matches)
         return len(due) == AT_ONCE
 

@@ -49,6 +49,8 @@ files = account_router("lists", route_class=FileBodyRoute)
 
 EMPTY_FILE = "The body is empty. Send the file itself, such as with `curl --data-binary @stock.xlsx`."
 MAX_TEXT = 200
+MAX_LINE = 2**31 - 1
+"""The largest number of a line that every database takes."""
 
 
 class ReadParameters(BaseModel):
@@ -101,7 +103,7 @@ class LineParameters(ChosenLines):
 
     upload: int | None = Field(None, ge=1, le=MAX_ROW_ID, description="Of this upload instead of those of the list.")
     change: LineChange | None = Field(None, description="With `upload`: beside the list as it is.")
-    after: int = Field(0, ge=0, le=MAX_ROW_ID, description="Only lines after this number.")
+    after: int = Field(0, ge=0, le=MAX_LINE, description="Only lines after this number.")
     limit: int = Field(DEFAULT_PAGE, ge=1, le=MAX_PAGE, description="Most lines in the answer.")
 
     @property

@@ -43,7 +43,7 @@ async def list_rows(
     found = kept.found
 
     async def rows() -> AsyncIterator[Row]:
-        async for shown in lists.every_line(caller, list_id, chosen):
+        async for shown in lists.every_line(caller, kept, chosen):
             yield _row(shown, found)
 
     return _header(found), rows()

@@ -85,7 +85,3 @@ class ListQuery:
     def with_change(self, change: LineChange | None) -> str:
         """The address of the lines with another change, from the first page."""
         return replace(self, chosen=replace(self.chosen, change=change), page=1).address
-
-    def with_watched(self, is_watched: bool | None) -> str:
-        """The address of the lines that are watched, or not, from the first page."""
-        return replace(self, chosen=replace(self.chosen, is_watched=is_watched), page=1).address

@@ -1,6 +1,6 @@
 """Saved lists: all of them, one with its lines, and a file that was sent for one."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from starlette.requests import Request
@@ -8,8 +8,8 @@ from starlette.responses import Response
 
 from registerwatch.bootstrap import Service
 from registerwatch.errors import CapReached, InvalidInput, Overloaded, PeriodEnded
-from registerwatch.lists.models import MAX_LISTS, MAX_NAME_LENGTH
-from registerwatch.lists.service import LinePage, NoSuchList, ShownLine
+from registerwatch.lists.models import MAX_LISTS, MAX_NAME_LENGTH, FoundTable
+from registerwatch.lists.service import NoSuchList
 from registerwatch.pages.account.downloads import COUNTED_DOWNLOAD
 from registerwatch.pages.account.list_query import ListQuery, list_path, upload_path
 from registerwatch.pages.account.list_view import MEANINGS, TONES, shares
@@ -20,7 +20,7 @@ from registerwatch.pages.account.row_ids import RowId
 from registerwatch.pages.account.visitor import SignedIn, Visitor
 from registerwatch.pages.forms import Form, UploadedFile, form_of
 from registerwatch.pages.paging import Paging
-from registerwatch.scan.codes import MAX_CODES
+from registerwatch.scan.codes import read_codes
 from registerwatch.tables.csv_file import csv_text
 from registerwatch.tables.encodings import ENCODINGS
 from registerwatch.tables.table import MAX_ROWS, ReadChoices, column_letters
@@ -182,7 +182,8 @@ async def decide(
             is_left = await lists.discard(visitor.caller, list_id, upload_id)
             return redirect_to(list_path(list_id) if is_left else PATH, done="discarded")
         if form["step"] == "read":
-            await lists.read_anew(visitor.caller, list_id, upload_id, _choices_of(form))
+            details = await lists.upload(visitor.caller, list_id, upload_id)
+            await lists.read_anew(visitor.caller, list_id, upload_id, _choices_of(form, details.upload.found))
             return redirect_to(upload_path(list_id, upload_id))
         await lists.keep(visitor.caller, list_id, upload_id)
     except NoSuchList as error:
@@ -194,8 +195,7 @@ async def decide(
 
 async def _scanned(service: Service, visitor: Visitor, form: Form) -> Response:
     """Add scanned codes to the list that the form names by its id, or to a new one of the name that it has."""
-    codes, lists = form["scanned"].split("\n"), service.lists.service
-    codes = [code.strip() for code in codes if code.strip()][:MAX_CODES]
+    codes, lists = read_codes(form["scanned"]), service.lists.service
     if form["list"]:
         list_id = _number(form["list"]) or 0
         return redirect_to(list_path(list_id), done="added", n=await lists.append(visitor.caller, list_id, codes))
@@ -289,21 +289,15 @@ async def _upload_page(
     problem: str = "",
 ) -> Response:
     query = ListQuery.of(upload_path(list_id, upload_id), request.query_params)
-    lists = service.lists.service
     try:
-        details = await lists.upload(visitor.caller, list_id, upload_id)
-        if details.upload.state == "kept":
-            return redirect_to(list_path(list_id))
-        page: LinePage | None = None
-        gone: Sequence[ShownLine] = ()
-        if details.upload.state == "ready":
-            offset = (query.page - 1) * PAGE_ROWS
-            page = await lists.lines(
-                visitor.caller, list_id, query.chosen, upload_id=upload_id, limit=PAGE_ROWS, offset=offset
-            )
-            gone = await lists.gone(visitor.caller, list_id, upload_id)
+        shown = await service.lists.service.preview(
+            visitor.caller, list_id, upload_id, query.chosen, limit=PAGE_ROWS, offset=(query.page - 1) * PAGE_ROWS
+        )
     except NoSuchList as error:
         return _no_list(request, visitor, str(error))
+    details, page = shown.details, shown.page
+    if details.upload.state == "kept":
+        return redirect_to(list_path(list_id))
     return app_page(
         request,
         visitor,
@@ -314,7 +308,7 @@ async def _upload_page(
         upload=details.upload,
         page=page,
         paging=Paging(query.page, PAGE_ROWS, page.total if page else 0),
-        gone=gone,
+        gone=shown.gone,
         query=query,
         shares=shares(details.counts),
         problem=problem,
@@ -358,12 +352,17 @@ def _file_of(form: Form) -> UploadedFile:
     return file
 
 
-def _choices_of(form: Form) -> ReadChoices:
-    """What somebody corrected. A field that was left as it was says what was recognised, which changes nothing."""
+def _choices_of(form: Form, found: FoundTable | None) -> ReadChoices:
+    """What somebody corrected. In another sheet, or with other separators, the heading and the column that were left as
+    they were are recognised anew: they were those of another table.
+    """
     delimiter = "\t" if form["delimiter"] == "tab" else form["delimiter"]
-    return ReadChoices(
-        form["encoding"], delimiter, form["sheet"], _number(form["heading_row"]), _number(form["code_column"])
-    )
+    heading_row, code_column = _number(form["heading_row"]), _number(form["code_column"])
+    before = found.choices if found is not None else ReadChoices()
+    if (form["sheet"], delimiter) != (before.sheet, before.delimiter):
+        heading_row = None if heading_row == before.heading_row else heading_row
+        code_column = None if code_column == before.code_column else code_column
+    return ReadChoices(form["encoding"], delimiter, form["sheet"], heading_row, code_column)
 
 
 def _number(text: str) -> int | None:

@@ -29,6 +29,7 @@ def upgrade() -> None:
         sa.Column("id", _RowId, nullable=False),
         sa.Column("list_id", sa.BigInteger, sa.ForeignKey("item_lists.id", ondelete="CASCADE"), nullable=False),
         sa.Column("created_at", sa.BigInteger, nullable=False),
+        sa.Column("queued_at", sa.BigInteger, nullable=False),
         sa.Column("filename", sa.Text, nullable=False),
         sa.Column("content", sa.LargeBinary),
         sa.Column("choices", sa.Text, nullable=False),
