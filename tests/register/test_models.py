@@ -261,5 +261,5 @@ def test_a_document_of_an_older_version_is_served_with_the_fields_that_it_lacks(
     before = now.replace(b',"sterile":null,"latex":null,"implantable":null,"reusable":null', b"", 1)
 
     assert b'"latex"' not in before
-    assert completed(before, 2) == now
-    assert completed(now, 2) is now, "what was encoded since is whole, whatever version its detail has"
+    assert completed(before) == now
+    assert completed(now) is now

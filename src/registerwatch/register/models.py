@@ -138,8 +138,6 @@ in another way. Since 2 certificates always have a `revision`, since 3 there are
 
 A record of an older version is served with the field's default, and its detail is read when it is next refreshed.
 """
-SERVED_AS_STORED = 3
-"""The version since which documents are served as they are stored. `other_codes` are left out where there are none."""
 
 
 _OR_NULL = " Null when the register does not say or nobody has read it, which is not false."
@@ -367,14 +365,17 @@ def document(device: Device) -> bytes:
     return _encoder.encode(device)
 
 
-_ADDED_LAST = b',"sterile":'
-"""In every document that was encoded since `FLAGS` are there; within a text its quotation marks have backslashes."""
+ADDED_LAST = b',"sterile":'
+"""In every document that was encoded since `FLAGS` are there; within a text its quotation marks have backslashes.
+
+This tells more than the version that is noted: a node of the release before that stores a part of a record, as in an
+upgrade, writes a document without them and keeps the version. `other_codes` are left out where there are none.
+"""
 
 
-def completed(stored: bytes, version: int) -> bytes:
-    """A stored document as it is served: one of an older version gets the fields that it lacks."""
-    is_whole = version >= SERVED_AS_STORED or _ADDED_LAST in stored
-    return stored if is_whole else document(from_document(stored))
+def completed(stored: bytes) -> bytes:
+    """A stored document as it is served: one that an older release has written gets the fields that it lacks."""
+    return stored if ADDED_LAST in stored else document(from_document(stored))
 
 
 def from_document(stored: bytes | str) -> Device:

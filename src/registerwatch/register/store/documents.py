@@ -127,7 +127,7 @@ class DocumentReader(Protocol):
 
 
 DEVICE = (
-    "SELECT document, revision, read_at, detail_version IS NOT NULL, certs_read_at, delisted_at, document_version"
+    "SELECT document, revision, read_at, detail_version IS NOT NULL, certs_read_at, delisted_at"
     " FROM devices WHERE primary_di = {} AND is_current"
 )
 CODED = (
@@ -141,7 +141,7 @@ CHANGED = (
     " FROM devices WHERE revision > {} ORDER BY revision LIMIT {}"
 )
 UNINDEXED = (
-    "SELECT primary_di, delisted_at IS NULL, CASE WHEN {0} THEN document END, document_version"
+    "SELECT primary_di, delisted_at IS NULL, CASE WHEN {0} THEN document END"
     " FROM devices WHERE revision > {1} AND is_current ORDER BY revision DESC LIMIT {2}"
 )
 REVISION = "SELECT copy_id, revision FROM copy_state WHERE id = 1"

@@ -30,7 +30,7 @@ class PostgresDocumentReader:
 
     async def device(self, udi: str) -> StoredDocument | None:
         row = await self._reads.one(DEVICE.format("$1"), udi)
-        return StoredDocument(completed(row[0].encode(), row[6]), *row[1:6]) if row else None
+        return StoredDocument(completed(row[0].encode()), *row[1:]) if row else None
 
     async def coded(self, codes: Sequence[str]) -> list[CodedDevice]:
         rows = await self._reads.all(_CODED, list(codes), MAX_CODED)
@@ -38,7 +38,7 @@ class PostgresDocumentReader:
 
     async def rows(self, ids: Sequence[int]) -> list[bytes]:
         rows = await self._reads.all(_ROWS, list(ids))
-        found = {row_id: completed(document.encode(), version) for row_id, document, version in rows}
+        found = {row_id: completed(document.encode()) for row_id, document in rows}
         return [found[row_id] for row_id in ids if row_id in found]
 
     async def actor(self, srn: str) -> StoredActor | None:
@@ -51,7 +51,7 @@ class PostgresDocumentReader:
 
     async def unindexed(self, srn: str, revision: int, limit: int) -> list[UnindexedRow]:
         rows = await self._reads.all(_UNINDEXED, srn, revision, limit)
-        return [UnindexedRow(row[0], row[1], completed(row[2].encode(), row[3]) if row[2] else None) for row in rows]
+        return [UnindexedRow(row[0], row[1], completed(row[2].encode()) if row[2] else None) for row in rows]
 
     async def revision(self) -> tuple[str, int]:
         row = await self._reads.one(REVISION)
@@ -64,5 +64,5 @@ class PostgresDocumentReader:
 
 
 _CODED = CODED.format("ANY($1)", "$2")
-_ROWS = "SELECT id, document, document_version FROM devices WHERE id = ANY($1) AND delisted_at IS NULL"
+_ROWS = "SELECT id, document FROM devices WHERE id = ANY($1) AND delisted_at IS NULL"
 _UNINDEXED = UNINDEXED.format("position($1 in document) > 0", "$2", "$3")

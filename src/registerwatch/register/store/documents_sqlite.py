@@ -5,7 +5,7 @@ from pathlib import Path
 
 from registerwatch.db.sqlite import SqliteReads
 from registerwatch.errors import DatabaseUnavailable
-from registerwatch.register.models import SERVED_AS_STORED, completed
+from registerwatch.register.models import ADDED_LAST, completed
 from registerwatch.register.store.documents import (
     ACTOR,
     CHANGED,
@@ -33,9 +33,9 @@ class SqliteDocumentReader:
         row = await self._reads.one(_DEVICE, udi)
         if row is None:
             return None
-        document, revision, read_at, has_detail, certs_read_at, delisted_at, version = row
-        if version < SERVED_AS_STORED:  # asked here: a call would cost the most frequent read 3 % more
-            document = completed(document, version)
+        document, revision, read_at, has_detail, certs_read_at, delisted_at = row
+        if ADDED_LAST not in document:  # asked here: a call would cost the most frequent read 3 % more
+            document = completed(document)
         return StoredDocument(document, revision, read_at, bool(has_detail), certs_read_at, delisted_at)
 
     async def coded(self, codes: Sequence[str]) -> list[CodedDevice]:
@@ -59,9 +59,7 @@ class SqliteDocumentReader:
 
     async def unindexed(self, srn: str, revision: int, limit: int) -> list[UnindexedRow]:
         rows = await self._reads.all(_UNINDEXED, srn, revision, limit)
-        return [
-            UnindexedRow(row[0].decode(), bool(row[1]), completed(row[2], row[3]) if row[2] else None) for row in rows
-        ]
+        return [UnindexedRow(row[0].decode(), bool(row[1]), completed(row[2]) if row[2] else None) for row in rows]
 
     async def revision(self) -> tuple[str, int]:
         row = await self._reads.one(REVISION)
@@ -74,7 +72,7 @@ class SqliteDocumentReader:
 
 
 _DEVICE = DEVICE.format("?")
-_ROW = "SELECT document, document_version FROM devices WHERE id = ? AND delisted_at IS NULL"
+_ROW = "SELECT document FROM devices WHERE id = ? AND delisted_at IS NULL"
 _CODED = CODED.format("?", "?")
 _ACTOR = ACTOR.format("?")
 _CHANGED = CHANGED.format("?", "?")

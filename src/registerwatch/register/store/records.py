@@ -17,6 +17,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from registerwatch.clock import is_recent
 from registerwatch.db.engine import Database
 from registerwatch.register.models import (
+    ADDED_LAST,
     DOCUMENT_VERSION,
     Actor,
     Completeness,
@@ -349,7 +350,8 @@ def _searched_at(row: Row[Any]) -> int:
 def _known_detail(row: Row[Any], now: int) -> int | None:
     """The version whose detail is stored with every field that documents have today, if it was read lately."""
     is_due = row.detail_read_at is None or not is_recent(row.detail_read_at, now, DETAIL_SECONDS)
-    return None if is_due or row.document_version < DOCUMENT_VERSION else row.detail_version
+    is_older = row.document_version < DOCUMENT_VERSION or ADDED_LAST.decode() not in row.document
+    return None if is_due or is_older else row.detail_version
 
 
 def _known_device(row: Row[Any], since: int, scopes: DeviceScopes) -> DeviceObservation:
