@@ -26,7 +26,8 @@ class FacetValue(Answer):
         str,
         doc(
             "As the parameter of the same name takes it. `unknown` where it is not known of a device, which is never"
-            " `no`; `other` in `status` and `risk`, such as for legacy risk classes, which the parameters do not take.",
+            " `no`. The parameters do not take `other`, such as for legacy risk classes; `status` and `risk` take no"
+            " `unknown` either.",
             "DE",
         ),
     ]

@@ -125,7 +125,8 @@ class _Links:
         address = search_address(self.query.query, filters, facets=self.query.shows_facets)
         label = facet_label(facet, value, self.names)
         is_coded = facet in _WITH_CODE and label != value and value != UNKNOWN
-        return Choice(TITLES[facet], label, None if then == OTHER else address, code=value if is_coded else "")
+        is_taken = then != OTHER and not (then == UNKNOWN and facet in (Facet.STATUS, Facet.RISK))
+        return Choice(TITLES[facet], label, address if is_taken else None, code=value if is_coded else "")
 
     def _path(self, code: str) -> Sequence[Choice]:
         """The codes from the first level to the one that is filtered by; each leads to itself, the last one nowhere."""
