@@ -379,7 +379,7 @@ async def test_accounts_wait_for_places_in_turn(database: Database) -> None:
     tasks = []
     for account_id, name in accounts:
         tasks.append(asyncio.create_task(take(account_id, name)))
-        await asyncio.sleep(0.01)  # it looks into the database before it stands in line
+        await asyncio.sleep(0.1)  # it looks into the database before it stands in line
     clock.awake.set()
     while not all(task.done() for task in [first, *tasks]):
         clock.move(62)
@@ -400,7 +400,7 @@ async def test_many_trials_that_wait_leave_others_half_of_the_places(database: D
     tasks = []
     for each in requesters:
         tasks.append(asyncio.create_task(take(each, "trial" if each.is_trial else "customer")))
-        await asyncio.sleep(0.01)  # it looks into the database before it stands in line
+        await asyncio.sleep(0.1)  # it looks into the database before it stands in line
     clock.awake.set()
     while not all(task.done() for task in [first, *tasks]):
         clock.move(62)
