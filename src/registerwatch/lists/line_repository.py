@@ -100,23 +100,32 @@ async def number_keys(connection: AsyncConnection, upload_id: int) -> None:
         await connection.execute(set_nth.values(nth=bindparam("new_nth")), numbered)
 
 
-async def counts(connection: AsyncConnection, account_id: int, upload_id: int, today: date) -> CoverageCounts:
-    """How many lines of an upload stand how on a day."""
+async def counts(
+    connection: AsyncConnection, account_id: int, upload_ids: Collection[int], today: date
+) -> dict[int, CoverageCounts]:
+    """How many lines of each upload stand how on a day."""
     coverage = coverage_on(today).label("coverage")
     unread = and_(coverage_on(today) == "found", _row.certs_read.is_(False))
     counted = (
         select(
+            _row.upload_id,
             coverage,
             func.count(),
             func.sum(case((_watched(account_id), 1), else_=0)),
             func.sum(case((unread, 1), else_=0)),
         )
-        .where(_row.upload_id == upload_id)
-        .group_by(coverage)
+        .where(_row.upload_id.in_(upload_ids))
+        .group_by(_row.upload_id, coverage)
     )
-    rows = (await connection.execute(counted)).all()
-    of: dict[Coverage, int] = {row[0]: row[1] for row in rows}
-    return CoverageCounts(of, sum(row[2] for row in rows), sum(row[3] for row in rows))
+    found: dict[int, list[tuple[Coverage, int, int, int]]] = {upload_id: [] for upload_id in upload_ids}
+    for upload_id, *counts_of in await connection.execute(counted):
+        found[upload_id].append(tuple(counts_of))
+    return {
+        upload_id: CoverageCounts(
+            {each[0]: each[1] for each in rows}, sum(each[2] for each in rows), sum(each[3] for each in rows)
+        )
+        for upload_id, rows in found.items()
+    }
 
 
 async def page(

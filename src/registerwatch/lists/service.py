@@ -124,7 +124,7 @@ class ListService:
         """The account's lists by name, each with its coverage."""
         async with self._database.reading() as connection:
             lists = await repository.lists_of(connection, caller.account.id)
-            return [await self._state(connection, caller, each) for each in lists]
+            return await self._states(connection, caller, lists)
 
     async def names(self, caller: Caller) -> Mapping[int, str]:
         """The names of the account's lists that have lines, by id, in alphabetical order."""
@@ -135,7 +135,8 @@ class ListService:
     async def one(self, caller: Caller, list_id: int) -> ListState:
         """A list of the account with its coverage. Raises `InvalidInput` for none."""
         async with self._database.reading() as connection:
-            return await self._state(connection, caller, await _own(connection, caller, list_id))
+            own = await _own(connection, caller, list_id)
+            return (await self._states(connection, caller, [own]))[0]
 
     async def rename(self, caller: Caller, list_id: int, name: str) -> None:
         """Give a list another name. Raises `InvalidInput`, `PeriodEnded`."""
@@ -355,18 +356,24 @@ class ListService:
         self, connection: AsyncConnection, caller: Caller, own: ItemList, upload_id: int
     ) -> UploadDetails:
         upload = _upload_of(own, upload_id)
-        counts = await line_repository.counts(connection, caller.account.id, upload.id, self.today())
+        counts = await line_repository.counts(connection, caller.account.id, [upload.id], self.today())
         differences = None
         if upload.state == "ready" and own.kept is not None:
             differences = await line_repository.differences(connection, upload.id, own.kept.id)
-        return UploadDetails(own, upload, counts, differences)
+        return UploadDetails(own, upload, counts[upload.id], differences)
 
-    async def _state(self, connection: AsyncConnection, caller: Caller, item_list: ItemList) -> ListState:
-        if item_list.kept is None:
-            return ListState(item_list, None)
-        counts = await line_repository.counts(connection, caller.account.id, item_list.kept.id, self.today())
-        behind = await revision_of_copy(connection) - item_list.kept.revision
-        return ListState(item_list, counts, max(0, behind))
+    async def _states(
+        self, connection: AsyncConnection, caller: Caller, lists: Sequence[ItemList]
+    ) -> Sequence[ListState]:
+        kept = [each.kept.id for each in lists if each.kept is not None]
+        counts = await line_repository.counts(connection, caller.account.id, kept, self.today())
+        revision = await revision_of_copy(connection)
+        return [
+            ListState(each, counts[each.kept.id], max(0, revision - each.kept.revision))
+            if each.kept is not None
+            else ListState(each, None)
+            for each in lists
+        ]
 
     async def _added(self, connection: AsyncConnection, caller: Caller, name: str) -> int:
         account_id, wanted = caller.account.id, _name_of(name)
