@@ -1,6 +1,7 @@
 """The SQL of saved lists and their uploads. Functions run in the transaction of the connection that they are given."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -28,19 +29,29 @@ _UPLOAD = select(
     )
 )
 
+_LISTS = _UPLOAD.add_columns(
+    item_lists.c.id.label("of_list"),
+    item_lists.c.name,
+    item_lists.c.created_at.label("list_created_at"),
+    item_lists.c.upload_id.label("kept_id"),
+).select_from(item_lists.outerjoin(list_uploads, _row.list_id == item_lists.c.id))
+
 
 async def lists_of(connection: AsyncConnection, account_id: int, list_id: int | None = None) -> list[ItemList]:
-    """The account's lists, or the one of them with an id, by name."""
-    named = select(item_lists).where(item_lists.c.account_id == account_id)
+    """The account's lists, or the one of them with an id, by name. One statement: an upload that is kept meanwhile is
+    the waiting one or the kept one, never neither.
+    """
+    found = _LISTS.where(item_lists.c.account_id == account_id)
     if list_id is not None:
-        named = named.where(item_lists.c.id == list_id)
-    rows = (await connection.execute(named.order_by(item_lists.c.name))).all()
-    uploads = [_upload(row) for row in await connection.execute(_UPLOAD.where(_row.list_id.in_([r.id for r in rows])))]
-    kept = {each.id: each for each in uploads}
-    waiting = {each.list_id: each for each in uploads if each.state != "kept"}
-    return [
-        ItemList(row.id, row.name, row.created_at, kept.get(row.upload_id or 0), waiting.get(row.id)) for row in rows
-    ]
+        found = found.where(item_lists.c.id == list_id)
+    lists: dict[int, ItemList] = {}
+    for row in await connection.execute(found.order_by(item_lists.c.name, item_lists.c.id)):
+        named = lists.setdefault(row.of_list, ItemList(row.of_list, row.name, row.list_created_at))
+        if row.id is not None:
+            upload = _upload(row)
+            is_kept = upload.id == row.kept_id
+            lists[row.of_list] = replace(named, kept=upload) if is_kept else replace(named, waiting=upload)
+    return list(lists.values())
 
 
 async def named(connection: AsyncConnection, account_id: int, name: str) -> int | None:

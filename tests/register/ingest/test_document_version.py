@@ -6,14 +6,20 @@ import msgspec
 import pytest
 from sqlalchemy import text
 
-from registerwatch.register.models import DOCUMENT_VERSION
+from registerwatch.register.models import DOCUMENT_VERSION, FLAGS
 from registerwatch.watches.snapshot import decoded
 from tests.support.harness import NewAccount, ServiceHarness
 from tests.support.table_rows import copy_rows
 
 pytestmark = pytest.mark.anyio
 
-LATER_FIELDS: dict[str, Any] = {"status_date": None, "emdn": [], "trade_names": {}, "risk_class": ""}
+LATER_FIELDS: dict[str, Any] = {
+    "status_date": None,
+    "emdn": [],
+    "trade_names": {},
+    "risk_class": "",
+    **dict.fromkeys(FLAGS),
+}
 """Fields that the earlier release did not have, and what is served of them meanwhile."""
 
 

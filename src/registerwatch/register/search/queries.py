@@ -123,17 +123,19 @@ class SearchService:
 
     async def similar(self, filters: Filters, udi: str, rows: int) -> SearchPage:
         """Devices that pass filters, but for one."""
+        before = self._problem()
         try:
             hits = await asyncio.to_thread(
                 without_panics, lambda: self._index.by_filters(filters, limit=rows, offset=0, without=[udi])
             )
         except IndexUnavailable:
             return SearchPage([], 0, "name", None, INDEX_UNREADABLE)
-        return await self._page(hits, "name", None, {})
+        return await self._page(hits, "name", None, {}, before)
 
     async def _by_srn(self, srn: str, filters: Filters, page: int, rows: int, facets: Collection[Facet]) -> SearchPage:
+        before = self._problem()  # an index that is built meanwhile was not whole when it was asked
         found = await self._of_manufacturers.page(srn, filters, limit=rows, offset=(page - 1) * rows, facets=facets)
-        return SearchPage(found.rows, found.total, "srn", srn, self._problem(), facets=found.facets)
+        return SearchPage(found.rows, found.total, "srn", srn, before or self._problem(), facets=found.facets)
 
     async def _by_udi(
         self, text: str, meant: ParsedCode, filters: Filters, page: int, facets: Collection[Facet]
@@ -185,13 +187,14 @@ class SearchService:
     ) -> SearchPage:
         code = _code_of(text, meant)
         offset = (page - 1) * rows
+        before = self._problem()
 
         def look() -> tuple[Hits, Match, Counts]:
             hits, match = self._first_match(text, udi_spellings(text, meant), code, filters, rows, offset)
             return hits, match, hits.counts(facets, filters)
 
         hits, match, counts = await asyncio.to_thread(without_panics, look)
-        return await self._page(hits, match, code, counts)
+        return await self._page(hits, match, code, counts, before)
 
     def _first_match(
         self, text: str, spellings: Sequence[str], code: str | None, filters: Filters, limit: int, offset: int
@@ -212,9 +215,11 @@ class SearchService:
             return Hits([], 0), "udi"
         return self._index.by_similar_name(text, filters, limit=limit, offset=offset), "name"
 
-    async def _page(self, hits: Hits, match: Match, code: str | None, counts: Counts) -> SearchPage:
+    async def _page(
+        self, hits: Hits, match: Match, code: str | None, counts: Counts, problem: str | None
+    ) -> SearchPage:
         rows = [_row.decode(document) for document in await self._documents.rows(hits.ids)]
-        return SearchPage(rows, hits.total, match, code, self._problem(), facets=counts)
+        return SearchPage(rows, hits.total, match, code, problem or self._problem(), facets=counts)
 
 
 def _code_of(text: str, meant: ParsedCode) -> str | None:
