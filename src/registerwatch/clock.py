@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from datetime import UTC, date, datetime
 from functools import lru_cache
 from typing import Protocol
 
@@ -17,6 +18,11 @@ class Clock(Protocol):
 
     async def sleep(self, seconds: float) -> None:
         """Let `seconds` pass."""
+
+
+def day_of(unix_seconds: float) -> date:
+    """The day of an instant, in UTC: days of certificates have no time zone."""
+    return datetime.fromtimestamp(unix_seconds, UTC).date()
 
 
 CLOCK_DIFFERENCE_SECONDS = 60

@@ -3,14 +3,14 @@
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import date
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.accounts.models import Caller
 from registerwatch.accounts.repository import locked
 from registerwatch.accounts.validation import one_line
-from registerwatch.clock import Clock
+from registerwatch.clock import Clock, day_of
 from registerwatch.db.engine import Database
 from registerwatch.errors import CapReached, InvalidInput
 from registerwatch.lists import line_repository, repository
@@ -350,7 +350,7 @@ class ListService:
 
     def today(self) -> date:
         """The day now, in UTC."""
-        return datetime.fromtimestamp(self._clock.now(), UTC).date()
+        return day_of(self._clock.now())
 
     async def _details(
         self, connection: AsyncConnection, caller: Caller, own: ItemList, upload_id: int

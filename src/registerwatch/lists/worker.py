@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from datetime import UTC, date, datetime
+from datetime import date
 
 import structlog
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from registerwatch.accounts.plans import PlanName, Plans
 from registerwatch.accounts.repository import account as stored_account
 from registerwatch.accounts.repository import lock_account
-from registerwatch.clock import Clock
+from registerwatch.clock import Clock, day_of
 from registerwatch.db.engine import Database
 from registerwatch.errors import CapReached, InvalidInput, Overloaded
 from registerwatch.lists import line_repository, repository
@@ -170,7 +170,7 @@ class ListWorker:
         return len(due) == AT_ONCE
 
     def _today(self) -> date:
-        return datetime.fromtimestamp(self._clock.now(), UTC).date()
+        return day_of(self._clock.now())
 
 
 class _Work:

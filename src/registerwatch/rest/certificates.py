@@ -1,6 +1,6 @@
 """Public reads of certificates and refused applications."""
 
-from datetime import UTC, date, datetime
+from datetime import date
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Query, Request
@@ -8,6 +8,7 @@ from pydantic import BaseModel, Field
 from starlette.responses import Response
 
 from registerwatch.bootstrap import Service
+from registerwatch.clock import day_of
 from registerwatch.register.certificate_service import ID_PATTERN, ListState, NoCertificate
 from registerwatch.register.codes import CERTIFICATE_STATUSES
 from registerwatch.register.identifiers import MAX_LENGTH
@@ -205,4 +206,4 @@ def _kept(state: ListState, cache_control: str) -> str:
 
 
 def _today(service: Service) -> date:
-    return datetime.fromtimestamp(service.clock.now(), UTC).date()
+    return day_of(service.clock.now())

@@ -1,9 +1,7 @@
 """Showing the certificates of an account's watches. The register is not asked."""
 
-from datetime import UTC, datetime
-
 from registerwatch.accounts.models import Caller
-from registerwatch.clock import Clock
+from registerwatch.clock import Clock, day_of
 from registerwatch.db.engine import Database
 from registerwatch.watches.certificate_repository import devices_of_account
 from registerwatch.watches.certificates import CertificateFilter, CertificateOverview, overview
@@ -18,5 +16,5 @@ class CertificateService:
 
     async def overview(self, caller: Caller, chosen: CertificateFilter) -> CertificateOverview:
         """The certificates of all watched devices that match a filter."""
-        today = datetime.fromtimestamp(self._clock.now(), UTC).date()
+        today = day_of(self._clock.now())
         return overview(await devices_of_account(self._database, caller.account.id), chosen, today)

@@ -1,8 +1,9 @@
 """Certificates of watched devices that end soon, or ended lately. Read from snapshots; the register is not asked."""
 
 from collections.abc import Iterator, Sequence
-from datetime import UTC, date, datetime
+from datetime import date
 
+from registerwatch.clock import day_of
 from registerwatch.watches.models import Expiring, Watch
 
 PAST_DAYS = 30
@@ -19,7 +20,7 @@ def days_until(expiry: str, today: date) -> int | None:
 
 def expiring(watches: Sequence[Watch], now: float) -> list[Expiring]:
     """Those from 30 days past to 180 days ahead, the most urgent first."""
-    today = datetime.fromtimestamp(now, UTC).date()
+    today = day_of(now)
     found = [item for watch in watches for item in _of(watch, today)]
     return sorted(found, key=lambda item: (item.days, item.subject, item.certificate))
 

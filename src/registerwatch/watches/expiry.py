@@ -11,7 +11,7 @@ from datetime import UTC, date, datetime, timedelta
 import structlog
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registerwatch.clock import Clock
+from registerwatch.clock import Clock, day_of
 from registerwatch.db.engine import Database
 from registerwatch.register.observation import ReadContext
 from registerwatch.watches import expiry_repository
@@ -45,7 +45,7 @@ class ExpiryService:
     async def run(self) -> int:
         """Tell what is due, where no run of this day was through. How many events there were."""
         now = int(self._clock.now())
-        today = _day(now)
+        today = day_of(now)
         async with self._database.reading() as connection:
             last = await expiry_repository.last_day(connection)
         if last == today:
@@ -70,7 +70,7 @@ class _Run:
         self._publisher = publisher
         self._context = context
         self._now = now
-        self._today = _day(now)
+        self._today = day_of(now)
         self._last_day = last_day
         self._days = min(last_day, self._today - timedelta(PAST_DAYS)), self._today + timedelta(max(MARKS))
 
@@ -105,7 +105,7 @@ class _Run:
 
     def _notices(self, watch: EndingWatch, known: Known) -> Sequence[Notice]:
         marks = known.get(watch.id, {})
-        seen_on = max(self._last_day, _day(watch.created_at))
+        seen_on = max(self._last_day, day_of(watch.created_at))
         found = (
             notice_of(
                 each,
@@ -134,10 +134,6 @@ class _Run:
             cause=cause_of(self._context.batch, watch.manufacturer_srn, changes),
             visible_at=min(_start_of(each.reached_on) for each in told),
         )
-
-
-def _day(instant: int) -> date:
-    return datetime.fromtimestamp(instant, UTC).date()
 
 
 def _start_of(day: date) -> int:

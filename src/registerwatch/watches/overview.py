@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 from registerwatch.accounts.models import Caller
-from registerwatch.clock import Clock
+from registerwatch.clock import Clock, day_of
 from registerwatch.db.engine import Database
 from registerwatch.watches import overview_repository
 from registerwatch.watches.certificates import CertificateFilter, WatchedCertificate
@@ -71,7 +71,7 @@ class OverviewService:
     async def read(self, caller: Caller) -> WatchOverview:
         """The account's watches on the whole."""
         now, account_id = int(self._clock.now()), caller.account.id
-        today = datetime.fromtimestamp(now, UTC).date()
+        today = day_of(now)
         first, last = today - timedelta(days=PAST_DAYS), today + timedelta(days=AHEAD_DAYS)
         async with self._database.reading() as connection:
             states, slot = await overview_repository.states(connection, account_id, now)

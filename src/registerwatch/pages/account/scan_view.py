@@ -3,13 +3,14 @@
 import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import date
 from typing import Literal
 
 from starlette.requests import Request
 
 from registerwatch.accounts.models import Caller
 from registerwatch.bootstrap import Service
+from registerwatch.clock import day_of
 from registerwatch.errors import RateLimited
 from registerwatch.pages.addresses import actor_address, device_address
 from registerwatch.pages.public.device import served_device
@@ -113,7 +114,7 @@ async def scanned_codes(
         plan = await _planned(service, caller, codes)
         by_code = dict(zip(codes, plan.lines, strict=True))
     watched = await service.watches.service.watched_of(caller, [line.subject for line in plan.lines])
-    today = datetime.fromtimestamp(service.clock.now(), UTC).date()
+    today = day_of(service.clock.now())
 
     def scanned(code: str, device: ServedDevice | None = None) -> ScannedCode:
         line = by_code[code]

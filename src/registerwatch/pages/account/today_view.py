@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
+from registerwatch.clock import day_of
 from registerwatch.notifications.channel_models import ListedChannel
 from registerwatch.pages.account.choice_words import place_of
 from registerwatch.pages.account.watch_rows import STATES
@@ -77,7 +77,7 @@ class Today:
 
     def standing_of(self, certificate: WatchedCertificate) -> Badge:
         """How a certificate stands, and the tone."""
-        today = datetime.fromtimestamp(self.now, UTC).date()
+        today = day_of(self.now)
         standing = certificates_of(Snapshot(certs=(certificate.seen,)), today)
         return standing.words, standing.tone
 

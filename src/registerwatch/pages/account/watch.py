@@ -1,13 +1,13 @@
 """The page of one watch: its record now, what happened to it, and what people set for it."""
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
 
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
 from registerwatch.bootstrap import Service
+from registerwatch.clock import day_of
 from registerwatch.errors import CapReached, InvalidInput, PeriodEnded
 from registerwatch.pages.account.changes import severity_tone
 from registerwatch.pages.account.questions import ask_once, not_there
@@ -161,7 +161,7 @@ async def _view(
     device = actor = None
     if details.watch.kind == "udi":
         answer = await service.devices.stored(subject, client=lambda: address_of(request))
-        today = datetime.fromtimestamp(now, UTC).date()
+        today = day_of(now)
         device = None if answer is None else DeviceView(_served.decode(answer.body), today)
     else:
         actor = await service.documents.actor(subject)

@@ -1,13 +1,14 @@
 """Downloads of the list of watches, with the filter and the order of the page."""
 
 from collections.abc import AsyncIterator, Sequence
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 from zoneinfo import ZoneInfo
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from registerwatch.bootstrap import Service
+from registerwatch.clock import day_of
 from registerwatch.pages.account.downloads import COUNTED_DOWNLOAD
 from registerwatch.pages.account.router import account_pages
 from registerwatch.pages.account.visitor import SignedIn, Visitor
@@ -95,7 +96,7 @@ def _certificates(watch: Watch, now: float) -> tuple[str, str, date | None]:
         return "", "", None
     if watch.snapshot is None or watch.snapshot.certs is None:
         return "", NOT_READ, None
-    standing = certificates_of(watch.snapshot, datetime.fromtimestamp(now, UTC).date())
+    standing = certificates_of(watch.snapshot, day_of(now))
     told = "; ".join(_told(each, standing) for each in standing.certificates)
     return told, standing.words or NONE_LISTED, date.fromisoformat(standing.next_end) if standing.next_end else None
 

@@ -2,9 +2,10 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime
+from datetime import date
 
 from registerwatch.bootstrap import Service
+from registerwatch.clock import day_of
 from registerwatch.pages.account.visitor import Visitor
 from registerwatch.pages.account.watch_query import WatchQuery
 from registerwatch.pages.account.watch_standing import Badge, warnings
@@ -38,7 +39,7 @@ class WatchRow:
     @classmethod
     def of(cls, listed: ListedWatch, now: float, chosen: Collection[str]) -> "WatchRow":
         """A watch as it is at `now` (unix seconds)."""
-        today = datetime.fromtimestamp(now, UTC).date()
+        today = day_of(now)
         return cls(listed, WatchObject.of(listed.watch, now), str(listed.watch.id) in chosen, today)
 
     @property

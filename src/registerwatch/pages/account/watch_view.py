@@ -2,9 +2,10 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 from zoneinfo import ZoneInfo
 
+from registerwatch.clock import day_of
 from registerwatch.pages.account.changes import ShownChange, shown_changes
 from registerwatch.pages.account.watch_rows import BADGES, STATES
 from registerwatch.pages.account.watch_standing import Badge, certificate_badge, certificates_of, subject_status
@@ -71,7 +72,7 @@ class WatchView:
     @property
     def today(self) -> date:
         """The day in UTC."""
-        return datetime.fromtimestamp(self.now, UTC).date()
+        return day_of(self.now)
 
     @property
     def is_device(self) -> bool:

@@ -1,12 +1,12 @@
 """The page of an actor: who it is, and its devices."""
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 from fastapi import APIRouter, Request
 from starlette.responses import RedirectResponse, Response
 
 from registerwatch.bootstrap import Service
+from registerwatch.clock import day_of
 from registerwatch.pages.addresses import actor_address
 from registerwatch.pages.paging import Paging
 from registerwatch.pages.public.history_view import HistoryView
@@ -125,7 +125,7 @@ def _actor_page(request: Request, service: Service, view: ActorView, history: Hi
         actor=actor,
         parameters=view.parameters,
         history=HistoryView(history, f"{actor_address(actor.srn)}/history"),
-        today=datetime.fromtimestamp(service.clock.now(), UTC).date(),
+        today=day_of(service.clock.now()),
         summary=summary,
         structured=script_text(described) if actor.name else None,
         eudamed_search=EUDAMED_ACTORS if service.settings.reads_real_register else None,

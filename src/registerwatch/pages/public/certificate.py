@@ -2,13 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from registerwatch.bootstrap import Service
-from registerwatch.clock import iso_utc
+from registerwatch.clock import day_of, iso_utc
 from registerwatch.errors import InvalidInput
 from registerwatch.pages.public.listed_certificates import CertificateRow, instant, notice_of
 from registerwatch.pages.public.structured_data import certification, script_text
@@ -119,7 +118,7 @@ async def certificate(request: Request, certificate_id: str, service: InjectedSe
 
 
 def _certificate_page(request: Request, service: Service, found: CertificateDetails) -> Response:
-    today = datetime.fromtimestamp(service.clock.now(), UTC).date()
+    today = day_of(service.clock.now())
     view = CertificateView(found, CertificateRow(found.certificate, today))
     summary = certificate_summary(view, origin_of(service.settings))
     return page(

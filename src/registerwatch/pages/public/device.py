@@ -1,13 +1,14 @@
 """The page of a device."""
 
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import date
 
 import msgspec
 from fastapi import APIRouter, Request
 from starlette.responses import RedirectResponse, Response
 
 from registerwatch.bootstrap import Service
+from registerwatch.clock import day_of
 from registerwatch.pages.addresses import device_address, search_address
 from registerwatch.pages.languages import language_name, language_tag
 from registerwatch.pages.public.code_view import CodeView
@@ -188,7 +189,7 @@ def served_device(answer: DeviceAnswer) -> ServedDevice:
 async def _device_page(
     service: Service, request: Request, answer: DeviceAnswer, said: CodeView | None, code: str
 ) -> Response:
-    today = datetime.fromtimestamp(service.clock.now(), UTC).date()
+    today = day_of(service.clock.now())
     served = served_device(answer)
     history = await service.history.device(served.udi, only_changes=True)
     view = DeviceView(served, today, await section_beside_device(service, served))

@@ -1,13 +1,13 @@
 """The pages of a device's and an actor's history: all changes, and the record as of a day."""
 
-from datetime import UTC, date, datetime
+from datetime import date
 from typing import Any
 
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from registerwatch.bootstrap import Service
-from registerwatch.clock import iso_utc
+from registerwatch.clock import day_of, iso_utc
 from registerwatch.pages.addresses import actor_address, device_address
 from registerwatch.pages.public.actor import no_actor
 from registerwatch.pages.public.device import DeviceView, no_device
@@ -65,7 +65,7 @@ async def actor_history(request: Request, srn: str, service: InjectedService) ->
 
 def today_of(service: Service) -> date:
     """The day now, in UTC."""
-    return datetime.fromtimestamp(service.clock.now(), UTC).date()
+    return day_of(service.clock.now())
 
 
 def _history(
@@ -92,7 +92,7 @@ def _then(request: Request, service: Service, template: str, address: str, past:
         200,
         address=address,
         instant=iso_utc(past.instant),
-        day=datetime.fromtimestamp(past.instant, UTC).date(),
+        day=day_of(past.instant),
         today=today_of(service),
         note=past.note,
         **shown,
@@ -113,7 +113,7 @@ def device_view_then(past: AsOf) -> DeviceView | None:
         complete=not missing,
         missing=missing,
     )
-    return DeviceView(served, today=datetime.fromtimestamp(past.instant, UTC).date(), is_past=True)
+    return DeviceView(served, today=day_of(past.instant), is_past=True)
 
 
 def was_listed(past: AsOf) -> bool:

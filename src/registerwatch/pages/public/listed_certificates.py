@@ -2,10 +2,10 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime
+from datetime import date
 
 from registerwatch.bootstrap import Service
-from registerwatch.clock import iso_utc
+from registerwatch.clock import day_of, iso_utc
 from registerwatch.pages.tones import certificate_tone
 from registerwatch.register.certificate_kinds import kind_of_certificate, what_was_examined
 from registerwatch.register.certificate_proof import NOT_IN_FORCE, days_left, what_it_proves
@@ -200,4 +200,4 @@ def _is_same(certificate: StoredCertificate, of_device: Certificate) -> bool:
 
 
 def _today(service: Service) -> date:
-    return datetime.fromtimestamp(service.clock.now(), UTC).date()
+    return day_of(service.clock.now())

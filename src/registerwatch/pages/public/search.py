@@ -4,13 +4,13 @@ types.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Literal
 
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from registerwatch.bootstrap import Service
+from registerwatch.clock import day_of
 from registerwatch.pages.addresses import actor_address, device_address, search_address
 from registerwatch.pages.paging import Paging
 from registerwatch.pages.public.code_view import CodeView
@@ -150,7 +150,7 @@ async def search(request: Request, service: InjectedService) -> Response:
 async def _results(service: Service, query: PageQuery) -> Results:
     found = await service.search.search(query.query, query.filters, page=query.page, facets=query.facets)
     rows = SRN_ROWS if found.match == "srn" else NAME_ROWS
-    today = datetime.fromtimestamp(service.clock.now(), UTC).date()
+    today = day_of(service.clock.now())
     certificates = [CertificateRow(each, today) for each in found.certificates]
     said = CodeView.of(query.query, service.clock)
     narrowing = await narrowing_of(query, found.facets, service.facet_names)
