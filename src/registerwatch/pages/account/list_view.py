@@ -15,15 +15,6 @@ TONES: Mapping[Coverage, str] = {
     "ambiguous": "warn",
     "invalid": "warn",
 }
-MEANINGS: Mapping[Coverage, str] = {
-    "found": "The stored copy has it, and it is on the market or an actor.",
-    "certificate_ended": "Every certificate that the register names has ended, by date or by status.",
-    "off_market": "No longer placed on the EU market, or not intended for it.",
-    "delisted": "The register listed it once, and lists it no more.",
-    "unknown": "The code can be one, but the stored copy has none. Watch it to have the register asked.",
-    "ambiguous": "The code can be that of several devices.",
-    "invalid": "The row has no code, or one that can be none.",
-}
 BAR_WIDTH = 1_000
 """Units of the bar's view box."""
 
@@ -34,8 +25,6 @@ class Share:
 
     coverage: Coverage
     words: str
-    tone: str
-    meaning: str
     lines: int
     x: float
     width: float
@@ -49,6 +38,6 @@ def shares(counts: CoverageCounts) -> Sequence[Share]:
         lines = counts.of.get(each, 0)
         if lines:
             width = round(BAR_WIDTH * lines / counts.total, 2)
-            found.append(Share(each, COVERAGE_WORDS[each], TONES[each], MEANINGS[each], lines, round(x, 2), width))
+            found.append(Share(each, COVERAGE_WORDS[each], lines, round(x, 2), width))
             x += width
     return found

@@ -8,11 +8,11 @@ from starlette.responses import Response
 
 from registerwatch.bootstrap import Service
 from registerwatch.errors import CapReached, InvalidInput, Overloaded, PeriodEnded
-from registerwatch.lists.models import MAX_LISTS, MAX_NAME_LENGTH, FoundTable
+from registerwatch.lists.models import MAX_NAME_LENGTH, FoundTable
 from registerwatch.lists.service import NoSuchList
 from registerwatch.pages.account.downloads import COUNTED_DOWNLOAD
 from registerwatch.pages.account.list_query import ListQuery, list_path, upload_path
-from registerwatch.pages.account.list_view import MEANINGS, TONES, shares
+from registerwatch.pages.account.list_view import TONES, shares
 from registerwatch.pages.account.questions import ask_once, not_there
 from registerwatch.pages.account.rendering import app_page, fragment_asked, redirect_to
 from registerwatch.pages.account.router import account_pages
@@ -224,7 +224,6 @@ async def _all_page(
         lines=sum(each.counts.total for each in states if each.counts),
         cap=plan.lines,
         max_rows=min(MAX_ROWS, plan.lines),
-        max_lists=MAX_LISTS,
         name=name,
         problem=problem,
     )
@@ -334,7 +333,6 @@ async def _download(request: Request, service: Service, visitor: Visitor, list_i
 def _words() -> dict[str, Any]:
     return {
         "coverage_words": COVERAGE_WORDS,
-        "meanings": MEANINGS,
         "tones": TONES,
         "certificates_words": certificates_words,
         "shown_cells": SHOWN_CELLS,
