@@ -40,7 +40,6 @@ class DueLine:
     upload_id: int
     number: int
     code: str
-    due_at: int
 
 
 _row = list_lines.c
@@ -48,11 +47,7 @@ _cells = msgspec.json.Decoder(list[str])
 
 _SET_MATCH = (
     update(list_lines)
-    .where(
-        _row.upload_id == bindparam("of_upload"),
-        _row.number == bindparam("of_number"),
-        _row.due_at == bindparam("of_due_at"),
-    )
+    .where(_row.upload_id == bindparam("of_upload"), _row.number == bindparam("of_number"))
     .values(
         {
             name: bindparam(f"new_{name}")
@@ -194,7 +189,7 @@ async def gone(
 
 async def due(connection: AsyncConnection, now: int, limit: int) -> list[DueLine]:
     """Lines that are to be matched again, those that wait longest first."""
-    found = select(_row.upload_id, _row.number, _row.code, _row.due_at).where(_row.due_at <= now)
+    found = select(_row.upload_id, _row.number, _row.code).where(_row.due_at <= now)
     rows = await connection.execute(found.order_by(_row.due_at).limit(limit))
     return [DueLine(*row) for row in rows]
 
@@ -202,14 +197,11 @@ async def due(connection: AsyncConnection, now: int, limit: int) -> list[DueLine
 async def set_matches(
     connection: AsyncConnection, lines: Sequence[DueLine], matches: Sequence[tuple[Match, int | None]]
 ) -> None:
-    """Store what due lines are, and when they are due again. A line that the copy has by now is due no more and stays
-    as it is.
-    """
+    """Store what due lines are, and when they are due again. The caller has locked their uploads since it read them."""
     rows = [
         {
             "of_upload": line.upload_id,
             "of_number": line.number,
-            "of_due_at": line.due_at,
             "new_due_at": due_at,
             **{f"new_{name}": value for name, value in asdict(found).items()},
         }

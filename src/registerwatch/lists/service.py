@@ -1,5 +1,6 @@
 """What an account does with its saved lists."""
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -203,11 +204,12 @@ class ListService:
 
         Raises `InvalidInput`, `PeriodEnded`, `CapReached`.
         """
+        lines = await asyncio.to_thread(lambda: [ReadLine.of_code(bare(each)) for each in codes])
+        read = {line.key: line for line in lines if line.code}
         async with self._changing(caller) as connection:
             own = await _own(connection, caller, list_id)
             upload, _ = _lines_of(own, None)
             revision = await revision_of_copy(connection)
-            read = {line.key: line for line in (ReadLine.of_code(bare(each)) for each in codes) if line.code}
             for key in await line_repository.keys_among(connection, upload.id, read):
                 del read[key]
             total = (upload.total or 0) + len(read)

@@ -162,7 +162,7 @@ class ListWorker:
         async with self._database.transaction() as connection:
             await repository.locked_revisions(connection)
             due = await line_repository.due(connection, now, AT_ONCE)
-            lines = [ReadLine.of_code(each.code) for each in due]
+            lines = await asyncio.to_thread(lambda: [ReadLine.of_code(each.code) for each in due])
             known = await known_of(connection, self._copy, lines)
             found = _matches(lines, known, self._today())
             matches = [(each, due_at(line, each, now)) for line, each in zip(lines, found, strict=True)]
