@@ -15,7 +15,7 @@ from schemathesis import APIOperation, Case, GenerationMode
 from schemathesis.checks import negative_data_rejection, positive_data_acceptance
 
 from registerwatch.register.search.filters import Facet
-from registerwatch.rest.file_body import XLSX
+from registerwatch.web.spreadsheet import XLSX
 from tests.billing.plain_provider import SETTINGS
 from tests.support.harness import ServiceHarness, auth_headers
 from tests.support.servers import served_harness

@@ -6,7 +6,6 @@ route has: a body of 2 MiB can hold a million objects that nobody asked for.
 
 import json
 import re
-from collections.abc import Callable, Coroutine
 from typing import Any
 
 import msgspec
@@ -14,12 +13,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from registerwatch.errors import InvalidInput
-from registerwatch.rest.auth import caller_of
-from registerwatch.rest.idempotency import IdempotentRoute
+from registerwatch.rest.checked_route import Handler
+from registerwatch.rest.placed_body import PlacedBodyRoute
 from registerwatch.web.body_limits import MAX_BODY_BYTES
-from registerwatch.web.injection import counted
-from registerwatch.web.large_bodies import place_of_body
-from registerwatch.web.rate_limits import Limit
 
 CSV = "text/csv"
 CSV_BODY = {
@@ -45,25 +41,18 @@ CHARSETS = frozenset(
 )
 """What spreadsheets write. Python knows more, and some take it minutes: `punycode` is quadratic."""
 
-_count = counted(Limit.ACCOUNT)
 _CHARSET = re.compile(r";[ \t]*charset=\"?([\w.:-]{1,40})", re.IGNORECASE | re.ASCII)
 
 
-class CsvBodyRoute(IdempotentRoute):
+class CsvBodyRoute(PlacedBodyRoute):
     """Takes `text/csv` as well: the endpoint sees the JSON object that would hold it.
 
     The application's `state.large_bodies` has the places of accounts that send one.
     """
 
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+    def get_body_handler(self) -> Handler:
         """The handler of the route, behind one that reads such a request."""
-        handle = super().get_route_handler()
-
-        async def handle_in_place(request: Request) -> Response:
-            await _count(request)
-            caller = await caller_of(request)
-            async with place_of_body(request, caller.account.id) as placed:
-                return await handle_either(placed)
+        handle = super().get_body_handler()
 
         async def handle_either(request: Request) -> Response:
             content_type = request.headers.get("content-type", "")[:MAX_CONTENT_TYPE_LENGTH]
@@ -71,7 +60,7 @@ class CsvBodyRoute(IdempotentRoute):
                 return await handle(_CsvRequest(request, _charset_of(content_type)))
             return await handle(_LargeJsonRequest(request.scope, request.receive))
 
-        return handle_in_place
+        return handle_either
 
 
 class _CsvRequest(Request):

@@ -20,8 +20,8 @@ from registerwatch.rest.description import (
     Responses,
     answer,
 )
-from registerwatch.rest.file_body import FILE_BODY, XLSX, FileBodyRoute
 from registerwatch.rest.parameters import DEFAULT_PAGE, MAX_PAGE, RowId, row_id
+from registerwatch.rest.placed_body import PlacedBodyRoute
 from registerwatch.rest.routers import account_router
 from registerwatch.tables.table import ReadChoices
 from registerwatch.watches.tags import tags_of_text
@@ -42,11 +42,22 @@ from registerwatch.web.list_answers import (
 from registerwatch.web.list_files import list_rows
 from registerwatch.web.rate_limits import Limit
 from registerwatch.web.responses import NOT_CACHED, json_response, private_response
-from registerwatch.web.spreadsheet import csv_response, xlsx_response
+from registerwatch.web.spreadsheet import XLSX, csv_response, xlsx_response
 
 router = account_router("lists")
-files = account_router("lists", route_class=FileBodyRoute)
+files = account_router("lists", route_class=PlacedBodyRoute)
 
+FILE_BODY = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "text/csv": {"schema": {"type": "string"}, "example": "Article;GTIN\n4711;04012345678901\n"},
+            XLSX: {"schema": {"type": "string", "format": "binary"}},
+            "application/octet-stream": {"schema": {"type": "string", "format": "binary"}},
+        },
+    }
+}
+"""The file of a list, whatever its content type says."""
 EMPTY_FILE = "The body is empty. Send the file itself, such as with `curl --data-binary @stock.xlsx`."
 MAX_TEXT = 200
 MAX_LINE = 2**31 - 1
