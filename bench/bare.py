@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
+from urllib.parse import unquote
 
 import msgspec
 import uvicorn
@@ -29,17 +30,27 @@ EMPTY = Answer(200, {"content-length": "0"}, b"")
 
 def beside_bare(setup: Setup, what: str, port: int, requests: Sequence[Request], connections: int = CONNECTIONS) -> Row:
     """Requests per second of our service and of a bare application with its answers, both on the server's core."""
-    file = setup.path("requests.json")
-    file.write_bytes(msgspec.json.encode(requests))
-    with serving(setup, SERVER_CORE, port, file, target=requests[0].target) as other:
+    with serving_answers_of(setup, port, requests) as other:
         measured = partial(rate, requests=requests, seconds=setup.seconds, connections=connections)
         return setup.row(what, {"ours": partial(measured, port), PEER: partial(measured, other.port)})
+
+
+def serving_answers_of(setup: Setup, port: int, requests: Sequence[Request]) -> AbstractContextManager[Server]:
+    """The application on the server's core, with the answers that the service at this port gives."""
+    file = setup.path("requests.json")
+    file.write_bytes(msgspec.json.encode(requests))
+    return serving(setup, SERVER_CORE, port, file, target=requests[0].target)
 
 
 def serving(setup: Setup, core: int, *answers: object, target: str = "/") -> AbstractContextManager[Server]:
     """The application on a core, with the answers that its arguments say."""
     command = [sys.executable, "-m", "bench.bare", *answers]
     return answering(command, setup.path("bare-app.log"), target, cores=[core])
+
+
+def _key(target: str) -> tuple[str, bytes]:
+    path, _, query = target.partition("?")
+    return unquote(path), query.encode()
 
 
 def _messages(answer: Answer) -> tuple[Message, Message]:
@@ -51,13 +62,13 @@ def _messages(answer: Answer) -> tuple[Message, Message]:
 def main() -> None:
     """Serve until ended."""
     *asked, _, port = sys.argv[1:]
-    answers: defaultdict[str, tuple[Message, Message]] = defaultdict(lambda: _messages(EMPTY))
+    answers: defaultdict[tuple[str, bytes], tuple[Message, Message]] = defaultdict(lambda: _messages(EMPTY))
     if asked:
         client, requests = Client(int(asked[0])), msgspec.json.decode(Path(asked[1]).read_bytes(), type=list[Request])
-        answers = defaultdict(None, {each.target: _messages(client.ask(each)) for each in requests})
+        answers = defaultdict(None, {_key(each.target): _messages(client.ask(each)) for each in requests})
 
     async def application(scope: Scope, _receive: Receive, send: Send) -> None:
-        start, body = answers[scope["path"]]
+        start, body = answers[scope["path"], scope["query_string"]]
         await send(start)
         await send(body)
 

@@ -1,13 +1,12 @@
 """Part `databases`: what a request costs on PostgreSQL and on SQLite, the service over the same rows in both."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 
 from bench.figures import Figure, Goal, Row, Section
-from bench.load import CONNECTIONS, Request, actor_requests, device_requests, rate, unchanged_requests
+from bench.load import CONNECTIONS, Request, actor_requests, device_requests, rate_with_cost, unchanged_requests
 from bench.postgresql import DESCRIPTION, cluster
-from bench.processes import SERVER_CORE, computed_seconds
+from bench.processes import SERVER_CORE
 from bench.questions import Question, sample_of
 from bench.service import bring_up_to_date, served, stand_in_register
 from bench.setup import Setup
@@ -58,19 +57,12 @@ def _requests(setup: Setup, sides: Sides) -> Iterator[tuple[str, list[Request]]]
 def _rows(setup: Setup, sides: Sides, what: str, requests: Sequence[Request]) -> Iterator[Row]:
     """Requests per second, and their cost."""
     connections = 1 if what == ONE_CONNECTION else CONNECTIONS
-    takes = {name: partial(_rate, *side, requests, setup.seconds, connections) for name, side in sides.items()}
+    takes = {name: partial(rate_with_cost, *side, requests, setup.seconds, connections) for name, side in sides.items()}
     row = setup.row(what, takes)
     cost, other = (Figure(float(each.details["cpu_ms"]), "CPU ms") for each in (row.ours, *row.peers.values()) if each)
     goal = None if what == ACTOR else Goal(f"≤ {MAX_TIMES:.0f} times", cost.value <= MAX_TIMES * other.value)
     yield row
     yield Row(f"{what}: cost of a request", cost, {PEER: other}, goal)
-
-
-def _rate(port: int, pids: Sequence[int], requests: Sequence[Request], seconds: float, connections: int) -> Figure:
-    before = sum(map(computed_seconds, pids))
-    figure = rate(port, requests, seconds, connections)
-    cost = (sum(map(computed_seconds, pids)) - before) * 1e3 / float(figure.details["samples"])
-    return replace(figure, details={**figure.details, "cpu_ms": cost})
 
 
 def _searches(texts: Sequence[str], status: StatusFilter | None = None) -> list[Request]:

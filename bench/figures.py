@@ -19,13 +19,15 @@ class Figure:
     @property
     def text(self) -> str:
         """The figure as a table shows it; of latencies p50, p99, the longest, how many; of
-        minutes p50 and p95; of rates p50 and p99 beside.
+        minutes p50 and p95; of rates p50 and p99 beside; of the cost of a request the least and the most of any round.
         """
         if self.unit == "ms":
             asked = f" ({int(self.details['requests']):,})" if "requests" in self.details else ""
             return " / ".join([number(self.value), *self._details("p99", "max")]) + f" ms{asked}"
         if self.unit == "min":
             return " / ".join([number(self.value), *self._details("p95")]) + " min"
+        if self.unit == "CPU µs":
+            return f"{number(self.value)} ({' to '.join(self._details('least', 'most'))}) µs"
         if self.unit in COUNTED:
             return f"{self.value:,.0f} {self.unit}"
         times = " / ".join(self._details("p50_ms", "p99_ms"))
@@ -100,7 +102,13 @@ def latencies(seconds: Sequence[float], **details: float | int | str) -> Figure:
 
 def median_figure(rounds: Sequence[Figure]) -> Figure:
     """One figure of several rounds: the median of each number, but the greatest time and memory, the sum of samples."""
-    summaries: dict[str, Callable[..., float]] = {"max": max, "megabytes": max, "samples": sum}
+    summaries: dict[str, Callable[..., float]] = {
+        "max": max,
+        "megabytes": max,
+        "samples": sum,
+        "least": min,
+        "most": max,
+    }
     details = {
         name: value if isinstance(value, str) else summaries.get(name, median)([each.details[name] for each in rounds])
         for name, value in rounds[0].details.items()

@@ -7,6 +7,7 @@ import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import closing
+from dataclasses import replace
 from math import ceil
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from urllib.parse import quote
 import msgspec
 
 from bench.figures import Figure
-from bench.processes import LOAD_CORE, ProcessFailed, pinned
+from bench.processes import LOAD_CORE, ProcessFailed, computed_seconds, pinned
 
 SCRIPT = Path(__file__).with_name("load.lua")
 CONNECTIONS = 16
@@ -108,6 +109,16 @@ def rate(port: int, requests: Sequence[Request], seconds: float, connections: in
         raise ProcessFailed(f"{found['failures']} of {found['samples']} requests failed:\n{done.stdout}{done.stderr}")
     details = {name: found[name] for name in ("p50_ms", "p99_ms", "max", "samples")}
     return Figure(found["samples"] / found["seconds"], "requests/s", {**details, "connections": connections})
+
+
+def rate_with_cost(
+    port: int, pids: Sequence[int], requests: Sequence[Request], seconds: float, connections: int = CONNECTIONS
+) -> Figure:
+    """The same with `cpu_ms`: what the core computed for these processes, divided by the requests."""
+    before = sum(map(computed_seconds, pids))
+    figure = rate(port, requests, seconds, connections)
+    cost = (sum(map(computed_seconds, pids)) - before) * 1e3 / float(figure.details["samples"])
+    return replace(figure, details={**figure.details, "cpu_ms": cost})
 
 
 def _wrk(command: Sequence[str], seconds: float) -> subprocess.CompletedProcess[str]:

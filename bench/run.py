@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from bench import (
     accounts,
+    cpu,
     databases,
     facets,
     fill,
@@ -25,14 +26,27 @@ from bench.figures import Section
 from bench.processes import foreign_seconds
 from bench.setup import Setup, say
 
-PARTS = ("reads", "search", "facets", "databases", "fill", "start", "accounts", "watching", "pages", "lists", "tools")
+PARTS = (
+    "reads",
+    "cpu",
+    "search",
+    "facets",
+    "databases",
+    "fill",
+    "start",
+    "accounts",
+    "watching",
+    "pages",
+    "lists",
+    "tools",
+)
 SHOWN = (
     *PARTS,
     "mixed",
     "news",
     "year",
 )  # the last three run only when they are named; the first two in the full report
-GROWING = frozenset({"reads", "search", "facets", "databases", "fill", "start", "lists", "tools"})
+GROWING = frozenset({"reads", "cpu", "search", "facets", "databases", "fill", "start", "lists", "tools"})
 """Parts whose figures depend on how many devices there are; of several sizes the others take one."""
 USUAL_SIZE = 320_000
 IN_TURN: Mapping[str, Callable[[Setup], Section]] = {
@@ -45,6 +59,7 @@ IN_TURN: Mapping[str, Callable[[Setup], Section]] = {
         watching,
         databases,
         reads,
+        cpu,
         accounts,
         pages,
         lists,

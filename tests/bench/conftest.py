@@ -8,7 +8,7 @@ import pytest
 from bench.figures import Section
 from bench.setup import Setup
 
-from bench import accounts, databases, mixed, news, news_world, pages, reads, run, tools
+from bench import accounts, cpu, databases, mixed, news, news_world, pages, reads, run, tools
 
 PARTS = [name for name in run.IN_TURN if name != "year"]
 
@@ -24,11 +24,12 @@ def setup() -> Iterator[Setup]:
 def sections(setup: Setup) -> Iterator[dict[str, Section]]:
     """What every part measures, but the year, which is a test of its own."""
     with pytest.MonkeyPatch.context() as patch:
-        for part in (accounts, databases, mixed, reads, tools):
+        for part in (accounts, cpu, databases, mixed, reads, tools):
             patch.setattr(part, "READ_DEVICES", 30)
-        for part in (databases, mixed):
+        for part in (cpu, databases, mixed):
             patch.setattr(part, "READ_ACTORS", 3)
         patch.setattr(accounts, "BURST", 5)
+        patch.setattr(cpu, "WORDS", 2)
         patch.setattr(news_world, "DEVICES", 100_000)
         patch.setattr(news, "READERS_A_MINUTE", 0.5)
         patch.setattr(pages, "SAMPLES", 3)

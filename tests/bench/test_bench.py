@@ -46,6 +46,7 @@ def test_every_part_has_a_table_in_which_everything_was_measured(sections: dict[
     assert {name: section.failure for name, section in sections.items() if section.failure} == {}
     rows = {
         "reads": 6,
+        "cpu": 18,
         "search": 13,
         "facets": 40,
         "databases": 16,
@@ -70,6 +71,7 @@ def test_every_part_has_a_table_in_which_everything_was_measured(sections: dict[
 def test_ours_stands_beside_the_same_peers_as_ever(sections: dict[str, Section]) -> None:
     peers = {name: {peer for row in section.rows for peer in row.peers} for name, section in sections.items()}
     assert peers["reads"] == {"bare ASGI app"}
+    assert peers["cpu"] == {"bare ASGI app", "python"}
     assert peers["facets"] == {"the plain search"}
     assert peers["databases"] == {"on SQLite"}
     assert peers["tools"] == {"the same over REST"}
@@ -98,6 +100,14 @@ def test_words_are_counted_while_somebody_else_reads_the_copy(tmp_path: Path) ->
 def test_what_a_request_costs_is_known_of_both_databases(sections: dict[str, Section]) -> None:
     cost = by_name(sections["databases"])["device, 200: cost of a request"]
     assert all(figure is not None and 0 < figure.value < 100 for figure in (cost.ours, cost.peers["on SQLite"]))
+
+
+def test_what_a_request_costs_is_told_with_its_spread_beside_the_bare_application(sections: dict[str, Section]) -> None:
+    rows = [row for row in sections["cpu"].rows if row.ours.unit == "CPU µs"]
+    assert {"device, 200", "`/live`", "`/v1/events`", "search that finds nothing"} <= {row.what for row in rows}
+    for row in rows:
+        assert float(row.ours.details["least"]) <= row.ours.value <= float(row.ours.details["most"]), row.what
+        assert row.peers["bare ASGI app"] is not None, row.what
 
 
 def test_everything_at_once_is_answered_on_both_databases(sections: dict[str, Section]) -> None:
