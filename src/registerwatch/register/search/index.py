@@ -22,14 +22,16 @@ from registerwatch.register.search.fields import (
     schema,
 )
 from registerwatch.register.search.filters import Facet, Filters
-from registerwatch.register.search.hits import Hits, Selection
+from registerwatch.register.search.hits import Hits, Selection, count_of
 from registerwatch.register.search.index_files import META, LoadedFiles
-from registerwatch.register.search.ties import rows_in_order
+from registerwatch.register.search.ties import MAX_TIED, page_in_order, rows_at
 
 MAX_EXPANSIONS = 48
 """Words that a prefix is spelled out into, so that they can be ranked; more are matched without ranking."""
 
 REST_BOOST = 0.2
+MAX_ALLOCATED = 20_000
+"""Hits before a page for which the library may reserve memory without knowing whether there are so many."""
 COMMON = 2_000
 """Devices with a word from which on the word alone fills the first pages."""
 
@@ -131,21 +133,22 @@ class SearchIndex:
 
     def by_identifier(self, identifiers: Iterable[str], filters: Filters, *, limit: int, offset: int) -> Hits:
         """Devices with one of these UDI-DIs or Basic UDI-DIs."""
-        terms = list(dict.fromkeys([*identifiers, *(reference_key(each) for each in identifiers)]))
-        return self._exact(Query.term_set_query(self._schema, "identifier", terms), filters, limit, offset)
+        terms = dict.fromkeys([*identifiers, *(reference_key(each) for each in identifiers)])
+        return self._exact("identifier", terms, filters, limit=limit, offset=offset)
 
     def by_srn(self, srn: str, filters: Filters, *, limit: int, offset: int, without: Collection[str] = ()) -> Hits:
         """Devices of one manufacturer, without some UDI-DIs."""
-        return self._exact(self._without(self._term("manufacturer", srn), without), filters, limit, offset)
+        return self._exact("manufacturer", [srn], filters, limit=limit, offset=offset, without=without)
 
     def by_reference(self, reference: str, filters: Filters, *, limit: int, offset: int) -> Hits:
         """Devices with this catalogue reference, without regard to case and spaces."""
-        key = reference_key(reference)
-        return self._exact(self._term("reference", key), filters, limit, offset) if key else Hits([], 0)
+        return self._exact("reference", [reference_key(reference)], filters, limit=limit, offset=offset)
 
     def by_filters(self, filters: Filters, *, limit: int, offset: int, without: Collection[str] = ()) -> Hits:
         """Every device that the filters let through, without some UDI-DIs."""
-        return self._exact(self._without(Query.all_query(), without), filters, limit, offset)
+        if not self._ready():
+            return Hits([], 0)
+        return self._in_order(self._without(self._passing(Query.all_query(), filters), without), limit, offset)
 
     def by_name(self, text: str, filters: Filters, *, limit: int, offset: int) -> Hits:
         """Devices whose names have every word; the last one may be the beginning of a word."""
@@ -153,22 +156,28 @@ class SearchIndex:
         if not words or not self._ready():
             return Hits([], 0)
         *firsts, last = words
-        longer = self._longer_words(last)
+        searcher = self._searcher()
+        if not all(searcher.doc_freq("names", word) for word in firsts):
+            return Hits([], 0)
+        longer, frequency = self._longer_words(last), searcher.doc_freq("names", last)
+        if not longer and not frequency:
+            return Hits([], 0)
+        whole = self._in_names(filters, lambda field: [self._word(field, word) for word in words])
         if not longer:
-            return self._search(
-                self._in_names(filters, lambda field: [self._word(field, word) for word in words]), limit, offset
-            )
+            return self._ranked(whole, limit, offset, frequency)
+        if frequency and not firsts:
+            more = self._in_names(filters, lambda field: [self._only_longer(field, last, longer)])
+            return self._one_before_another(whole, more, limit, offset, frequency)
         begins = self._in_names(
             filters, lambda field: [*(self._word(field, word) for word in firsts), self._beginning(field, last, longer)]
         )
-        if self._searcher().doc_freq("names", last) > COMMON:
+        if frequency > COMMON and offset + limit <= COMMON:
             # So many devices have the whole word, which ranks first, that it alone fills this page.
-            whole = self._in_names(filters, lambda field: [self._word(field, word) for word in words])
-            page = rows_in_order(self._searcher(), whole, limit, offset) if offset + limit <= COMMON else []
-            if page and len(page) == limit:
-                selection = Selection(self._searcher(), begins)
+            page, _ = page_in_order(searcher, whole, limit, offset, expected=frequency)
+            if len(page) == limit:
+                selection = Selection(searcher, begins)
                 return Hits(page, selection.total(), selection)
-        return self._search(begins, limit, offset)
+        return self._ranked(begins, limit, offset)
 
     def by_similar_name(self, text: str, filters: Filters, *, limit: int, offset: int) -> Hits:
         """The same, one typo forgiven in each word of four letters or more."""
@@ -179,7 +188,7 @@ class SearchIndex:
             filters,
             lambda field: [self._similar(field, word) if len(word) >= 4 else self._word(field, word) for word in words],
         )
-        return self._search(query, limit, offset)
+        return self._ranked(query, limit, offset)
 
     def words(self, text: str) -> list[str]:
         """The words of a query, as the index knows words, each once."""
@@ -220,16 +229,24 @@ class SearchIndex:
         found = [term for term, _ in searcher.terms_with_prefix("names", word, limit=MAX_EXPANSIONS + 1)]
         return [term for term in found if term != word]
 
+    def _longer(self, field: str, word: str, longer: list[str]) -> list[Query]:
+        """The words that begin with a word, one by one; where they are many, all at once, together with the word."""
+        if len(longer) < MAX_EXPANSIONS:
+            return [self._word(field, term) for term in longer]
+        return [Query.fuzzy_term_query(self._schema, field, word, distance=0, prefix=True)]
+
+    def _only_longer(self, field: str, word: str, longer: list[str]) -> Query:
+        """A word that begins with this one, and not this one; unranked."""
+        others = Query.const_score_query(_any(self._longer(field, word, longer)), 0.0)
+        return Query.boolean_query([(Occur.Must, others), (Occur.MustNot, self._word(field, word))])
+
     def _beginning(self, field: str, word: str, longer: list[str]) -> Query:
         """The word or one that begins with it; the word itself ranks first."""
-        if len(longer) < MAX_EXPANSIONS:
-            others = [self._word(field, term) for term in longer]
-        else:
-            others = [Query.fuzzy_term_query(self._schema, field, word, distance=0, prefix=True)]
+        others = _any(self._longer(field, word, longer))
         if not self._searcher().doc_freq("names", word):
-            return _any(others)
+            return others
         # Whatever begins with the word adds nothing to a device that has it whole: those rank as they do without it.
-        return Query.disjunction_max_query([self._word(field, word), Query.const_score_query(_any(others), 0.0)])
+        return Query.disjunction_max_query([self._word(field, word), Query.const_score_query(others, 0.0)])
 
     def _in_names(self, filters: Filters, clauses: Callable[[str], list[Query]]) -> Query:
         """Documents that meet every clause, in the fields whose words have the filters applied already."""
@@ -259,26 +276,65 @@ class SearchIndex:
         left_out = Query.term_set_query(self._schema, "udi", list(udis))
         return Query.boolean_query([(Occur.Must, query), (Occur.MustNot, left_out)])
 
-    def _exact(self, query: Query, filters: Filters, limit: int, offset: int) -> Hits:
-        clauses = [(Occur.Must, self._unscored(*each)) for each in filters.chosen]
-        if clauses:
-            query = Query.boolean_query([(Occur.Must, query), *clauses])
-        return self._search(query, limit, offset, in_order=True)
-
-    def _search(self, query: Query, limit: int, offset: int, *, in_order: bool = False) -> Hits:
+    def _exact(
+        self,
+        field: str,
+        values: Iterable[str],
+        filters: Filters,
+        *,
+        limit: int,
+        offset: int,
+        without: Collection[str] = (),
+    ) -> Hits:
+        """Devices that have one of the values in a field, in the order of their UDI-DIs."""
         if not self._ready():
             return Hits([], 0)
         searcher = self._searcher()
+        known = [self._term(field, value) for value in values if value and searcher.doc_freq(field, value)]
+        if not known:
+            return Hits([], 0)
+        return self._in_order(self._without(self._passing(_any(known), filters), without), limit, offset)
+
+    def _passing(self, query: Query, filters: Filters) -> Query:
+        """What the filters let through of a query that ranks nothing."""
+        return _all([query, *(self._unscored(*each) for each in filters.chosen)])
+
+    def _in_order(self, query: Query, limit: int, offset: int) -> Hits:
+        """A page in the order of UDI-DIs."""
+        searcher = self._searcher()
         selection = Selection(searcher, query)
-        if offset > limit or not in_order:  # allocate nothing for a page after the last one
-            total = selection.total()
-            if offset >= total:
-                return Hits([], total, selection)
-        if not in_order:
-            return Hits(rows_in_order(searcher, query, limit, offset), total, selection)
+        if offset > MAX_ALLOCATED and offset >= (total := selection.total()):
+            return Hits([], total, selection)
         result = searcher.search(query, limit, count=True, offset=offset, order_by_field="order", order=Order.Asc)
-        rows = searcher.fast_field_values("row", [address for _, address in result.hits])
-        return Hits([int(row) for row in rows if row is not None], _count(result), selection)
+        return Hits(rows_at(searcher, [address for _, address in result.hits]), count_of(result), selection)
+
+    def _ranked(self, query: Query, limit: int, offset: int, expected: int = 0) -> Hits:
+        """A page of hits, the best first. `expected` says about how many there are."""
+        searcher = self._searcher()
+        selection = Selection(searcher, query)
+        if offset > MAX_ALLOCATED and offset >= (total := selection.total()):
+            return Hits([], total, selection)
+        rows, total = page_in_order(searcher, query, limit, offset, expected=expected)
+        return Hits(rows, total, selection)
+
+    def _one_before_another(self, first: Query, then: Query, limit: int, offset: int, expected: int) -> Hits:
+        """A page of what two queries find, which share no document: all hits of the first, then those of the other."""
+        searcher = self._searcher()
+        ranked = self._ranked(first, limit, offset, expected)
+        others = Selection(searcher, then).total()
+        rows, start = ranked.ids, max(0, offset - ranked.total)
+        if len(rows) < limit and others > start:
+            rows = [*rows, *self._unranked(then, others, limit - len(rows), start)]
+        return Hits(rows, ranked.total + others, Selection(searcher, _any([first, then])))
+
+    def _unranked(self, query: Query, total: int, limit: int, offset: int) -> list[int]:
+        """Rows among hits that are all equal, as `page_in_order` has them."""
+        if total <= MAX_TIED:
+            return self._in_order(query, limit, offset).ids
+        searcher = self._searcher()
+        return rows_at(
+            searcher, [address for _, address in searcher.search(query, limit, count=False, offset=offset).hits]
+        )
 
 
 def _all(clauses: list[Query]) -> Query:
@@ -287,11 +343,6 @@ def _all(clauses: list[Query]) -> Query:
 
 def _any(clauses: list[Query]) -> Query:
     return clauses[0] if len(clauses) == 1 else Query.boolean_query([(Occur.Should, clause) for clause in clauses])
-
-
-def _count(result: tantivy.SearchResult) -> int:
-    count: int | None = result.count  # type: ignore[attr-defined]  # the library's stubs leave it out
-    return count or 0
 
 
 Result = TypeVar("Result")

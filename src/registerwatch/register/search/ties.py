@@ -4,48 +4,93 @@ The library orders equal scores by where a document is written, which changes wh
 would repeat or leave out devices that the page before it showed.
 """
 
-from collections.abc import Iterator
-from itertools import groupby
 from typing import Any
 
 from tantivy import DocAddress, Query, Searcher
+
+from registerwatch.register.search.hits import count_of
 
 MARGIN = 24
 """Hits before and after a page that are looked at first."""
 MAX_TIED = 2_000
 """Equal hits that are put in order; more of them stay in the order of the library."""
+MANY = 50_000
+"""Hits from which on looking once at all that may be equal costs less than looking twice."""
 
 Hit = tuple[Any, DocAddress]
 """Score and address of a document."""
 
 
-def rows_in_order(searcher: Searcher, query: Query, limit: int, offset: int) -> list[int]:
-    """Row ids of a page of hits, the best first, equal ones in the order of their UDI-DIs."""
-    first, end, margin = max(0, offset - MARGIN), offset + limit + MARGIN, MARGIN
-    while True:
-        hits = searcher.search(query, end - first, count=False, offset=first).hits
-        is_last = len(hits) < end - first
-        page = hits[offset - first : offset - first + limit]
-        before = bool(page) and first > 0 and hits[0][0] == page[0][0] and offset - first < MAX_TIED
-        after = bool(page) and not is_last and hits[-1][0] == page[-1][0] and end - offset - limit < MAX_TIED
-        if not (before or after):
-            break
-        margin *= 4
-        first, end = max(0, first - margin) if before else first, end + margin if after else end
-    in_order = [*_in_order(searcher, hits, is_first=first == 0, is_last=is_last)]
-    rows = searcher.fast_field_values("row", in_order[offset - first : offset - first + limit])
-    return [int(row) for row in rows if row is not None]
+def page_in_order(
+    searcher: Searcher, query: Query, limit: int, offset: int, *, expected: int = 0
+) -> tuple[list[int], int]:
+    """Row ids of a page of hits, the best first, equal ones in the order of their UDI-DIs; and the number of all hits.
+
+    The library scores every hit each time, so it is asked once, and a second time where hits beyond the margin may
+    equal those on the page. `expected` says about how many hits there are.
+    """
+    window = _Window(limit, offset, MARGIN if expected < MANY else MAX_TIED)
+    result = searcher.search(query, window.size, count=True, offset=window.first)
+    total, hits = count_of(result), result.hits
+    if window.margin < MAX_TIED and window.cuts_off(hits):
+        window = _Window(limit, offset, MAX_TIED)
+        hits = searcher.search(query, window.size, count=False, offset=window.first).hits
+    return rows_at(searcher, _page_of(searcher, hits, window)), total
 
 
-def _in_order(searcher: Searcher, hits: list[Hit], *, is_first: bool, is_last: bool) -> Iterator[DocAddress]:
-    """The addresses of hits, equal ones in order; but for those of which the window cuts some off, or that are many."""
-    place = 0
-    for _, equal in groupby(hits, key=lambda hit: hit[0]):
-        addresses = [address for _, address in equal]
-        is_cut = (place == 0 and not is_first) or (place + len(addresses) == len(hits) and not is_last)
-        place += len(addresses)
-        if len(addresses) == 1 or is_cut or len(addresses) > MAX_TIED:
-            yield from addresses
-        else:
-            keys = zip(*(searcher.fast_field_values(name, addresses) for name in ("order", "row")), strict=True)
-            yield from (address for _, address in sorted(zip(keys, addresses, strict=True), key=lambda each: each[0]))
+def rows_at(searcher: Searcher, addresses: list[DocAddress]) -> list[int]:
+    """The row ids of documents."""
+    if not addresses:
+        return []  # opening the column of every segment takes a seventh of a millisecond
+    return [int(row) for row in searcher.fast_field_values("row", addresses) if row is not None]
+
+
+class _Window:
+    """The hits that are looked at: those of a page, and a margin before and after them."""
+
+    def __init__(self, limit: int, offset: int, margin: int) -> None:
+        self.margin = margin
+        self.first = max(0, offset - margin)
+        self.size = offset + limit + margin - self.first
+        self.begin = offset - self.first
+        """Place of the page among the hits."""
+        self.end = self.begin + limit
+
+    def cuts_off(self, hits: list[Hit]) -> bool:
+        """Whether hits outside may equal one on the page."""
+        page = hits[self.begin : self.end]
+        if not page:
+            return False
+        before = self.first > 0 and hits[0][0] == page[0][0]
+        return before or (len(hits) == self.size and hits[-1][0] == page[-1][0])
+
+
+def _page_of(searcher: Searcher, hits: list[Hit], window: _Window) -> list[DocAddress]:
+    """The addresses on the page, equal hits in order; but for those of which there are too many, or some outside."""
+    place, end = window.begin, min(window.end, len(hits))
+    addresses: list[DocAddress] = []
+    while place < end:
+        first, last = _equal(hits, place)
+        is_cut = (first == 0 and window.first > 0) or (last == len(hits) == window.size)
+        tied = [address for _, address in hits[first:last]]
+        if 1 < len(tied) <= MAX_TIED and not is_cut:
+            tied = _in_order(searcher, tied)
+        addresses += tied[place - first : end - first]
+        place = last
+    return addresses
+
+
+def _equal(hits: list[Hit], place: int) -> tuple[int, int]:
+    """Where the hits begin and end that have the same score as the one at this place."""
+    score, first, last = hits[place][0], place, place + 1
+    while first > 0 and hits[first - 1][0] == score:
+        first -= 1
+    while last < len(hits) and hits[last][0] == score:
+        last += 1
+    return first, last
+
+
+def _in_order(searcher: Searcher, addresses: list[DocAddress]) -> list[DocAddress]:
+    orders, rows = (searcher.fast_field_values(name, addresses) for name in ("order", "row"))
+    places = sorted(range(len(addresses)), key=lambda place: (orders[place], rows[place]))
+    return [addresses[place] for place in places]
