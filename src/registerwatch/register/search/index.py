@@ -1,5 +1,6 @@
 """Searching the index of this node."""
 
+import asyncio
 import json
 import os
 from collections.abc import Callable, Collection, Iterable
@@ -36,6 +37,11 @@ COMMON = 2_000
 """Devices with a word from which on the word alone fills the first pages."""
 
 MARK = "follows.json"
+
+SMALL = 50_000
+"""Devices up to which a search takes some hundred microseconds whatever it finds."""
+
+Result = TypeVar("Result")
 
 INDEX_UNREADABLE = "The search index cannot be read; it is being built anew."
 
@@ -130,6 +136,14 @@ class SearchIndex:
         new = self.folder / f"{MARK}.new"
         new.write_text(json.dumps({"copy": copy_id, "revision": revision}))
         os.replace(new, self.folder / MARK)
+
+    async def run(self, look: Callable[[], Result], *, is_long: bool = False) -> Result:
+        """Call a function that searches: in a thread, so that others need not wait for it, unless the index is so
+        small that a thread would cost more. Raises `IndexUnavailable`.
+        """
+        if is_long or self.documents > SMALL:
+            return await asyncio.to_thread(without_panics, look)
+        return without_panics(look)
 
     def by_identifier(self, identifiers: Iterable[str], filters: Filters, *, limit: int, offset: int) -> Hits:
         """Devices with one of these UDI-DIs or Basic UDI-DIs."""
@@ -343,9 +357,6 @@ def _all(clauses: list[Query]) -> Query:
 
 def _any(clauses: list[Query]) -> Query:
     return clauses[0] if len(clauses) == 1 else Query.boolean_query([(Occur.Should, clause) for clause in clauses])
-
-
-Result = TypeVar("Result")
 
 
 def without_panics(work: Callable[..., Result], *arguments: object) -> Result:

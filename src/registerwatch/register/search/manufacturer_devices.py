@@ -2,7 +2,6 @@
 has just read is missing from its answer.
 """
 
-import asyncio
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
@@ -13,7 +12,7 @@ from registerwatch.register.models import SearchRow
 from registerwatch.register.search.fields import udi_order
 from registerwatch.register.search.filters import Counts, Facet, Filters, counted, passes, values_of_document
 from registerwatch.register.search.hits import Hits
-from registerwatch.register.search.index import SearchIndex, without_panics
+from registerwatch.register.search.index import SearchIndex
 from registerwatch.register.store.documents import DocumentReader, UnindexedRow
 
 MAX_UNINDEXED = 5_000
@@ -55,7 +54,7 @@ class ManufacturerDevices:
             hits = self._index.by_srn(srn, filters, limit=wanted, offset=before, without=without)
             return hits, hits.counts(facets, filters)
 
-        hits, counts = await asyncio.to_thread(without_panics, look)
+        hits, counts = await self._index.run(look, is_long=bool(facets))
         if facets and passing:
             more = counted([values_of_document(document) for document, _ in passing], facets, filters)
             counts = {facet: counts[facet].with_more(more[facet], facet) for facet in facets}

@@ -1,6 +1,5 @@
 """Searching the stored copy: exact UDI, exact SRN, names, catalogue references, in this order."""
 
-import asyncio
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
@@ -21,7 +20,7 @@ from registerwatch.register.identifiers import (
 from registerwatch.register.models import SearchRow
 from registerwatch.register.search.filters import Counts, Facet, Filters, counted, passes, values_of_document
 from registerwatch.register.search.hits import Hits
-from registerwatch.register.search.index import INDEX_UNREADABLE, SearchIndex, without_panics
+from registerwatch.register.search.index import INDEX_UNREADABLE, SearchIndex
 from registerwatch.register.search.manufacturer_devices import ManufacturerDevices
 from registerwatch.register.store.certificate_queries import CertificateQueries, StoredCertificate
 from registerwatch.register.store.documents import CodedDevice, DocumentReader, listed_or_all
@@ -125,9 +124,7 @@ class SearchService:
         """Devices that pass filters, but for one."""
         before = self._problem()
         try:
-            hits = await asyncio.to_thread(
-                without_panics, lambda: self._index.by_filters(filters, limit=rows, offset=0, without=[udi])
-            )
+            hits = await self._index.run(lambda: self._index.by_filters(filters, limit=rows, offset=0, without=[udi]))
         except IndexUnavailable:
             return SearchPage([], 0, "name", None, INDEX_UNREADABLE)
         return await self._page(hits, "name", None, {}, before)
@@ -193,13 +190,13 @@ class SearchService:
             hits, match = self._first_match(text, udi_spellings(text, meant), code, filters, rows, offset)
             return hits, match, hits.counts(facets, filters)
 
-        hits, match, counts = await asyncio.to_thread(without_panics, look)
+        hits, match, counts = await self._index.run(look, is_long=bool(facets))
         return await self._page(hits, match, code, counts, before)
 
     def _first_match(
         self, text: str, spellings: Sequence[str], code: str | None, filters: Filters, limit: int, offset: int
     ) -> tuple[Hits, Match]:
-        """The first way to look that finds something. Runs in a thread."""
+        """The first way to look that finds something."""
         if not text:
             return self._index.by_filters(filters, limit=limit, offset=offset), "name"
         by_identifier = self._index.by_identifier(spellings, filters, limit=limit, offset=offset)

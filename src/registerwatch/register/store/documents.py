@@ -135,6 +135,7 @@ CODED = (
     " FROM (SELECT code, primary_di, uuid FROM device_codes WHERE code = {} LIMIT {}) AS c"
     " JOIN devices d ON d.primary_di = c.primary_di AND d.uuid = c.uuid AND d.is_current ORDER BY d.primary_di"
 )
+ROWS = "SELECT id, document FROM devices WHERE id IN ({}) AND delisted_at IS NULL"
 ACTOR = "SELECT srn, name, country, status_code, device_total, complete, read_at FROM actors WHERE srn = {}"
 CHANGED = (
     "SELECT id, revision, is_current, primary_di, document, delisted_at IS NULL"
