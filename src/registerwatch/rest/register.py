@@ -26,6 +26,7 @@ from registerwatch.rest.description import (
     schema_of,
 )
 from registerwatch.rest.parameters import only_known_parameters, unknown_message, unknown_parameters
+from registerwatch.rest.query_route import QueryRoute
 from registerwatch.web.answers import Answer, doc
 from registerwatch.web.facets import facet_answers
 from registerwatch.web.filters import FACETS_PATTERN, PATTERNS, facets_of, search_filters
@@ -64,7 +65,11 @@ for _served in (_SERVED_DEVICE, _SERVED_ACTOR):
         }
     }
 
-router = APIRouter(tags=["register"], responses=OTHER_ERROR, generate_unique_id_function=operation_id)
+_FILTER_NAMES = [facet.value for facet in Facet]
+
+router = APIRouter(
+    tags=["register"], responses=OTHER_ERROR, generate_unique_id_function=operation_id, route_class=QueryRoute
+)
 
 
 def _of_form(facet: Facet, description: str, example: str) -> Any:
@@ -269,7 +274,7 @@ async def read_actor(
 
 def _filters_in(parameters: SearchParameters) -> Filters:
     """The filters that were sent. Raises `InvalidInput`, also for one that is empty."""
-    sent = {facet.value: getattr(parameters, facet.value) for facet in Facet}
+    sent = {name: getattr(parameters, name) for name in _FILTER_NAMES if name in parameters.model_fields_set}
     given = {name: str(value) for name, value in sent.items() if value is not None}
     if empty := [name for name, value in given.items() if not value]:
         raise InvalidInput(f"`{empty[0]}` is empty.")

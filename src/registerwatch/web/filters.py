@@ -42,6 +42,8 @@ def filters_of(status: str, risk: str) -> Filters:
 
 def search_filters(values: Mapping[str, str]) -> Filters:
     """The filters among parameters, by the names of `Facet`. Raises `InvalidInput` that says what is possible."""
+    if not values:
+        return Filters()
     given: dict[str, Any] = {}
     for facet in Facet:
         if value := values.get(facet.value, ""):

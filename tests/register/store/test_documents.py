@@ -79,6 +79,7 @@ async def test_both_databases_answer_alike_whatever_is_stored(
         answers.append(
             {
                 "devices": [await documents.device(udi) for udi in (*UDIS, "nobody's")],
+                "devices at once": await documents.devices([*UDIS, "nobody's", UDIS[0]]),
                 "actors": [await documents.actor(srn) for srn in ("DE-MF-000000001", "DE-MF-9", "")],
                 "changes": [(places[row.id], row.revision, row.is_current, row.udi, row.document) for row in rows],
                 "some": [row.revision for row in await documents.changed_since(1, 2)],

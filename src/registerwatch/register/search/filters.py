@@ -7,7 +7,7 @@ device of which a value is not known has `UNKNOWN`, so that the values of every 
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 
@@ -93,7 +93,9 @@ class Filters:
     @property
     def chosen(self) -> Sequence[tuple[Facet, str]]:
         """The filters that are set, with their values."""
-        return [(Facet(each.name), str(value)) for each in fields(self) if (value := getattr(self, each.name))]
+        if self == _NONE:
+            return ()
+        return [(facet, str(value)) for facet in Facet if (value := getattr(self, facet.value))]
 
     @property
     def is_any(self) -> bool:

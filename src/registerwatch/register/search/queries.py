@@ -144,8 +144,10 @@ class SearchService:
         typed = "".join(text.split())
         delisted: SearchPage | None = None
         found: dict[str, bytes] = {}
-        for udi in dict.fromkeys((typed, *udi_spellings(text, meant))):
-            stored = await self._documents.device(udi) if can_be_stored(udi) else None
+        possible = [udi for udi in dict.fromkeys((typed, *udi_spellings(text, meant))) if can_be_stored(udi)]
+        all_stored = await self._documents.devices(possible) if possible else {}
+        for udi in possible:
+            stored = all_stored.get(udi)
             if stored is not None and stored.delisted_at is not None:
                 delisted = delisted or SearchPage([], 0, "udi", udi, DELISTED)
             elif stored is not None:

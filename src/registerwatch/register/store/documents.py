@@ -101,6 +101,9 @@ class DocumentReader(Protocol):
     async def device(self, udi: str) -> StoredDocument | None:
         """The current record of a UDI-DI. SQLite answers without a switch of tasks."""
 
+    async def devices(self, udis: Sequence[str]) -> dict[str, StoredDocument]:
+        """The current records of some UDI-DIs, in one statement, by UDI-DI."""
+
     async def coded(self, codes: Sequence[str]) -> list[CodedDevice]:
         """The devices that have one of these as another code, by UDI-DI; also where it is a UDI-DI of another one."""
 
@@ -126,16 +129,17 @@ class DocumentReader(Protocol):
         """Close the connections."""
 
 
-DEVICE = (
-    "SELECT document, revision, read_at, detail_version IS NOT NULL, certs_read_at, delisted_at"
-    " FROM devices WHERE primary_di = {} AND is_current"
+DEVICES = (
+    "SELECT primary_di, document, revision, read_at, detail_version IS NOT NULL, certs_read_at, delisted_at"
+    " FROM devices WHERE primary_di {} AND is_current"
 )
+DEVICE = DEVICES.replace("primary_di, ", "", 1).replace("{}", "= {}")
 CODED = (
     "SELECT c.code, d.primary_di, d.document, d.delisted_at IS NULL"
     " FROM (SELECT code, primary_di, uuid FROM device_codes WHERE code = {} LIMIT {}) AS c"
     " JOIN devices d ON d.primary_di = c.primary_di AND d.uuid = c.uuid AND d.is_current ORDER BY d.primary_di"
 )
-ROWS = "SELECT id, document FROM devices WHERE id IN ({}) AND delisted_at IS NULL"
+ROWS = "SELECT id, document FROM devices WHERE id {} AND delisted_at IS NULL"
 ACTOR = "SELECT srn, name, country, status_code, device_total, complete, read_at FROM actors WHERE srn = {}"
 CHANGED = (
     "SELECT id, revision, is_current, primary_di, document, delisted_at IS NULL"

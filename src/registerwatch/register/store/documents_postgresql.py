@@ -10,8 +10,10 @@ from registerwatch.register.store.documents import (
     CHANGED,
     CODED,
     DEVICE,
+    DEVICES,
     MAX_CODED,
     REVISION,
+    ROWS,
     UNINDEXED,
     ChangedRow,
     CodedDevice,
@@ -31,6 +33,10 @@ class PostgresDocumentReader:
     async def device(self, udi: str) -> StoredDocument | None:
         row = await self._reads.one(DEVICE.format("$1"), udi)
         return StoredDocument(completed(row[0].encode()), *row[1:]) if row else None
+
+    async def devices(self, udis: Sequence[str]) -> dict[str, StoredDocument]:
+        rows = await self._reads.all(_DEVICES, list(udis))
+        return {row[0]: StoredDocument(completed(row[1].encode()), *row[2:]) for row in rows}
 
     async def coded(self, codes: Sequence[str]) -> list[CodedDevice]:
         rows = await self._reads.all(_CODED, list(codes), MAX_CODED)
@@ -63,6 +69,7 @@ class PostgresDocumentReader:
         await self._reads.close()
 
 
+_DEVICES = DEVICES.format("= ANY($1)")
 _CODED = CODED.format("ANY($1)", "$2")
-_ROWS = "SELECT id, document FROM devices WHERE id = ANY($1) AND delisted_at IS NULL"
+_ROWS = ROWS.format("= ANY($1)")
 _UNINDEXED = UNINDEXED.format("position($1 in document) > 0", "$2", "$3")

@@ -12,6 +12,7 @@ from registerwatch.register.store.documents import (
     CHANGED,
     CODED,
     DEVICE,
+    DEVICES,
     MAX_CODED,
     REVISION,
     ROWS,
@@ -40,6 +41,12 @@ class SqliteDocumentReader:
             document = completed(document)
         return StoredDocument(document, revision, read_at, bool(has_detail), certs_read_at, delisted_at)
 
+    async def devices(self, udis: Sequence[str]) -> dict[str, StoredDocument]:
+        rows = await self._reads.all(_among(DEVICES, len(udis)), *udis)
+        return {
+            row[0].decode(): StoredDocument(completed(row[1]), row[2], row[3], bool(row[4]), *row[5:]) for row in rows
+        }
+
     async def coded(self, codes: Sequence[str]) -> list[CodedDevice]:
         rows = [row for code in codes for row in await self._reads.all(_CODED, code, MAX_CODED)]
         return [CodedDevice(row[0].decode(), row[1].decode(), row[2], bool(row[3])) for row in rows]
@@ -48,7 +55,7 @@ class SqliteDocumentReader:
         found: dict[int, bytes] = {}
         for start in range(0, len(ids), ROWS_AT_ONCE):
             some = ids[start : start + ROWS_AT_ONCE]
-            found.update(await self._reads.all(_rows(len(some)), *some))
+            found.update(await self._reads.all(_among(ROWS, len(some)), *some))
         return [completed(found[row_id]) for row_id in ids if row_id in found]
 
     async def actor(self, srn: str) -> StoredActor | None:
@@ -80,9 +87,10 @@ ROWS_AT_ONCE = 25
 """Rows of one statement: the longest usual page. There are as many statements, all of which stay prepared."""
 
 
-@lru_cache(ROWS_AT_ONCE)
-def _rows(number: int) -> str:
-    return ROWS.format(", ".join("?" * number))
+@lru_cache(2 * ROWS_AT_ONCE)
+def _among(statement: str, number: int) -> str:
+    """A statement about so many values."""
+    return statement.format(f"IN ({', '.join('?' * number)})")
 
 
 _DEVICE = DEVICE.format("?")
