@@ -28,3 +28,12 @@ def test_from_beyond_the_end_one_goes_back_to_the_last_page() -> None:
     assert lost.previous == 3
     assert lost.next is None
     assert not Paging(3, 8, 17).is_beyond
+
+
+def test_pages_lead_no_further_than_rows_have_pages() -> None:
+    last = Paging(2, 8, 40, most=20)
+
+    assert (last.next, last.ends_early, last.last) == (None, True, 2)
+    assert (Paging(1, 8, 40, most=20).next, Paging(1, 8, 40, most=20).ends_early) == (2, False)
+    assert Paging(9, 8, 40, most=20).previous == 2
+    assert not Paging(2, 8, 16, most=20).ends_early

@@ -18,11 +18,23 @@ class Paging:
     page: int
     size: int
     total: int
+    most: int | None = None
+    """Rows that have pages, the first ones; None for all."""
 
     @property
     def pages(self) -> int:
         """How many pages there are; at least one, which may be empty."""
         return max(1, -(-self.total // self.size))
+
+    @property
+    def last(self) -> int:
+        """The last page that can be shown."""
+        return self.pages if self.most is None else min(self.pages, self.most // self.size)
+
+    @property
+    def ends_early(self) -> bool:
+        """Whether this is the last page that can be shown, and not the last one."""
+        return self.page == self.last < self.pages
 
     @property
     def is_beyond(self) -> bool:
@@ -32,12 +44,12 @@ class Paging:
     @property
     def previous(self) -> int | None:
         """The page before, from beyond the end the last one; None on the first."""
-        return min(self.page - 1, self.pages) if self.page > 1 else None
+        return min(self.page - 1, self.last) if self.page > 1 else None
 
     @property
     def next(self) -> int | None:
-        """The page after, None on the last."""
-        return self.page + 1 if self.page < self.pages else None
+        """The page after, None on the last that can be shown."""
+        return self.page + 1 if self.page < self.last else None
 
     @property
     def first_row(self) -> int:

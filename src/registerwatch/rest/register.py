@@ -14,7 +14,7 @@ from registerwatch.register.devices import MAX_WAIT_SECONDS, DeviceAnswer, NoDev
 from registerwatch.register.identifiers import MAX_LENGTH
 from registerwatch.register.refresh_service import RefreshOutcome
 from registerwatch.register.search.filters import Facet, Filters
-from registerwatch.register.search.queries import MAX_QUERY_LENGTH
+from registerwatch.register.search.queries import MAX_QUERY_LENGTH, MAX_RESULTS
 from registerwatch.rest.description import (
     BAD_REQUEST,
     OTHER_ERROR,
@@ -114,7 +114,9 @@ class SearchParameters(BaseModel):
         description="Names of filters with commas between them, or `all`: the answer then has `facets`, which say how"
         " many results have which value, exactly. Such as `country,legislation`.",
     )
-    page: int = Field(1, ge=1, description="Page, from 1.")
+    page: int = Field(
+        1, ge=1, description=f"Page, from 1. Only the first {MAX_RESULTS:,} results have pages; 400 for a later one."
+    )
 
 
 class RefreshAnswer(Answer):

@@ -5,11 +5,14 @@ from collections.abc import AsyncIterator
 import pytest
 
 from registerwatch.errors import InvalidInput
+from registerwatch.pages.public import search as search_page
 from registerwatch.register.codes import RiskFilter, StatusFilter
+from registerwatch.register.search import queries
 from registerwatch.register.search.filters import Filters
 from registerwatch.register.search.queries import MAX_QUERY_LENGTH, SearchPage
 from registerwatch_standins.register.generated import GeneratedWorld
 from registerwatch_standins.register.records import Registration
+from tests.pages.markup import Markup
 from tests.support.harness import ServiceHarness, ServiceStarter
 
 pytestmark = pytest.mark.anyio
@@ -183,3 +186,51 @@ async def test_a_strange_query_is_answered_or_refused(harness: ServiceHarness, q
     except InvalidInput:
         return
     assert page.total == len(page.results) or page.total > len(page.results) > 0
+
+
+# Pages that are deep
+
+
+@pytest.fixture
+def only_twenty(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A search whose first twenty results have pages."""
+    for module in (queries, search_page):
+        monkeypatch.setattr(module, "MAX_RESULTS", 20)
+
+
+@pytest.mark.usefixtures("only_twenty")
+async def test_results_behind_the_last_that_has_a_page_are_refused_with_what_to_do(harness: ServiceHarness) -> None:
+    on_market = Filters(StatusFilter.ON)
+    total = (await search(harness, "", on_market)).total
+    assert total > 24
+
+    assert len((await search(harness, "", on_market, page=2)).results) == 8
+    with pytest.raises(
+        InvalidInput, match=f"Only the first 20 of {total} results have pages: the last one is 2. Narrow"
+    ):
+        await search(harness, "", on_market, page=3)
+    refused = await harness.get("/v1/search", status="on", page=3)
+    assert refused.status_code == 400
+    assert "Narrow the search" in refused.json()["error"]
+
+
+@pytest.mark.usefixtures("only_twenty")
+async def test_a_page_behind_the_last_result_stays_empty_however_deep_it_is(
+    harness: ServiceHarness, made: list[Registration]
+) -> None:
+    for query in ("qzalpha titan", made[0].primary_di, "qz-lta9", made[0].manufacturer.srn, "qzxxxxa"):
+        first, deep = await search(harness, query), await search(harness, query, page=10**9)
+
+        assert (deep.results, deep.total, deep.match, deep.code) == ([], first.total, first.match, first.code)
+
+
+@pytest.mark.usefixtures("only_twenty")
+async def test_the_pages_of_a_search_end_where_results_have_no_page(harness: ServiceHarness) -> None:
+    last = Markup.of(await harness.client.get("/?status=on&page=2"))
+
+    assert not last.all("a", rel="next")
+    assert "Only the first 20 results have pages. Narrow the search" in last.main
+    assert Markup.of(await harness.client.get("/?status=on")).one("a", rel="next")["href"] == "/?status=on&page=2"
+    deep = await harness.client.get("/?status=on&page=3")
+    assert deep.status_code == 400
+    assert "Narrow the search" in deep.text

@@ -24,7 +24,7 @@ from registerwatch.register.codes import RiskFilter, StatusFilter
 from registerwatch.register.identifiers import kind, udi_spellings
 from registerwatch.register.other_codes import OtherCode
 from registerwatch.register.search.filters import Filters
-from registerwatch.register.search.queries import NAME_ROWS, SRN_ROWS, Match, SearchPage
+from registerwatch.register.search.queries import MAX_RESULTS, NAME_ROWS, SRN_ROWS, Match, SearchPage
 from registerwatch.web.injection import InjectedService, limits_of
 from registerwatch.web.rate_limits import Limit
 
@@ -154,7 +154,8 @@ async def _results(service: Service, query: PageQuery) -> Results:
     certificates = [CertificateRow(each, today) for each in found.certificates]
     said = CodeView.of(query.query, service.clock)
     narrowing = await narrowing_of(query, found.facets, service.facet_names)
-    return Results(query, found, Paging(query.page, rows, found.total), found.code, certificates, narrowing, said)
+    paging = Paging(query.page, rows, found.total, MAX_RESULTS)
+    return Results(query, found, paging, found.code, certificates, narrowing, said)
 
 
 async def _introduction(service: Service) -> Introduction:

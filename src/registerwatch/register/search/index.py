@@ -23,7 +23,7 @@ from registerwatch.register.search.fields import (
     schema,
 )
 from registerwatch.register.search.filters import Facet, Filters
-from registerwatch.register.search.hits import Hits, Selection, count_of
+from registerwatch.register.search.hits import SMALL, Hits, Selection, count_of
 from registerwatch.register.search.index_files import META, LoadedFiles
 from registerwatch.register.search.ties import MAX_TIED, page_in_order, rows_at
 
@@ -37,9 +37,6 @@ COMMON = 2_000
 """Devices with a word from which on the word alone fills the first pages."""
 
 MARK = "follows.json"
-
-SMALL = 50_000
-"""Devices up to which a search takes some hundred microseconds whatever it finds."""
 
 Result = TypeVar("Result")
 

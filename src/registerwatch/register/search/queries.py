@@ -31,9 +31,28 @@ CERTIFICATE_ROWS = 10
 MAX_QUERY_LENGTH = 200
 DELISTED = "The register no longer lists this device; its own page shows what was read of it before."
 
+MAX_RESULTS = 10_000
+"""Results that pages lead to. What lies behind them costs more the deeper it lies, and nobody reads so far."""
+
 Match = Literal["udi", "srn", "name", "reference"]
 
 _row = msgspec.json.Decoder(SearchRow)
+
+
+@dataclass(frozen=True, slots=True)
+class _Query:
+    """What was typed, what it reads as, its spellings as an identifier, and the UDI-DI that it is written like."""
+
+    text: str
+    read: ParsedCode
+    spellings: Sequence[str]
+    code: str | None
+
+    @classmethod
+    def of(cls, text: str) -> "_Query":
+        """Read a text."""
+        read = read_code(text)
+        return cls(text, read, udi_spellings(text, read), _code_of(text, read))
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,20 +120,35 @@ class SearchService:
             )
         if page < 1:
             raise InvalidInput("The page number counts from 1.")
-        meant = read_code(text)
-        srn = meant.subject if meant.subject and kind(meant.subject) == "srn" else None
+        asked = _Query.of(text)
+        srn = asked.read.subject if asked.read.subject and kind(asked.read.subject) == "srn" else None
+        rows = name_rows if srn is None else srn_rows
         try:
-            may_be_udi = srn is None or udis_like_srn(text)
-            if may_be_udi and (found := await self._by_udi(text, meant, filters, page, facets)):
-                return found
-            if srn is None and (found := await self._by_other_code(text, meant, filters, page, name_rows, facets)):
-                return found
-            if srn is not None:
-                return await self._by_srn(srn, filters, page, srn_rows, facets)
-            found = await self._by_words(text, meant, filters, page, name_rows, facets)
-            return await self._with_certificates(found, text) if may_be_certificate_number(text) else found
+            if page * rows <= MAX_RESULTS:
+                return await self._found(asked, srn, filters, page, rows, facets)
+            found = await self._found(asked, srn, filters, 1, rows, facets)
         except IndexUnavailable:  # the indexer meets it too, and builds the index anew
             return SearchPage([], 0, "name" if srn is None else "srn", srn, INDEX_UNREADABLE)
+        if (page - 1) * rows < found.total:
+            raise InvalidInput(
+                f"Only the first {MAX_RESULTS:,} of {found.total:,} results have pages: the last one is"
+                f" {MAX_RESULTS // rows:,}. Narrow the search by more words or filters."
+            )
+        return replace(found, results=[])
+
+    async def _found(
+        self, asked: _Query, srn: str | None, filters: Filters, page: int, rows: int, facets: Collection[Facet]
+    ) -> SearchPage:
+        """The first way to look that finds something. Raises `IndexUnavailable`."""
+        may_be_udi = srn is None or udis_like_srn(asked.text)
+        if may_be_udi and (found := await self._by_udi(asked, filters, page, facets)):
+            return found
+        if srn is not None:
+            return await self._by_srn(srn, filters, page, rows, facets)
+        if found := await self._by_other_code(asked, filters, page, rows, facets):
+            return found
+        found = await self._by_words(asked, filters, page, rows, facets)
+        return await self._with_certificates(found, asked.text) if may_be_certificate_number(asked.text) else found
 
     async def _with_certificates(self, found: SearchPage, text: str) -> SearchPage:
         certificates = await self._certificates.with_number(text, CERTIFICATE_ROWS)
@@ -134,17 +168,15 @@ class SearchService:
         found = await self._of_manufacturers.page(srn, filters, limit=rows, offset=(page - 1) * rows, facets=facets)
         return SearchPage(found.rows, found.total, "srn", srn, before or self._problem(), facets=found.facets)
 
-    async def _by_udi(
-        self, text: str, meant: ParsedCode, filters: Filters, page: int, facets: Collection[Facet]
-    ) -> SearchPage | None:
+    async def _by_udi(self, asked: _Query, filters: Filters, page: int, facets: Collection[Facet]) -> SearchPage | None:
         """The device with this UDI-DI, straight from the copy: it is found before the index has it.
 
         What is listed as it was typed goes alone; else all of them where the text can mean several UDI-DIs.
         """
-        typed = "".join(text.split())
+        typed = "".join(asked.text.split())
         delisted: SearchPage | None = None
         found: dict[str, bytes] = {}
-        possible = [udi for udi in dict.fromkeys((typed, *udi_spellings(text, meant))) if can_be_stored(udi)]
+        possible = [udi for udi in dict.fromkeys((typed, *asked.spellings)) if can_be_stored(udi)]
         all_stored = await self._documents.devices(possible) if possible else {}
         for udi in possible:
             stored = all_stored.get(udi)
@@ -163,12 +195,12 @@ class SearchService:
         return SearchPage(shown, len(passing), "udi", code, None, facets=counts)
 
     async def _by_other_code(
-        self, text: str, meant: ParsedCode, filters: Filters, page: int, rows: int, facets: Collection[Facet]
+        self, asked: _Query, filters: Filters, page: int, rows: int, facets: Collection[Facet]
     ) -> SearchPage | None:
         """The devices of which this is another code, straight from the copy; None for words and where there is none."""
-        if not (meant.device_spellings or looks_like_udi(text, meant)):
+        if not (asked.read.device_spellings or asked.code):
             return None
-        spellings = [each for each in udi_spellings(text, meant) if can_be_stored(each)]
+        spellings = [each for each in asked.spellings if can_be_stored(each)]
         coded = listed_or_all(await self._documents.coded(spellings))
         if not coded:
             return None
@@ -182,26 +214,24 @@ class SearchService:
         return SearchPage(shown, len(passing), "udi", code, None, coded=coded, facets=counts)
 
     async def _by_words(
-        self, text: str, meant: ParsedCode, filters: Filters, page: int, rows: int, facets: Collection[Facet]
+        self, asked: _Query, filters: Filters, page: int, rows: int, facets: Collection[Facet]
     ) -> SearchPage:
-        code = _code_of(text, meant)
         offset = (page - 1) * rows
         before = self._problem()
 
         def look() -> tuple[Hits, Match, Counts]:
-            hits, match = self._first_match(text, udi_spellings(text, meant), code, filters, rows, offset)
+            hits, match = self._first_match(asked, filters, rows, offset)
             return hits, match, hits.counts(facets, filters)
 
         hits, match, counts = await self._index.run(look, is_long=bool(facets))
-        return await self._page(hits, match, code, counts, before)
+        return await self._page(hits, match, asked.code, counts, before)
 
-    def _first_match(
-        self, text: str, spellings: Sequence[str], code: str | None, filters: Filters, limit: int, offset: int
-    ) -> tuple[Hits, Match]:
-        """The first way to look that finds something."""
+    def _first_match(self, asked: _Query, filters: Filters, limit: int, offset: int) -> tuple[Hits, Match]:
+        """The first way to look in the index that finds something."""
+        text = asked.text
         if not text:
             return self._index.by_filters(filters, limit=limit, offset=offset), "name"
-        by_identifier = self._index.by_identifier(spellings, filters, limit=limit, offset=offset)
+        by_identifier = self._index.by_identifier(asked.spellings, filters, limit=limit, offset=offset)
         if by_identifier.total:
             return by_identifier, "udi"
         by_name = self._index.by_name(text, filters, limit=limit, offset=offset)
@@ -210,7 +240,7 @@ class SearchService:
         by_reference = self._index.by_reference(text, filters, limit=limit, offset=offset)
         if by_reference.total:
             return by_reference, "reference"
-        if code is not None:
+        if asked.code is not None:
             return Hits([], 0), "udi"
         return self._index.by_similar_name(text, filters, limit=limit, offset=offset), "name"
 

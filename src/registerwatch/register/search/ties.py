@@ -68,16 +68,30 @@ class _Window:
 def _page_of(searcher: Searcher, hits: list[Hit], window: _Window) -> list[DocAddress]:
     """The addresses on the page, equal hits in order; but for those of which there are too many, or some outside."""
     place, end = window.begin, min(window.end, len(hits))
-    addresses: list[DocAddress] = []
-    while place < end:
-        first, last = _equal(hits, place)
+    if place >= end:
+        return []
+    groups: list[tuple[int, int]] = []
+    start = last = _equal(hits, place)[0]
+    while last < end:
+        first, last = _equal(hits, max(place, last))
         is_cut = (first == 0 and window.first > 0) or (last == len(hits) == window.size)
-        tied = [address for _, address in hits[first:last]]
-        if 1 < len(tied) <= MAX_TIED and not is_cut:
-            tied = _in_order(searcher, tied)
-        addresses += tied[place - first : end - first]
-        place = last
-    return addresses
+        if 1 < last - first <= MAX_TIED and not is_cut:
+            groups.append((first, last))
+    addresses = [address for _, address in hits[start:last]]
+    if groups:
+        keys = _keys(searcher, addresses)
+        for first, after in groups:
+            in_order = sorted(range(first - start, after - start), key=keys.__getitem__)
+            hits[first:after] = [(None, addresses[at]) for at in in_order]
+    return [address for _, address in hits[place:end]]
+
+
+def _keys(searcher: Searcher, addresses: list[DocAddress]) -> list[Any]:
+    """What puts documents in order: their UDI-DIs, and their rows where two of those have the same number."""
+    orders: list[Any] = searcher.fast_field_values("order", addresses)
+    if len(set(orders)) == len(orders):
+        return orders
+    return list(zip(orders, searcher.fast_field_values("row", addresses), strict=True))
 
 
 def _equal(hits: list[Hit], place: int) -> tuple[int, int]:
@@ -88,9 +102,3 @@ def _equal(hits: list[Hit], place: int) -> tuple[int, int]:
     while last < len(hits) and hits[last][0] == score:
         last += 1
     return first, last
-
-
-def _in_order(searcher: Searcher, addresses: list[DocAddress]) -> list[DocAddress]:
-    orders, rows = (searcher.fast_field_values(name, addresses) for name in ("order", "row"))
-    places = sorted(range(len(addresses)), key=lambda place: (orders[place], rows[place]))
-    return [addresses[place] for place in places]
