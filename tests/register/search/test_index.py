@@ -13,7 +13,8 @@ from registerwatch.register.models import Device
 from registerwatch.register.search.fields import udi_order
 from registerwatch.register.search.filters import Filters
 from registerwatch.register.search.hits import Hits
-from registerwatch.register.search.index import COMMON, MAX_EXPANSIONS, SearchIndex
+from registerwatch.register.search.index import SearchIndex
+from registerwatch.register.search.names import COMMON, MAX_EXPANSIONS
 from registerwatch_standins.register.generated import GeneratedWorld
 from tests.register.builders import FEW, a_device
 from tests.register.search.index_folder import EVERYTHING, indexed, page_through

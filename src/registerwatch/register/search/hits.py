@@ -29,9 +29,12 @@ class Selection:
     searcher: tantivy.Searcher
     query: Query
 
-    def total(self) -> int:
-        """The exact number of documents. Those of a small index are scored, too: preparing to count takes longer."""
-        if self.searcher.num_docs <= SMALL:
+    def total(self, expected: int | None = None) -> int:
+        """The exact number of documents. Many are counted without scoring them; with few, preparing that takes longer.
+
+        `expected` says about how many there are.
+        """
+        if self.searcher.num_docs <= SMALL or (expected is not None and expected <= SMALL):
             return count_of(self.searcher.search(self.query, 1, count=True))
         return int(self.searcher.aggregate(self.query, {"all": {"filter": "*"}})["all"]["doc_count"])
 

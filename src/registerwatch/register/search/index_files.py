@@ -107,6 +107,11 @@ def _has_its_size(path: Path, stamp: Stamp) -> bool:
     return inode != stamp[0] or size == stamp[1]
 
 
+def documents_in(committed: bytes) -> int:
+    """How many documents the segments have that a commit names, deleted ones included."""
+    return sum(int(segment["max_doc"]) for segment in json.loads(committed)["segments"])
+
+
 def _names(committed: bytes) -> Iterator[str]:
     """The files of the segments that a commit names."""
     for segment in json.loads(committed)["segments"]:

@@ -22,7 +22,7 @@ Hit = tuple[Any, DocAddress]
 
 
 def page_in_order(
-    searcher: Searcher, query: Query, limit: int, offset: int, *, expected: int = 0
+    searcher: Searcher, query: Query, limit: int, offset: int, *, expected: int = 0, above: float = -1.0
 ) -> tuple[list[int], int]:
     """Row ids of a page of hits, the best first, equal ones in the order of their UDI-DIs; and the number of all hits.
 
@@ -32,6 +32,8 @@ def page_in_order(
     window = _Window(limit, offset, MARGIN if expected < MANY else MAX_TIED)
     result = searcher.search(query, window.size, count=True, offset=window.first)
     total, hits = count_of(result), result.hits
+    if hits and hits[min(window.end, len(hits)) - 1][0] <= above:
+        return [], total
     if window.margin < MAX_TIED and window.cuts_off(hits):
         window = _Window(limit, offset, MAX_TIED)
         hits = searcher.search(query, window.size, count=False, offset=window.first).hits
