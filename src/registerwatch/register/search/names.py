@@ -116,7 +116,7 @@ class NameSearch:
         """
         often = max(longer, key=lambda each: longer[each])
         is_narrowed = filters.status is not None or filters.risk is not None
-        if longer[often] < MANY or len(longer) in (1, MAX_EXPANSIONS) or is_narrowed:
+        if longer[often] < MANY or not 1 < len(longer) < MAX_EXPANSIONS or is_narrowed:
             return ranked(self._searcher, begins, limit, offset, sum(longer.values()))
         rarer = any_of([word("names", each) for each in longer if each != often])
         query = Query.boolean_query([(Occur.Must, rarer), (Occur.Should, word("names", often))])
