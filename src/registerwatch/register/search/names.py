@@ -19,7 +19,7 @@ from registerwatch.register.search.query_parts import (
     unscored,
     word,
 )
-from registerwatch.register.search.result_pages import one_before_another, ranked
+from registerwatch.register.search.result_pages import Parted, parted, ranked
 from registerwatch.register.search.ties import MANY, page_in_order
 
 MAX_EXPANSIONS = 48
@@ -56,11 +56,7 @@ class NameSearch:
         if not longer:
             return ranked(self._searcher, whole, limit, offset, frequency)
         if frequency and not firsts:
-            only_longer = _in_names(
-                filters, lambda field: [but_not(unscored(any_of(_longer(field, last, longer))), word(field, last))]
-            )
-            expected = frequency, sum(longer.values())
-            return one_before_another(self._searcher, whole, only_longer, limit, offset, expected)
+            return parted(self._searcher, _whole_or_longer(whole, last, longer, frequency, filters), limit, offset)
         begins = _in_names(
             filters,
             lambda field: [
@@ -146,6 +142,15 @@ def _beginning(field: str, text: str, longer: dict[str, int], *, is_word: bool) 
         return others
     # Whatever begins with the word adds nothing to a device that has it whole: those rank as they do without it.
     return Query.disjunction_max_query([word(field, text), unscored(others)])
+
+
+def _whole_or_longer(whole: Query, text: str, longer: dict[str, int], frequency: int, filters: Filters) -> Parted:
+    """A word that is one itself: devices that have it, then those that have a word that begins with it."""
+    only_longer = _in_names(
+        filters, lambda field: [but_not(unscored(any_of(_longer(field, text, longer))), word(field, text))]
+    )
+    either = _in_names(filters, lambda field: [any_of([word(field, text), *_longer(field, text, longer)])])
+    return Parted(whole, only_longer, either, (frequency, sum(longer.values())))
 
 
 def _in_names(filters: Filters, clauses: Clauses) -> Query:

@@ -1,9 +1,10 @@
 """Pages of what a query finds, in the order of UDI-DIs or the best first."""
 
+from dataclasses import dataclass
+
 from tantivy import Order, Query, Searcher
 
 from registerwatch.register.search.hits import Hits, Selection, count_of
-from registerwatch.register.search.query_parts import any_of
 from registerwatch.register.search.ties import MAX_TIED, page_in_order, rows_at
 
 MAX_ALLOCATED = 20_000
@@ -28,20 +29,30 @@ def ranked(searcher: Searcher, query: Query, limit: int, offset: int, expected: 
     return Hits(rows, total, selection)
 
 
-def one_before_another(
-    searcher: Searcher, first: Query, then: Query, limit: int, offset: int, expected: tuple[int, int]
-) -> Hits:
-    """A page of what two queries find that have no document in common: all hits of the first, the best first, then
-    those of the other, which are all equal. `expected` says about how many hits each of them has.
+@dataclass(frozen=True, slots=True)
+class Parted:
+    """What is found in two parts without a common document: those of `first`, the best first, then those of `then`,
+    which are all equal. `both` finds all of them; `expected` says about how many hits each part has.
     """
-    both = Selection(searcher, any_of([first, then]))
-    best = ranked(searcher, first, limit, offset, expected[0])
-    # Leaving out few documents of many costs more than counting them together.
-    others = Selection(searcher, then).total(expected[1]) if expected[1] < expected[0] else both.total() - best.total
+
+    first: Query
+    then: Query
+    both: Query
+    expected: tuple[int, int]
+
+
+def parted(searcher: Searcher, asked: Parted, limit: int, offset: int) -> Hits:
+    """A page of what is found in two parts."""
+    selection = Selection(searcher, asked.both)
+    best = ranked(searcher, asked.first, limit, offset, asked.expected[0])
+    if asked.expected[1] < asked.expected[0]:
+        others = Selection(searcher, asked.then).total(asked.expected[1])
+    else:  # leaving few documents out of many costs more than counting all of them
+        others = selection.total(sum(asked.expected)) - best.total
     rows, start = best.ids, max(0, offset - best.total)
     if len(rows) < limit and others > start:
-        rows = [*rows, *_equal(searcher, then, others, limit - len(rows), start)]
-    return Hits(rows, best.total + others, both)
+        rows = [*rows, *_equal(searcher, asked.then, others, limit - len(rows), start)]
+    return Hits(rows, best.total + others, selection)
 
 
 def _equal(searcher: Searcher, query: Query, total: int, limit: int, offset: int) -> list[int]:
