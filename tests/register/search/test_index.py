@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from registerwatch.register.codes import RISK_PREFIX, STATUS_PREFIX, RiskFilter, StatusFilter
 from registerwatch.register.models import Device
+from registerwatch.register.search import index as index_module
 from registerwatch.register.search.fields import udi_order
 from registerwatch.register.search.filters import Filters
 from registerwatch.register.search.hits import Hits
@@ -321,3 +322,37 @@ def test_a_beginning_with_more_words_than_are_spelled_out_finds_all_of_them(tmp_
 
     assert totals == {count}
     assert sorted(ids) == list(range(1, count + 1))
+
+
+# Hits that are kept
+
+
+def test_hits_that_are_kept_are_those_of_the_index_that_is_loaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(index_module, "MANY", 2)
+    titans = [a_device(f"u-{each}", f"di-{each}", trade_name="Titan") for each in range(5)]
+    index = indexed(tmp_path, titans)
+
+    def found() -> tuple[int, list[int]]:
+        hits = index.by_name("titan", NO_FILTERS, limit=8, offset=0)
+        return hits.total, hits.ids
+
+    assert found() == found() == (5, [1, 2, 3, 4, 5])
+    indexed(
+        tmp_path, [a_device("u-0", "di-0", trade_name="Disc"), *titans[1:], a_device("u-9", "di-9", trade_name="Titan")]
+    )
+    assert found()[0] == 5, "not loaded yet"
+    assert index.refresh()
+
+    assert found() == (5, [2, 3, 4, 5, 6])
+
+
+def test_hits_of_no_more_than_so_many_searches_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(index_module, "MANY", 0)
+    monkeypatch.setattr(index_module, "MAX_KEPT", 3)
+    index = indexed(tmp_path, [a_device("u-1", "di-1", trade_name="Titan screw")])
+
+    for length in range(1, 6):
+        assert index.by_name("titan"[:length], NO_FILTERS, limit=8, offset=0).total == 1
+        assert len(index._state.hits) <= 3
