@@ -69,17 +69,22 @@ class _MethodRoutes:
     """The routes of one method: by path where it is fixed, else in order, by the text before the first parameter."""
 
     def __init__(self, contexts: Sequence[RouteContext]) -> None:
-        self._variable = [(str(each.path_format).partition("{")[0], each) for each in contexts if each.param_convertors]
-        self._fixed = {
-            each.path: next(earlier for earlier in contexts if earlier.path_regex.match(each.path))
-            for each in contexts
-            if not each.param_convertors
-        }
+        self._variable: list[tuple[str, RouteContext]] = []
+        self._fixed: dict[str, RouteContext] = {}
+        for each in contexts:
+            path = str(each.path)
+            if each.param_convertors:
+                self._variable.append((str(each.path_format).partition("{")[0], each))
+            elif path not in self._fixed:
+                self._fixed[path] = self._first_variable(path) or each
 
     def find(self, path: str) -> RouteContext | None:
         """The first route that takes this path."""
         if path in self._fixed or "\n" in path:  # the pattern of a fixed path takes a line break at its end too
             return self._fixed.get(path)
+        return self._first_variable(path)
+
+    def _first_variable(self, path: str) -> RouteContext | None:
         for start, context in self._variable:
             if path.startswith(start) and context.path_regex.match(path):
                 return context

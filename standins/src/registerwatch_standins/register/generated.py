@@ -65,6 +65,7 @@ class GeneratedArchive:
         self._certificates = certificates
         self._future_codes = future_codes
         self._family = lru_cache(maxsize=8192)(self._family_of)
+        self._made = lru_cache(maxsize=1024)(self._make)
         self._listings: list[CertificateListing] | None = None
         self._refusals: list[RefusedApplication] | None = None
         self._srns: list[str] | None = None
@@ -144,6 +145,9 @@ class GeneratedArchive:
         return dict(NOTIFIED_BODIES)
 
     def registration(self, position: int) -> Registration:
+        return self._made(position)
+
+    def _make(self, position: int) -> Registration:
         return self._record(self._article(position))
 
     def _article(self, position: int) -> _Article:
@@ -237,8 +241,13 @@ class GeneratedWorld(World):
         certificates: int | None = None,
         clock: Callable[[], datetime] = brussels_now,
     ) -> None:
-        archive = GeneratedArchive(devices, seed, future_codes=future_codes, certificates=certificates)
-        super().__init__(archive, clock)
+        super().__init__(_archive(devices, seed, future_codes, certificates), clock)
+
+
+@lru_cache(maxsize=8)
+def _archive(devices: int, seed: int, future_codes: bool, certificates: int | None) -> GeneratedArchive:
+    """An archive, which nothing changes: worlds of the same numbers share it."""
+    return GeneratedArchive(devices, seed, future_codes=future_codes, certificates=certificates)
 
 
 def _reference(maker: Manufacturer, article: int, shared: bytes) -> str | None:
