@@ -19,8 +19,9 @@ class LoopTime:
 
 @contextmanager
 def loop_time() -> Iterator[LoopTime]:
-    """The running loop's time, to be moved inside the block."""
+    """The running loop's time, to be moved inside the block. That of uvloop cannot be moved."""
     loop, moved = asyncio.get_running_loop(), LoopTime()
+    assert isinstance(loop, asyncio.BaseEventLoop), "the module needs an `anyio_backend` of its own"
     real = loop.time
     loop.time = lambda: real() + moved.ahead  # type: ignore[method-assign]  # no other way to reach a loop's clock
     try:

@@ -24,6 +24,13 @@ from tests.watches.steps import due_subjects, take_awaiting
 
 pytestmark = pytest.mark.anyio
 
+
+@pytest.fixture
+def anyio_backend() -> str:
+    """A loop whose time a test can move."""
+    return "asyncio"
+
+
 LIMIT = 20.0
 """Seconds that a sync may take, which a test lets pass by moving the loop's time."""
 

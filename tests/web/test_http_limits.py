@@ -25,6 +25,12 @@ from tests.support.servers import serving
 pytestmark = pytest.mark.anyio
 
 
+@pytest.fixture
+def anyio_backend() -> str:
+    """Clients that break off in the midst of a request do so as asyncio's streams do."""
+    return "asyncio"
+
+
 class Echo:
     """Answers how much it was sent; notes who left."""
 

@@ -13,6 +13,13 @@ from tests.support.servers import serving
 
 pytestmark = pytest.mark.anyio
 
+
+@pytest.fixture
+def anyio_backend() -> str:
+    """Clients that break off in the midst of a request do so as asyncio's streams do."""
+    return "asyncio"
+
+
 HEAD = b"POST / HTTP/1.1\r\nHost: a\r\n"
 HIDDEN = b"GET /hidden HTTP/1.1\r\nHost: a\r\n\r\n"
 """What a smuggled request would be."""

@@ -31,6 +31,13 @@ from tests.support.table_rows import copy_rows
 
 pytestmark = pytest.mark.anyio
 
+
+@pytest.fixture
+def anyio_backend() -> str:
+    """A loop whose time a test can move."""
+    return "asyncio"
+
+
 NOBODYS = "04099999999992"
 on_sqlite = pytest.mark.parametrize("database_kind", ["sqlite"])
 """What is asked of the register and remembered does not depend on the database."""
