@@ -20,6 +20,7 @@ from registerwatch.db.engine import Database
 from registerwatch.db.migrate import upgrade
 from tests.support import postgresql, redis
 from tests.support.compiled_statements import compile_statements_once
+from tests.support.empty_databases import EmptyDatabases
 from tests.support.harness import ServiceHarness, ServiceStarter, built_harness, running_harness
 
 if TYPE_CHECKING:
@@ -177,11 +178,19 @@ def postgresql_server() -> Iterator[postgresql.Cluster]:
 
 @pytest.fixture(scope="session")
 def postgresql_template(postgresql_server: postgresql.Cluster) -> postgresql.Cluster:
-    """The server with a database `template`, which has every migration and is copied for each test."""
+    """The server with a database `template`, which has every migration and is copied for tests."""
     with postgresql_server.connect() as connection:
         connection.execute("CREATE DATABASE template")
     _migrate(postgresql_server.url("template"))
     return postgresql_server
+
+
+@pytest.fixture(scope="session")
+def postgresql_databases(postgresql_template: postgresql.Cluster) -> Iterator[EmptyDatabases]:
+    """Databases with every migration, of which each test has one for itself."""
+    databases = EmptyDatabases(postgresql_template, "template")
+    yield databases
+    databases.close()
 
 
 @pytest.fixture(scope="session")
@@ -206,8 +215,8 @@ def database_url(database_kind: str, tmp_path: Path, request: pytest.FixtureRequ
         shutil.copyfile(request.getfixturevalue("sqlite_template"), path)
         yield f"sqlite:///{path}"
         return
-    server: postgresql.Cluster = request.getfixturevalue("postgresql_template")
-    with server.new_database("template") as url:
+    databases: EmptyDatabases = request.getfixturevalue("postgresql_databases")
+    with databases.one() as url:
         yield url
 
 
