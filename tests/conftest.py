@@ -38,6 +38,7 @@ gc.freeze()
 gc.set_threshold(50_000, 20, 50)  # thousands of services are built and dropped here: looking at them took a sixth of it
 
 compile_statements_once()
+sys.modules.setdefault("sniffio", None)  # type: ignore[arg-type]  # httpx2 looks for it in vain at every request
 
 MEMORY, NEEDED_BYTES = Path("/dev/shm"), 4 << 30
 if "TMPDIR" not in os.environ and MEMORY.is_dir() and shutil.disk_usage(MEMORY).free >= NEEDED_BYTES:

@@ -278,9 +278,9 @@ class ServiceHarness:
         tables = self.all_rows()
         return {**tables, "audit": [row for row in tables["audit"] if row["action"] != Action.SIGN_IN_FAILED]}
 
-    def rows_of_account(self, account_id: int) -> dict[str, Rows]:
-        """Every row that belongs to an account, its users or their sessions, by table."""
-        tables = self.all_rows()
+    def rows_of_account(self, account_id: int, tables: dict[str, Rows] | None = None) -> dict[str, Rows]:
+        """Every row that belongs to an account, its users or their sessions, by table: now, or of `all_rows`."""
+        tables = self.all_rows() if tables is None else tables
         users = {row["id"] for row in tables["users"] if row["account_id"] == account_id}
         own = {
             name: [row for row in rows if row.get("account_id") == account_id or row.get("user_id") in users]
