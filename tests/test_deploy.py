@@ -9,11 +9,10 @@ from typing import Any
 
 import pytest
 import yaml  # type: ignore[import-untyped]  # comes without types
-from typer.main import get_command
 
-from registerwatch.cli import app
 from registerwatch.settings import Settings, variable_name
 from registerwatch.web.body_limits import LARGER_BODIES, MAX_BODY_BYTES
+from tests.support.command_words import command_words
 
 ROOT = Path(__file__).parents[1]
 DEPLOY = ROOT / "deploy"
@@ -53,17 +52,8 @@ def _unit(path: Path) -> dict[str, dict[str, list[str]]]:
     return sections
 
 
-def _command_words() -> list[list[str]]:
-    """Every command, by its words."""
-    found: list[list[str]] = []
-    for name, command in get_command(app).commands.items():  # type: ignore[attr-defined]  # a group has commands
-        inner = getattr(command, "commands", None)
-        found += [[name, each] for each in inner] if inner else [[name]]
-    return found
-
-
 def _is_command(words: list[str]) -> bool:
-    return any(words[: len(command)] == command for command in _command_words())
+    return any(words[: len(command)] == command for command in command_words())
 
 
 def test_there_are_files_to_look_at() -> None:

@@ -6,10 +6,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from typer.main import get_command
 
-from registerwatch.cli import app
 from registerwatch.settings import Settings, variable_name
+from tests.support.command_words import command_words
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -26,11 +25,7 @@ def _tracked() -> list[Path]:
 
 def _commands() -> list[str]:
     """Every command, by its words: `copy fill`."""
-    found: list[str] = []
-    for name, command in get_command(app).commands.items():  # type: ignore[attr-defined]  # a group has commands
-        inner = getattr(command, "commands", None)
-        found += [f"{name} {each}" for each in inner] if inner else [name]
-    return found
+    return [" ".join(words) for words in command_words()]
 
 
 def is_command(line: str) -> bool:

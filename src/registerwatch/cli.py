@@ -1,49 +1,69 @@
 """The command line: thin commands over the same use cases as the other surfaces."""
 
+import os
 import sys
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, ClassVar
 
 import typer
 
 from registerwatch import __version__
-from registerwatch.commands import (
-    accounts,
-    backup,
-    copy,
-    database,
-    demo,
-    mail,
-    nomenclature,
-    payment,
-    register,
-    serve,
-    settings,
-    watches,
-    work,
-)
-from registerwatch.db.private_files import use_private_umask
+from registerwatch.commands.lazy import CommandSource, LazyGroup
 from registerwatch.errors import RegisterwatchError
+
+PRIVATE_UMASK = 0o077
+"""What a command makes is for its user alone, whatever the umask of the shell that started it."""
+
+
+class Commands(LazyGroup):
+    """Every command. Its line here is the first one of what its `--help` says."""
+
+    sources: ClassVar[Mapping[str, CommandSource]] = {
+        "serve": CommandSource(
+            "serve", "Serve the JSON interface and the pages, and do the work in the background.", "serve"
+        ),
+        "work": CommandSource(
+            "work",
+            "Do the work in the background and nothing else: recheck, deliver, tidy."
+            " Any number may run beside `serve`.",
+            "work",
+        ),
+        "backup": CommandSource(
+            "backup", "Copy the SQLite database to FILE while the service goes on, and check the copy.", "back_up"
+        ),
+        "demo": CommandSource(
+            "demo",
+            "Try everything: the service with SQLite over a made-up register that changes as one looks."
+            " Nothing is kept.",
+            "demo",
+        ),
+        "settings": CommandSource(
+            "settings", "List every setting with its value here and what it means. Secrets are masked.", "show"
+        ),
+        "register": CommandSource(
+            "register",
+            "How the register answers now, and the stand-in, which speaks its interface over made-up or given records.",
+        ),
+        "mail": CommandSource("mail", "Whether mails go out."),
+        "payment": CommandSource(
+            "payment", "The stand-in payment provider, which speaks Stripe's interface and charges nobody."
+        ),
+        "copy": CommandSource("copy", "The stored copy of the register."),
+        "nomenclature": CommandSource("nomenclature", "Names of the European Medical Device Nomenclature (EMDN)."),
+        "accounts": CommandSource("accounts", "Accounts: who is there, plans, periods, keys."),
+        "watches": CommandSource("watches", "Watches of all accounts."),
+        "db": CommandSource("database", "The database."),
+    }
+
 
 app = typer.Typer(
     name="registerwatch",
+    cls=Commands,
     help="A stored copy of EUDAMED, the public EU register of medical devices: searched, read, watched.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("serve")(serve.serve)
-app.command("work")(work.work)
-app.command("backup")(backup.back_up)
-app.command("demo")(demo.demo)
-app.command("settings")(settings.show)
-app.add_typer(register.app, name="register")
-app.add_typer(mail.app, name="mail")
-app.add_typer(payment.app, name="payment")
-app.add_typer(copy.app, name="copy")
-app.add_typer(nomenclature.app, name="nomenclature")
-app.add_typer(accounts.app, name="accounts")
-app.add_typer(watches.app, name="watches")
-app.add_typer(database.app, name="db")
 
 
 def _print_version(wanted: bool) -> None:
@@ -63,9 +83,9 @@ def _root(
 
 def main() -> None:
     """Run a command. What it refuses is one line on standard error and exit code 1."""
-    use_private_umask()
+    os.umask(PRIVATE_UMASK)
     try:
-        app()
+        app(prog_name="registerwatch")  # however it was started: completion goes by the name
     except RegisterwatchError as error:
         print(f"registerwatch: {error}", file=sys.stderr)
         sys.exit(1)

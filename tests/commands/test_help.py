@@ -1,12 +1,28 @@
 """What commands say about themselves, and why they do nothing."""
 
+import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from registerwatch.cli import Commands
 from registerwatch.register.search.fields import LAYOUT
+from tests.support.command_words import loaded_commands
 from tests.support.terminal import Terminal
+
+HEAVY = {"alembic", "argon2", "cryptography", "fastapi", "httpx2", "jinja2", "msgspec", "openpyxl", "pydantic"} | {
+    "sqlalchemy",
+    "starlette",
+    "stripe",
+    "structlog",
+    "tantivy",
+    "uvicorn",
+    "registerwatch_standins",
+}
+"""What a command may need, and listing the commands does not."""
 
 
 @pytest.mark.parametrize(
@@ -64,3 +80,59 @@ def test_the_status_of_the_copy_says_that_the_search_index_is_damaged_and_shows_
     assert told.code == 0
     assert "index      damaged" in told.out
     assert "0 registrations" in told.out
+
+
+def test_the_list_of_commands_loads_nothing_that_only_commands_need() -> None:
+    listed = """
+import json, sys
+from registerwatch.cli import main
+sys.argv = ["registerwatch", "--help"]
+try:
+    main()
+finally:
+    print(json.dumps(sorted(sys.modules)), file=sys.stderr)
+"""
+
+    done = subprocess.run([sys.executable, "-c", listed], capture_output=True, text=True, check=True)
+
+    loaded = json.loads(done.stderr)
+    assert {name.partition(".")[0] for name in loaded} & HEAVY == set()
+    assert [name for name in loaded if name.startswith("registerwatch.")] == [
+        "registerwatch.cli",
+        "registerwatch.commands",
+        "registerwatch.commands.lazy",
+        "registerwatch.errors",
+    ]
+    assert "copy" in done.stdout
+
+
+def test_the_line_of_each_command_is_the_first_paragraph_of_its_own_help() -> None:
+    told = {name: (command.help or "").split("\n\n")[0] for name, command in loaded_commands().items()}
+
+    assert told == {name: source.line for name, source in Commands.sources.items()}
+
+
+@pytest.mark.parametrize(
+    ("words", "proposed"),
+    [("c", {"copy"}), ("copy re", {"reindex"}), ("copy ", {"fill", "status", "reindex"}), ("backup --ch", {"--check"})],
+)
+def test_a_shell_completes_commands_those_in_groups_and_options(
+    terminal: Terminal, monkeypatch: pytest.MonkeyPatch, words: str, proposed: set[str]
+) -> None:
+    monkeypatch.setenv("_REGISTERWATCH_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", f"registerwatch {words}")
+    monkeypatch.setenv("COMP_CWORD", str(1 + words.count(" ")))
+
+    told = terminal.types()
+
+    assert set(told.out.split()) == proposed
+
+
+@pytest.mark.parametrize(("words", "meant"), [(("cpoy",), "copy"), (("copy", "fil"), "fill")])
+def test_a_command_that_is_not_there_is_told_with_the_one_that_is_meant(
+    terminal: Terminal, words: tuple[str, ...], meant: str
+) -> None:
+    told = terminal.types(*words)
+
+    assert told.code == 2
+    assert f"Did you mean '{meant}'?" in told.err

@@ -1,6 +1,7 @@
 """The product as processes: filled and killed, served, shared, told apart from nonsense."""
 
 import json
+import os
 import signal
 import sqlite3
 import subprocess
@@ -244,10 +245,15 @@ def _buy_a_subscription(interface: str) -> None:
     until(shows, "the event of the payment")
 
 
-def test_importing_the_package_reads_no_environment_and_opens_nothing() -> None:
+def test_importing_all_commands_reads_no_environment_and_opens_nothing() -> None:
+    program = "import json, sys; from tests.support.command_words import loaded_commands"
     done = subprocess.run(
-        [sys.executable, "-c", "import registerwatch.cli, json, sys; print(json.dumps(sorted(sys.modules)))"],
-        env={"PATH": "/nowhere", "REGISTERWATCH_DATABASE_URL": "nonsense"},
+        [sys.executable, "-c", f"{program}; loaded_commands(); print(json.dumps(sorted(sys.modules)))"],
+        env={
+            "PATH": "/nowhere",
+            "PYTHONPATH": os.pathsep.join(sys.path),
+            "REGISTERWATCH_DATABASE_URL": "nonsense",
+        },
         capture_output=True,
         text=True,
         check=True,

@@ -25,7 +25,7 @@ from registerwatch.settings import load_settings
 UNBROKEN = 1_000
 """Characters of a line: enough for an e-mail address, a name and the other columns."""
 
-app = typer.Typer(help="Accounts: who is there, plans, periods, keys.", no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True)
 
 Email = Annotated[str, typer.Argument(help="E-mail address of one of the account's users.", metavar="EMAIL")]
 PeriodEnd = Annotated[

@@ -23,7 +23,7 @@ from registerwatch.register.ingest.bulk_load import LoadProgress
 from registerwatch.register.search.indexer import rebuild_request
 from registerwatch.settings import Settings, load_settings
 
-app = typer.Typer(help="The stored copy of the register.", no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True)
 
 
 @app.callback()

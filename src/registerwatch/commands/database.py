@@ -10,7 +10,7 @@ from registerwatch.db.secret_cipher import SecretCipher
 from registerwatch.notifications.target_secrets import TargetSecrets
 from registerwatch.settings import Settings, load_settings
 
-app = typer.Typer(help="The database.", no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True)
 
 
 @app.callback()

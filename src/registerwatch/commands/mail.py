@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-app = typer.Typer(help="Whether mails go out.", no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True)
 
 
 @app.callback()

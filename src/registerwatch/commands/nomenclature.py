@@ -14,7 +14,7 @@ from registerwatch.register.nomenclature_file import read_nomenclature
 from registerwatch.register.search.filters import emdn_levels
 from registerwatch.settings import Settings, load_settings
 
-app = typer.Typer(help="Names of the European Medical Device Nomenclature (EMDN).", no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True)
 
 
 @app.callback()

@@ -4,9 +4,7 @@ from typing import Annotated
 
 import typer
 
-app = typer.Typer(
-    help="The stand-in payment provider, which speaks Stripe's interface and charges nobody.", no_args_is_help=True
-)
+app = typer.Typer(no_args_is_help=True)
 
 
 @app.callback()

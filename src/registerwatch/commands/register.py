@@ -10,10 +10,7 @@ if TYPE_CHECKING:
     from registerwatch.register.ingest.check_rules import KnownChecks
     from registerwatch.settings import Settings
 
-app = typer.Typer(
-    help="How the register answers now, and the stand-in, which speaks its interface over made-up or given records.",
-    no_args_is_help=True,
-)
+app = typer.Typer(no_args_is_help=True)
 
 
 @app.callback()

@@ -14,7 +14,7 @@ from registerwatch.register.ingest.device_sweep import SweepSummary
 from registerwatch.settings import Settings, load_settings
 from registerwatch.watches.recheck import RecheckResult
 
-app = typer.Typer(help="Watches of all accounts.", no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True)
 
 
 @app.callback()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import structlog
 
-FOLDER_MODE, FILE_MODE, UMASK = 0o700, 0o600, 0o077
+FOLDER_MODE, FILE_MODE = 0o700, 0o600
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 _COMPANIONS = ("", "-wal", "-shm", "-journal")
 """Ends of the names of the files that SQLite keeps for one database."""
@@ -39,11 +39,6 @@ def note_open_folder(folder: Path) -> None:
     """Log a data folder that others may look into. It may be meant so, and may hold what is not ours: it is left."""
     if _is_open(folder):
         log.warning("other users of this machine may look into the data folder", folder=str(folder), advice="chmod 700")
-
-
-def use_private_umask() -> None:
-    """Let everything that this process makes be for its user alone."""
-    os.umask(UMASK)
 
 
 def _protect(path: Path, mode: int) -> None:

@@ -1,0 +1,54 @@
+"""Commands whose modules are loaded when they are typed, and not to list them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, ClassVar
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+
+@dataclass(frozen=True, slots=True)
+class CommandSource:
+    """Where a command is, and its line in the list of commands."""
+
+    module: str
+    """A module of this package."""
+    line: str
+    function: str = "app"
+    """What is in the module: the command's function, or the `Typer` of a group of commands."""
+
+
+class LazyCommand(TyperCommand):
+    """Stands in the list of commands in the place of one that is not loaded."""
+
+    def __init__(self, name: str, source: CommandSource) -> None:
+        super().__init__(name, help=source.line)
+        self._source = source
+
+    def load(self) -> TyperCommand | TyperGroup:
+        """The command itself; its module is imported."""
+        assert self.name is not None
+        found = getattr(import_module(f"{__package__}.{self._source.module}"), self._source.function)
+        holder = typer.Typer(pretty_exceptions_enable=False)
+        if isinstance(found, typer.Typer):
+            holder.add_typer(found, name=self.name, help=self._source.line)
+        else:
+            holder.command(self.name)(found)
+        return typer.main.get_group(holder).commands[self.name]  # type: ignore[return-value]  # Typer makes no others
+
+    def make_context(self, *given: Any, **options: Any) -> typer.Context:
+        """What runs, explains or completes a command begins here, and goes on with the command of the context."""
+        return self.load().make_context(*given, **options)  # type: ignore[return-value]  # the base is annotated with
+
+
+class LazyGroup(TyperGroup):
+    """A group of commands by their sources, in the order in which they are listed."""
+
+    sources: ClassVar[Mapping[str, CommandSource]]
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        for name, source in self.sources.items():
+            self.add_command(LazyCommand(name, source))
