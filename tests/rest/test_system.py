@@ -42,9 +42,12 @@ async def test_a_process_that_is_ending_is_not_ready_and_goes_on_serving(start_s
         assert (await harness.get(f"/v1/devices/{udi}")).status_code == 200
 
 
-async def test_a_process_without_its_index_is_not_ready(start_service: ServiceStarter) -> None:
+async def test_a_process_without_its_index_is_not_ready(
+    start_service: ServiceStarter, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with start_service() as harness:
         await harness.update_index()
+        monkeypatch.setattr(harness.service.indexer, "problem", lambda: "A turn that ends now has not caught up.")
         harness.service.indexer.has_caught_up = False
 
         refused = await harness.get("/ready")

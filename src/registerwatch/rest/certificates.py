@@ -22,6 +22,7 @@ from registerwatch.rest.description import (
     answer,
     operation_id,
 )
+from registerwatch.rest.direct_route import DirectRoute
 from registerwatch.rest.parameters import only_known_parameters
 from registerwatch.web.certificate_answers import (
     EXAMPLE_ID,
@@ -60,6 +61,7 @@ router = APIRouter(
     responses={**RATE_LIMITED, **UNAVAILABLE, **OTHER_ERROR},
     dependencies=[Depends(counted(Limit.CERTIFICATES)), Depends(only_known_parameters)],
     generate_unique_id_function=operation_id,
+    route_class=DirectRoute,
 )
 
 

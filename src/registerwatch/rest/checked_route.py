@@ -8,19 +8,18 @@ from collections.abc import Callable, Coroutine, Iterator
 from typing import Any
 
 from fastapi.dependencies.models import Dependant
-from fastapi.routing import APIRoute
 from starlette.requests import Request
 from starlette.responses import Response
 
 from registerwatch.rest.auth import KeyOrSession
+from registerwatch.rest.direct_route import DirectRoute, Handler
 from registerwatch.web.body_limits import received_body, refuse_declared_excess
 from registerwatch.web.injection import Counted
 
-Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 Check = Callable[[Request], Coroutine[Any, Any, Any]]
 
 
-class CheckedRoute(APIRoute):
+class CheckedRoute(DirectRoute):
     """A route whose dependencies that count a request, or need a caller, run before its body is read."""
 
     def get_route_handler(self) -> Handler:

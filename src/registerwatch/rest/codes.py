@@ -8,13 +8,16 @@ from starlette.responses import Response
 
 from registerwatch.register.identifiers import MAX_CODE_LENGTH, parse
 from registerwatch.rest.description import BAD_REQUEST, OTHER_ERROR, RATE_LIMITED, answer, operation_id
+from registerwatch.rest.direct_route import DirectRoute
 from registerwatch.rest.parameters import only_known_parameters
 from registerwatch.web.code_answers import ParsedCodeAnswer
 from registerwatch.web.injection import InjectedService, counted
 from registerwatch.web.rate_limits import Limit
 from registerwatch.web.responses import private_response
 
-router = APIRouter(tags=["register"], responses=OTHER_ERROR, generate_unique_id_function=operation_id)
+router = APIRouter(
+    tags=["register"], responses=OTHER_ERROR, generate_unique_id_function=operation_id, route_class=DirectRoute
+)
 
 
 @router.get(

@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from registerwatch.errors import InvalidInput
-from registerwatch.rest.checked_route import Handler
+from registerwatch.rest.direct_route import Handler
 from registerwatch.rest.placed_body import PlacedBodyRoute
 from registerwatch.web.body_limits import MAX_BODY_BYTES
 

@@ -18,6 +18,7 @@ from registerwatch.rest.description import (
     answer,
     operation_id,
 )
+from registerwatch.rest.direct_route import DirectRoute
 from registerwatch.rest.parameters import only_known_parameters
 from registerwatch.rest.register import IDENTIFIER, NOT_MODIFIED, UNCACHED
 from registerwatch.web.history_answers import ActorHistory, DeviceHistory
@@ -29,7 +30,9 @@ from registerwatch.web.responses import CACHE_NOTHING_YET, CACHE_RECORD, json_re
 
 COUNTED = [Depends(counted(Limit.HISTORY)), Depends(only_known_parameters)]
 
-router = APIRouter(tags=["register"], responses=OTHER_ERROR, generate_unique_id_function=operation_id)
+router = APIRouter(
+    tags=["register"], responses=OTHER_ERROR, generate_unique_id_function=operation_id, route_class=DirectRoute
+)
 
 
 class HistoryParameters(BaseModel):

@@ -9,7 +9,8 @@ from registerwatch.accounts.idempotency import Answered, IdempotentRequest, dige
 from registerwatch.db.run_uncancelled import run_uncancelled
 from registerwatch.errors import InvalidInput, Unauthenticated
 from registerwatch.rest.auth import caller_of
-from registerwatch.rest.checked_route import CheckedRoute, Handler
+from registerwatch.rest.checked_route import CheckedRoute
+from registerwatch.rest.direct_route import Handler
 from registerwatch.web.body_limits import received_body, refuse_declared_excess
 from registerwatch.web.injection import counted, sent_credential, service_of
 from registerwatch.web.rate_limits import Limit

@@ -18,6 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from registerwatch.bootstrap import Service
 from registerwatch.register.sources.budget_parts import RequestPriority
+from registerwatch.rest.direct_route import DirectRoute
 from registerwatch.rest.index_health import index_metrics
 from registerwatch.rest.status_answers import latency_metrics, status_metrics
 from registerwatch.watches.models import HealthState
@@ -54,7 +55,7 @@ class CountedRequests:
         await self._app(scope, receive, send_counted)
 
 
-router = APIRouter(include_in_schema=False)
+router = APIRouter(include_in_schema=False, route_class=DirectRoute)
 
 
 @router.get("/metrics")

@@ -4,7 +4,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from registerwatch.rest.auth import caller_of
-from registerwatch.rest.checked_route import Handler
+from registerwatch.rest.direct_route import Handler
 from registerwatch.rest.idempotency import IdempotentRoute
 from registerwatch.web.injection import counted
 from registerwatch.web.large_bodies import place_of_body

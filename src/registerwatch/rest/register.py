@@ -25,8 +25,8 @@ from registerwatch.rest.description import (
     operation_id,
     schema_of,
 )
+from registerwatch.rest.direct_route import DirectRoute
 from registerwatch.rest.parameters import only_known_parameters, unknown_message, unknown_parameters
-from registerwatch.rest.query_route import QueryRoute
 from registerwatch.web.answers import Answer, doc
 from registerwatch.web.facets import facet_answers
 from registerwatch.web.filters import FACETS_PATTERN, PATTERNS, facets_of, search_filters
@@ -68,7 +68,7 @@ for _served in (_SERVED_DEVICE, _SERVED_ACTOR):
 _FILTER_NAMES = [facet.value for facet in Facet]
 
 router = APIRouter(
-    tags=["register"], responses=OTHER_ERROR, generate_unique_id_function=operation_id, route_class=QueryRoute
+    tags=["register"], responses=OTHER_ERROR, generate_unique_id_function=operation_id, route_class=DirectRoute
 )
 
 

@@ -14,6 +14,7 @@ from registerwatch.bootstrap import Service
 from registerwatch.errors import DatabaseUnavailable
 from registerwatch.register.sources.source import CertificateSearch
 from registerwatch.rest.description import answer, error, operation_id
+from registerwatch.rest.direct_route import DirectRoute
 from registerwatch.rest.index_health import HealthIndex, index_health
 from registerwatch.rest.status_answers import HealthRegisterChecks, HealthSweeps, health_checks, health_sweeps
 from registerwatch.web.answers import Answer, doc, instant, iso_or_none
@@ -26,9 +27,9 @@ ENDING = "The process is ending."
 
 Status = Literal["ok", "failing"]
 
-liveness = APIRouter(tags=["system"], generate_unique_id_function=operation_id)
+liveness = APIRouter(tags=["system"], generate_unique_id_function=operation_id, route_class=DirectRoute)
 """The route that needs nothing."""
-router = APIRouter(tags=["system"], generate_unique_id_function=operation_id)
+router = APIRouter(tags=["system"], generate_unique_id_function=operation_id, route_class=DirectRoute)
 
 
 @dataclass(slots=True)
