@@ -17,7 +17,7 @@ from bench.setup import Setup
 
 PLAIN = "the plain search"
 REQUESTS = 1 / 3  # of those that other searches get in a round: the slowest of these take a hundred times as long
-MIN_REQUESTS = 20  # the kernel counts CPU time in hundredths of a second
+MIN_REQUESTS = 20
 VARIANTS: Mapping[str, str] = {
     "with `facets=country`": "&facets=country",
     "with `facets=all`": "&facets=all",
