@@ -9,6 +9,8 @@ values (EMDN one for each level), which are counted for facets.
 
 import re
 import unicodedata
+from collections.abc import Sequence
+from functools import lru_cache
 from zlib import crc32
 
 import msgspec
@@ -90,10 +92,9 @@ def udi_order(udi: str) -> int:
 
 def filter_field(facet: Facet, value: str) -> str:
     """The field that has a value of a filter."""
-    return _FIELDS[facet] if facet is not Facet.EMDN else f"emdn_{emdn_level(value)}"
+    return facet if facet is not Facet.EMDN else f"emdn_{emdn_level(value)}"
 
 
-_FIELDS = {facet: facet.value for facet in Facet}
 FILTER_FIELDS = [
     *(facet.value for facet in Facet if facet is not Facet.EMDN),
     *(f"emdn_{level}" for level in range(1, EMDN_LEVELS + 1)),
@@ -129,11 +130,6 @@ _LONG = re.compile(rf"\S{{{MAX_WORD_LENGTH + 1}}}")
 def to_document(row_id: int, stored: bytes) -> tuple[str, Document]:
     """The index document of a stored device, and the UDI-DI that it is known by."""
     device = _indexed.decode(stored)
-    trade = dict.fromkeys(indexable(name) for name in (device.trade_name, *device.trade_names.values()) if name)
-    other = " ".join(
-        indexable(name) for name in (device.device_name, device.device_model, device.manufacturer_name) if name
-    )
-    words = [*(" ".join(trade),) * TRADE_NAME_WEIGHT, other] if trade else [other]
     entry = Document()
     entry.add_unsigned("row", row_id)
     entry.add_unsigned("order", udi_order(device.udi))
@@ -141,22 +137,35 @@ def to_document(row_id: int, stored: bytes) -> tuple[str, Document]:
     for identifier in {device.udi, reference_key(device.udi), reference_key(device.basic_udi)}:
         if identifier:
             entry.add_text("identifier", identifier)
-    for facet, values in filter_values(device).items():
-        for value in values:
-            entry.add_text(filter_field(facet, value), value)
+    values = filter_values(device)
+    for code in values.pop(Facet.EMDN):
+        entry.add_text(filter_field(Facet.EMDN, code), code)
+    for facet, of_facet in values.items():
+        for value in of_facet:
+            entry.add_text(facet, value)
     if device.reference:
         entry.add_text("reference", reference_key(device.reference))
-    for text in words:
-        entry.add_text("names", text)
-    status, risk = STATUS_BY_CODE.get(device.status_code), RISK_BY_CODE.get(device.risk_class_code)
-    filtered = {}
-    if status is not None:
-        filtered[narrowed(status)] = words
-    if risk is not None:
-        filtered[narrowed(risk, on_market=status is StatusFilter.ON)] = words
+    names = _names(device)
+    entry.add_text("names", names)
+    filtered = dict.fromkeys(_narrowed_by(device.status_code, device.risk_class_code), names)
     if filtered:
         entry.add_json("filtered", filtered)
     return device.udi, entry
+
+
+def _names(device: IndexedDevice) -> str:
+    """The words of all names, as often as they count. In one text, since each further value of a field costs more."""
+    trade = dict.fromkeys(map(indexable, dict.fromkeys((device.trade_name, *device.trade_names.values()))))
+    others = map(indexable, (device.device_name, device.device_model, device.manufacturer_name))
+    return " ".join((*(*trade,) * TRADE_NAME_WEIGHT, *others))
+
+
+@lru_cache
+def _narrowed_by(status_code: str, risk_code: str) -> Sequence[str]:
+    """Where `filtered` has the words of a device with these codes."""
+    status, risk = STATUS_BY_CODE.get(status_code), RISK_BY_CODE.get(risk_code)
+    of_status = [narrowed(status)] if status is not None else []
+    return [*of_status, narrowed(risk, on_market=status is StatusFilter.ON)] if risk is not None else of_status
 
 
 def narrowed(value: StatusFilter | RiskFilter, *, on_market: bool = False) -> str:

@@ -53,6 +53,9 @@ class Facet(StrEnum):
     REUSABLE = "reusable"
     NOTIFIED_BODY = "notified_body"
 
+    __hash__ = str.__hash__
+    """As of any text: that of an enumeration is computed in Python, for every key that a device is indexed under."""
+
     @property
     def max_values(self) -> int:
         """How many values are told, those that most devices have."""
@@ -133,12 +136,11 @@ _filtered = msgspec.json.Decoder(FilteredDevice)
 
 def filter_values(device: FilteredDevice) -> dict[Facet, Collection[str]]:
     """The values of a device for every filter. Of an EMDN code every level is one."""
-    status, risk = STATUS_BY_CODE.get(device.status_code), RISK_BY_CODE.get(device.risk_class_code)
     bodies = {each.notified_body for each in device.certs if NOTIFIED_BODY.fullmatch(each.notified_body)}
     legislation, legacy = _legislation(device.legislation_code)
     return {
-        Facet.STATUS: (_named(status, device.status_code),),
-        Facet.RISK: (_named(risk, device.risk_class_code),),
+        Facet.STATUS: _STATUS_VALUES.get(device.status_code) or _unnamed(device.status_code),
+        Facet.RISK: _RISK_VALUES.get(device.risk_class_code) or _unnamed(device.risk_class_code),
         Facet.MANUFACTURER: (device.manufacturer_srn or UNKNOWN,),
         Facet.COUNTRY: (country_of(device.manufacturer_srn),),
         Facet.EMDN: _every_level(device.emdn),
@@ -241,10 +243,12 @@ def told_emdn_level(above: str) -> int:
     return emdn_level(above) + 1 if above and above != UNKNOWN else 1
 
 
-def _named(value: StatusFilter | RiskFilter | None, code: str) -> str:
-    if value is not None:
-        return value.value
-    return OTHER if code else UNKNOWN
+_STATUS_VALUES = {code: (status.value,) for code, status in STATUS_BY_CODE.items()}
+_RISK_VALUES = {code: (risk.value,) for code, risk in RISK_BY_CODE.items()}
+
+
+def _unnamed(code: str) -> Collection[str]:
+    return (OTHER if code else UNKNOWN,)
 
 
 @lru_cache(REMEMBERED)
@@ -255,7 +259,7 @@ def _legislation(code: str) -> tuple[Collection[str], Collection[str]]:
         return (name,), ("no",)
     if name in DIRECTIVES:
         return (name,), ("yes",)
-    return (OTHER if code else UNKNOWN,), (UNKNOWN,)
+    return _unnamed(code), (UNKNOWN,)
 
 
 _FLAG_VALUES: Mapping[bool | None, Collection[str]] = {True: ("yes",), False: ("no",), None: (UNKNOWN,)}
