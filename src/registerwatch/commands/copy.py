@@ -1,6 +1,7 @@
 """`registerwatch copy …`: filling, inspecting and indexing the stored copy."""
 
 import asyncio
+import gc
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -82,6 +83,7 @@ async def _fill(settings: Settings, source: str, *, restart: bool) -> LoadProgre
         warn_without_contact(settings)
     async with _opened(built) as service:
         chosen = service.bulk_source(source)
+        gc.freeze()  # else millions of new records let all loaded modules be looked through again and again
         if restart:
             await service.bulk_loader.forget(chosen.load_name)
         with indexing_process() as indexing:

@@ -5,6 +5,7 @@ that is killed. It imports few modules, to save memory.
 """
 
 import asyncio
+import gc
 import subprocess
 import sys
 import threading
@@ -83,6 +84,7 @@ def main() -> None:
         filled.set()
 
     threading.Thread(target=wait_for_end_of_input, daemon=True).start()
+    gc.freeze()  # as in the process that fills
     asyncio.run(follow_fill(load_settings(), filled))
 
 

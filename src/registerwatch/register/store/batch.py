@@ -2,10 +2,10 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from registerwatch.register.codes import REGULATIONS, segment
 from registerwatch.register.models import (
@@ -38,8 +38,7 @@ Key = tuple[str, str]
 """UDI-DI and uuid, which together identify a record."""
 
 
-@dataclass(frozen=True, slots=True)
-class DeviceChange:
+class DeviceChange(msgspec.Struct, frozen=True, gc=False):
     """A record that storing made or altered; `old` is None for a new one."""
 
     old: Device | None
@@ -47,8 +46,7 @@ class DeviceChange:
     is_current: bool
 
 
-@dataclass(frozen=True, slots=True)
-class StoredRow:
+class StoredRow(msgspec.Struct, frozen=True, gc=False):
     """A row of `devices` before a batch is stored."""
 
     device_json: str
@@ -91,12 +89,11 @@ class StoredRow:
         """The same row, of a record that the register listed no more at `read_at`."""
         if self.delisted_at is not None:
             return self
-        precedence = msgspec.structs.replace(self.precedence, latest_version=False)
+        precedence = replace(self.precedence, latest_version=False)
         return replace(self, precedence=precedence, delisted_at=read_at, listed_as=self)
 
 
-@dataclass(frozen=True, slots=True)
-class _Merged:
+class _Merged(msgspec.Struct, frozen=True, gc=False):
     """A record after a reading: `text` is the device as a document, `before` the row that it had."""
 
     reading: DeviceReading
@@ -211,7 +208,7 @@ class Batch:
         joined = with_scoped(old.certs, self._scopes.of(old), row.certificates_of(old), is_searched=False)
         if joined.is_doubtful:
             self.unconfirmed.append(old.udi)
-        device = msgspec.structs.replace(old, certs=joined.certificates)
+        device = replace(old, certs=joined.certificates)
         if device == old:
             return
         self._add_row(device, replace(row, device_json=document(device).decode(), lost=joined.lost), row, old)
@@ -352,7 +349,7 @@ def _merged(reading: DeviceReading, row: StoredRow | None, scopes: DeviceScopes,
         stored = row.certificates_of(before) if row and before else StoredCertificates()
         stored = replace(stored, searched_at=max(stored.searched_at, reading.kept_revision))
         joined = with_scoped(device.certs, scopes.of(device), stored, is_searched=reading.brings_certificates)
-        device = msgspec.structs.replace(device, certs=joined.certificates)
+        device = replace(device, certs=joined.certificates)
     latest = is_latest(_precedence(row), reading)
     precedence = RecordPrecedence(device.uuid, latest, device.legislation_code, device.version or 0)
     return _Merged(reading, device, document(device).decode(), precedence, delisted_at, row, joined)

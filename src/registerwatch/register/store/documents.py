@@ -41,8 +41,7 @@ class StoredActor:
     read_at: int
 
 
-@dataclass(frozen=True, slots=True)
-class ChangedRow:
+class ChangedRow(msgspec.Struct, frozen=True, gc=False):
     """A changed row, for a reader of the copy's revisions. Its document may be of an older version."""
 
     id: int

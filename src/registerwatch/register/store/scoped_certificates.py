@@ -57,8 +57,7 @@ class LostCertificate(msgspec.Struct, frozen=True, array_like=True):
         return key == certificate.key and same_body
 
 
-@dataclass(frozen=True, slots=True)
-class StoredCertificates:
+class StoredCertificates(msgspec.Struct, frozen=True, gc=False):
     """The certificates of a device as they are stored, and those that it had of its own before. `searched_at` is the
     revision of the search that they are from, 0 where there was none.
     """
