@@ -8,10 +8,11 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
 
-from sqlalchemy import BigInteger, ColumnElement, Row, bindparam, case, delete, func, insert, select, update
+from sqlalchemy import BigInteger, ColumnElement, Row, bindparam, case, delete, func, insert, select, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.clock import CLOCK_DIFFERENCE_SECONDS
+from registerwatch.db.listed_values import LISTED, listed
 from registerwatch.db.tables import accounts, watches
 from registerwatch.register.identifiers import kind as kind_of_subject
 from registerwatch.watches.models import FAILING_AFTER, NOT_REGISTERED, OVERDUE_AFTER, HealthState, Watch
@@ -257,6 +258,7 @@ async def make_due(connection: AsyncConnection, watch_ids: Sequence[int]) -> Non
 
 async def watched(connection: AsyncConnection, seen_subjects: Sequence[str], now: int) -> Sequence[Watched]:
     """The watches of active accounts on some subjects. Nobody else compares them until this transaction ends."""
+    subjects = text(LISTED[connection.dialect.name]).bindparams(listed=listed(seen_subjects))
     found = (
         select(
             watches.c.id,
@@ -271,7 +273,7 @@ async def watched(connection: AsyncConnection, seen_subjects: Sequence[str], now
             watches.c.basic_udi,
         )
         .join(accounts, accounts.c.id == watches.c.account_id)
-        .where(watches.c.subject.in_(seen_subjects), accounts.c.expires_at > now)
+        .where(watches.c.subject.in_(subjects), accounts.c.expires_at > now)
         .order_by(watches.c.id)
         .with_for_update(of=watches)
     )

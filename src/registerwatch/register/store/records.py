@@ -16,6 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.clock import is_recent
 from registerwatch.db.engine import Database
+from registerwatch.db.listed_values import listed
 from registerwatch.register.models import (
     ADDED_LAST,
     DOCUMENT_VERSION,
@@ -316,7 +317,8 @@ def _read_in_full(readings: Iterable[DeviceReading]) -> list[Device]:
 
 async def _stored(connection: AsyncConnection, udis: Collection[str]) -> dict[Key, StoredRow]:
     """Every stored record of some UDI-DIs."""
-    rows = (await connection.execute(statements.BY_UDI, {"udis": list(udis)})).all()
+    by_udi = statements.BY_UDI[connection.dialect.name]
+    rows = (await connection.execute(by_udi, {"listed": listed(udis)})).all()
     return {(row.primary_di, row.uuid): _row(row) for row in rows}
 
 

@@ -5,22 +5,18 @@ from functools import cache
 from typing import Any
 
 from msgspec import Struct
-from msgspec.json import Decoder, encode
+from msgspec.json import Decoder
 from sqlalchemy import Row, TextClause, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from registerwatch.db.listed_values import LISTED, listed
 from registerwatch.register.identifiers import kind
 from registerwatch.register.models import Certificate
 
 _DEVICES = (
-    "SELECT primary_di, document, delisted_at, certs_read_at FROM devices WHERE primary_di IN ({asked}) AND is_current"
+    "SELECT primary_di, document, delisted_at, certs_read_at FROM devices WHERE primary_di IN ({listed}) AND is_current"
 )
-_ACTORS = "SELECT srn, name FROM actors WHERE srn IN ({asked})"
-_ASKED = {
-    "sqlite": "SELECT value FROM json_each(:asked)",
-    "postgresql": "SELECT jsonb_array_elements_text(CAST(:asked AS jsonb))",
-}
-"""All identifiers as one JSON array: a parameter for each of thousands takes longer to render than the rows to find."""
+_ACTORS = "SELECT srn, name FROM actors WHERE srn IN ({listed})"
 _CHANGED = text("SELECT primary_di, revision FROM devices WHERE revision > :revision ORDER BY revision LIMIT :limit")
 _REVISION = text("SELECT revision FROM copy_state")
 
@@ -91,12 +87,12 @@ def _chunks(asked: Sequence[str]) -> Iterator[Sequence[str]]:
 
 async def _rows(connection: AsyncConnection, statement: str, asked: Sequence[str]) -> Sequence[Row[Any]]:
     found = _statement(statement, connection.dialect.name)
-    return (await connection.execute(found, {"asked": encode(asked).decode()})).all()
+    return (await connection.execute(found, {"listed": listed(asked)})).all()
 
 
 @cache
 def _statement(statement: str, dialect: str) -> TextClause:
-    return text(statement.format(asked=_ASKED[dialect]))
+    return text(statement.format(listed=LISTED[dialect]))
 
 
 def _of_devices(rows: Sequence[Row[Any]]) -> Iterator[tuple[str, StoredStanding]]:

@@ -2,6 +2,8 @@
 
 from sqlalchemy import bindparam, text
 
+from registerwatch.db.listed_values import LISTED as LISTED_VALUES
+
 STATE = text("SELECT copy_id, revision, devices, last_read_at FROM copy_state WHERE id = 1")
 LOCK = {
     "sqlite": text("SELECT revision FROM copy_state WHERE id = 1"),
@@ -35,9 +37,10 @@ WRITTEN = (
 """Columns of `devices` that every change writes."""
 INSERTED = (*WRITTEN, "first_seen_at")
 """Columns in the order in which rows of a batch have their values; the last one is written once."""
-BY_UDI = text(f"SELECT {', '.join(WRITTEN)} FROM devices WHERE primary_di IN :udis").bindparams(
-    bindparam("udis", expanding=True)
-)
+BY_UDI = {
+    kind: text(f"SELECT {', '.join(WRITTEN)} FROM devices WHERE primary_di IN ({listed})")
+    for kind, listed in LISTED_VALUES.items()
+}
 NEWEST = text("SELECT max(revision) FROM devices WHERE primary_di IN :udis").bindparams(
     bindparam("udis", expanding=True)
 )
