@@ -1,7 +1,7 @@
 """A file of register records: one JSON object a line, plain or gzipped, read as a stream."""
 
 import gzip
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -152,9 +152,7 @@ def reading_of_record(record: FileRecord) -> DeviceReading:
             if representative and text(representative.srn)
             else None
         ),
-        certs=tuple(
-            sorted((_certificate(entry) for entry in record.certificates or () if text(entry.number)), key=_key)
-        ),
+        certs=_certificates(record.certificates) if record.certificates else (),
         updated=utc_from_brussels(record.version_date),
         other_codes=(
             record.other_codes
@@ -163,6 +161,10 @@ def reading_of_record(record: FileRecord) -> DeviceReading:
         ),
     )
     return DeviceReading(device=device, completeness=Completeness.SOME, source=NAME, lags=True)
+
+
+def _certificates(entries: Iterable[FileCertificate]) -> tuple[Certificate, ...]:
+    return tuple(sorted((_certificate(entry) for entry in entries if text(entry.number)), key=_key))
 
 
 def _certificate(entry: FileCertificate) -> Certificate:
