@@ -36,7 +36,8 @@ from registerwatch.rest import (
     webhooks,
 )
 from registerwatch.rest.description import DescribedApi
-from registerwatch.rest.middleware import BodyRequired, HeadAsGet, LimitHeaders, OpenCors, StoredDevices
+from registerwatch.rest.every_answer import EveryAnswer, RequestCounts
+from registerwatch.rest.middleware import BodyRequired, StoredDevices
 from registerwatch.rest.webhook_description import describe_webhooks
 from registerwatch.settings import Settings
 from registerwatch.web.body_limits import BodyLimits
@@ -45,7 +46,6 @@ from registerwatch.web.forwarded_headers import ForwardedHeaders, NoticeForwarde
 from registerwatch.web.large_bodies import places_of_files, places_of_large_bodies, places_of_photos
 from registerwatch.web.query_limit import QueryLimit
 from registerwatch.web.rate_limits import build_limits
-from registerwatch.web.request_ids import AccessLog, RequestIds
 from registerwatch.web.route_table import install_route_table
 from registerwatch.web.security_headers import security_headers
 
@@ -91,11 +91,13 @@ def create_app(settings: Settings, *, background: bool = True) -> FastAPI:
 
 def work_app(service: Service) -> FastAPI:
     """What can be asked of a process that serves nobody: metrics, and whether it lives."""
-    headers = Middleware(RequestIds, always=security_headers(service.settings))
-    app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None, middleware=[headers])
-    app.state.service, app.state.request_counts, app.state.has_index = service, Counter(), False
+    app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
+    counts: RequestCounts = Counter()
+    app.state.service, app.state.request_counts, app.state.has_index = service, counts, False
     app.include_router(metrics.router)
     app.include_router(system.liveness)
+    always = security_headers(service.settings)
+    app.middleware_stack = EveryAnswer(app.build_middleware_stack(), always=always, counts=counts)
     return app
 
 
@@ -109,7 +111,7 @@ def app_over(service: Service, *, background: bool = True) -> FastAPI:
 
     settings = service.settings
     limits = build_limits(settings, service.clock)
-    counts: metrics.RequestCounts = Counter()
+    counts: RequestCounts = Counter()
     forwarded = ForwardedHeaders(are_trusted=bool(settings.trusted_proxies))
     app = DescribedApi(
         additions=(describe_tools, partial(describe_webhooks, service_name=settings.service_name)),
@@ -123,18 +125,10 @@ def app_over(service: Service, *, background: bool = True) -> FastAPI:
         servers=[{"url": settings.public_url}],
         telemetry={"tracing": False, "metrics": False, "logs": False},  # looking for it costs a tenth of a hot read
         middleware=[
-            Middleware(RequestIds, always=security_headers(settings)),
-            *([Middleware(AccessLog, trusted_proxies=settings.trusted_proxies)] if settings.access_log else ()),
-            Middleware(metrics.CountedRequests, counts=counts),
-            Middleware(HeadAsGet),
-            Middleware(Compression),
-            Middleware(OpenCors),
             Middleware(BodyRequired),
-            Middleware(StoredDevices, devices=service.devices, limits=limits),
             *(() if forwarded.are_trusted else (Middleware(NoticeForwardedHeaders, forwarded=forwarded),)),
             Middleware(QueryLimit),
             Middleware(BodyLimits),
-            Middleware(LimitHeaders),
             Middleware(ToolEndpoint, service=service, limits=limits),
         ],
     )
@@ -147,4 +141,11 @@ def app_over(service: Service, *, background: bool = True) -> FastAPI:
         app.router.routes.extend(router.routes)  # `include_router` would build each of them anew, which takes 30 ms
     errors.install(app, routes.error_page, install_route_table(app).methods_at)
     app.add_exception_handler(PageInstead, answer_page_instead)
+    app.middleware_stack = EveryAnswer(
+        Compression(StoredDevices(app.build_middleware_stack(), service.devices, limits)),
+        always=security_headers(settings),
+        counts=counts,
+        logs=settings.access_log,
+        trusted_proxies=settings.trusted_proxies,
+    )
     return app

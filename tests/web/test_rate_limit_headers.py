@@ -1,5 +1,6 @@
 """What answers tell about limits, whichever answer it is; and processes that share their counts."""
 
+from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from pathlib import Path
@@ -20,7 +21,7 @@ from registerwatch.bootstrap import build_service
 from registerwatch.errors import InvalidInput
 from registerwatch.pages import routes
 from registerwatch.rest import errors
-from registerwatch.rest.middleware import LimitHeaders
+from registerwatch.rest.every_answer import EveryAnswer
 from registerwatch.settings import Settings
 from registerwatch.web.injection import counted
 from registerwatch.web.rate_limits import Limit, RateLimits, build_limits
@@ -87,7 +88,7 @@ def routes_of_every_kind(app: FastAPI, limits: RateLimits) -> None:
 async def client() -> AsyncIterator[httpx2.AsyncClient]:
     """A client of an application that has nothing but these routes, limits, and answers to errors."""
     limits = build_limits(Settings(), SteppedClock())
-    app = FastAPI(middleware=[Middleware(LimitHeaders)])
+    app = FastAPI(middleware=[Middleware(EveryAnswer, always={}, counts=Counter())])
     app.state.limits = limits
     routes_of_every_kind(app, limits)
     errors.install(app, routes.error_page, lambda _path: ("GET",))

@@ -30,12 +30,29 @@ Part = Literal["certificates", "dates", "names"]
 class DeviceAnswer:
     """A device as it is served: its JSON, and a tag that changes when the JSON's meaning does."""
 
-    body: bytes
-    tag: bytes
-    in_full: bool
-    """Whether every part of it was read from the register itself."""
+    stored: StoredDocument
     problem: str | None = None
     """Why the last refresh failed, if it did; the body says it too."""
+
+    @property
+    def in_full(self) -> bool:
+        """Whether every part of it was read from the register itself."""
+        return self.stored.in_full
+
+    @property
+    def tag(self) -> bytes:
+        """The `ETag`."""
+        return b'W/"%d.%d%s"' % (self.stored.revision, self.stored.read_at, b"" if self.problem is None else b".e")
+
+    @property
+    def body(self) -> bytes:
+        """The JSON: the stored document with what is known of its reading."""
+        return b'%s,"read_at":"%s",%s,"error":%s}' % (
+            self.stored.document[:-1],
+            iso_utc(self.stored.read_at).encode(),
+            _knowledge(self.stored),
+            b"null" if self.problem is None else msgspec.json.encode(self.problem),
+        )
 
 
 class ServedDevice(Device, frozen=True, kw_only=True, gc=False):
@@ -163,14 +180,7 @@ class DeviceService:
         problem = NO_LONGER_LISTED if stored.delisted_at is not None else self._refresher.failure(udi)
         if problem is None and is_dropped:
             problem = DROPPED
-        body = b'%s,"read_at":"%s",%s,"error":%s}' % (
-            stored.document[:-1],
-            iso_utc(stored.read_at).encode(),
-            _knowledge(stored),
-            b"null" if problem is None else msgspec.json.encode(problem),
-        )
-        tag = b'W/"%d.%d%s"' % (stored.revision, stored.read_at, b"" if problem is None else b".e")
-        return DeviceAnswer(body, tag, stored.in_full, problem)
+        return DeviceAnswer(stored, problem)
 
 
 def _knowledge(stored: StoredDocument) -> bytes:

@@ -11,14 +11,11 @@ from starlette.responses import Response
 
 from registerwatch.errors import DatabaseUnavailable, InvalidInput, RateLimited, RegisterwatchError, SecretUnreadable
 from registerwatch.rest.auth import known_caller
-from registerwatch.rest.middleware import OPEN_PATHS
-from registerwatch.web.injection import address_of, service_of
-from registerwatch.web.rate_limits import noted_headers
+from registerwatch.rest.every_answer import OPEN_PATHS
+from registerwatch.web.injection import address_of
 from registerwatch.web.refusal_log import DenialLog
-from registerwatch.web.request_ids import HEADER as REQUEST_ID_HEADER
-from registerwatch.web.request_ids import current_request_id, loggable_path
+from registerwatch.web.request_ids import loggable_path
 from registerwatch.web.responses import INTERNAL, NO_DATABASE, error_response
-from registerwatch.web.security_headers import NOTHING_ALLOWED, security_headers
 
 log = structlog.get_logger(__name__)
 
@@ -109,13 +106,7 @@ class _Answers:
 
     async def unexpected(self, request: Request, error: Exception) -> Response:
         log.error("unexpected error", path=loggable_path(request.url.path), exc_info=error)
-        headers = {**security_headers(service_of(request).settings), **noted_headers(request.scope)}  # no middleware
-        headers[REQUEST_ID_HEADER] = current_request_id() or ""
-        if request.url.path.startswith(JSON_PATHS):
-            headers.update([NOTHING_ALLOWED])
-        if request.url.path.startswith(OPEN_PATHS):
-            headers["Access-Control-Allow-Origin"] = "*"
-        return self._answer(request, INTERNAL, 500, "internal", headers)
+        return self._answer(request, INTERNAL, 500, "internal")
 
     def _note_denial(self, request: Request, code: str) -> None:
         caller = known_caller(request)

@@ -4,7 +4,6 @@ Only for the operator's own network: an address of the internet, and whatever a 
 """
 
 import ipaddress
-from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from fastapi import APIRouter
@@ -14,11 +13,11 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from registerwatch.bootstrap import Service
 from registerwatch.register.sources.budget_parts import RequestPriority
 from registerwatch.rest.direct_route import DirectRoute
+from registerwatch.rest.every_answer import RequestCounts
 from registerwatch.rest.index_health import index_metrics
 from registerwatch.rest.status_answers import latency_metrics, status_metrics
 from registerwatch.watches.models import HealthState
@@ -26,34 +25,6 @@ from registerwatch.web.injection import InjectedService
 from registerwatch.web.responses import NOT_CACHED
 
 PASSED_ON = ("x-forwarded-for", "forwarded", "x-real-ip")
-METHODS = frozenset({"GET", "HEAD", "POST", "PATCH", "DELETE", "OPTIONS"})
-HOT_ROUTES = (("/v1/devices/", "/v1/devices/{udi:path}"), ("/mcp", "/mcp"))
-"""Routes that are answered before the router sees them, by the beginning of their paths."""
-
-
-RequestCounts = Counter[tuple[str, str, int]]
-"""Requests of one application by method, route and status."""
-
-
-class CountedRequests:
-    """Counts requests. Outermost, so that nothing is missed; in a plain counter, since it is on the hot path."""
-
-    def __init__(self, app: ASGIApp, counts: RequestCounts) -> None:
-        self._app = app
-        self._counts = counts
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-
-        async def send_counted(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                self._counts[_method_of(scope), _route_of(scope), message["status"]] += 1
-            await send(message)
-
-        await self._app(scope, receive, send_counted)
-
 
 router = APIRouter(include_in_schema=False, route_class=DirectRoute)
 
@@ -164,19 +135,6 @@ def _by_state(name: str, about: str, numbers: Mapping[HealthState, int]) -> Gaug
 
 def _age(since: int | None, now: float) -> float:
     return 0.0 if since is None else max(0.0, now - since)
-
-
-def _route_of(scope: Scope) -> str:
-    path = scope["path"]
-    for start, name in HOT_ROUTES:
-        if path.startswith(start):
-            return name
-    route = scope.get("route")
-    return "other" if route is None else str(route.path)
-
-
-def _method_of(scope: Scope) -> str:
-    return scope["method"] if scope["method"] in METHODS else "other"
 
 
 def _is_near(request: Request) -> bool:
