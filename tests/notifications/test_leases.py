@@ -6,15 +6,16 @@ from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
-from sqlalchemy import text, update
+from sqlalchemy import event, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.db.engine import Database
 from registerwatch.db.tables import deliveries, delivery_events, events
 from registerwatch.errors import DatabaseUnavailable
-from registerwatch.notifications import outbox, target_repository
+from registerwatch.notifications import outbox, repository, target_repository
 from registerwatch.notifications.delivery import LEASE_SECONDS, MAX_CONCURRENT, MAX_PER_TARGET, DeliveryService
 from registerwatch.notifications.models import AttemptResult
 from registerwatch.notifications.outbox import DeliveryOutbox
@@ -42,6 +43,39 @@ def on_postgresql(database_kind: str) -> None:
     """SQLite lets one transaction write at a time."""
     if database_kind != "postgresql":
         pytest.skip("only PostgreSQL writes side by side")
+
+
+@pytest.mark.parametrize("candidates", [None, 50])
+async def test_what_a_claim_costs_on_sqlite_does_not_grow_with_the_log(
+    database: Database, database_kind: str, candidates: int | None
+) -> None:
+    if database_kind != "sqlite":
+        pytest.skip("PostgreSQL knows how much there is")
+    asked: list[tuple[str, Any]] = []
+
+    @event.listens_for(database.engine.sync_engine, "before_cursor_execute")
+    def _note(_connection: object, _cursor: object, statement: str, values: object, *_: object) -> None:
+        asked.append((statement, values))
+
+    async with database.transaction() as connection:
+        await repository.claim(
+            connection,
+            ["webhook"],
+            now=1_000,
+            lease_until=1_060,
+            limit=100,
+            limit_per_target=MAX_PER_TARGET,
+            candidates=candidates,
+        )
+        claim, values = asked[-1]
+        plan = (await connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {claim}", values)).all()
+
+    steps = [row.detail for row in plan if " deliveries" in row.detail]
+    assert claim.startswith("UPDATE deliveries")
+    assert len(steps) >= 3
+    assert [each for each in steps if "due_at" not in each and "(id=?)" not in each] == [], (
+        "a step reads what has ended"
+    )
 
 
 async def test_what_a_dead_worker_claimed_falls_due_when_its_lease_ends(harness: ServiceHarness) -> None:
