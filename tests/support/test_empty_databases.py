@@ -5,16 +5,22 @@ import pytest
 
 from tests.support.empty_databases import EmptyDatabases
 
+TRIES = 5
+"""The server may look at the rows of one by itself meanwhile, which ends that database."""
+
 
 def test_rows_and_numbers_begin_anew(postgresql_databases: EmptyDatabases) -> None:
-    with postgresql_databases.one() as url, psycopg.connect(url) as connection:
-        fresh = _state(connection)
-        connection.execute("INSERT INTO ticks (name, slot) VALUES ('a', 1)")
-        connection.execute("UPDATE copy_state SET revision = 7")
-        connection.execute("SELECT setval('accounts_id_seq', 7)")
-    with postgresql_databases.one() as again, psycopg.connect(again) as connection:
-        assert again == url
-        assert _state(connection) == fresh
+    for _ in range(TRIES):
+        with postgresql_databases.one() as url, psycopg.connect(url) as connection:
+            fresh = _state(connection)
+            connection.execute("INSERT INTO ticks (name, slot) VALUES ('a', 1)")
+            connection.execute("UPDATE copy_state SET revision = 7")
+            connection.execute("SELECT setval('accounts_id_seq', 7)")
+        with postgresql_databases.one() as again, psycopg.connect(again) as connection:
+            assert _state(connection) == fresh
+            if again == url:
+                return
+    pytest.fail("No database was used again.")
 
 
 def test_whoever_is_still_connected_is_cut_off(postgresql_databases: EmptyDatabases) -> None:
